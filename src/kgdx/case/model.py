@@ -1,0 +1,142 @@
+"""A case: what is known of one patient. Immutable; every change gives a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+
+class Status(StrEnum):
+    """What the source says of a finding."""
+
+    PRESENT = "present"
+    ABSENT = "absent"
+    UNKNOWN = "unknown"
+    FAMILY = "family"
+    HYPOTHETICAL = "hypothetical"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters ``start`` (inclusive) to ``end`` (exclusive) of the case's text."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One phenotype of the patient and how it came to be known.
+
+    Attributes:
+        id: HPO CURIE, current (not obsolete, not an alternative id).
+        status: Present, absent, unknown, in the family, or hypothetical.
+        label: The ontology's name of the term.
+        span: Where in the text it stands; ``None`` when it was given as a term.
+        text: The words it was read from, or the id or phrase that was given.
+        matched: The label or synonym that matched.
+        method: How it was matched: ``id``, ``exact``, ``variant``, ``fuzzy``, ``encoder``.
+        score: Confidence in the match, 0 to 1.
+        onset: HPO CURIE of the age of onset, where the source gives one.
+    """
+
+    id: str
+    status: Status = Status.PRESENT
+    label: str = ""
+    span: Span | None = None
+    text: str = ""
+    matched: str = ""
+    method: str = "id"
+    score: float = 1.0
+    onset: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """Something in the input that was repaired, ignored or doubtful, and what to do about it.
+
+    Attributes:
+        level: ``info``, ``warning`` or ``error``.
+        where: The part of the input it concerns (a term, a span, a JSON path).
+        message: What was found.
+        remedy: What was done, or what the user can do.
+    """
+
+    level: str
+    where: str
+    message: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is known of one patient.
+
+    Attributes:
+        id: Stable identifier; minted from the content when the source has none.
+        findings: Distinct by (id, status); order is the source's.
+        text: The free text it was read from, if any. Never logged.
+        sex: ``MALE``, ``FEMALE``, ``OTHER`` or ``UNKNOWN`` (GA4GH phenopackets).
+        age: ISO 8601 duration at last encounter, such as ``P7Y3M``, if known.
+        diseases: CURIEs of diagnoses that the source states (labels for evaluation; never read by scorers).
+        publications: ``PMID:`` CURIEs of the publications that report the case.
+        genes: ``NCBIGene:``/``HGNC:`` CURIEs or symbols that the source names as causative (never read by scorers).
+        source: Where the case comes from.
+        issues: What was repaired or doubtful while reading it.
+    """
+
+    id: str
+    findings: tuple[Finding, ...] = ()
+    text: str = ""
+    sex: str = "UNKNOWN"
+    age: str | None = None
+    diseases: tuple[str, ...] = ()
+    publications: tuple[str, ...] = ()
+    genes: tuple[str, ...] = ()
+    source: str = "user"
+    issues: tuple[Issue, ...] = ()
+    extra: dict[str, Any] = field(default_factory=dict, hash=False, compare=False)
+
+    @property
+    def observed(self) -> tuple[str, ...]:
+        """Ids of the findings that are present, in order, each once.
+
+        Example:
+            >>> Case("p", (Finding("HP:0001250"), Finding("HP:0002133", Status.ABSENT))).observed
+            ('HP:0001250',)
+        """
+        return self._ids(Status.PRESENT)
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """Ids of the findings that are absent, in order, each once.
+
+        Example:
+            >>> Case("p", (Finding("HP:0001250"), Finding("HP:0002133", Status.ABSENT))).excluded
+            ('HP:0002133',)
+        """
+        return self._ids(Status.ABSENT)
+
+    def _ids(self, status: Status) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(f.id for f in self.findings if f.status is status))
+
+    def with_finding(self, finding: Finding) -> Case:
+        """Return a case with ``finding`` added; it replaces one of the same id.
+
+        Example:
+            >>> Case("p").with_finding(Finding("HP:0001250")).observed
+            ('HP:0001250',)
+        """
+        kept = tuple(f for f in self.findings if f.id != finding.id)
+        return replace(self, findings=(*kept, finding))
+
+    def with_issues(self, issues: Iterable[Issue]) -> Case:
+        """Return a case with ``issues`` appended.
+
+        Example:
+            >>> len(Case("p").with_issues([Issue("info", "HP:1", "obsolete")]).issues)
+            1
+        """
+        return replace(self, issues=(*self.issues, *issues))

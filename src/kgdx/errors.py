@@ -1,0 +1,89 @@
+"""The one family of errors kgdx raises; each message says what to do next.
+
+The command line prints ``str(error)`` on one line, without a traceback, and exits with ``error.exit_code``.
+"""
+
+from __future__ import annotations
+
+
+class KgdxError(Exception):
+    """Base of every error that kgdx raises on purpose.
+
+    Args:
+        message: What went wrong, in one sentence.
+        hint: What the user can do about it, in one sentence; printed after the message.
+
+    Example:
+        >>> str(KgdxError("no graph at /tmp/g", hint="build one with `kgdx build`"))
+        'no graph at /tmp/g: build one with `kgdx build`'
+    """
+
+    exit_code: int = 1
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message if hint is None else f"{message}: {hint}")
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(KgdxError):
+    """An argument or option that cannot be right, whatever the data."""
+
+    exit_code = 2
+
+
+class ConfigError(KgdxError):
+    """A setting, environment variable or config file that cannot be used."""
+
+    exit_code = 2
+
+
+class MissingExtraError(KgdxError):
+    """A feature whose optional dependency is not installed."""
+
+    exit_code = 3
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an optional dependency", hint=f'pip install "kgdx[{extra}]"')
+
+
+class SchemaError(KgdxError):
+    """The ontology, or something that must agree with it, is not well-formed."""
+
+    exit_code = 4
+
+
+class SourceError(KgdxError):
+    """A source file or manifest that cannot be read as what it claims to be."""
+
+    exit_code = 5
+
+
+class StoreError(KgdxError):
+    """A store that cannot be opened, read or written."""
+
+    exit_code = 6
+
+
+class StoreLockedError(StoreError):
+    """Another process holds the store; nothing was changed."""
+
+
+class StaleSnapshotError(StoreError):
+    """The snapshot was compiled from another state of the graph, or by another version."""
+
+
+class TemplateError(StoreError):
+    """An unknown template, or parameters that do not fit its header."""
+
+
+class CaseError(KgdxError):
+    """A case file or text from which no usable case can be made."""
+
+    exit_code = 7
+
+
+class LlmError(KgdxError):
+    """A language-model endpoint that failed, or an answer that could not be used."""
+
+    exit_code = 8

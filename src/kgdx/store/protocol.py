@@ -1,0 +1,96 @@
+"""What every store can do. Two stores implement it: embedded ArcadeDB and Neo4j; one contract suite runs on both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import pyarrow as pa
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTable:
+    """Nodes of one class: column ``id`` (the key) and any of the class's properties."""
+
+    label: str
+    rows: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class RelationTable:
+    """Edges of one type between two classes: columns ``start`` and ``end`` (ids) and any of the type's properties."""
+
+    type: str
+    start_label: str
+    end_label: str
+    rows: pa.Table
+
+
+GraphTable = NodeTable | RelationTable
+
+
+class Transaction(Protocol):
+    """A running transaction: templates run in order; all of it is kept, or nothing."""
+
+    def run(self, template: str, /, **parameters: Any) -> list[Row]: ...
+
+
+@runtime_checkable
+class Store(Protocol):
+    """A property graph that runs named Cypher templates.
+
+    Rows are plain Python: ``str``, ``int``, ``float``, ``bool``, ``None``, lists and dicts of these.
+    """
+
+    @property
+    def url(self) -> str:
+        """Path or Bolt URI, without credentials."""
+        ...
+
+    @property
+    def read_only(self) -> bool: ...
+
+    def run(self, template: str, /, **parameters: Any) -> list[Row]:
+        """Run a read template. Raises TemplateError (name, parameters) or StoreError."""
+        ...
+
+    def write(self, template: str, /, **parameters: Any) -> list[Row]:
+        """Run one write template in a transaction of its own."""
+        ...
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """Several templates, all or nothing: leaving the block normally commits, an exception rolls back."""
+        ...
+
+    def load(self, tables: Iterable[GraphTable]) -> Mapping[str, int]:
+        """Bulk load tables (nodes before the edges that need them); returns rows loaded per label and type.
+
+        The ids are checked before; a row that the store refuses raises StoreError and names the table.
+        """
+        ...
+
+    def delete_source(self, source: str) -> Mapping[str, int]:
+        """Remove what one source stated: its edges, and its nodes that no other source's edge touches."""
+        ...
+
+    def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
+        """All nodes of one class: ``id`` and ``columns``, sorted by id; absent values are null (lists: empty)."""
+        ...
+
+    def export_relations(self, type: str, start_label: str, end_label: str, columns: Sequence[str]) -> pa.Table:
+        """All edges of one type between two classes: ``start``, ``end`` and ``columns``."""
+        ...
+
+    def counts(self) -> Mapping[str, int]:
+        """Nodes per label and edges per type."""
+        ...
+
+    def fingerprint(self) -> str:
+        """SHA-256 over the whole content, independent of order and of the store; equal content, equal value."""
+        ...
+
+    def close(self) -> None: ...
