@@ -1,0 +1,136 @@
+"""Graph tables → the snapshot's tables: rows sorted, ids turned into row numbers, all in Arrow's own kernels."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgdx.errors import StoreError
+from kgdx.store.protocol import GraphTable, NodeTable
+from kgdx.store.snapshot import TABLES
+
+NODES = {"Disease": "disease", "Phenotype": "phenotype", "Gene": "gene", "PatientCase": "patient_case"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    """Where an edge table comes from: the relation and the classes of its ends."""
+
+    type: str
+    start: str
+    end: str
+
+
+EDGES = {
+    "is_a": _Edge("IS_A", "Phenotype", "Phenotype"),
+    "has_phenotype": _Edge("HAS_PHENOTYPE", "Disease", "Phenotype"),
+    "lacks_phenotype": _Edge("LACKS_PHENOTYPE", "Disease", "Phenotype"),
+    "same_as": _Edge("SAME_AS", "Disease", "Disease"),
+    "associated_gene": _Edge("ASSOCIATED_GENE", "Disease", "Gene"),
+    "observed": _Edge("OBSERVED", "PatientCase", "Phenotype"),
+    "excluded": _Edge("EXCLUDED", "PatientCase", "Phenotype"),
+}
+_LINKS = {
+    "publications": _Edge("REPORTED_IN", "PatientCase", "Publication"),
+    "diseases": _Edge("DIAGNOSED", "PatientCase", "Disease"),
+}
+
+
+def needed() -> tuple[tuple[str, ...], tuple[tuple[str, str, str], ...]]:
+    """Return what of a graph goes into a snapshot: node labels, and (type, start label, end label) of relations.
+
+    Example:
+        >>> labels, relations = needed()
+        >>> "Disease" in labels, ("IS_A", "Phenotype", "Phenotype") in relations
+        (True, True)
+    """
+    edges = (*EDGES.values(), *_LINKS.values())
+    return tuple(NODES), tuple((edge.type, edge.start, edge.end) for edge in edges)
+
+
+def compile_tables(tables: Iterable[GraphTable]) -> Iterator[tuple[str, pa.Table]]:
+    """Yield the snapshot's tables by name, node tables first.
+
+    Raises:
+        StoreError: An edge's end is not among the nodes.
+    """
+    nodes: dict[str, list[pa.Table]] = defaultdict(list)
+    edges: dict[_Edge, list[pa.Table]] = defaultdict(list)
+    for table in tables:
+        if isinstance(table, NodeTable):
+            nodes[table.label].append(table.rows)
+        else:
+            edges[_Edge(table.type, table.start_label, table.end_label)].append(table.rows)
+    ids: dict[str, pa.Array] = {}
+    for label, name in NODES.items():
+        rows = _fit(nodes[label], _node_columns(name))
+        rows = rows.take(pc.sort_indices(rows, sort_keys=[("id", "ascending")]))
+        ids[label] = _flat(rows.column("id"))
+        if name == "patient_case":
+            for column, edge in _LINKS.items():
+                rows = rows.append_column(pa.field(column, pa.list_(pa.string())), _links(ids[label], edges[edge]))
+        yield name, rows
+    for name, edge in EDGES.items():
+        yield name, _edges(name, edge, edges[edge], ids)
+
+
+def _node_columns(name: str) -> dict[str, pa.DataType]:
+    return {column: kind for column, kind in TABLES[name].items() if name != "patient_case" or column not in _LINKS}
+
+
+def _edges(name: str, edge: _Edge, parts: list[pa.Table], ids: dict[str, pa.Array]) -> pa.Table:
+    start, end, *rest = TABLES[name]
+    columns = {"start": pa.string(), "end": pa.string(), **{column: TABLES[name][column] for column in rest}}
+    rows = _fit(parts, columns)
+    for index, (column, label) in enumerate((("start", edge.start), ("end", edge.end))):
+        found = pc.index_in(_flat(rows.column(column)), value_set=ids[label])
+        if found.null_count:
+            missing = rows.column(column).filter(pc.is_null(found))[0].as_py()
+            raise StoreError(f"{edge.type} refers to {missing}, which is no {label} of this graph")
+        rows = rows.set_column(index, column, found)
+    rows = rows.rename_columns([start, end, *rest])
+    # A total order over what usually differs, so that a staged graph and an exported one give the same files.
+    keys = [start, end, *(column for column in ("reference", "frequency", "source", "method") if column in rest)]
+    return rows.take(pc.sort_indices(rows, sort_keys=[(key, "ascending") for key in keys]))
+
+
+def _links(cases: pa.Array, parts: list[pa.Table]) -> pa.Array:
+    """For each case, the sorted ids at the other end of its edges (an empty list where there are none)."""
+    rows = _fit(parts, {"start": pa.string(), "end": pa.string()})
+    rows = rows.group_by(["start", "end"]).aggregate([]).sort_by([("start", "ascending"), ("end", "ascending")])
+    owner = pc.index_in(_flat(rows.column("start")), value_set=cases)
+    kept = pc.is_valid(owner)
+    counts = pc.value_counts(owner.filter(kept))
+    sizes = dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
+    offsets = [0]
+    for case in range(len(cases)):
+        offsets.append(offsets[-1] + sizes.get(case, 0))
+    values = _flat(rows.column("end")).filter(kept)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
+
+
+def _fit(parts: list[pa.Table], columns: dict[str, pa.DataType]) -> pa.Table:
+    """Concatenate tables into exactly these columns; absent ones are null (lists: empty)."""
+    fitted = []
+    for part in parts:
+        arrays = []
+        for column, kind in columns.items():
+            if column in part.column_names:
+                values = part.column(column)
+                values = values if values.type == kind else values.cast(kind)
+            else:
+                values = pa.nulls(part.num_rows, kind)
+            if pa.types.is_list(kind) and values.null_count:
+                values = pc.fill_null(values, pa.scalar([], kind))
+            arrays.append(values)
+        fitted.append(pa.table(arrays, names=list(columns)))
+    schema = pa.schema(list(columns.items()))
+    return pa.concat_tables([schema.empty_table(), *fitted]).combine_chunks()
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.array([], column.type)])
