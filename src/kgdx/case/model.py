@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kgdx.case.reader import FindingReader
 
 
 class Status(StrEnum):
@@ -140,3 +146,67 @@ class Case:
             1
         """
         return replace(self, issues=(*self.issues, *issues))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what is known of the patient (findings, demographics, text), whatever it is called.
+
+        Example:
+            >>> Case("a", text="fits").digest == Case("b", text="fits").digest
+            True
+        """
+        findings = sorted((f.id, str(f.status), f.onset or "") for f in self.findings)
+        content = json.dumps([findings, self.text, self.sex, self.age], ensure_ascii=False)
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def identified(self) -> Case:
+        """Return the case with an id: its own, or one minted from its content.
+
+        Example:
+            >>> Case("", text="fits").identified().id == Case("", text="fits").identified().id
+            True
+        """
+        return self if self.id else replace(self, id=f"case:{self.digest[:16]}")
+
+    @classmethod
+    def from_text(cls, text: str, graph: FindingReader | None = None, *, id: str = "", source: str = "text") -> Case:
+        """Make a case from free text; with a graph, its findings are read and cleaned at once.
+
+        Raises:
+            CaseError: The text is empty or too long, or (with a graph) no finding is recognised in it.
+
+        Example:
+            >>> Case.from_text("She has seizures.").text
+            'She has seizures.'
+        """
+        from kgdx.case.text import case_from_text
+
+        return case_from_text(text, graph, id=id, source=source)
+
+    @classmethod
+    def from_terms(
+        cls, terms: Iterable[str], graph: FindingReader, excluded: Iterable[str] = (), *, id: str = ""
+    ) -> Case:
+        """Make a case from HPO ids (also alternative or obsolete ones), labels or phrases.
+
+        Raises:
+            CaseError: A term is unknown; the message names the nearest ones.
+        """
+        from kgdx.case.text import case_from_terms
+
+        return case_from_terms(terms, graph, excluded, id=id)
+
+    @classmethod
+    def from_phenopacket(cls, packet: str | Path | dict[str, Any], graph: FindingReader | None = None) -> Case:
+        """Read a GA4GH phenopacket v2, from a file or from parsed JSON; with a graph, its ids are brought up to date.
+
+        Raises:
+            CaseError: It cannot be read, is not a phenopacket v2, has no usable feature, or the file holds several.
+
+        Example:
+            >>> Case.from_phenopacket({"id": "p", "phenotypicFeatures": [{"type": {"id": "HP:0001250"}}]}).observed
+            ('HP:0001250',)
+        """
+        from kgdx.case.files import one_phenopacket
+
+        return one_phenopacket(packet, graph)

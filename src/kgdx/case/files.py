@@ -1,0 +1,230 @@
+"""Cases from files of any kept form (phenopackets, plain JSON, OSCE, text; gzipped or not) and from folders of them.
+
+A case that cannot be read becomes a :class:`Failure`, so that one bad line does not lose the rest of a batch.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from kgdx.case.model import Case
+from kgdx.case.osce import case_from_osce
+from kgdx.case.phenopacket import case_from_phenopacket
+from kgdx.case.plain import case_from_json
+from kgdx.case.reader import FindingReader
+from kgdx.case.sanitise import sanitise
+from kgdx.case.text import MAX_CHARACTERS, case_from_text
+from kgdx.errors import CaseError
+
+SUFFIXES = (".json", ".jsonl", ".ndjson", ".txt")
+"""Files of a folder that are read as cases (each also with ``.gz``)."""
+
+_PHENOPACKET_KEYS = {"phenotypicFeatures", "phenotypic_features", "metaData", "meta_data", "subject"}
+_FORMS = "a GA4GH phenopacket v2, {observed, excluded, …}, {text} or an OSCE case"
+_TERM_LINE = re.compile(r"(?P<absent>[-!]\s*)?(?P<id>HP:\d{7})\b.*")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A case that could not be read; ``where`` names file and line."""
+
+    where: str
+    message: str
+    id: str = ""
+
+
+def read_cases(path: str | Path) -> Iterator[Case | Failure]:
+    """Read every case of a file or folder, in order; a bad one is a :class:`Failure`.
+
+    Raises:
+        CaseError: The path does not exist, cannot be read, or holds nothing.
+    """
+    place = Path(path)
+    if not place.exists():
+        raise CaseError(f"no such file or folder: {place}", hint="check the path")
+    files = _files(place) if place.is_dir() else [place]
+    if not files:
+        raise CaseError(f"no case file in {place}", hint=f"it should hold {', '.join(SUFFIXES)} files")
+    if len(files) == 1:
+        yield from _file(files[0])
+        return
+    for file in files:
+        try:
+            yield from _file(file)
+        except CaseError as error:
+            yield Failure(str(file), str(error))
+
+
+def parse_cases(stream: IO[bytes], where: str = "standard input") -> Iterator[Case | Failure]:
+    """Read every case of an open binary stream, whatever its form.
+
+    Raises:
+        CaseError: It is empty or no text.
+
+    Example:
+        >>> [case.observed for case in parse_cases(io.BytesIO(b'{"id": "a", "observed": ["HP:0001250"]}'))]
+        [('HP:0001250',)]
+    """
+    buffered = io.BufferedReader(stream)  # type: ignore[type-var]
+    head = buffered.peek(2)[:2]
+    source: IO[bytes] = gzip.GzipFile(fileobj=buffered) if head == b"\x1f\x8b" else buffered  # type: ignore[assignment]
+    try:
+        yield from _parse(io.TextIOWrapper(source, encoding="utf-8-sig"), where)
+    except UnicodeDecodeError as error:
+        raise CaseError(f"{where}: it is not UTF-8 text", hint="give cases as JSON or text in UTF-8") from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise CaseError(f"{where}: the gzip file is truncated or damaged", hint="fetch it again") from error
+
+
+def case_from_document(document: object, where: str = "case") -> Case:
+    """Read one parsed JSON document of any kept form, told by its keys.
+
+    Raises:
+        CaseError: Its form is unknown, or it does not keep to it.
+
+    Example:
+        >>> case_from_document({"text": "She has seizures."}).text
+        'She has seizures.'
+    """
+    if not isinstance(document, dict):
+        raise CaseError(f"{where}: a case is a JSON object", hint=f"give {_FORMS}")
+    if "OSCE_Examination" in document:
+        return case_from_osce(document, where)
+    if document.keys() & {"observed", "excluded", "text"}:
+        return sanitise(case_from_json(document, where))
+    if document.keys() & _PHENOPACKET_KEYS:
+        return sanitise(case_from_phenopacket(document, where))
+    raise CaseError(f"{where}: the form of the case is unknown", hint=f"give {_FORMS}")
+
+
+def one_phenopacket(packet: str | Path | dict[str, Any], graph: FindingReader | None = None) -> Case:
+    """Read exactly one phenopacket, from a file or from parsed JSON.
+
+    Raises:
+        CaseError: It cannot be read, or the file holds several.
+    """
+    if isinstance(packet, dict):
+        case = sanitise(case_from_phenopacket(packet))
+    else:
+        case = one_case(packet)
+        if case.source != "phenopacket":
+            raise CaseError(f"{packet}: not a phenopacket", hint="read other forms with `read_cases`")
+    return case if graph is None else sanitise(case, graph)
+
+
+def one_case(path: str | Path) -> Case:
+    """Read a file that holds exactly one case.
+
+    Raises:
+        CaseError: It cannot be read, or holds several cases.
+    """
+    cases = read_cases(path)
+    first = next(cases)
+    if isinstance(first, Failure):
+        raise CaseError(first.message)
+    if next(cases, None) is not None:
+        raise CaseError(f"{path}: the file holds several cases", hint="read them with `read_cases`")
+    return first
+
+
+def _files(folder: Path) -> list[Path]:
+    ends = tuple(suffix + extra for suffix in SUFFIXES for extra in ("", ".gz"))
+    return sorted(file for file in folder.rglob("*") if file.name.lower().endswith(ends) and file.is_file())
+
+
+def _file(file: Path) -> Iterator[Case | Failure]:
+    try:
+        with file.open("rb") as stream:
+            yield from parse_cases(stream, str(file))
+    except OSError as error:
+        raise CaseError(f"{file}: cannot be read", hint=error.strerror or str(error)) from error
+
+
+def _parse(stream: io.TextIOWrapper, where: str) -> Iterator[Case | Failure]:
+    """Tell JSON lines, one JSON document and plain text apart by the first line that holds anything."""
+    lines = enumerate(stream, start=1)
+    number, line = next(((at, text) for at, text in lines if text.strip()), (0, ""))
+    if not line:
+        raise CaseError(f"{where}: it is empty", hint=f"give {_FORMS}")
+    if line.lstrip()[0] not in "{[":
+        yield _plain_text(line + stream.read(MAX_CHARACTERS + 1), where)
+        return
+    try:
+        document = json.loads(line)
+    except (json.JSONDecodeError, RecursionError):
+        yield from _whole(line, stream, where, number)
+        return
+    yield from _documents(document, f"{where} line {number}")
+    for at, text in lines:
+        if text.strip():
+            yield _line(text, f"{where} line {at}")
+
+
+def _whole(line: str, stream: io.TextIOWrapper, where: str, number: int) -> Iterator[Case | Failure]:
+    """A document over several lines; or JSON lines whose first one is broken."""
+    rest = stream.read()
+    try:
+        document = json.loads(line + rest)
+    except (json.JSONDecodeError, RecursionError) as error:
+        lines = [(number, line), *enumerate(rest.splitlines(), start=number + 1)]
+        parts = [(at, text) for at, text in lines if text.strip()]
+        if not any(_is_json(text) for _, text in parts[1:3]):
+            raise CaseError(f"{where}: it is not valid JSON ({error})", hint="mend or fetch the file again") from error
+        for at, text in parts:
+            yield _line(text, f"{where} line {at}")
+        return
+    yield from _documents(document, where)
+
+
+def _documents(document: object, where: str) -> Iterator[Case | Failure]:
+    if isinstance(document, list):
+        for number, inner in enumerate(document):
+            yield _document(inner, f"{where}[{number}]")
+    else:
+        yield _document(document, where)
+
+
+def _line(line: str, where: str) -> Case | Failure:
+    try:
+        return _document(json.loads(line), where)
+    except (json.JSONDecodeError, RecursionError) as error:
+        return Failure(where, f"{where}: it is not valid JSON ({error}): mend the line")
+
+
+def _document(document: object, where: str) -> Case | Failure:
+    try:
+        return case_from_document(document, where)
+    except CaseError as error:
+        identifier = document.get("id") if isinstance(document, dict) else None
+        return Failure(where, str(error), identifier if isinstance(identifier, str) else "")
+
+
+def _is_json(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (json.JSONDecodeError, RecursionError):
+        return False
+
+
+def _plain_text(text: str, where: str) -> Case | Failure:
+    """Free text; or one HPO id a line, ``-`` or ``!`` before those that are absent."""
+    if "\0" in text:
+        return Failure(where, f"{where}: it is not text: give cases as JSON or text in UTF-8")
+    lines = [_TERM_LINE.fullmatch(line.strip()) for line in text.splitlines() if line.strip()]
+    try:
+        if all(lines):
+            terms = [(found["id"], bool(found["absent"])) for found in lines if found]
+            observed = [identifier for identifier, absent in terms if not absent]
+            excluded = [identifier for identifier, absent in terms if absent]
+            return sanitise(case_from_json({"observed": observed, "excluded": excluded}, where))
+        return case_from_text(text)
+    except CaseError as error:
+        return Failure(where, f"{where}: {error}")

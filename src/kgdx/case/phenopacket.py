@@ -1,0 +1,275 @@
+"""GA4GH phenopackets v2, read into cases and written from them (https://phenopacket-schema.readthedocs.io, v2.0)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, NoReturn
+
+from kgdx.case.model import Case, Finding, Issue, Status
+from kgdx.errors import CaseError
+
+SEXES = frozenset({"UNKNOWN_SEX", "FEMALE", "MALE", "OTHER_SEX"})
+_HPO_ID = re.compile(r"HP:\d{7}")
+_PMID = re.compile(r"(?:PMID[:_ ]\s*|pubmed(?:\.ncbi\.nlm\.nih\.gov)?/)(\d{1,9})", re.IGNORECASE)
+_CURIE = re.compile(r"[A-Za-z][A-Za-z0-9.]*:\S+")
+_AGE = re.compile(r"P(?=\d|T\d)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?(T.*)?")
+
+
+def case_from_phenopacket(packet: object, where: str = "phenopacket") -> Case:
+    """Read one phenopacket (already parsed from JSON) into a case.
+
+    Entries that cannot be used (not an HPO term, wrong type) become issues; nothing is dropped in silence.
+
+    Args:
+        packet: The parsed JSON object; keys in camelCase (the standard's JSON form) or snake_case.
+        where: File and line, for messages.
+
+    Raises:
+        CaseError: It is not a phenopacket v2, or has no usable phenotypic feature.
+
+    Example:
+        >>> case = case_from_phenopacket({"id": "PMID_1_p", "phenotypicFeatures": [{"type": {"id": "HP:0001250"}}]})
+        >>> case.observed, case.publications
+        (('HP:0001250',), ('PMID:1',))
+    """
+    reader = _Reader(where)
+    top = reader.object(packet, "phenopacket")
+    features = reader.items(top, "phenotypicFeatures")
+    if not features:
+        _refuse(where, "the phenopacket has no phenotypicFeatures", "add the patient's HPO terms, observed or excluded")
+    findings = tuple(_findings(reader, features))
+    if not findings:
+        _refuse(where, f"none of the {len(features)} phenotypicFeatures has a usable HPO id", _first(reader.issues))
+    subject = reader.object(reader.get(top, "subject") or {}, "subject")
+    identifier = reader.string(top, "id") or reader.string(subject, "id")
+    sex = reader.string(subject, "sex") or "UNKNOWN_SEX"
+    if sex not in SEXES:
+        reader.note("subject.sex", f"sex {sex[:40]!r} is not one of {', '.join(sorted(SEXES))}", "read as unknown")
+        sex = "UNKNOWN_SEX"
+    return Case(
+        id=identifier,
+        findings=findings,
+        sex=sex.removesuffix("_SEX"),
+        age=_age(reader, subject),
+        diseases=tuple(dict.fromkeys(_diseases(reader, top))),
+        publications=tuple(dict.fromkeys(_publications(reader, top, identifier))),
+        genes=tuple(dict.fromkeys(_genes(reader, top))),
+        source="phenopacket",
+        issues=tuple(reader.issues),
+    ).identified()
+
+
+class _Reader:
+    """Typed look-ups in untrusted JSON; a wrong type becomes an issue that names its place."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.issues: list[Issue] = []
+
+    def note(self, path: str, message: str, remedy: str) -> None:
+        self.issues.append(Issue("warning", f"{self.where}: {path}", message, remedy))
+
+    def get(self, parent: Mapping[str, Any], key: str) -> Any:
+        if key in parent:
+            return parent[key]
+        return parent.get(re.sub(r"[A-Z]", lambda found: "_" + found[0].lower(), key))
+
+    def object(self, value: object, path: str) -> Mapping[str, Any]:
+        if not isinstance(value, dict):
+            _refuse(self.where, f"{path} is {_kind(value)}, not an object", "give a GA4GH phenopacket v2 in JSON")
+        return value
+
+    def child(self, parent: Mapping[str, Any], key: str, path: str = "") -> Mapping[str, Any]:
+        value = self.get(parent, key)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            self.note(f"{path}{key}", f"{key} is {_kind(value)}, not an object", "ignored")
+            return {}
+        return value
+
+    def items(self, parent: Mapping[str, Any], key: str) -> list[Any]:
+        value = self.get(parent, key)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            _refuse(self.where, f"{key} is {_kind(value)}, not a list", "give a GA4GH phenopacket v2 in JSON")
+        return value
+
+    def objects(self, parent: Mapping[str, Any], key: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        for number, value in enumerate(self.items(parent, key)):
+            path = f"{key}[{number}]"
+            if isinstance(value, dict):
+                yield path, value
+            else:
+                self.note(path, f"{path} is {_kind(value)}, not an object", "ignored")
+
+    def string(self, parent: Mapping[str, Any], key: str) -> str:
+        value = self.get(parent, key)
+        if isinstance(value, str):
+            return value.strip()
+        if value is not None:
+            self.note(key, f"{key} is {_kind(value)}, not a string", "ignored")
+        return ""
+
+
+def _findings(reader: _Reader, features: list[Any]) -> Iterator[Finding]:
+    for number, feature in enumerate(features):
+        path = f"phenotypicFeatures[{number}]"
+        if not isinstance(feature, dict):
+            reader.note(path, f"the feature is {_kind(feature)}, not an object", "ignored")
+            continue
+        if "negated" in feature:
+            _refuse(reader.where, f"{path} says 'negated': this is a phenopacket v1", "convert it to v2 (`excluded`)")
+        term = reader.child(feature, "type", f"{path}.")
+        identifier, label = reader.string(term, "id"), reader.string(term, "label")
+        if not _HPO_ID.fullmatch(identifier):
+            reader.note(
+                path, f"{identifier[:40] or label[:40]!r} is not an HPO id", "ignored; give an id like HP:0001250"
+            )
+            continue
+        excluded = reader.get(feature, "excluded")
+        if excluded not in (None, True, False):
+            reader.note(path, f"excluded is {_kind(excluded)}, not true or false", "the feature was ignored")
+            continue
+        onset = reader.child(reader.child(feature, "onset", f"{path}."), "ontologyClass", f"{path}.onset.")
+        yield Finding(
+            identifier,
+            Status.ABSENT if excluded else Status.PRESENT,
+            label=label,
+            text=label or identifier,
+            onset=reader.string(onset, "id") or None,
+        )
+
+
+def _age(reader: _Reader, subject: Mapping[str, Any]) -> str | None:
+    encounter = reader.child(subject, "timeAtLastEncounter", "subject.")
+    age = reader.string(reader.child(encounter, "age"), "iso8601duration")
+    if not age:
+        low = reader.child(reader.child(encounter, "ageRange"), "start")
+        age = reader.string(low, "iso8601duration")
+    if age and not _AGE.fullmatch(age):
+        reader.note("subject.timeAtLastEncounter", f"{age[:40]!r} is not an ISO 8601 duration such as P7Y3M", "ignored")
+        return None
+    return age or None
+
+
+def _diseases(reader: _Reader, top: Mapping[str, Any]) -> Iterator[str]:
+    for path, disease in reader.objects(top, "diseases"):
+        identifier = reader.string(reader.child(disease, "term", f"{path}."), "id")
+        if identifier and not reader.get(disease, "excluded"):
+            yield identifier
+    for path, interpretation in reader.objects(top, "interpretations"):
+        diagnosis = reader.child(interpretation, "diagnosis", f"{path}.")
+        identifier = reader.string(reader.child(diagnosis, "disease", f"{path}.diagnosis."), "id")
+        if identifier:
+            yield identifier
+
+
+def _publications(reader: _Reader, top: Mapping[str, Any], identifier: str) -> Iterator[str]:
+    meta = reader.child(top, "metaData")
+    for _, reference in reader.objects(meta, "externalReferences"):
+        for key in ("id", "reference"):
+            for number in _PMID.findall(reader.string(reference, key)):
+                yield f"PMID:{int(number)}"
+    if found := _PMID.match(identifier):
+        yield f"PMID:{int(found[1])}"
+
+
+def _genes(reader: _Reader, top: Mapping[str, Any]) -> Iterator[str]:
+    for path, interpretation in reader.objects(top, "interpretations"):
+        diagnosis = reader.child(interpretation, "diagnosis", f"{path}.")
+        for _, genomic in reader.objects(diagnosis, "genomicInterpretations"):
+            variation = reader.child(reader.child(genomic, "variantInterpretation"), "variationDescriptor")
+            gene = reader.child(variation, "geneContext") or reader.child(genomic, "gene")
+            name = reader.string(gene, "valueId") or reader.string(gene, "symbol")
+            if name:
+                yield name
+
+
+def case_to_phenopacket(case: Case, created: str | None = None) -> dict[str, Any]:
+    """Write a case as a phenopacket v2; reading it back gives the same case (text, spans and scores aside).
+
+    Args:
+        case: The case; findings that are neither present nor absent have no place in a phenopacket and are left out.
+        created: ISO 8601 time stamp for the metadata; now when ``None``.
+
+    Example:
+        >>> packet = case_to_phenopacket(Case("p", (Finding("HP:0001250", Status.ABSENT),)), "2025-01-01T00:00:00Z")
+        >>> packet["phenotypicFeatures"]
+        [{'type': {'id': 'HP:0001250', 'label': ''}, 'excluded': True}]
+    """
+    stamp = created or datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    subject: dict[str, Any] = {
+        "id": case.id,
+        "sex": case.sex + "_SEX" if case.sex in ("UNKNOWN", "OTHER") else case.sex,
+    }
+    if case.age:
+        subject["timeAtLastEncounter"] = {"age": {"iso8601duration": case.age}}
+    packet: dict[str, Any] = {"id": case.id, "subject": subject, "phenotypicFeatures": list(_features(case))}
+    if case.diseases:
+        packet["diseases"] = [{"term": {"id": disease, "label": ""}} for disease in case.diseases]
+    if case.genes and case.diseases:
+        packet["interpretations"] = [_interpretation(case)]
+    packet["metaData"] = {
+        "created": stamp,
+        "createdBy": "kgdx",
+        "resources": [
+            {
+                "id": "hp",
+                "name": "human phenotype ontology",
+                "namespacePrefix": "HP",
+                "iriPrefix": "http://purl.obolibrary.org/obo/HP_",
+                "url": "http://purl.obolibrary.org/obo/hp.owl",
+                "version": "unknown",
+            }
+        ],
+        "phenopacketSchemaVersion": "2.0",
+        "externalReferences": [{"id": publication} for publication in case.publications],
+    }
+    return packet
+
+
+def _features(case: Case) -> Iterator[dict[str, Any]]:
+    for finding in case.findings:
+        if finding.status not in (Status.PRESENT, Status.ABSENT):
+            continue
+        feature: dict[str, Any] = {"type": {"id": finding.id, "label": finding.label}}
+        if finding.status is Status.ABSENT:
+            feature["excluded"] = True
+        if finding.onset:
+            feature["onset"] = {"ontologyClass": {"id": finding.onset, "label": ""}}
+        yield feature
+
+
+def _interpretation(case: Case) -> dict[str, Any]:
+    return {
+        "id": f"{case.id}-interpretation",
+        "progressStatus": "SOLVED",
+        "diagnosis": {
+            "disease": {"id": case.diseases[0], "label": ""},
+            "genomicInterpretations": [
+                {
+                    "subjectOrBiosampleId": case.id,
+                    "interpretationStatus": "CAUSATIVE",
+                    "gene": {"valueId": gene, "symbol": gene if not _CURIE.fullmatch(gene) else ""},
+                }
+                for gene in case.genes
+            ],
+        },
+    }
+
+
+def _kind(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def _first(issues: list[Issue]) -> str:
+    return f"{issues[0].message}; {issues[0].remedy}"
+
+
+def _refuse(where: str, message: str, hint: str) -> NoReturn:
+    raise CaseError(f"{where}: {message}", hint=hint)
