@@ -1,0 +1,51 @@
+"""The graph's schema: read from the ontology, asked for by every other room."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from kgdx.resources import resource
+from kgdx.schema.model import NodeClass, Property, PropertyType, Relation, Schema
+
+__all__ = ["NodeClass", "Property", "PropertyType", "Relation", "Schema", "load_schema", "schema_checksum"]
+
+
+def load_schema(path: Path | None = None) -> Schema:
+    """Read the ontology; the one that ships with kgdx is read once per process.
+
+    Args:
+        path: Another ontology file that follows the same conventions.
+
+    Raises:
+        SchemaError: The file cannot be read, or breaks a convention.
+
+    Example:
+        >>> schema = load_schema()
+        >>> schema.relations["HAS_PHENOTYPE"].ends
+        (('Disease', 'Phenotype'),)
+    """
+    if path is not None:
+        from kgdx.schema.owl import read_owl
+
+        return read_owl(path)
+    return _shipped()
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> Schema:
+    from kgdx.schema.owl import read_owl
+
+    return read_owl(resource("ontology", "kgdx.owl"))
+
+
+def schema_checksum() -> str:
+    """SHA-256 of the shipped ontology file, without parsing it: enough to see whether a graph fits this version.
+
+    Example:
+        >>> schema_checksum() == load_schema().checksum
+        True
+    """
+    import hashlib
+
+    return hashlib.sha256(resource("ontology", "kgdx.owl").read_bytes()).hexdigest()

@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+from kgdx.errors import SchemaError
 
 PropertyType = Literal["string", "integer", "float", "boolean", "strings", "floats"]
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A property of a node class or relation."""
+    """A property of a node class or relation.
+
+    ``values`` names the only values it may have (each element, for a list); empty means any.
+    """
 
     name: str
     type: PropertyType
     required: bool = False
     definition: str = ""
+    values: tuple[str, ...] = ()
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it holds a list.
+
+        Example:
+            >>> Property("synonyms", "strings").is_list
+            True
+        """
+        return self.type in ("strings", "floats")
 
 
 @dataclass(frozen=True, slots=True)
 class NodeClass:
-    """A class of nodes; ``key`` names the property that identifies one (always ``id``)."""
+    """A class of nodes.
+
+    ``key`` names the property that identifies one (always ``id``); ``prefixes`` are the CURIE prefixes that ids may
+    have, none meaning any id; ``biolink`` is the closest Biolink category.
+    """
 
     name: str
     definition: str
@@ -30,12 +50,25 @@ class NodeClass:
     biolink: str = ""
     prefixes: tuple[str, ...] = ()
 
+    def accepts_id(self, id: str) -> bool:
+        """Say whether ``id`` has one of the allowed prefixes.
+
+        Example:
+            >>> NodeClass("Gene", "", {}, prefixes=("NCBIGene",)).accepts_id("HGNC:10")
+            False
+        """
+        if not self.prefixes:
+            return bool(id)
+        prefix, colon, local = id.partition(":")
+        return bool(colon and local) and prefix in self.prefixes
+
 
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A relation type; an edge's ends must be one of the ``ends`` pairs (start class, end class).
 
-    ``identity`` names the properties that, with both ends, tell two edges of this type apart.
+    ``identity`` names the properties that, with both ends, tell two edges of this type apart; ``biolink`` is the
+    closest Biolink predicate.
     """
 
     name: str
@@ -54,3 +87,49 @@ class Schema:
     checksum: str
     nodes: Mapping[str, NodeClass]
     relations: Mapping[str, Relation]
+
+    def node(self, name: str) -> NodeClass:
+        """Return a node class.
+
+        Raises:
+            SchemaError: There is none of that name.
+
+        Example:
+            >>> from kgdx.schema import load_schema
+            >>> load_schema().node("Gene").prefixes
+            ('NCBIGene',)
+        """
+        try:
+            return self.nodes[name]
+        except KeyError:
+            raise SchemaError(f"no node class {name!r} in the ontology", hint=f"one of {', '.join(self.nodes)}") from None
+
+    def relation(self, name: str) -> Relation:
+        """Return a relation type.
+
+        Raises:
+            SchemaError: There is none of that name.
+
+        Example:
+            >>> from kgdx.schema import load_schema
+            >>> load_schema().relation("SAME_AS").ends
+            (('Disease', 'Disease'),)
+        """
+        try:
+            return self.relations[name]
+        except KeyError:
+            raise SchemaError(
+                f"no relation {name!r} in the ontology", hint=f"one of {', '.join(self.relations)}"
+            ) from None
+
+    def edge_tables(self) -> Iterator[tuple[Relation, str, str]]:
+        """Yield each relation once for each pair of classes that it may join: (relation, start class, end class).
+
+        Example:
+            >>> from kgdx.schema import load_schema
+            >>> [(start, end) for r, start, end in load_schema().edge_tables() if r.name == "MENTIONS"]
+            [('Publication', 'Disease'), ('Document', 'Disease')]
+        """
+        for relation in self.relations.values():
+            for start, end in relation.ends:
+                yield relation, start, end

@@ -1,0 +1,209 @@
+"""Reads the ontology's OWL file with owlready2 into the dataclasses of :mod:`kgdx.schema.model`.
+
+The file is read into a quad store of its own (an owlready2 ``World``), never into owlready2's global one. How OWL
+constructs are used is said at the top of ``ontology/kgdx.owl``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from kgdx.errors import SchemaError
+from kgdx.schema.model import NodeClass, Property, PropertyType, Relation, Schema
+
+IRI = "urn:kgdx:ontology#"
+NODE = "Node"
+RELATION = "relation"
+RESERVED = frozenset({"comment", "domain", "isDefinedBy", "is_a", "label", "range", "seeAlso", "versionInfo"})
+
+_SCALARS: dict[type, PropertyType] = {str: "string", int: "integer", float: "float", bool: "boolean"}
+_LISTS: dict[type, PropertyType] = {str: "strings", float: "floats"}
+
+
+def read_owl(path: Path) -> Schema:
+    """Read an ontology file (RDF/XML, OWL/XML or N-Triples).
+
+    Args:
+        path: The file; ``ontology/kgdx.owl`` or one that follows the same conventions.
+
+    Raises:
+        SchemaError: The file is missing, is not OWL, or breaks a convention; the message names the entity.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise SchemaError(f"cannot read the ontology {path}", hint=error.strerror or "check the path") from error
+    from owlready2 import World
+
+    world = World()
+    try:
+        try:
+            ontology = world.get_ontology(IRI).load(fileobj=io.BytesIO(content))
+        except Exception as error:  # owlready2 raises its own, expat's, sqlite's and plain ValueErrors alike
+            raise SchemaError(
+                f"{path} is not an OWL file that can be read ({type(error).__name__}: {_one_line(error)})",
+                hint="restore ontology/kgdx.owl, or open the file in Protégé to find the fault",
+            ) from error
+        return _Reader(ontology, path).schema(hashlib.sha256(content).hexdigest())
+    finally:
+        world.close()
+
+
+class _Reader:
+    """One pass over a loaded ontology; every complaint names the entity and the file."""
+
+    def __init__(self, ontology: Any, path: Path) -> None:
+        self.ontology = ontology
+        self.path = path
+        self.owners: dict[str, dict[str, Property]] = {}
+
+    def fail(self, entity: str, problem: str) -> SchemaError:
+        return SchemaError(f"{entity} in {self.path.name} {problem}", hint="mend the ontology file")
+
+    def schema(self, checksum: str) -> Schema:
+        versions = list(self.ontology.metadata.versionInfo)
+        if len(versions) != 1:
+            raise self.fail("the ontology header", "needs exactly one owl:versionInfo")
+        properties = list(self.ontology.data_properties())
+        for entity in properties:  # first of all: owlready2 would take such a property for OWL's own
+            if entity.name in RESERVED:
+                raise self.fail(f"the property {entity.name}", "has a name of OWL's own; write Owner.name and a label")
+        for entity in properties:
+            self._read_property(entity)
+        nodes = [self._node(c) for c in self.ontology.classes() if not c.abstract]
+        names = {n.name for n in nodes}
+        relations = [self._relation(r, names) for r in self.ontology.object_properties() if not r.abstract]
+        if not nodes or not relations:
+            raise self.fail("the ontology", "declares no node class or no relation")
+        return Schema(
+            version=str(versions[0]),
+            checksum=checksum,
+            nodes=MappingProxyType({n.name: n for n in nodes}),
+            relations=MappingProxyType({r.name: r for r in relations}),
+        )
+
+    def _read_property(self, entity: Any) -> None:
+        name = str(entity.label[0]) if entity.label else entity.name
+        prop = Property(
+            name=name,
+            type=self._type(entity),
+            required=bool(entity.required and entity.required[0]),
+            definition=self._definition(entity),
+            values=tuple(str(v) for v in entity.allowedValue),
+        )
+        owners = [*_classes(entity.domain), *entity.describes]
+        if not owners:
+            raise self.fail(entity.name, "belongs to no node class (rdfs:domain) and no relation (describes)")
+        for owner in owners:
+            if not hasattr(owner, "name"):
+                raise self.fail(entity.name, f"belongs to {owner!r}, which the ontology does not declare")
+            known = self.owners.setdefault(owner.name, {})
+            if name in known:
+                raise self.fail(owner.name, f"has the property {name} twice")
+            known[name] = prop
+
+    def _type(self, entity: Any) -> PropertyType:
+        from owlready2 import FunctionalProperty
+
+        types = _SCALARS if issubclass(entity, FunctionalProperty) else _LISTS
+        ranges = list(entity.range)
+        if len(ranges) != 1 or ranges[0] not in types:
+            raise self.fail(entity.name, "needs one rdfs:range: xsd:string, integer, double or boolean")
+        return types[ranges[0]]
+
+    def _definition(self, entity: Any) -> str:
+        if len(entity.comment) != 1:
+            raise self.fail(entity.name, "needs exactly one rdfs:comment, its definition")
+        return " ".join(str(entity.comment[0]).split())
+
+    def _properties(self, lineage: Iterable[str], entity: str) -> MappingProxyType[str, Property]:
+        merged: dict[str, Property] = {}
+        for owner in lineage:
+            for name, prop in self.owners.get(owner, {}).items():
+                if name in merged:
+                    raise self.fail(entity, f"has the property {name} twice")
+                merged[name] = prop
+        return MappingProxyType(merged)
+
+    def _node(self, entity: Any) -> NodeClass:
+        lineage = _lineage(entity)
+        if lineage[0] != NODE:
+            raise self.fail(entity.name, f"is not a subclass of {NODE}")
+        properties = self._properties(lineage, entity.name)
+        keys = self._keys(entity)
+        if len(keys) != 1 or keys[0] not in properties:
+            raise self.fail(entity.name, "needs one property as owl:hasKey")
+        return NodeClass(
+            name=entity.name,
+            definition=self._definition(entity),
+            properties=properties,
+            key=keys[0],
+            biolink=_first(entity.biolink),
+            prefixes=tuple(str(p) for p in entity.idPrefix),
+        )
+
+    def _keys(self, entity: Any) -> list[str]:
+        world = self.ontology.world
+        for ancestor in (entity, *entity.ancestors()):
+            query = "SELECT ?key { ?? <http://www.w3.org/2002/07/owl#hasKey>/rdf:rest*/rdf:first ?key }"
+            found = [row[0].name for row in world.sparql(query, [ancestor])]
+            if found:
+                return found
+        return []
+
+    def _relation(self, entity: Any, nodes: set[str]) -> Relation:
+        lineage = _lineage(entity)
+        if lineage[0] != RELATION:
+            raise self.fail(entity.name, f"is not a subproperty of {RELATION}")
+        properties = self._properties(lineage, entity.name)
+        identity = {p.label[0] if p.label else p.name for p in entity.identity}
+        if not identity <= properties.keys():
+            raise self.fail(entity.name, f"is told apart by {', '.join(identity - properties.keys())}, which it lacks")
+        ends = tuple(self._ends(entity))
+        if not ends or not {name for pair in ends for name in pair} <= nodes:
+            raise self.fail(entity.name, "needs rdfs:domain and rdfs:range of node classes that are not abstract")
+        return Relation(
+            name=entity.name,
+            definition=self._definition(entity),
+            ends=ends,
+            properties=properties,
+            biolink=_first(entity.biolink),
+            identity=tuple(p for p in properties if p in identity),
+        )
+
+    def _ends(self, entity: Any) -> Iterable[tuple[str, str]]:
+        """Every pair of domain and range that no owl:allValuesFrom restriction of the start class rules out."""
+        targets = _classes(entity.range)
+        for start in _classes(entity.domain):
+            only = [r.value for r in start.is_a if getattr(r, "property", None) is entity]
+            for end in targets:
+                if all(end is value for value in only):
+                    yield start.name, end.name
+
+
+def _classes(expression: Iterable[Any]) -> list[Any]:
+    """Named classes of a domain or range, unions taken apart."""
+    return [c for part in expression for c in getattr(part, "Classes", [part])]
+
+
+def _lineage(entity: Any) -> list[str]:
+    """Names of the entity and its named ancestors in the ontology, the most general first."""
+    names: list[str] = []
+    while entity is not None:
+        names.append(entity.name)
+        parents = [p for p in entity.is_a if getattr(p, "iri", "").startswith(IRI)]
+        entity = parents[0] if parents else None
+    return names[::-1]
+
+
+def _first(values: Iterable[Any]) -> str:
+    return next((str(v) for v in values), "")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

@@ -1,0 +1,74 @@
+"""Fixtures and helpers for every test: real data, the tiny ontology, and what a machine must have for some of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+TINY = ROOT / "tests" / "data" / "tiny"
+
+#: Set by continuous integration: whatever a test needs is there, so its absence is a failure and not a skip.
+REQUIRE_ALL = "KGDX_REQUIRE_ALL"
+
+
+def require(available: object, what: str) -> None:
+    """Skip the running test when something it needs is missing; fail it where everything has to be there.
+
+    Args:
+        available: Whether it is there (any object, judged by its truth).
+        what: What is missing and how to get it, for the skip's reason.
+    """
+    if available:
+        return
+    if os.environ.get(REQUIRE_ALL) == "1":
+        pytest.fail(f"{REQUIRE_ALL}=1, but this test lacks {what}", pytrace=False)
+    pytest.skip(f"needs {what}")
+
+
+def require_program(name: str, hint: str) -> str:
+    """Return the path of a program, or skip (fail in continuous integration) with ``hint``."""
+    path = shutil.which(name)
+    require(path, f"the program {name}: {hint}")
+    assert path is not None
+    return path
+
+
+def require_module(name: str, extra: str) -> None:
+    """Skip (fail in continuous integration) unless an optional module can be imported."""
+    require(importlib.util.find_spec(name) is not None, f'the module {name}: pip install "kgdx[{extra}]"')
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The top of the checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data for tests and measurements; it is not part of the project."""
+    folder = Path(os.environ.get("KGDX_SHARED_DATA", ROOT.parent / "shared" / "data"))
+    require(folder.is_dir(), f"the real data in {folder} (KGDX_SHARED_DATA names another folder)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Path:
+    """The folder with the hand-drawn ontology and its annotations."""
+    return TINY
+
+
+@pytest.fixture
+def kgdx_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A state folder of this test alone; no setting of the user's machine reaches the test."""
+    home = tmp_path / "kgdx-home"
+    for name in [n for n in os.environ if n.startswith("KGDX_") and n not in (REQUIRE_ALL, "KGDX_SHARED_DATA")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("KGDX_HOME", str(home))
+    yield home
