@@ -1,0 +1,256 @@
+"""Where kgdx keeps its state and how it reaches Neo4j: a pure function of the environment and one config file.
+
+Order of precedence, highest first: what the caller passes, the environment, ``<home>/config.toml``, the defaults.
+A password is never taken from an address or a command line, so it does not end up in a shell's history.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import platformdirs
+
+from kgdx.errors import ConfigError
+
+NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+DEFAULT_BOLT_PORT = 7687
+
+_KEYS = frozenset({"store", "neo4j"})
+_NEO4J_KEYS = frozenset({"user", "password", "database", "home"})
+
+
+@dataclass(frozen=True, slots=True)
+class Neo4jAccess:
+    """What it takes to open one Neo4j database; the password never shows in the representation.
+
+    Attributes:
+        uri: Bolt address without credentials.
+        user: User name.
+        password: Password; ``None`` for a server whose authentication is switched off.
+        database: Database name; ``None`` for the user's home database.
+    """
+
+    uri: str
+    user: str = "neo4j"
+    password: str | None = field(default=None, repr=False)
+    database: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of one invocation; made by :meth:`load`, handed to whoever needs them.
+
+    Attributes:
+        home: The folder that holds all state (``KGDX_HOME``, else the platform's user data folder).
+        cache: The folder for what can be fetched again (``KGDX_CACHE``, else the platform's user cache folder).
+        store: Path of an embedded graph folder, or the Bolt address of a Neo4j server.
+        neo4j_home: An installed Neo4j to start for ``kgdx neo4j up`` (``NEO4J_HOME``), if any.
+        neo4j_user: Neo4j user name as set, if set.
+        neo4j_password: Neo4j password as set; empty means that the server asks for none, ``None`` that it is not set.
+        neo4j_database: Neo4j database name, if set.
+    """
+
+    home: Path
+    cache: Path
+    store: str
+    neo4j_home: Path | None = None
+    neo4j_user: str | None = None
+    neo4j_password: str | None = field(default=None, repr=False)
+    neo4j_database: str | None = None
+
+    @classmethod
+    def load(cls, store: str | Path | None = None, *, environ: Mapping[str, str] | None = None) -> Settings:
+        """Read the settings.
+
+        Args:
+            store: The store that the caller asked for; overrides ``KGDX_STORE`` and the config file.
+            environ: The environment to read; the process's own by default.
+
+        Raises:
+            ConfigError: A value cannot be used, or the config file cannot be read or has an unknown key.
+
+        Example:
+            >>> Settings.load(environ={"KGDX_HOME": "/tmp/kgdx-doc"}).store
+            '/tmp/kgdx-doc/graphs/default'
+            >>> Settings.load("bolt://localhost:7687", environ={"KGDX_HOME": "/tmp/kgdx-doc"}).is_neo4j
+            True
+        """
+        env = os.environ if environ is None else environ
+        home = _folder(env.get("KGDX_HOME"), "KGDX_HOME") or platformdirs.user_data_path("kgdx", appauthor=False)
+        cache = _folder(env.get("KGDX_CACHE"), "KGDX_CACHE") or platformdirs.user_cache_path("kgdx", appauthor=False)
+        config = _read_config(home / "config.toml")
+        neo4j = config.get("neo4j", {})
+        if isinstance(store, Path):
+            store = str(store)
+        chosen = store or env.get("KGDX_STORE") or config.get("store") or str(home / "graphs" / "default")
+        neo4j_home = env.get("NEO4J_HOME") or neo4j.get("home")
+        return cls(
+            home=home,
+            cache=cache,
+            store=_store(chosen),
+            neo4j_home=_folder(neo4j_home, "NEO4J_HOME"),
+            neo4j_user=_first(env, "KGDX_NEO4J_USER", "NEO4J_USERNAME") or neo4j.get("user"),
+            neo4j_password=_first(env, "KGDX_NEO4J_PASSWORD", "NEO4J_PASSWORD", default=neo4j.get("password")),
+            neo4j_database=_first(env, "KGDX_NEO4J_DATABASE", "NEO4J_DATABASE") or neo4j.get("database"),
+        )
+
+    @property
+    def is_neo4j(self) -> bool:
+        """Whether the store is a Neo4j server (otherwise it is an embedded graph folder)."""
+        return is_neo4j(self.store)
+
+    @property
+    def graph_folder(self) -> Path:
+        """Folder of the embedded graph: the store itself, or the default one when the store is a Neo4j server."""
+        return self.home / "graphs" / "default" if self.is_neo4j else Path(self.store)
+
+    @property
+    def server_folder(self) -> Path:
+        """Folder of the local Neo4j server that kgdx starts: its data, logs, port and password."""
+        return self.home / "neo4j"
+
+    def neo4j(self, uri: str | None = None) -> Neo4jAccess:
+        """Return how to open ``uri`` (default: the store, else the local server that kgdx started).
+
+        The password comes from the environment or the config file; the local server's own from its password file.
+
+        Raises:
+            ConfigError: There is no address or no password.
+
+        Example:
+            >>> env = {"KGDX_HOME": "/tmp/kgdx-doc", "NEO4J_PASSWORD": "secret"}
+            >>> Settings.load("neo4j://db:7687", environ=env).neo4j()
+            Neo4jAccess(uri='neo4j://db:7687', user='neo4j', database=None)
+        """
+        local = self._local_server()
+        uri = uri or (self.store if self.is_neo4j else None) or (local["bolt"] if local else None)
+        if not uri:
+            raise ConfigError("no Neo4j address", hint="give one as --store bolt://HOST:PORT, or start `kgdx neo4j up`")
+        uri = _store(uri)
+        if not is_neo4j(uri):
+            raise ConfigError(f"{uri} is not a Neo4j address", hint="give one such as bolt://127.0.0.1:7687")
+        if local and _same_server(uri, local["bolt"]):
+            return Neo4jAccess(uri, "neo4j", _read_secret(self.server_folder / "password"), self.neo4j_database)
+        if self.neo4j_password is None:
+            raise ConfigError(
+                f"no password for {uri}",
+                hint=f"set KGDX_NEO4J_PASSWORD (empty for a server without authentication), or password under "
+                f"[neo4j] in {self.home / 'config.toml'}",
+            )
+        return Neo4jAccess(uri, self.neo4j_user or "neo4j", self.neo4j_password or None, self.neo4j_database)
+
+    def _local_server(self) -> dict[str, str] | None:
+        try:
+            info = json.loads((self.server_folder / "server.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+        return info if isinstance(info, dict) and isinstance(info.get("bolt"), str) else None
+
+
+def is_neo4j(store: str | Path) -> bool:
+    """Tell a Neo4j address from a path.
+
+    Example:
+        >>> is_neo4j("bolt://127.0.0.1:7687"), is_neo4j("/data/graph")
+        (True, False)
+    """
+    return isinstance(store, str) and store.partition("://")[0].lower() in NEO4J_SCHEMES and "://" in store
+
+
+def _store(value: Any) -> str:
+    """Return the store as a clean address or an absolute path."""
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigError(f"the store must be a path or a Bolt address, not {value!r}")
+    scheme, separator, _ = value.partition("://")
+    if not separator:
+        return str(Path(value).expanduser().absolute())
+    if scheme.lower() not in NEO4J_SCHEMES:
+        schemes = ", ".join(NEO4J_SCHEMES)
+        raise ConfigError(f"the store scheme {scheme!r} is unknown", hint=f"give a path, or one of {schemes}")
+    parts = urlsplit(value)
+    try:
+        host, _port = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if not host:
+        raise ConfigError("the Neo4j address has no host or a bad port", hint="for example bolt://127.0.0.1:7687")
+    if "@" in parts.netloc:
+        raise ConfigError(
+            f"the address {scheme}://…@{host} holds credentials",
+            hint="leave them out and set KGDX_NEO4J_USER and KGDX_NEO4J_PASSWORD",
+        )
+    return value.rstrip("/")
+
+
+def _same_server(one: str, other: str) -> bool:
+    def ends(uri: str) -> tuple[str, int]:
+        parts = urlsplit(uri)
+        host = (parts.hostname or "").lower()
+        return ("127.0.0.1" if host in ("localhost", "::1") else host), parts.port or DEFAULT_BOLT_PORT
+
+    return ends(one) == ends(other)
+
+
+def _first(env: Mapping[str, str], *names: str, default: str | None = None) -> str | None:
+    return next((env[name] for name in names if name in env), default)
+
+
+def _folder(value: str | None, name: str) -> Path | None:
+    if not value:
+        return None
+    path = Path(value).expanduser().absolute()
+    if path.exists() and not path.is_dir():
+        raise ConfigError(f"{name} is {path}, which is not a folder")
+    return path
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as stream:
+            config = tomllib.load(stream)
+            mode = os.fstat(stream.fileno()).st_mode
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read {path}: {error}", hint="mend or remove it") from error
+    _check_config(path, config)
+    if "password" in config.get("neo4j", {}):
+        _check_private(path, mode)
+    return config
+
+
+def _check_config(path: Path, config: dict[str, Any]) -> None:
+    neo4j = config.get("neo4j", {})
+    if not isinstance(neo4j, dict):
+        raise ConfigError(f"neo4j in {path} must be a section", hint="write [neo4j] on a line of its own")
+    unknown = sorted([*(config.keys() - _KEYS), *(f"neo4j.{key}" for key in neo4j.keys() - _NEO4J_KEYS)])
+    if unknown:
+        known = sorted([*(_KEYS - {"neo4j"}), *(f"neo4j.{key}" for key in _NEO4J_KEYS)])
+        raise ConfigError(f"unknown setting {unknown[0]!r} in {path}", hint=f"known are {', '.join(known)}")
+    for key, value in [("store", config.get("store", "")), *((f"neo4j.{key}", value) for key, value in neo4j.items())]:
+        if not isinstance(value, str):
+            raise ConfigError(f"{key} in {path} must be a string, not {value!r}")
+
+
+def _check_private(path: Path, mode: int) -> None:
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise ConfigError(f"{path} holds a password and others can read it", hint=f"run `chmod 600 {path}`")
+
+
+def _read_secret(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8") as stream:
+            _check_private(path, os.fstat(stream.fileno()).st_mode)
+            return stream.read().strip()
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read the local server's password in {path}", hint="run `kgdx neo4j down`, then `kgdx neo4j up`"
+        ) from error
