@@ -102,7 +102,9 @@ class Schema:
         try:
             return self.nodes[name]
         except KeyError:
-            raise SchemaError(f"no node class {name!r} in the ontology", hint=f"one of {', '.join(self.nodes)}") from None
+            raise SchemaError(
+                f"no node class {name!r} in the ontology", hint=f"one of {', '.join(self.nodes)}"
+            ) from None
 
     def relation(self, name: str) -> Relation:
         """Return a relation type.
