@@ -1,0 +1,87 @@
+"""What an action is: a typed request that runs graph operations and returns a new state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from kgdx.actions.record import Queries
+from kgdx.actions.state import State
+from kgdx.case import Ancestry, Case, FindingReader
+from kgdx.errors import UsageError
+
+
+class Ranks(Protocol):
+    """Ranks diseases for a case; the rank room's ranker does."""
+
+    def rank(self, case: Case, top: int = 10) -> Any:
+        """Return the best ``top`` candidates."""
+        ...
+
+
+class Operations(Queries, Protocol):
+    """What an action may use of a graph: templates, and the tools compiled from it."""
+
+    @property
+    def reader(self) -> FindingReader:
+        """Reads words into findings."""
+        ...
+
+    @property
+    def ranker(self) -> Ranks:
+        """Ranks diseases."""
+        ...
+
+    @property
+    def ancestry(self) -> Ancestry:
+        """Knows the is-a hierarchy of phenotypes."""
+        ...
+
+
+class Action(BaseModel):
+    """A request of a policy. Subclasses give it a :attr:`name`, fields, and :meth:`run`.
+
+    An action is pure but for the graph it reads: it takes a state and returns a new one, and records every template
+    that it runs (:func:`kgdx.actions.record.query`).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ClassVar[str]
+
+    def run(self, graph: Operations, state: State) -> State:
+        """Return the state after the action.
+
+        Raises:
+            KgdxError: It cannot be done; the episode records it.
+        """
+        raise NotImplementedError
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the request's fields as plain JSON values, for the log."""
+        return self.model_dump(mode="json")
+
+
+def parse_action(document: Mapping[str, Any], registry: Mapping[str, type[Action]]) -> Action:
+    """Read an action from untrusted JSON: ``{"action": name, …fields}``.
+
+    Raises:
+        UsageError: The action is unknown, or a field does not fit; the message says which.
+
+    Example:
+        >>> from kgdx.actions import ACTIONS
+        >>> parse_action({"action": "rank", "top": 5}, ACTIONS).top
+        5
+    """
+    name = document.get("action")
+    kind = registry.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise UsageError(f"unknown action {str(name)[:40]!r}", hint=f"one of {', '.join(sorted(registry))}")
+    try:
+        return kind.model_validate({key: value for key, value in document.items() if key != "action"})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"action {name}: {place}: {first['msg']}", hint="mend the field") from error

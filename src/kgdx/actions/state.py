@@ -1,0 +1,184 @@
+"""The state of an episode, and its record: an append-only log of segments, each with its author.
+
+Both are immutable: an action gets a state and returns another. Explanations, replay, costs and rewards are functions
+of the log.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from kgdx.actions.evidence import EvidencePath
+from kgdx.case import Case
+from kgdx.store.protocol import Row
+
+if TYPE_CHECKING:
+    from kgdx.rank import Ranking
+
+
+class Author(StrEnum):
+    """Who wrote a segment."""
+
+    POLICY = "policy"
+    GRAPH = "graph"
+    TOOL = "tool"
+    PATIENT = "patient"
+    USER = "user"
+
+
+PRIVATE = frozenset({Author.PATIENT, Author.USER})
+"""Authors whose words may identify a patient: their content leaves the process only when asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One entry of an episode's log.
+
+    Attributes:
+        author: Who wrote it.
+        kind: ``action`` (a policy's choice), ``query`` (a template that ran), ``tool`` (extractor, ranker),
+            ``text`` (words), ``error`` or ``end``.
+        name: Name of the action, template or tool.
+        parameters: What it was given; never a patient's text.
+        rows: How many rows came back.
+        digest: Digest of the rows (:func:`kgdx.actions.record.digest`), so that a replay can prove them equal.
+        milliseconds: How long it took; differs from run to run, so it takes no part in comparisons.
+        cost: What it cost, in the unit of :attr:`Limits.cost`.
+        content: Words: a reason, an answer, an error message.
+
+    Example:
+        >>> Segment(Author.POLICY, "action", "rank", {"top": 10}).to_dict()["name"]
+        'rank'
+    """
+
+    author: Author
+    kind: str
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    rows: int | None = None
+    digest: str = ""
+    milliseconds: float = field(default=0.0, compare=False)
+    cost: float = 0.0
+    content: str = ""
+
+    def to_dict(self, *, private: bool = False) -> dict[str, Any]:
+        """Return the segment as plain JSON values; a patient's or user's words only when ``private``."""
+        return {
+            "author": str(self.author),
+            "kind": self.kind,
+            "name": self.name,
+            "parameters": dict(self.parameters),
+            "rows": self.rows,
+            "digest": self.digest,
+            "milliseconds": round(self.milliseconds, 3),
+            "cost": self.cost,
+            "content": self.content if private or self.author not in PRIVATE else "",
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Segment:
+        """Read a segment back from :meth:`to_dict`.
+
+        Example:
+            >>> segment = Segment(Author.GRAPH, "query", "get_disease", {"ids": ["OMIM:1"]}, 1, "ab", 0.5)
+            >>> Segment.from_dict(segment.to_dict()) == segment
+            True
+        """
+        return cls(**{**document, "author": Author(document["author"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """Rows that a template returned to the policy."""
+
+    template: str
+    parameters: Mapping[str, Any] = field(hash=False)
+    rows: tuple[Row, ...] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Everything a policy may look at.
+
+    Attributes:
+        case: What is known of the patient.
+        read: Whether the case's text has been read and its terms brought up to date.
+        ranking: The latest ranking, if any.
+        evidence: Paths per candidate id, once explained.
+        retrieved: What templates returned on the policy's request, in order.
+        done: Whether a diagnosis has been declared.
+        log: The record so far.
+        seed: Seed of every random choice in the episode.
+
+    Example:
+        >>> State(Case("p")).logged(Segment(Author.POLICY, "action", "rank")).steps
+        1
+    """
+
+    case: Case
+    read: bool = False
+    ranking: Ranking | None = None
+    evidence: Mapping[str, tuple[EvidencePath, ...]] | None = field(default=None, hash=False)
+    retrieved: tuple[Retrieved, ...] = ()
+    done: bool = False
+    log: tuple[Segment, ...] = ()
+    seed: int = 0
+
+    def logged(self, *segments: Segment) -> State:
+        """Return the state with segments appended to its log."""
+        return replace(self, log=(*self.log, *segments))
+
+    @property
+    def steps(self) -> int:
+        """How many actions have been chosen so far."""
+        return sum(segment.kind == "action" for segment in self.log)
+
+    @property
+    def cost(self) -> float:
+        """Cost of all segments so far."""
+        return sum(segment.cost for segment in self.log)
+
+    def random(self) -> random.Random:
+        """Return the generator of this step's random choices: equal seed and step, equal choices.
+
+        Example:
+            >>> State(Case("p"), seed=7).random().random() == State(Case("q"), seed=7).random().random()
+            True
+        """
+        return random.Random(f"{self.seed}:{self.steps}")
+
+    def differs(self, other: State) -> bool:
+        """Tell whether anything but the log differs, that is, whether the step between them got anywhere.
+
+        Example:
+            >>> before = State(Case("p"))
+            >>> before.differs(before.logged(Segment(Author.POLICY, "action", "rank")))
+            False
+        """
+        return self._content() != other._content()
+
+    def _content(self) -> tuple[object, ...]:
+        return (self.case, self.read, self.ranking, self.evidence, self.retrieved, self.done)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When an episode ends although its policy would go on.
+
+    Attributes:
+        steps: Most actions.
+        stagnation: Most actions in a row that change nothing.
+        seconds: Most wall-clock time, checked between actions; ``None`` for no limit.
+        cost: Most cost; ``None`` for no limit.
+        errors: How many failed actions a policy may try to mend before the episode ends.
+    """
+
+    steps: int = 64
+    stagnation: int = 3
+    seconds: float | None = None
+    cost: float | None = None
+    errors: int = 0
