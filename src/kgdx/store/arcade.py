@@ -1,0 +1,320 @@
+"""The embedded store: a directory with an ArcadeDB database that this process opens itself. No server, no port."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+
+from kgdx.errors import StoreError
+from kgdx.schema import Schema, load_schema, schema_checksum
+from kgdx.schema.model import Property, PropertyType
+from kgdx.store import _engine
+from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Row
+from kgdx.store.rows import plain
+from kgdx.store.tables import columns_of, conformed, title
+from kgdx.store.templates import template
+
+BUILD_ID = "build:current"
+
+_SQL_TYPES: Mapping[PropertyType, str] = {
+    "string": "STRING",
+    "integer": "LONG",
+    "float": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "strings": "LIST OF STRING",
+    "floats": "LIST OF DOUBLE",
+}
+_NAMED = "name"  # indexed beside the key: people look things up by name
+_MARKER = "kgdx-loading"  # a directory that holds this file was left in the middle of a bulk load
+
+
+class ArcadeStore:
+    """A graph in a directory; implements :class:`kgdx.store.protocol.Store`.
+
+    Readers open it read-only, any number of processes at once. A writer must have it alone: the engine refuses a second
+    writer, but lets a writer in where readers are, who would then see old and new pages mixed; the graph folder's lock
+    keeps them apart.
+    """
+
+    def __init__(self, database: _engine.Database, schema: Callable[[], Schema]) -> None:
+        self._database = database
+        self._schema = schema
+        self._fresh = False
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], schema: Schema | None = None) -> ArcadeStore:
+        """Make an empty graph with the schema's types, keys and indexes, open for writing.
+
+        Raises:
+            StoreError: The folder is there already and not empty, or cannot be written.
+        """
+        made = schema or load_schema()
+        store = cls(_engine.create(Path(path)), lambda: made)
+        for statement in _definitions(made):
+            store._database.command(statement, language="sql")
+        store.write("set_build", schema_version=made.version, schema_checksum=made.checksum)
+        store._fresh = True
+        return store
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], read_only: bool = True) -> ArcadeStore:
+        """Open a graph.
+
+        Raises:
+            StoreError: There is none, it is damaged or half-loaded, or of another schema version.
+            StoreLockedError: Another process (or another store of this one) is writing.
+        """
+        folder = Path(path)
+        if not (folder / "schema.json").is_file():
+            raise StoreError(f"no graph at {folder}", hint="build one with `kgdx build`")
+        if (folder / _MARKER).exists():
+            raise StoreError(f"the graph at {folder} is half-loaded", hint="build it again with `kgdx build`")
+        store = cls(_engine.open_(folder, read_only=read_only), load_schema)
+        try:
+            store._check_version()
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @property
+    def url(self) -> str:
+        """The directory."""
+        return str(self._database.path)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether writes are refused."""
+        return self._database.read_only
+
+    def run(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Run a read template.
+
+        Raises:
+            TemplateError: Unknown template, or parameters that do not fit its header.
+            StoreError: The store failed.
+        """
+        found = template(name, "read")
+        return [plain(row) for row in self._database.query(found.text, found.bind(parameters))]
+
+    def write(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Run one write template in a transaction of its own; raises like :meth:`run`."""
+        with self.transaction() as running:
+            return running.run(name, **parameters)
+
+    @contextmanager
+    def transaction(self) -> Iterator[_Transaction]:
+        """Several templates, all or nothing: leaving the block normally commits, an exception rolls back."""
+        self._refuse_readers()
+        with self._database.transaction():
+            yield _Transaction(self._database)
+
+    def load(self, tables: Iterable[GraphTable]) -> Mapping[str, int]:
+        """Bulk load tables, nodes before the edges that need them; returns rows per label and type.
+
+        The road is fast and not atomic: until it is through, a marker in the directory keeps it from being opened, so
+        that a load which was killed or failed is never taken for a whole graph. Live data is written by templates.
+
+        Raises:
+            StoreError: A table that does not fit the schema, an id that is there twice, an edge to an unknown node.
+        """
+        self._refuse_readers()
+        fresh, self._fresh = self._fresh, False
+        marker = self._database.path / _MARKER
+        loaded: dict[str, int] = {}
+        ids = _RecordIds(self._database)
+        marker.touch()
+        with self._database.batch(log_ahead=not fresh) as batch:
+            for table in tables:
+                name = table.label if isinstance(table, NodeTable) else table.type
+                loaded[name] = loaded.get(name, 0) + self._load_table(batch, table, ids)
+        marker.unlink()
+        return loaded
+
+    def delete_source(self, source: str) -> Mapping[str, int]:
+        """Remove, in one transaction, a source's edges, and its nodes that no other source's edge touches."""
+        removed: dict[str, int] = {}
+        with self.transaction() as running:
+            for name in ("delete_edges_of_source", "delete_nodes_of_source"):
+                for row in running.run(name, source=source):
+                    removed[row["name"]] = removed.get(row["name"], 0) + row["n"]
+        return removed
+
+    def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
+        """All nodes of one class: ``id`` and ``columns``, sorted by id; absent values are null, absent lists empty."""
+        types = columns_of(NodeTable(label, pa.table({"id": pa.array([], pa.string())})), self._schema())
+        wanted = _wanted(title_of=label, types=types, keys=("id",), columns=columns)
+        rows = self._database.query(f"SELECT FROM `{label}`", language="sql")
+        return _arrow(rows, wanted).sort_by("id")
+
+    def export_relations(self, type: str, start_label: str, end_label: str, columns: Sequence[str]) -> pa.Table:
+        """All edges of one type between two classes: ``start``, ``end`` and ``columns``, in no particular order."""
+        empty = RelationTable(type, start_label, end_label, pa.table({}))
+        wanted = _wanted(
+            title_of=title(empty), types=columns_of(empty, self._schema()), keys=("start", "end"), columns=columns
+        )
+        ids = _RecordIds(self._database)
+        starts, ends = ids.by_record(start_label), ids.by_record(end_label)
+        out = []
+        for row in self._database.query(f"SELECT *, @out AS `start`, @in AS `end` FROM `{type}`", language="sql"):
+            row["start"], row["end"] = starts.get(row["start"].text), ends.get(row["end"].text)
+            if row["start"] is not None and row["end"] is not None:
+                out.append(row)
+        return _arrow(out, wanted)
+
+    def counts(self) -> Mapping[str, int]:
+        """Nodes per label and edges per type; only what is there."""
+        schema = self._schema()
+        found = {}
+        for name in (*schema.nodes, *schema.relations):
+            n = self._database.query(f"SELECT count(*) AS n FROM `{name}`", language="sql")[0]["n"]
+            if n:
+                found[name] = int(n)
+        return found
+
+    def tables(self) -> Iterator[GraphTable]:
+        """The whole graph but the Build node, as tables with every property: what a copy or a fingerprint reads."""
+        schema = self._schema()
+        counts = self.counts()
+        for label, node in schema.nodes.items():
+            if label in counts and label != "Build":
+                yield NodeTable(label, self.export_nodes(label, list(node.properties)))
+        for type_, relation in schema.relations.items():
+            if type_ in counts:
+                for start, end in relation.ends:
+                    rows = self.export_relations(type_, start, end, list(relation.properties))
+                    if rows.num_rows:
+                        yield RelationTable(type_, start, end, rows)
+
+    def fingerprint(self) -> str:
+        """SHA-256 over the whole content; see :mod:`kgdx.store.fingerprint`."""
+        from kgdx.store.fingerprint import fingerprint
+
+        return fingerprint(self.tables())
+
+    def close(self) -> None:
+        """Close it; closing twice does nothing."""
+        self._database.close()
+
+    def __enter__(self) -> ArcadeStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _check_version(self) -> None:
+        rows = self.run("build")
+        if len(rows) != 1:
+            raise StoreError(f"{self.url} is not a kgdx graph", hint="build one with `kgdx build`")
+        built = rows[0]
+        if built["schema_checksum"] != schema_checksum() and built["schema_version"] != self._schema().version:
+            raise StoreError(
+                f"the graph at {self.url} has schema version {built['schema_version']}, this kgdx has "
+                f"{self._schema().version}",
+                hint="build it again with `kgdx build`",
+            )
+
+    def _refuse_readers(self) -> None:
+        if self.read_only:
+            raise StoreError(f"the graph at {self.url} is open for reading only", hint="open it with read_only=False")
+
+    def _load_table(self, batch: _engine.Batch, table: GraphTable, ids: _RecordIds) -> int:
+        from kgdx.store._json import json_rows
+
+        rows = conformed(table, self._schema())
+        if isinstance(table, NodeTable):
+            keys = rows.column("id").to_pylist()
+            known = ids.of(table.label)
+            seen = set(keys)
+            if len(seen) < len(keys) or not known.keys().isdisjoint(seen):
+                twice = next(iter(known.keys() & seen), None) or next(k for k in keys if keys.count(k) > 1)
+                raise StoreError(f"{table.label} {twice} is there twice", hint="merge its rows before loading")
+            made = batch.vertices(table.label, json_rows(rows, rows.column_names))
+            known.update(zip(keys, made, strict=True))
+        elif rows.num_rows:
+            starts = ids.resolve(table, table.start_label, rows.column("start").to_pylist())
+            ends = ids.resolve(table, table.end_label, rows.column("end").to_pylist())
+            batch.edges(table.type, starts, ends, json_rows(rows, rows.column_names[2:]))
+        return len(rows)
+
+
+class _Transaction:
+    """A running transaction; read and write templates see what it wrote."""
+
+    def __init__(self, database: _engine.Database) -> None:
+        self._database = database
+
+    def run(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Run a template of either kind."""
+        found = template(name)
+        bound = found.bind(parameters)
+        return [plain(row) for row in self._database.command(found.text, bound)]
+
+
+class _RecordIds:
+    """The engine's record ids by node id, read from the store once per class and kept up to date while loading."""
+
+    def __init__(self, database: _engine.Database) -> None:
+        self._database = database
+        self._known: dict[str, dict[str, str]] = {}
+
+    def of(self, label: str) -> dict[str, str]:
+        if label not in self._known:
+            rows = self._database.query(f"SELECT id, @rid AS rid FROM `{label}`", language="sql")
+            self._known[label] = {row["id"]: row["rid"].text for row in rows}
+        return self._known[label]
+
+    def by_record(self, label: str) -> dict[str, str]:
+        return {record: id_ for id_, record in self.of(label).items()}
+
+    def resolve(self, table: GraphTable, label: str, ids: Sequence[str]) -> list[str]:
+        known = self.of(label)
+        try:
+            return [known[id_] for id_ in ids]
+        except KeyError as error:
+            raise StoreError(
+                f"{title(table)}: no {label} {error.args[0]}", hint="load the nodes first, or quarantine the row"
+            ) from None
+
+
+def _definitions(schema: Schema) -> Iterator[str]:
+    for label, node in schema.nodes.items():
+        yield f"CREATE VERTEX TYPE `{label}` BUCKETS 1"
+        yield from _properties(label, {"id": Property("id", "string")} | dict(node.properties))
+        yield f"CREATE INDEX ON `{label}` (id) UNIQUE"
+        if _NAMED in node.properties:
+            yield f"CREATE INDEX ON `{label}` ({_NAMED}) NOTUNIQUE"
+    for type_, relation in schema.relations.items():
+        yield f"CREATE EDGE TYPE `{type_}` BUCKETS 1"
+        yield from _properties(type_, relation.properties)
+
+
+def _properties(owner: str, properties: Mapping[str, Property]) -> Iterator[str]:
+    for name, property_ in properties.items():
+        yield f"CREATE PROPERTY `{owner}`.`{name}` {_SQL_TYPES[property_.type]}"
+
+
+def _wanted(
+    *, title_of: str, types: Mapping[str, pa.DataType], keys: tuple[str, ...], columns: Sequence[str]
+) -> dict[str, pa.DataType]:
+    for name in columns:
+        if name not in types:
+            raise StoreError(f"{title_of} has no property {name!r} in the ontology", hint="`kgdx schema` lists them")
+    return {name: types[name] for name in dict.fromkeys((*keys, *columns))}
+
+
+def _arrow(rows: Sequence[Mapping[str, Any]], types: Mapping[str, pa.DataType]) -> pa.Table:
+    out = {}
+    for name, type_ in types.items():
+        absent: Any = [] if pa.types.is_list(type_) else None
+        values = [absent if (value := row.get(name)) is None else value for row in rows]
+        out[name] = pa.array(values, type_)
+    return pa.table(out)
