@@ -121,10 +121,10 @@ class _Reader:
             raise self.fail(entity.name, "needs exactly one rdfs:comment, its definition")
         return " ".join(str(entity.comment[0]).split())
 
-    def _properties(self, lineage: Iterable[str], entity: str) -> MappingProxyType[str, Property]:
+    def _properties(self, lineage: Iterable[Any], entity: str) -> MappingProxyType[str, Property]:
         merged: dict[str, Property] = {}
         for owner in lineage:
-            for name, prop in self.owners.get(owner, {}).items():
+            for name, prop in self.owners.get(owner.name, {}).items():
                 if name in merged:
                     raise self.fail(entity, f"has the property {name} twice")
                 merged[name] = prop
@@ -132,12 +132,12 @@ class _Reader:
 
     def _node(self, entity: Any) -> NodeClass:
         lineage = _lineage(entity)
-        if lineage[0] != NODE:
+        if lineage[0].name != NODE:
             raise self.fail(entity.name, f"is not a subclass of {NODE}")
         properties = self._properties(lineage, entity.name)
-        keys = self._keys(entity)
+        keys = [key.name for ancestor in lineage for key in ancestor.key]
         if len(keys) != 1 or keys[0] not in properties:
-            raise self.fail(entity.name, "needs one property as owl:hasKey")
+            raise self.fail(entity.name, "needs one of its properties as key")
         return NodeClass(
             name=entity.name,
             definition=self._definition(entity),
@@ -147,18 +147,9 @@ class _Reader:
             prefixes=tuple(str(p) for p in entity.idPrefix),
         )
 
-    def _keys(self, entity: Any) -> list[str]:
-        world = self.ontology.world
-        for ancestor in (entity, *entity.ancestors()):
-            query = "SELECT ?key { ?? <http://www.w3.org/2002/07/owl#hasKey>/rdf:rest*/rdf:first ?key }"
-            found = [row[0].name for row in world.sparql(query, [ancestor])]
-            if found:
-                return found
-        return []
-
     def _relation(self, entity: Any, nodes: set[str]) -> Relation:
         lineage = _lineage(entity)
-        if lineage[0] != RELATION:
+        if lineage[0].name != RELATION:
             raise self.fail(entity.name, f"is not a subproperty of {RELATION}")
         properties = self._properties(lineage, entity.name)
         identity = {p.label[0] if p.label else p.name for p in entity.identity}
@@ -191,14 +182,14 @@ def _classes(expression: Iterable[Any]) -> list[Any]:
     return [c for part in expression for c in getattr(part, "Classes", [part])]
 
 
-def _lineage(entity: Any) -> list[str]:
-    """Names of the entity and its named ancestors in the ontology, the most general first."""
-    names: list[str] = []
+def _lineage(entity: Any) -> list[Any]:
+    """The entity and its named ancestors in the ontology, the most general first."""
+    entities: list[Any] = []
     while entity is not None:
-        names.append(entity.name)
+        entities.append(entity)
         parents = [p for p in entity.is_a if getattr(p, "iri", "").startswith(IRI)]
         entity = parents[0] if parents else None
-    return names[::-1]
+    return entities[::-1]
 
 
 def _first(values: Iterable[Any]) -> str:

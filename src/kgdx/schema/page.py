@@ -1,0 +1,133 @@
+"""The schema in words: the documentation's schema page, and a short description for prompts.
+
+``python -m kgdx.schema.page docs/reference/schema.md`` writes the page; a test keeps it up to date.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+
+from kgdx.schema import load_schema
+from kgdx.schema.model import NodeClass, Property, Relation, Schema
+
+BIOLINK = "https://w3id.org/biolink/vocab/"
+
+_TYPES = {
+    "string": "text",
+    "integer": "integer",
+    "float": "number",
+    "boolean": "true or false",
+    "strings": "list of texts",
+    "floats": "list of numbers",
+}
+
+
+def describe(schema: Schema, relations: Collection[str] | None = None) -> str:
+    """Describe the graph in a few lines, for a prompt or a terminal.
+
+    Args:
+        schema: What to describe.
+        relations: Only these relation types and the node classes that they join; all by default.
+
+    Example:
+        >>> print(describe(load_schema(), relations=["ASSOCIATED_GENE"]))
+        (Disease {id, source, name, definition, synonyms, name_zh, name_zh_source, name_source})
+        (Gene {id, source, name})
+        (Disease)-[ASSOCIATED_GENE {source, association}]->(Gene): The gene causes, modifies or is otherwise
+        associated with the disease.
+    """
+    chosen = [r for r in schema.relations.values() if relations is None or r.name in relations]
+    joined = {name for r in chosen for pair in r.ends for name in pair}
+    lines = [f"({n.name} {{{', '.join(n.properties)}}})" for n in schema.nodes.values() if n.name in joined]
+    for relation in chosen:
+        edge = f"[{relation.name} {{{', '.join(relation.properties)}}}]"
+        lines += [f"({start})-{edge}->({end}): {relation.definition}" for start, end in relation.ends]
+    return "\n".join(lines)
+
+
+def markdown(schema: Schema) -> str:
+    """Return the schema page of the documentation."""
+    lines = [
+        "# The schema",
+        "",
+        "<!-- Made from ontology/kgdx.owl by `python -m kgdx.schema.page`; edit that file, not this page. -->",
+        "",
+        f"Version {schema.version} of the ontology declares {len(schema.nodes)} node classes and "
+        f"{len(schema.relations)} relations. The stores' tables and constraints, the loaders' checks and this page "
+        "are all made from it; `kgdx schema` shows the same in the terminal.",
+        "",
+        "Properties in **bold** are required. Every node and every relation names its `source`.",
+        "",
+        "## Node classes",
+        "",
+        *_overview(("class", "ids", "definition"), (_node_row(n) for n in schema.nodes.values())),
+        "## Relations",
+        "",
+        *_overview(("relation", "from → to", "definition"), (_relation_row(r) for r in schema.relations.values())),
+        "## Node classes in full",
+        "",
+    ]
+    for node in schema.nodes.values():
+        lines += _section(node, f"Key: `{node.key}`. Ids: {_ids(node)}.")
+    lines += ["## Relations in full", ""]
+    for relation in schema.relations.values():
+        apart = ", ".join(f"`{p}`" for p in relation.identity)
+        lines += _section(relation, f"{_ends(relation)}. Two edges between the same nodes differ in {apart}.")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _overview(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
+    return [_row(header), _row("---" for _ in header), *(_row(r) for r in rows), ""]
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _node_row(node: NodeClass) -> tuple[str, ...]:
+    return (f"[{node.name}](#{_anchor(node.name)})", _ids(node), node.definition)
+
+
+def _relation_row(relation: Relation) -> tuple[str, ...]:
+    return (f"[{relation.name}](#{_anchor(relation.name)})", _ends(relation), relation.definition)
+
+
+def _section(entity: NodeClass | Relation, facts: str) -> list[str]:
+    biolink = f" Biolink: [`{entity.biolink}`]({BIOLINK}{entity.biolink.partition(':')[2]})." if entity.biolink else ""
+    return [
+        f"### {entity.name} {{ #{_anchor(entity.name)} }}",
+        "",
+        entity.definition,
+        "",
+        f"{facts}{biolink}",
+        "",
+        *_properties(entity.properties),
+    ]
+
+
+def _properties(properties: Mapping[str, Property]) -> list[str]:
+    return _overview(("property", "type", "meaning"), (_property_row(p) for p in properties.values()))
+
+
+def _property_row(prop: Property) -> tuple[str, ...]:
+    name = f"**`{prop.name}`**" if prop.required else f"`{prop.name}`"
+    values = f" One of {', '.join(f'`{v}`' for v in prop.values)}." if prop.values else ""
+    return (name, _TYPES[prop.type], prop.definition + values)
+
+
+def _ids(node: NodeClass) -> str:
+    return ", ".join(f"`{p}:`" for p in node.prefixes) or "any"
+
+
+def _ends(relation: Relation) -> str:
+    return ", ".join(f"{start} → {end}" for start, end in relation.ends)
+
+
+def _anchor(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(markdown(load_schema()), encoding="utf-8")
