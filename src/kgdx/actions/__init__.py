@@ -1,0 +1,53 @@
+"""Actions, and the episode in which a policy chooses among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kgdx.actions.base import Action, Operations, parse_action
+from kgdx.actions.declare import Diagnose
+from kgdx.actions.diagnosis import NOTICE, Diagnosis
+from kgdx.actions.episode import Episode, Policy, run, step
+from kgdx.actions.evidence import EvidencePath, PathNode, PathRelation
+from kgdx.actions.explaining import Explain
+from kgdx.actions.ranking import Rank
+from kgdx.actions.reading import Extract
+from kgdx.actions.record import Replayed, replay
+from kgdx.actions.retrieving import Infer, Match, Retrieve
+from kgdx.actions.state import Author, Limits, Retrieved, Segment, State
+
+ACTIONS: Mapping[str, type[Action]] = MappingProxyType(
+    {action.name: action for action in (Extract, Rank, Explain, Retrieve, Infer, Match, Diagnose)}
+)
+"""Name → action; what a policy may choose from."""
+
+__all__ = [
+    "ACTIONS",
+    "NOTICE",
+    "Action",
+    "Author",
+    "Diagnose",
+    "Diagnosis",
+    "Episode",
+    "EvidencePath",
+    "Explain",
+    "Extract",
+    "Infer",
+    "Limits",
+    "Match",
+    "Operations",
+    "PathNode",
+    "PathRelation",
+    "Policy",
+    "Rank",
+    "Replayed",
+    "Retrieve",
+    "Retrieved",
+    "Segment",
+    "State",
+    "parse_action",
+    "replay",
+    "run",
+    "step",
+]

@@ -5,21 +5,18 @@ Each path is built from rows of the evidence templates, so that the same templat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
-
-from kgdx.case import Case, Finding
-from kgdx.store.protocol import Row
 
 Kind = Literal["supports", "against", "typical_unmentioned"]
 
 FREQUENCY_NAMES = {
     "HP:0040280": "obligate (100%)",
-    "HP:0040281": "very frequent (80–99%)",
-    "HP:0040282": "frequent (30–79%)",
-    "HP:0040283": "occasional (5–29%)",
-    "HP:0040284": "very rare (1–4%)",
+    "HP:0040281": "very frequent (80-99%)",
+    "HP:0040282": "frequent (30-79%)",
+    "HP:0040283": "occasional (5-29%)",
+    "HP:0040284": "very rare (1-4%)",
     "HP:0040285": "excluded (0%)",
 }
 """Frequency classes of the Human Phenotype Ontology and what they mean, as its annotation guide words them."""
@@ -51,7 +48,7 @@ class PathNode:
 
 @dataclass(frozen=True, slots=True)
 class PathRelation:
-    """A relation between two neighbouring nodes of a path; ``reversed`` when the path goes from its end to its start."""
+    """A relation between two neighbouring nodes of a path; ``reversed`` when the path goes against it."""
 
     type: str
     properties: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -113,7 +110,7 @@ def frequency_text(row: Mapping[str, Any]) -> str:
 
     Example:
         >>> frequency_text({"numerator": 3, "denominator": 5}), frequency_text({"frequency_class": "HP:0040281"})
-        ('3 of 5', 'very frequent (80–99%)')
+        ('3 of 5', 'very frequent (80-99%)')
     """
     if row.get("denominator"):
         return f"{row.get('numerator', 0)} of {row['denominator']}"

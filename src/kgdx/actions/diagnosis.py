@@ -1,0 +1,264 @@
+"""The result of an episode: ranked candidates, evidence paths, what was doubtful, and the record of it all."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kgdx.actions.evidence import EvidencePath
+from kgdx.actions.state import Segment
+from kgdx.case import Case, Issue
+from kgdx.errors import MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+    from kgdx.rank import Candidate, Contribution
+
+SCHEMA = "kgdx.diagnosis/1"
+"""Name and version of the JSON form; a field is only ever added within a version."""
+
+NOTICE = "Decision support for research; not a medical device, and no substitute for a clinician's judgement."
+"""Goes with every result that is shown or written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What an episode found.
+
+    Attributes:
+        case: The case as it was understood.
+        candidates: Diseases, best first.
+        evidence: Candidate id → its paths, for the candidates that were explained.
+        trace: The episode's log.
+        issues: What was doubtful in the input or while ranking.
+        reason: Why the episode ended (:func:`kgdx.actions.episode.run`).
+        policy: Who chose the actions.
+        fingerprint: Of the graph that it rests on.
+        version: Of kgdx.
+        n_candidates: How many diseases were ranked in all.
+        created: When, in ISO 8601; no part of comparisons.
+
+    Example:
+        >>> Diagnosis(Case("p")).to_dict()["schema"]
+        'kgdx.diagnosis/1'
+    """
+
+    case: Case
+    candidates: tuple[Candidate, ...] = ()
+    evidence: Mapping[str, tuple[EvidencePath, ...]] = field(default_factory=dict, hash=False)
+    trace: tuple[Segment, ...] = ()
+    issues: tuple[Issue, ...] = ()
+    reason: str = "diagnosed"
+    policy: str = "fixed"
+    fingerprint: str = ""
+    version: str = ""
+    n_candidates: int = 0
+    created: str = field(default="", compare=False)
+
+    @property
+    def id(self) -> str:
+        """Identity of the run: equal case, graph, policy and result give an equal id, whenever it ran.
+
+        Example:
+            >>> Diagnosis(Case("p"), created="2025-01-01").id == Diagnosis(Case("p"), created="2026-01-01").id
+            True
+        """
+        ranked = [(candidate.id, f"{candidate.score:.9g}") for candidate in self.candidates]
+        content = [self.case.id, self.case.digest, self.policy, self.fingerprint, self.version, ranked]
+        return f"run:{hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]}"
+
+    def candidate(self, id: str) -> Candidate:
+        """Return a candidate by its id, or by that of an entry that is merged into it.
+
+        Raises:
+            UsageError: It is not among the candidates.
+        """
+        for candidate in self.candidates:
+            if id == candidate.id or id in candidate.members:
+                return candidate
+        raise UsageError(f"{id[:40]} is not among the {len(self.candidates)} candidates", hint="raise `top`")
+
+    def paths(self, id: str) -> tuple[EvidencePath, ...]:
+        """Return the evidence paths of a candidate.
+
+        Raises:
+            UsageError: It is not among the candidates, or was not explained.
+        """
+        if id in self.evidence:
+            return self.evidence[id]
+        candidate = self.candidate(id)
+        if candidate.id not in self.evidence:
+            raise UsageError(f"{id} was not explained", hint="ask for it with `graph.explain(diagnosis, id)`")
+        return self.evidence[candidate.id]
+
+    def table(self) -> polars.DataFrame:
+        """Return the candidates as a polars data frame, one row each, best first.
+
+        Example:
+            >>> Diagnosis(Case("p")).table().columns
+            ['rank', 'id', 'name', 'score', 'members', 'findings_for', 'findings_against']
+        """
+        import polars
+
+        strings = polars.List(polars.String)
+        schema: dict[str, Any] = {
+            "rank": polars.Int64,
+            "id": polars.String,
+            "name": polars.String,
+            "score": polars.Float64,
+            "members": strings,
+            "findings_for": strings,
+            "findings_against": strings,
+        }
+        return polars.DataFrame([_row(candidate) for candidate in self.candidates], schema=schema, orient="row")
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return :meth:`table` as a pandas data frame.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtraError("Diagnosis.to_pandas()", "pandas") from error
+        return pandas.DataFrame(self.table().to_dicts(), columns=self.table().columns)
+
+    def to_dict(self, *, trace: bool = True) -> dict[str, Any]:
+        """Return the diagnosis as plain JSON values, in the form that :data:`SCHEMA` names.
+
+        The patient's text is no part of it; the words that each finding was read from are.
+
+        Args:
+            trace: Whether to include the record of the episode.
+        """
+        document: dict[str, Any] = {
+            "schema": SCHEMA,
+            "notice": NOTICE,
+            "id": self.id,
+            "kgdx_version": self.version,
+            "fingerprint": self.fingerprint,
+            "policy": self.policy,
+            "reason": self.reason,
+            "case": _case(self.case),
+            "n_candidates": self.n_candidates,
+            "candidates": [_candidate(candidate) for candidate in self.candidates],
+            "evidence": {id: [path.to_dict() for path in paths] for id, paths in self.evidence.items()},
+            "issues": [
+                {"level": issue.level, "where": issue.where, "message": issue.message, "remedy": issue.remedy}
+                for issue in self.issues
+            ],
+        }
+        if trace:
+            document["trace"] = [segment.to_dict() for segment in self.trace]
+        return document
+
+    def to_json(self, *, indent: int | None = None, trace: bool = True) -> str:
+        """Return :meth:`to_dict` as JSON text.
+
+        Example:
+            >>> json.loads(Diagnosis(Case("p")).to_json())["case"]["id"]
+            'p'
+        """
+        return json.dumps(self.to_dict(trace=trace), ensure_ascii=False, indent=indent)
+
+    def _repr_html_(self) -> str:
+        """Show the candidates in a notebook; every name is escaped."""
+        head = "".join(f"<th>{title}</th>" for title in ("", "disease", "id", "score", "for", "against"))
+        rows = "".join(
+            "<tr>"
+            + "".join(
+                f"<td>{html.escape(str(value))}</td>"
+                for value in (
+                    row["rank"],
+                    row["name"],
+                    row["id"],
+                    f"{row['score']:.2f}",
+                    ", ".join(row["findings_for"]),
+                    ", ".join(row["findings_against"]),
+                )
+            )
+            + "</tr>"
+            for row in map(_row, self.candidates)
+        )
+        title = f"{len(self.candidates)} of {self.n_candidates:,} candidates for {self.case.id}"
+        return (
+            f"<table><caption>{html.escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+            f"<p><small>{html.escape(NOTICE)}</small></p>"
+        )
+
+
+def _row(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "rank": candidate.rank,
+        "id": candidate.id,
+        "name": candidate.name,
+        "score": candidate.score,
+        "members": list(candidate.members),
+        "findings_for": _findings(candidate, positive=True),
+        "findings_against": _findings(candidate, positive=False),
+    }
+
+
+def _findings(candidate: Candidate, *, positive: bool) -> list[str]:
+    """Findings whose contributions add up to more (or less) than nothing, the weightiest first."""
+    sums: dict[str, float] = {}
+    for part in candidate.contributions:
+        sums[part.finding] = sums.get(part.finding, 0.0) + part.score
+    weighty = [(total, id) for id, total in sums.items() if (total > 0 if positive else total < 0)]
+    return [id for _, id in sorted(weighty, key=lambda item: (-abs(item[0]), item[1]))]
+
+
+def _case(case: Case) -> dict[str, Any]:
+    return {
+        "id": case.id,
+        "sex": case.sex,
+        "age": case.age,
+        "source": case.source,
+        "findings": [
+            {
+                "id": finding.id,
+                "label": finding.label,
+                "status": str(finding.status),
+                "span": None if finding.span is None else [finding.span.start, finding.span.end],
+                "text": finding.text,
+                "matched": finding.matched,
+                "method": finding.method,
+                "score": finding.score,
+                "onset": finding.onset,
+            }
+            for finding in case.findings
+        ],
+    }
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "rank": candidate.rank,
+        "id": candidate.id,
+        "name": candidate.name,
+        "members": list(candidate.members),
+        "score": candidate.score,
+        "parts": dict(candidate.parts),
+        "contributions": [_contribution(part) for part in candidate.contributions],
+    }
+
+
+def _contribution(part: Contribution) -> dict[str, Any]:
+    return {
+        "finding": part.finding,
+        "status": str(part.status),
+        "scorer": part.scorer,
+        "score": part.score,
+        "rule": part.rule,
+        "matched": part.matched,
+        "via": part.via,
+        "frequency": part.frequency,
+        "references": list(part.references),
+    }
