@@ -145,31 +145,15 @@ def replaced(text: str, old: str, new: str) -> str:
     [
         ("<owl:versionInfo>1.0.0</owl:versionInfo>", "", "ontology header in broken.owl needs exactly one"),
         ('rdf:about="#PatientCase.label"', 'rdf:about="#label"', "property label .* a name of OWL's own"),
-        (
-            "<rdfs:comment>Alternative ids: terms that were merged into this one.</rdfs:comment>",
-            "",
-            "alt_ids .*comment",
-        ),
-        ('rdf:about="#scope_note"', 'rdf:about="#Symptom.name"', "Symptom.name .*twice|MeshDescriptor .*twice"),
+        ("<rdfs:comment>Alternative ids: terms that were merged into this one.</rdfs:comment>", "", "alt_ids .*comm"),
+        ('"#scope_note">', '"#scope_note"><rdfs:label>name</rdfs:label>', "MeshDescriptor .*property name twice"),
         ('<key rdf:resource="#id"/>', "", "needs one of its properties as key"),
         ('<identity rdf:resource="#association"/>', '<identity rdf:resource="#policy"/>', "ASSOCIATED_GENE .*policy"),
-        (
-            '<rdfs:range rdf:resource="#Gene"/>',
-            '<rdfs:range rdf:resource="#Concept"/>',
-            "ASSOCIATED_GENE .*not abstract",
-        ),
-        (
-            'XMLSchema#boolean"/>\n    <rdfs:comment>Whether the term',
-            'XMLSchema#date"/>\n    <rdfs:comment>W',
-            "obsolete",
-        ),
+        ('<rdfs:range rdf:resource="#Gene"/>', '<rdfs:range rdf:resource="#Concept"/>', "ASSOCIATED_GENE .*abstract"),
+        ('boolean"/>\n    <rdfs:comment>Whether the t', 'date"/>\n    <rdfs:comment>', "obsolete .*rdfs:range"),
         ('<rdfs:domain rdf:resource="#Diagnosis"/>', "", "policy .*belongs to no node class"),
     ],
 )
 def test_a_broken_convention_is_named(owl_text: str, tmp_path: Path, old: str, new: str, message: str) -> None:
-    text = replaced(owl_text, old, new).replace(
-        '<owl:DatatypeProperty rdf:about="#Symptom.name">',
-        '<owl:DatatypeProperty rdf:about="#Symptom.name"><rdfs:label>name</rdfs:label>',
-    )
     with pytest.raises(SchemaError, match=message):
-        read_owl(written(tmp_path, text))
+        read_owl(written(tmp_path, replaced(owl_text, old, new)))
