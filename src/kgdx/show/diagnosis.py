@@ -1,0 +1,236 @@
+"""A diagnosis for a reader: what was understood, the ranked diseases, and why each of the first stands where it does."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from kgdx.case import Status
+from kgdx.show.case import findings, issues, patient
+from kgdx.show.paths import evidence, over
+from kgdx.show.words import clean, count, frequency, references
+
+if TYPE_CHECKING:
+    from kgdx.actions import Diagnosis, EvidencePath
+    from kgdx.rank import Candidate
+
+BAR = 8
+"""Characters of the bar of the best candidate."""
+
+NOTE = "Decision support for research, to be judged by a clinician. Fit is a ranking score, not a probability."
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one finding says about one candidate."""
+
+    finding: str
+    name: str
+    score: float
+    path: EvidencePath | None
+    paths: int
+
+
+def diagnosis(result: Diagnosis, *, explain: int = 3) -> RenderableType:
+    """The whole answer: patient, findings, notes, ranking, and the reasons of the first ``explain`` candidates."""
+    parts: list[RenderableType] = [patient(result.case), Text()]
+    if result.case.findings:
+        parts += [_indented(findings(result.case.findings, limit=40)), Text()]
+    if result.issues:
+        parts += [_heading("Notes"), issues(result.issues), Text()]
+    ranked = count(result.n_candidates, "disease")
+    parts += [_heading(f"Most likely of {ranked}"), ranking(result), Text()]
+    for candidate in result.candidates[:explain]:
+        parts += [candidate_block(result, candidate), Text()]
+    rest = len(result.candidates) - explain
+    if rest > 0 and explain:
+        parts.append(Text("Any other of them: kgdx explain CASE DISEASE", style="dim"))
+    parts.append(Text(NOTE, style="dim"))
+    return Group(*parts)
+
+
+def ranking(result: Diagnosis) -> RenderableType:
+    """The candidates: rank, disease, how well it fits, and the findings that support it best."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", expand=True)
+    table.add_column("#", justify="right", no_wrap=True, min_width=3)
+    table.add_column("Disease", ratio=6, overflow="fold")
+    table.add_column("Fit", no_wrap=True, width=BAR + 6)
+    table.add_column("Best supported by", ratio=5, overflow="fold")
+    best = max((candidate.score for candidate in result.candidates), default=0.0)
+    for candidate in result.candidates:
+        name = Text(clean(candidate.name or candidate.id), style="bold")
+        name.append(f"\n{identifiers(candidate)}", style="not bold dim")
+        support = _support(result, candidate)
+        table.add_row(str(candidate.rank), name, fit(candidate.score, best), support)
+    return table
+
+
+def fit(score: float, best: float) -> Text:
+    """A score as a bar, relative to the best candidate's, with its number.
+
+    Example:
+        >>> fit(5.0, 10.0).plain
+        '■■■■       5.0'
+    """
+    filled = round(BAR * max(0.0, score) / best) if best > 0 else 0
+    bar = Text("■" * filled, style="cyan")
+    bar.append(" " * (BAR - filled))
+    bar.append(f"{score:6.1f}", style="default")
+    return bar
+
+
+def candidate_block(result: Diagnosis, candidate: Candidate) -> RenderableType:
+    """Why one candidate stands where it does, finding by finding."""
+    paths = result.paths(candidate.id)
+    supporting, opposing, silent = _sorted(result, candidate, paths)
+    title = Text(f"{candidate.rank}. {clean(candidate.name or candidate.id)}", style="bold")
+    parts: list[RenderableType] = [title, Text(f"   {identifiers(candidate)}", style="dim")]
+    parts += _section("for", "green", supporting)
+    parts += _section("against", "red", opposing)
+    if silent:
+        names = Text("   not explained  ", style="yellow")
+        names.append(", ".join(line.name for line in silent), style="default")
+        parts.append(names)
+    typical = [path for path in paths if path.kind == "typical_unmentioned"]
+    if typical:
+        parts += [Text("   typical, not mentioned", style="cyan"), _typical(typical[:5])]
+    return Group(*parts)
+
+
+def explanation(result: Diagnosis, candidate: Candidate) -> RenderableType:
+    """Everything the graph says about one candidate: the parts of its score, each finding, all evidence paths."""
+    parts: list[RenderableType] = [patient(result.case), Text(), candidate_block(result, candidate), Text()]
+    if candidate.parts:
+        parts += [_heading("Parts of its score"), _parts(candidate.parts), Text()]
+    parts.append(evidence(result.paths(candidate.id)))
+    return Group(*parts)
+
+
+def identifiers(candidate: Candidate) -> str:
+    """The candidate's id and those of the entries that are the same disease."""
+    others = [clean(member) for member in candidate.members if member != candidate.id]
+    return clean(candidate.id) + (f" = {', '.join(others)}" if others else "")
+
+
+def _heading(words: str) -> Text:
+    return Text(words, style="bold")
+
+
+def _indented(inner: RenderableType) -> RenderableType:
+    return Padding(inner, (0, 0, 0, 2))
+
+
+def _scores(candidate: Candidate) -> dict[str, float]:
+    """Score of each finding, over all scorers."""
+    total: dict[str, float] = defaultdict(float)
+    for contribution in candidate.contributions:
+        total[contribution.finding] += contribution.score
+    return total
+
+
+def _support(result: Diagnosis, candidate: Candidate) -> Text:
+    """The findings that raise the candidate most."""
+    labels = {finding.id: finding.label for finding in result.case.findings}
+    absent = set(result.case.excluded)
+    ordered = sorted(_scores(candidate).items(), key=lambda item: -item[1])
+    raising = [clean(labels.get(finding) or finding) for finding, score in ordered if score > 0 and finding not in absent]
+    text = Text(", ".join(raising[:2]))
+    if len(raising) > 2:
+        text.append(f" +{len(raising) - 2}", style="dim")
+    return text
+
+
+def _sorted(
+    result: Diagnosis, candidate: Candidate, paths: Iterable[EvidencePath]
+) -> tuple[list[Line], list[Line], list[Line]]:
+    """The case's findings by what they say of the candidate: for, against, nothing."""
+    scores = _scores(candidate)
+    by: dict[tuple[str, str], list[EvidencePath]] = defaultdict(list)
+    for path in paths:
+        by[path.kind, path.finding].append(path)
+    sides: tuple[list[Line], list[Line], list[Line]] = ([], [], [])
+    for finding in result.case.findings:
+        if finding.status not in (Status.PRESENT, Status.ABSENT):
+            continue
+        against = by["against", finding.id]
+        chosen = against or by["supports", finding.id]
+        name = clean(finding.label or finding.id)
+        if finding.status is Status.ABSENT:
+            name = f"absent: {name}"
+        nearest = min(chosen, key=_nearness, default=None)
+        line = Line(finding.id, name, scores.get(finding.id, 0.0), nearest, len(chosen))
+        if against:
+            sides[1].append(line)
+        elif nearest is not None:
+            sides[0].append(line)
+        elif finding.status is Status.PRESENT:
+            sides[2].append(line)
+    sides[0].sort(key=lambda line: -line.score)
+    sides[1].sort(key=lambda line: line.score)
+    return sides
+
+
+def _nearness(path: EvidencePath) -> tuple[int, bool, bool]:
+    """Shorter paths first, then those with a frequency, then those with a publication."""
+    published = any(reference.startswith("PMID:") for reference in path.references)
+    return len(path.nodes), not path.frequency, not published
+
+
+def _section(word: str, style: str, lines: list[Line]) -> list[RenderableType]:
+    """One side of the argument: a line for each finding, strongest first."""
+    if not lines:
+        return []
+    table = Table.grid(padding=(0, 1, 0, 0), expand=True)
+    table.add_column(width=7)
+    table.add_column(width=5, justify="right")
+    table.add_column(ratio=5, overflow="fold")
+    table.add_column(ratio=4, overflow="fold")
+    for number, line in enumerate(lines):
+        name = Text(line.name)
+        source = Text()
+        if line.path is not None:
+            between = over(line.path)
+            if between:
+                name.append(f"\n  {between}", style="dim")
+            source.append(frequency(line.path.frequency) or "frequency not stated")
+            cited = references(line.path.references, limit=1)
+            source.append(f"\n{cited}" if between else f" {cited}", style="dim")
+        heading = Text(word if number == 0 else "", style=style)
+        table.add_row(heading, Text(_signed(line.score), style=style), name, source)
+    return [Padding(table, (0, 0, 0, 3))]
+
+
+def _typical(paths: Iterable[EvidencePath]) -> RenderableType:
+    table = Table.grid(padding=(0, 1, 0, 0), expand=True)
+    table.add_column(width=13)
+    table.add_column(ratio=5, overflow="fold")
+    table.add_column(ratio=4, overflow="fold")
+    for path in paths:
+        said = Text(frequency(path.frequency))
+        said.append(f" {references(path.references, limit=1)}", style="dim")
+        table.add_row("", Text(clean(path.nodes[0].name or path.finding)), said)
+    return Padding(table, (0, 0, 0, 3))
+
+
+def _parts(parts: Mapping[str, float]) -> RenderableType:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for name, value in parts.items():
+        table.add_row(f"  {clean(name)}", _signed(value))
+    return table
+
+
+def _signed(value: float) -> str:
+    """A number with its sign, and the true minus.
+
+    Example:
+        >>> _signed(-0.25), _signed(1.04)
+        ('−0.2', '+1.0')
+    """
+    return f"{value:+.1f}".replace("-", "−")

@@ -1,0 +1,103 @@
+"""Evidence paths as sentences: from the patient over a finding and the ontology to the disease that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from kgdx.show.words import clean, frequency, references
+
+if TYPE_CHECKING:
+    from kgdx.actions import EvidencePath
+
+FORWARD = {
+    "OBSERVED": "has",
+    "EXCLUDED": "does not have",
+    "IS_A": "a kind of",
+    "HAS_PHENOTYPE": "shows",
+    "LACKS_PHENOTYPE": "does not show",
+    "SAME_AS": "the same as",
+}
+"""How a relation reads from its start to its end."""
+
+BACKWARD = {
+    "IS_A": "among them",
+    "HAS_PHENOTYPE": "seen in",
+    "LACKS_PHENOTYPE": "not seen in",
+    "SAME_AS": "the same as",
+}
+"""How a relation reads from its end to its start."""
+
+KINDS = {
+    "supports": "What speaks for it",
+    "against": "What speaks against it",
+    "typical_unmentioned": "Typical of it, not mentioned",
+}
+
+
+def sentence(path: EvidencePath) -> str:
+    """Return a path as one line that reads from left to right.
+
+    Example:
+        >>> from kgdx.actions.evidence import EvidencePath, PathNode, PathRelation
+        >>> nodes = (PathNode("p", "PatientCase"), PathNode("HP:1", "Phenotype", "Fit"), PathNode("D:1", "Disease", "X"))
+        >>> relations = (PathRelation("OBSERVED"), PathRelation("HAS_PHENOTYPE", reversed=True))
+        >>> sentence(EvidencePath(nodes, relations, "supports", "HP:1", "3 of 4", ("PMID:1",)))
+        'patient ─has→ Fit ─seen in→ X: 3 of 4 (75%), PMID:1'
+    """
+    first = path.nodes[0]
+    parts = ["patient" if first.label == "PatientCase" else clean(first.name or first.id)]
+    for relation, node in zip(path.relations, path.nodes[1:], strict=True):
+        words = (BACKWARD if relation.reversed else FORWARD).get(relation.type)
+        if words is None:
+            words = f"{relation.type}{' (reversed)' if relation.reversed else ''}"
+        parts.append(f"─{words}→ {clean(node.name or node.id)}")
+    note = ", ".join(part for part in (frequency(path.frequency), references(path.references)) if part)
+    return " ".join(parts) + (f": {note}" if note else "")
+
+
+def over(path: EvidencePath) -> str:
+    """Return the terms between the finding and the disease's annotation; empty where they are the same term.
+
+    Example:
+        >>> from kgdx.actions.evidence import EvidencePath, PathNode, PathRelation
+        >>> nodes = (PathNode("HP:2", "Phenotype", "Grand mal"), PathNode("HP:1", "Phenotype", "Fit"))
+        >>> over(EvidencePath(nodes, (PathRelation("IS_A"),), "supports", "HP:2"))
+        'a kind of Fit'
+    """
+    steps = [
+        (BACKWARD if relation.reversed else FORWARD)["IS_A"] + " " + clean(node.name or node.id)
+        for relation, node in zip(path.relations, path.nodes[1:], strict=True)
+        if relation.type == "IS_A"
+    ]
+    return ", ".join(steps)
+
+
+def evidence(paths: Iterable[EvidencePath], kinds: Iterable[str] = tuple(KINDS)) -> RenderableType:
+    """All paths of one candidate, by what they say, one line each."""
+    each = list(paths)
+    parts: list[RenderableType] = []
+    for kind in kinds:
+        chosen = [path for path in each if path.kind == kind]
+        if not chosen:
+            continue
+        parts.append(Text(f"{KINDS[kind]} ({len(chosen)})", style="bold"))
+        for line in dict.fromkeys(sentence(path) for path in chosen):
+            parts.append(Padding(_hanging(line), (0, 0, 0, 2)))
+        parts.append(Text())
+    return Group(*parts[:-1]) if parts else Text("The graph holds no path from the findings to this disease.")
+
+
+def _hanging(line: str) -> RenderableType:
+    """A line whose further lines are indented, so that each path is seen to begin."""
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(width=1)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text("·", style="dim"), Text(line))
+    return grid

@@ -1,0 +1,107 @@
+"""Words that a clinician reads for what the graph stores as codes: frequencies, references, ages, statuses, rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from kgdx.case.model import Status
+
+STATUS_WORDS = {
+    Status.PRESENT: "present",
+    Status.ABSENT: "absent",
+    Status.UNKNOWN: "unclear",
+    Status.FAMILY: "in the family",
+    Status.HYPOTHETICAL: "possible",
+}
+
+SEX_WORDS = {"MALE": "male", "FEMALE": "female", "OTHER_SEX": "other sex", "OTHER": "other sex"}
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_FRACTION = re.compile(r"(\d+) of (\d+)")
+_DURATION = re.compile(r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T.*)?")
+
+
+def clean(text: object) -> str:
+    """Return text that cannot steer a terminal: control and direction-changing characters become visible.
+
+    Example:
+        >>> clean("a\\x1b[31mb")
+        'a�[31mb'
+    """
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", str(text).replace("\r\n", "\n"))
+
+
+def frequency(words: str) -> str:
+    """Return how often a phenotype occurs, with the percentage where only a count is given.
+
+    Example:
+        >>> frequency("9 of 12"), frequency("frequent (30–79%)"), frequency("")
+        ('9 of 12 (75%)', 'frequent (30–79%)', '')
+    """
+    found = _FRACTION.fullmatch(words)
+    if found and int(found[2]):
+        return f"{words} ({100 * int(found[1]) / int(found[2]):.0f}%)"
+    return clean(words)
+
+
+def references(values: Iterable[str], limit: int = 2) -> str:
+    """Name the first references and count the rest; publications come before database entries.
+
+    Example:
+        >>> references(["OMIM:1", "PMID:2;PMID:3", "PMID:4"])
+        'PMID:2, PMID:3 +2'
+    """
+    each = dict.fromkeys(part.strip() for value in values for part in value.split(";") if part.strip())
+    ordered = sorted(each, key=lambda reference: not reference.startswith("PMID:"))
+    more = f" +{len(ordered) - limit}" if len(ordered) > limit else ""
+    return clean(", ".join(ordered[:limit])) + more
+
+
+def age(duration: str | None) -> str:
+    """Say an ISO 8601 duration in words.
+
+    Example:
+        >>> age("P4Y"), age("P1Y6M"), age("P3W"), age(None)
+        ('4 years', '1 year 6 months', '3 weeks', '')
+    """
+    found = _DURATION.fullmatch(duration or "")
+    if not found:
+        return clean(duration or "")
+    units = ("year", "month", "week", "day")
+    parts = [(int(number), unit) for number, unit in zip(found.groups(), units, strict=True) if number]
+    return " ".join(f"{number} {unit}{'' if number == 1 else 's'}" for number, unit in parts if number)
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun.
+
+    Example:
+        >>> count(1, "case"), count(2500, "case"), count(0, "entry", "entries")
+        ('1 case', '2,500 cases', '0 entries')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def named(identifier: str, name: str) -> str:
+    """Return a name with its identifier, or whichever of the two is known.
+
+    Example:
+        >>> named("HP:0001250", "Seizure"), named("HP:0001250", "")
+        ('Seizure (HP:0001250)', 'HP:0001250')
+    """
+    return f"{clean(name)} ({clean(identifier)})" if name and name != identifier else clean(identifier)
+
+
+def seconds(value: float) -> str:
+    """Return a duration that is easy to read.
+
+    Example:
+        >>> seconds(0.0123), seconds(2.34), seconds(125)
+        ('12 ms', '2.3 s', '2 min 5 s')
+    """
+    if value < 1:
+        return f"{value * 1000:.0f} ms"
+    if value < 60:
+        return f"{value:.1f} s"
+    return f"{int(value // 60)} min {value % 60:.0f} s"
