@@ -1,0 +1,209 @@
+"""Where bytes come from: a file of an installed package, a path, or a URL (resumed, checksummed, kept in a cache)."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import http.client
+import importlib.metadata
+import os
+import re
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgdx.errors import SourceError
+
+CHUNK = 1 << 20
+TIMEOUT_S = 30
+ATTEMPTS = 4
+_GZIP = b"\x1f\x8b"
+_PACKAGED = re.compile(r"(?P<package>[A-Za-z][\w.-]+):(?P<file>[\w./-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A source's file (or folder) on this machine.
+
+    Attributes:
+        path: Where it lies.
+        origin: What it was asked for as.
+        checksum: SHA-256 of the file as it lies there; of the files' names and contents for a folder.
+    """
+
+    path: Path
+    origin: str
+    checksum: str
+
+
+def fetch(
+    origin: str, cache: Path, *, checksum: str | None = None, progress: Callable[[int], None] | None = None
+) -> Fetched:
+    """Bring a source's file to this machine.
+
+    Args:
+        origin: ``package:file`` (a file of an installed package), a path, ``file://``, ``http://`` or ``https://``.
+        cache: Folder for downloads. An interrupted download goes on where it stopped.
+        checksum: SHA-256 that the file must have.
+        progress: Called with the number of bytes that have arrived.
+
+    Raises:
+        SourceError: There is no such file, it cannot be downloaded, or its checksum is another one.
+    """
+    scheme = urllib.parse.urlsplit(origin).scheme
+    if scheme in ("http", "https"):
+        path = _download(origin, cache, progress or (lambda _: None))
+    elif scheme == "file":
+        path = Path(urllib.request.url2pathname(urllib.parse.urlsplit(origin).path))
+    elif (packaged := _PACKAGED.fullmatch(origin)) and not Path(origin).exists():
+        path = _packaged(packaged["package"], packaged["file"], origin)
+    else:
+        path = Path(origin).expanduser()
+    found = _digest(path, origin)
+    if checksum is not None and found != checksum:
+        message = f"{origin} has the checksum {found[:12]}…, not {checksum[:12]}…"
+        raise SourceError(message, hint="the download is damaged or another release; check where it comes from")
+    return Fetched(path, origin, found)
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a whole file; a gzip one is unpacked, whatever its name.
+
+    Raises:
+        SourceError: It cannot be read, is a folder, is empty, or is a damaged gzip file.
+    """
+    try:
+        if path.is_dir():
+            raise SourceError(f"{path} is a folder", hint="name the file in it")
+        content = path.read_bytes()
+        if content.startswith(_GZIP):
+            content = gzip.decompress(content)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise SourceError(f"{path} is a truncated or damaged gzip file ({error})", hint="fetch it again") from error
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read ({error.strerror or error})", hint="check the path") from error
+    if not content.strip():
+        raise SourceError(f"{path} is empty", hint="fetch it again")
+    return content
+
+
+def read_text(path: Path) -> bytes:
+    """Read a text file as UTF-8 bytes without a byte order mark.
+
+    Raises:
+        SourceError: As :func:`read_bytes`; or it is binary, or not UTF-8 at all.
+    """
+    content = read_bytes(path)
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise SourceError(f"{path} is UTF-16", hint="save it as UTF-8")
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    if b"\x00" in content[:CHUNK]:
+        raise SourceError(f"{path} is a binary file, not text", hint="check that it is the right file")
+    return content
+
+
+def _packaged(package: str, file: str, origin: str) -> Path:
+    try:
+        distribution = importlib.metadata.distribution(package)
+    except importlib.metadata.PackageNotFoundError:
+        raise SourceError(
+            f"{origin} is in the package {package}, which is not installed", hint=f"pip install {package}"
+        ) from None
+    for entry in distribution.files or ():
+        if entry.as_posix().endswith("/" + file):
+            return Path(str(entry.locate()))
+    raise SourceError(
+        f"the installed package {package} has no file {file}", hint="name another version's file by its path"
+    )
+
+
+def _digest(path: Path, origin: str) -> str:
+    try:
+        if path.is_dir():
+            files = sorted(file for file in path.rglob("*") if file.is_file())
+            total = hashlib.sha256()
+            for file in files:
+                total.update(f"{file.relative_to(path).as_posix()}\0{_digest(file, origin)}\0".encode())
+            return total.hexdigest()
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise SourceError(f"no such file: {origin}", hint="check the path") from None
+    except OSError as error:
+        raise SourceError(
+            f"{origin} cannot be read ({error.strerror or error})", hint="check its permissions"
+        ) from error
+
+
+def _download(url: str, cache: Path, progress: Callable[[int], None]) -> Path:
+    """Download into the cache: ``<digest>-<name>``, with ``.part`` and ``.etag`` beside it while it is incomplete."""
+    name = Path(urllib.parse.urlsplit(url).path).name or "download"
+    target = cache / f"{hashlib.sha256(url.encode()).hexdigest()[:16]}-{name}"
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        for attempt in range(ATTEMPTS):
+            try:
+                return _attempt(url, target, progress)
+            except urllib.error.HTTPError as error:
+                if error.code not in (408, 425, 429, 500, 502, 503, 504) or attempt == ATTEMPTS - 1:
+                    hint = "check the URL, or fetch the file yourself and give its path"
+                    raise SourceError(f"{url} answers {error.code} {error.reason}", hint=hint) from error
+                time.sleep(_wait(error.headers.get("Retry-After"), attempt))
+            except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
+                if attempt == ATTEMPTS - 1:
+                    reason = getattr(error, "reason", None) or error or type(error).__name__
+                    hint = "check the network and run it again (it goes on where it stopped), or give a local path"
+                    raise SourceError(f"{url} cannot be downloaded ({reason})", hint=hint) from error
+                time.sleep(_wait(None, attempt))
+    except OSError as error:
+        raise SourceError(
+            f"cannot write the download to {cache} ({error.strerror or error})", hint="free some disk space"
+        ) from error
+    raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def _attempt(url: str, target: Path, progress: Callable[[int], None]) -> Path:
+    part, tag = target.with_name(target.name + ".part"), target.with_name(target.name + ".etag")
+    part_tag = part.with_name(part.name + ".etag")
+    headers = {"User-Agent": "kgdx", "Accept-Encoding": "identity"}
+    if part.exists() and part_tag.exists():
+        headers |= {"Range": f"bytes={part.stat().st_size}-", "If-Range": part_tag.read_text()}
+    elif target.exists() and tag.exists():
+        headers["If-None-Match"] = tag.read_text()
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=TIMEOUT_S) as answer:
+            resumed = answer.status == 206
+            if not resumed:
+                part.unlink(missing_ok=True)
+                part_tag.unlink(missing_ok=True)
+                if etag := answer.headers.get("ETag"):
+                    part_tag.write_text(etag)
+            with part.open("ab" if resumed else "wb") as stream:
+                while block := answer.read(CHUNK):
+                    stream.write(block)
+                    progress(stream.tell())
+                arrived = stream.tell()
+            length = answer.headers.get("Content-Range", "").rpartition("/")[2] or answer.headers.get("Content-Length")
+    except urllib.error.HTTPError as error:
+        if error.code == 304:
+            return target
+        if error.code == 416:  # the part is not a beginning of what the server has now
+            part.unlink(missing_ok=True)
+            raise http.client.IncompleteRead(b"") from error
+        raise
+    if length and length.isdigit() and arrived != int(length):
+        raise http.client.IncompleteRead(b"", int(length) - arrived)
+    tag.unlink(missing_ok=True)
+    os.replace(part, target)
+    if part_tag.exists():
+        os.replace(part_tag, tag)
+    return target
+
+
+def _wait(retry_after: str | None, attempt: int) -> float:
+    return min(float(retry_after), 60.0) if retry_after and retry_after.isdigit() else float(2**attempt)

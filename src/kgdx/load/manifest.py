@@ -1,0 +1,229 @@
+"""`loaders/<source>.yaml`: where a source comes from, under which terms, and how its columns map to the ontology."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from kgdx.errors import SourceError
+from kgdx.resources import resource
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+def _shorthand(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    return {"template": value} if "{" in value else {"column": value}
+
+
+class Value(_Model):
+    """How a property's value is made from a row: a column, a template of columns, or a constant.
+
+    In YAML a plain word is a column, and text with braces is a template.
+
+    Attributes:
+        column: Take this column.
+        template: Fill in columns: ``NCBIGene:{ncbi_gene_id}``; absent when one of them is.
+        constant: The same for every row.
+        values: Translate; a value that is not listed is quarantined.
+        separator: Split into a list.
+    """
+
+    column: str | None = None
+    template: str | None = None
+    constant: str | float | bool | None = None
+    values: dict[str, str] | None = None
+    separator: str | None = None
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Value:
+        if sum(origin is not None for origin in (self.column, self.template, self.constant)) != 1:
+            raise ValueError("give exactly one of column, template, constant")
+        return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it reads.
+
+        Example:
+            >>> Value(template="NCBIGene:{gene}").columns
+            ('gene',)
+        """
+        if self.column is not None:
+            return (self.column,)
+        parts = string.Formatter().parse(self.template or "")
+        return tuple(name for _, name, _, _ in parts if name)
+
+
+Expression = Annotated[Value, BeforeValidator(_shorthand)]
+
+
+class NodeMap(_Model):
+    """Rows of a frame → nodes of a class.
+
+    ``role`` says what a row is: a ``record`` that is counted; ``implied``, a node that records mention; or a
+    ``patch``, a record that adds properties to a node that another source brought.
+    """
+
+    class_: str = Field(alias="class")
+    frame: str = "rows"
+    role: Literal["record", "implied", "patch"] = "record"
+    id: Expression
+    properties: dict[str, Expression] = {}
+
+
+class End(_Model):
+    """One end of a relation."""
+
+    class_: str = Field(alias="class")
+    id: Expression
+
+
+class RelationMap(_Model):
+    """Rows of a frame → relations of a type; each row is a record."""
+
+    type: str
+    frame: str = "rows"
+    start: End
+    end: End
+    properties: dict[str, Expression] = {}
+
+
+class Expected(_Model):
+    """Ranges (least, most) that the default file's counts fall into; outside them the build report warns."""
+
+    records: tuple[int, int]
+    quarantined: tuple[int, int] = (0, 0)
+
+
+class Manifest(_Model):
+    """One source. See :func:`manifest` and the files in ``loaders/``.
+
+    Attributes:
+        name: The word used on the command line and in every node's and relation's ``source``.
+        default: Where it is read from when nothing else is given: ``package:file``, a path or a URL; null when
+            the user has to name a file.
+        standard: Whether a build without arguments includes it.
+        needs: Sources whose nodes it refers to; a build adds them.
+        checksum: SHA-256 of the default file's release, for information; null where it changes often.
+        checksum_required: Whether a file with another checksum is refused.
+        version: Regular expression with one group, searched in the first lines.
+        format: Reader in ``kgdx.load.sources``.
+        also: Other accepted formats by file suffix.
+        columns: Columns that a table must have.
+        only: Values that a column must have, other rows being quarantined.
+    """
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    title: str
+    homepage: str
+    licence: str
+    citation: str
+    default: str | None
+    standard: bool = False
+    needs: tuple[str, ...] = ()
+    checksum: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    checksum_required: bool = False
+    version: str | None = None
+    format: str
+    also: dict[str, str] = {}
+    columns: tuple[str, ...] = ()
+    only: dict[str, tuple[str, ...]] = {}
+    expected: Expected | None = None
+    nodes: tuple[NodeMap, ...] = ()
+    relations: tuple[RelationMap, ...] = ()
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read and validate one manifest file.
+
+    Raises:
+        SourceError: It is not readable YAML, or a field is missing, unknown or wrong; the message names it.
+    """
+    try:
+        content = yaml.safe_load(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise SourceError(f"the manifest {path} cannot be read ({reason})", hint="mend the file") from error
+    if not isinstance(content, dict):
+        raise SourceError(f"the manifest {path} is not a mapping", hint="see the manifests that ship with kgdx")
+    try:
+        found = Manifest.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "manifest"
+        raise SourceError(f"the manifest {path} is wrong at {where}", hint=first["msg"]) from error
+    if found.name != path.stem:
+        raise SourceError(f"the manifest {path} names its source {found.name!r}", hint="name it like its file")
+    return found
+
+
+@lru_cache(maxsize=1)
+def manifests() -> Mapping[str, Manifest]:
+    """Return the shipped manifests by name: first those of the default build, each after what it needs.
+
+    Example:
+        >>> list(manifests())[0]
+        'hp'
+    """
+    found = {path.stem: read_manifest(path) for path in sorted(resource("loaders").glob("*.yaml"))}
+    ordered: dict[str, Manifest] = {}
+    for name in sorted(found, key=lambda name: (not found[name].standard, name)):
+        for needed in _with_needs(name, found, ()):
+            ordered.setdefault(needed, found[needed])
+    return ordered
+
+
+def manifest(name: str) -> Manifest:
+    """Return one shipped manifest.
+
+    Raises:
+        SourceError: There is no source of that name; the message lists them.
+
+    Example:
+        >>> manifest("hpoa").needs
+        ('hp',)
+    """
+    try:
+        return manifests()[name]
+    except KeyError:
+        raise SourceError(f"no source is called {name!r}", hint=f"one of {', '.join(manifests())}") from None
+
+
+def _with_needs(name: str, found: Mapping[str, Manifest], path: tuple[str, ...]) -> Iterator[str]:
+    if name not in found:
+        raise SourceError(f"the manifest of {path[-1]} needs {name!r}, which does not exist", hint="correct `needs`")
+    if name in path:
+        raise SourceError(f"manifests need each other: {' → '.join((*path, name))}", hint="correct `needs`")
+    for needed in found[name].needs:
+        yield from _with_needs(needed, found, (*path, name))
+    yield name
+
+
+def chosen(names: Mapping[str, str | None] | None) -> dict[str, str | None]:
+    """Complete a choice of sources with what they need, in the order in which they are loaded.
+
+    Args:
+        names: Source → path or URL (``None``: its default); ``None`` for the default build.
+
+    Raises:
+        SourceError: An unknown source.
+
+    Example:
+        >>> list(chosen({"hpoa": None}))
+        ['hp', 'hpoa']
+    """
+    known = manifests()
+    if names is None:
+        names = {name: None for name, found in known.items() if found.standard}
+    wanted = {needed for name in names for needed in _with_needs(manifest(name).name, known, ())}
+    return {name: names.get(name) for name in known if name in wanted}

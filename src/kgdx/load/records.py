@@ -1,0 +1,77 @@
+"""What a format's reader hands on: frames of records with their line numbers, and what it had to refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import polars as pl
+
+LINE = "_line"
+"""Column that holds the line (or record number) a row was read from."""
+
+REJECTS = {"file": pl.String, "line": pl.Int64, "record": pl.String, "reason": pl.String}
+"""Columns of refused records; ``file`` is null for the source's own file."""
+
+RECORD_LENGTH = 500
+"""A refused record is kept up to this many characters."""
+
+
+@dataclass(slots=True)
+class Records:
+    """The content of one source file.
+
+    Attributes:
+        frames: Named frames; each has a column :data:`LINE`.
+        rejects: Refused records, with the columns of :data:`REJECTS`.
+        version: The release that the file states, if it does.
+    """
+
+    frames: dict[str, pl.DataFrame]
+    rejects: pl.DataFrame = field(default_factory=lambda: no_rejects())
+    version: str | None = None
+
+
+def no_rejects() -> pl.DataFrame:
+    """Return an empty frame of refused records.
+
+    Example:
+        >>> no_rejects().columns
+        ['file', 'line', 'record', 'reason']
+    """
+    return pl.DataFrame(schema=REJECTS)
+
+
+def join_rejects(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Put refused records together, cutting long ones.
+
+    Example:
+        >>> join_rejects([no_rejects(), no_rejects()]).height
+        0
+    """
+    frames = [part.select([pl.col(name).cast(kind) for name, kind in REJECTS.items()]) for part in parts]
+    return pl.concat([no_rejects(), *frames]).with_columns(pl.col("record").str.slice(0, RECORD_LENGTH))
+
+
+def refuse(rows: pl.DataFrame, reason: pl.Expr | str) -> pl.DataFrame:
+    """Turn rows into refused records: line, the row as JSON, and why.
+
+    Args:
+        rows: Rows of a frame; columns that start with an underscore are not part of the record.
+        reason: One reason for all, or an expression over the rows.
+
+    Example:
+        >>> refuse(pl.DataFrame({"_line": [7], "id": ["x"]}), "no such id").row(0)
+        (None, 7, '{"id":"x"}', 'no such id')
+    """
+    if rows.is_empty():
+        return no_rejects()
+    record = pl.struct(pl.exclude("^_.*$")).struct.json_encode()
+    why = pl.lit(reason) if isinstance(reason, str) else reason
+    line = pl.col(LINE) if LINE in rows.columns else pl.lit(None)
+    return rows.select(
+        pl.lit(None).cast(pl.String).alias("file"),
+        line.cast(pl.Int64).alias("line"),
+        record.alias("record"),
+        why.alias("reason"),
+    )
