@@ -1,0 +1,207 @@
+"""The dictionary of finding names: compiled once from a snapshot into sorted arrays, opened memory-mapped.
+
+A name is found by the sum of its word classes' 64-bit hashes, so that word order does not matter ("stenosis of the
+pulmonary artery", "pulmonary artery stenosis") and all windows of a text are looked up at once by binary search.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgdx.text.chinese import fold_chinese, substring_keys
+from kgdx.text.stems import word_class
+from kgdx.text.tokens import SOFT, words
+
+if TYPE_CHECKING:
+    from kgdx.store.snapshot import Snapshot
+
+VERSION = 1
+"""Changes with the files' layout or with the rules that fill them."""
+
+ROOT = "HP:0000118"
+"""Phenotypic abnormality: only what lies below it is a finding (not inheritance, onset, severity or frequency)."""
+
+MAX_WORDS = 12
+"""Content words of the longest name that is looked for."""
+
+_SCOPE_RANK = {"EXACT": 1, "NARROW": 3, "BROAD": 3, "RELATED": 3}
+_REWRITTEN = 4
+_MASK = (1 << 64) - 1
+
+
+@lru_cache(maxsize=65536)
+def class_hash(name: str) -> int:
+    """Return the 64-bit hash of a word class, as a signed integer that is the same in every process.
+
+    Example:
+        >>> class_hash("kidney") == class_hash("kidney") != class_hash("liver")
+        True
+    """
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little", signed=True)
+
+
+@lru_cache(maxsize=65536)
+def word_hash(folded: str) -> int:
+    """Return the hash of a folded word's class.
+
+    Example:
+        >>> word_hash("renal") == word_hash("kidneys")
+        True
+    """
+    return class_hash(word_class(folded))
+
+
+def sum_hashes(hashes: Iterable[int]) -> int:
+    """Add hashes as signed 64-bit integers do, wrapping round.
+
+    Example:
+        >>> sum_hashes([2**63 - 1, 1]) == -(2**63)
+        True
+    """
+    total = sum(hashes) & _MASK
+    return total - (1 << 64) if total >> 63 else total
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Names sorted by key: the parallel arrays of one language.
+
+    Attributes:
+        keys: int64, the sum of the hashes of the name's words (Chinese: the hash of the name's characters).
+        terms: int32, row of the snapshot's ``phenotype`` table.
+        labels: int16, 0 for the term's name, n for its n-th synonym.
+        ranks: int8, how good the name is: 0 the term's own, higher for looser synonyms and for rewritten forms.
+        joined: bool, the name itself holds a comma, slash or conjunction.
+    """
+
+    keys: npt.NDArray[np.int64]
+    terms: npt.NDArray[np.int32]
+    labels: npt.NDArray[np.int16]
+    ranks: npt.NDArray[np.int8]
+    joined: npt.NDArray[np.bool_]
+
+    FIELDS = ("keys", "terms", "labels", "ranks", "joined")
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, int, int, int, bool]]) -> Entries:
+        """Sort rows of (key, term, label, rank, joined), best rank first within a key, each term once per key."""
+        best: dict[tuple[int, int], tuple[int, int, int, int, bool]] = {}
+        for row in rows:
+            known = best.get(row[:2])
+            if known is None or row[3] < known[3]:
+                best[row[:2]] = row
+        ordered = sorted(best.values(), key=lambda row: (row[0], row[3], row[1]))
+        kinds = (np.int64, np.int32, np.int16, np.int8, np.bool_)
+        columns = list(zip(*ordered, strict=True)) or [()] * len(kinds)
+        return cls(*(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)))
+
+    def save(self, folder: Path, prefix: str) -> None:
+        """Write the arrays as ``<prefix>-<field>.npy``."""
+        for name in self.FIELDS:
+            np.save(folder / f"{prefix}-{name}.npy", getattr(self, name))
+
+    @classmethod
+    def open(cls, folder: Path, prefix: str) -> Entries:
+        """Map the arrays that :meth:`save` wrote."""
+        return cls(*(np.load(folder / f"{prefix}-{name}.npy", mmap_mode="r") for name in cls.FIELDS))
+
+    def find(self, keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return for each key the position of its first entry, or -1."""
+        if not len(self.keys) or not len(keys):
+            return np.full(len(keys), -1)
+        at = np.searchsorted(self.keys, keys)
+        at[at == len(self.keys)] = 0
+        return np.where(self.keys[at] == keys, at, -1)
+
+    def at(self, position: int) -> range:
+        """Return the positions of all entries that share the key at ``position``."""
+        end = position + 1
+        while end < len(self.keys) and self.keys[end] == self.keys[position]:
+            end += 1
+        return range(position, end)
+
+
+def build_dictionary(snapshot: Snapshot) -> Path:
+    """Return the folder of the snapshot's dictionary, compiling it when it is not there yet."""
+    return snapshot.derived("text", VERSION, lambda folder: _compile(snapshot, folder))
+
+
+def _compile(snapshot: Snapshot, folder: Path) -> None:
+    table = snapshot.table("phenotype")
+    scope = in_scope(snapshot)
+    rows = table.select(["name", "synonyms", "synonym_scopes", "name_zh"]).to_pylist()
+    english: list[tuple[int, int, int, int, bool]] = []
+    chinese: list[tuple[int, int, int, int, bool]] = []
+    for term in np.flatnonzero(scope).tolist():
+        row = rows[term]
+        english.extend(_english(term, row))
+        if name := fold_chinese(row["name_zh"] or "").text:
+            chinese.append((int(substring_keys(name, len(name))[0]), term, 0, len(name), False))
+    Entries.of(english).save(folder, "en")
+    Entries.of([(key, term, label, 0, joined) for key, term, label, _, joined in chinese]).save(folder, "zh")
+    np.save(folder / "zh-lengths.npy", np.unique(np.array([size for *_, size, _ in chinese], np.int32)))
+
+
+def in_scope(snapshot: Snapshot) -> npt.NDArray[np.bool_]:
+    """Return which rows of the ``phenotype`` table are findings: current, and below phenotypic abnormality.
+
+    An ontology without that root is taken whole.
+    """
+    table = snapshot.table("phenotype")
+    obsolete = np.array([bool(value) for value in table.column("obsolete").to_pylist()])
+    ids = table.column("id").to_pylist()
+    if ROOT not in ids:
+        return ~obsolete
+    children: dict[int, list[int]] = {}
+    edges = snapshot.table("is_a")
+    for child, parent in zip(edges.column("child").to_pylist(), edges.column("parent").to_pylist(), strict=True):
+        children.setdefault(parent, []).append(child)
+    found = np.zeros(len(ids), bool)
+    stack = list(children.get(ids.index(ROOT), ()))
+    while stack:
+        row = stack.pop()
+        if not found[row]:
+            found[row] = True
+            stack.extend(children.get(row, ()))
+    result: npt.NDArray[np.bool_] = found & ~obsolete
+    return result
+
+
+def _english(term: int, row: dict[str, Any]) -> Iterator[tuple[int, int, int, int, bool]]:
+    labels = [(row["name"], 0)]
+    scopes = row["synonym_scopes"] or ()
+    for number, synonym in enumerate(row["synonyms"] or ()):
+        labels.append((synonym, _SCOPE_RANK.get(scopes[number] if number < len(scopes) else "EXACT", 3)))
+    for number, (label, rank) in enumerate(labels):
+        found = words(label or "")
+        if not 0 < len(found) <= MAX_WORDS:
+            continue
+        joined = bool((found.parting[1:] >= SOFT).any())
+        hashes = [word_hash(word) for word in found.folded]
+        yield sum_hashes(hashes), term, number, rank, joined
+        for variant, penalty in _rewritten(hashes):
+            yield sum_hashes(variant), term, number, rank + penalty, joined
+
+
+def _rewritten(hashes: list[int]) -> Iterator[tuple[list[int], int]]:
+    """Other ways to say that something is abnormal, with how much looser each is."""
+    abnormal, morphology, malformation = (class_hash(word_class(w)) for w in ("abnormal", "morphology", "malformation"))
+    if abnormal not in hashes:
+        return
+    rest = [value for value in hashes if value not in (abnormal, morphology)]
+    if not rest:
+        return
+    if morphology in hashes:
+        yield [*rest, abnormal], _REWRITTEN
+        yield [*rest, malformation], 1
+    else:
+        yield [*rest, malformation], _REWRITTEN + 1
+        yield [*rest, abnormal, morphology], _REWRITTEN + 1

@@ -1,0 +1,165 @@
+"""Free text, phrases and HPO ids → findings with their place, status, matched label, method and score."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgdx.case.model import Finding, Issue, Span, Status
+from kgdx.case.reader import Extraction, Resolution
+from kgdx.text.chinese import fold_chinese, has_chinese
+from kgdx.text.context import statuses
+from kgdx.text.dictionary import Entries, build_dictionary
+from kgdx.text.han import find_chinese
+from kgdx.text.matcher import find_coordinated, find_windows, hashes_of
+from kgdx.text.select import Choice, choose
+from kgdx.text.terms import Terms
+from kgdx.text.tokens import words
+
+if TYPE_CHECKING:
+    from kgdx.store.snapshot import Snapshot
+
+_ID = re.compile(r"(?<![\w:])HP[:_](\d{7})(?!\d)", re.IGNORECASE)
+_LOOSE = (0.9, 0.9, 0.85, 0.8, 0.75)
+_NO_CHINESE = "the graph has no Chinese names, so Chinese text is not read"
+_LOAD_CHINESE = "load them with `kgdx build hp_zh=FILE` (hp-zh.babelon.tsv)"
+
+
+@dataclass(frozen=True, slots=True)
+class Extractor:
+    """Reads findings from text by the names that the graph knows.
+
+    Attributes:
+        terms: The graph's phenotypes.
+        english: English names.
+        chinese: Chinese names; empty where the graph has none.
+        lengths: Lengths in characters that Chinese names have.
+    """
+
+    terms: Terms
+    english: Entries
+    chinese: Entries
+    lengths: tuple[int, ...]
+
+    @classmethod
+    def open(cls, snapshot: Snapshot) -> Extractor:
+        """Open the snapshot's dictionary, compiling it first if need be.
+
+        Raises:
+            StoreError: The snapshot cannot be read, or the dictionary cannot be written.
+        """
+        folder = build_dictionary(snapshot)
+        lengths = tuple(np.load(folder / "zh-lengths.npy").tolist())
+        return cls(Terms(snapshot), Entries.open(folder, "en"), Entries.open(folder, "zh"), lengths)
+
+    def extract(self, text: str, language: str | None = None) -> Extraction:
+        """Read all findings of a text, in its order.
+
+        Args:
+            text: English, Chinese, both mixed, or a list of HPO ids; spans index it as it is.
+            language: ``en`` or ``zh`` to read only that one; ``None`` reads what there is.
+        """
+        found, issues = self._ids(text)
+        if language != "zh":
+            found += self._english(text)
+        if language != "en" and has_chinese(text):
+            if len(self.chinese.keys):
+                found += self._chinese(text)
+            else:
+                issues.append(Issue("warning", "text", _NO_CHINESE, _LOAD_CHINESE))
+        found.sort(key=lambda f: (f.span.start, f.span.end, f.id) if f.span else (0, 0, f.id))
+        told = statuses(text, [(f.span.start, f.span.end) for f in found if f.span])
+        findings = tuple(replace(f, status=status) for f, status in zip(found, told, strict=True))
+        return Extraction(findings, (*issues, *_contradictions(findings), *_nothing(text, findings, issues)))
+
+    def resolve(self, term: str) -> Resolution:
+        """Find the current term for an HPO id, a label or a phrase.
+
+        An alternative or obsolete id is replaced with an issue; where nothing fits, the nearest names are suggested.
+        """
+        return self.terms.resolve(term, self)
+
+    def phrase(self, text: str) -> Finding | None:
+        """Return the finding that a whole phrase names, or ``None``."""
+        found = [f for f in (*self._english(text), *(self._chinese(text) if has_chinese(text) else ())) if f.span]
+        return max(found, key=lambda f: (f.span.end - f.span.start, f.score) if f.span else (0, 0.0), default=None)
+
+    def _ids(self, text: str) -> tuple[list[Finding], list[Issue]]:
+        found, issues = [], []
+        for match in _ID.finditer(text):
+            given = f"HP:{match.group(1)}"
+            finding, notes = self.terms.current(given)
+            issues.extend(notes)
+            if finding:
+                found.append(replace(finding, span=Span(*match.span()), text=match.group()))
+        return found, issues
+
+    def _english(self, text: str) -> list[Finding]:
+        found = words(_ID.sub(lambda match: " " * len(match.group()), text))
+        hashes = hashes_of(found)
+        whole = find_windows(found, hashes, self.english)
+        split = find_coordinated(found, hashes, self.english, whole)
+        label = self._label
+        return [self._finding(text, choice) for choice in choose(found, whole, split, self.english, label)]
+
+    def _label(self, position: int) -> str:
+        return self.terms.label(int(self.english.terms[position]), int(self.english.labels[position]))
+
+    def _finding(self, text: str, choice: Choice) -> Finding:
+        exact = choice.exact and choice.rank < 2
+        return Finding(
+            id=self.terms.id(choice.term),
+            label=self.terms.name(choice.term),
+            span=Span(choice.start, choice.end),
+            text=text[choice.start : choice.end],
+            matched=choice.label,
+            method="exact" if exact else "variant",
+            score=1.0 if exact else _LOOSE[min(choice.rank, len(_LOOSE) - 1)],
+        )
+
+    def _chinese(self, text: str) -> list[Finding]:
+        folded = fold_chinese(text)
+        found = []
+        for start, end, term in find_chinese(folded.text, self.chinese, self.lengths):
+            first, last = folded.places[start], folded.places[end - 1] + 1
+            name = self.terms.name_zh(term)
+            said = text[first:last]
+            found.append(
+                Finding(
+                    id=self.terms.id(term),
+                    label=self.terms.name(term),
+                    span=Span(first, last),
+                    text=said,
+                    matched=name,
+                    method="exact" if said == name else "variant",
+                    score=1.0 if said == name else _LOOSE[0],
+                )
+            )
+        return found
+
+
+def _contradictions(findings: tuple[Finding, ...]) -> Iterator[Issue]:
+    said: dict[str, dict[Status, Finding]] = defaultdict(dict)
+    for finding in findings:
+        said[finding.id].setdefault(finding.status, finding)
+    for statuses_of in said.values():
+        present, absent = statuses_of.get(Status.PRESENT), statuses_of.get(Status.ABSENT)
+        if present and absent:
+            message = f"{present.label} ({present.id}) is said to be present and absent"
+            where = f"{_place(present)} and {_place(absent)}"
+            yield Issue("warning", where, message, "check the text, or state the finding with --hpo")
+
+
+def _place(finding: Finding) -> str:
+    return f"characters {finding.span.start}-{finding.span.end}" if finding.span else finding.id
+
+
+def _nothing(text: str, findings: tuple[Finding, ...], issues: list[Issue]) -> Iterator[Issue]:
+    if not findings and not issues:
+        what = "the text is empty" if not text.strip() else "no finding was recognised in the text"
+        yield Issue("warning", "text", what, "describe the findings in other words, or give HPO ids with --hpo")

@@ -1,0 +1,140 @@
+"""Finds the dictionary's names in the words of a text: windows of neighbouring words, and coordinated phrases.
+
+"Renal and ear anomalies" names two findings of which one is no window of the text: where a comma or conjunction parts
+a phrase, the words before and after the shared part are also looked up with the conjuncts in between left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kgdx.text.dictionary import MAX_WORDS, Entries, sum_hashes, word_hash
+from kgdx.text.tokens import HARD, LINK, NONE, SOFT, Words
+
+_CONJUNCT = 3
+"""Content words at most in a conjunct or in the part that conjuncts share."""
+
+_REACH = 8
+"""Content words at most between a coordinated phrase's first word and its conjunction, and after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A name found in a text.
+
+    Attributes:
+        start: First word.
+        end: One past the last word.
+        entry: Position in the dictionary of the first entry with this key.
+        gap: (first, one past last) word of the conjuncts left out; empty for a plain window.
+    """
+
+    start: int
+    end: int
+    entry: int
+    gap: tuple[int, int] = (0, 0)
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+
+def hashes_of(found: Words) -> npt.NDArray[np.int64]:
+    """Return the hash of each word's class."""
+    return np.array([word_hash(word) for word in found.folded], np.int64)
+
+
+def find_windows(found: Words, hashes: npt.NDArray[np.int64], entries: Entries) -> list[Match]:
+    """Return every run of words within a clause that is a name; runs over commas only where the name has one too."""
+    count = len(found)
+    if not count:
+        return []
+    sums = np.concatenate(([0], np.cumsum(hashes)))
+    hard = np.concatenate(([0], np.cumsum(found.parting == HARD)))
+    soft = np.concatenate(([0], np.cumsum(found.parting == SOFT)))
+    matches = []
+    for size in range(1, min(MAX_WORDS, count) + 1):
+        start = np.arange(count - size + 1)
+        end = start + size
+        start = start[hard[end] == hard[start + 1]]
+        end = start + size
+        at = entries.find(sums[end] - sums[start])
+        crossing = soft[end] > soft[start + 1]
+        for index in np.flatnonzero((at >= 0) & (~crossing | entries.joined[at])).tolist():
+            matches.append(Match(int(start[index]), int(end[index]), int(at[index])))
+    return matches
+
+
+def find_coordinated(found: Words, hashes: npt.NDArray[np.int64], entries: Entries, whole: list[Match]) -> list[Match]:
+    """Return names of which conjuncts part the words.
+
+    Args:
+        found: The text's words.
+        hashes: Those of the words.
+        entries: The dictionary.
+        whole: Names found as windows: a coordinated one may not be cut out of one of these, nor bridge one.
+    """
+    parting = found.parting.tolist()
+    sums = [0, *np.cumsum(hashes).tolist()]
+    candidates = [gap for place in np.flatnonzero(found.parting == SOFT).tolist() for gap in _gaps(parting, place)]
+    if not candidates:
+        return []
+    keys = [sum_hashes((sums[a], -sums[s], sums[e], -sums[b])) for s, a, b, e in candidates]
+    at = entries.find(np.array(keys, np.int64))
+    matches = []
+    for index in np.flatnonzero(at >= 0).tolist():
+        start, gap_start, gap_end, end = candidates[index]
+        if not _cuts(whole, start, gap_start, gap_end, end):
+            matches.append(Match(start, end, int(at[index]), (gap_start, gap_end)))
+    return matches
+
+
+def _gaps(parting: list[int], place: int) -> Iterator[tuple[int, int, int, int]]:
+    """(start, gap start, gap end, end) of phrases whose conjunction stands before the word ``place``."""
+    low, high = place, place + 1
+    while low > 0 and parting[low] != HARD and place - low < _REACH:
+        low -= 1
+    while high < len(parting) and parting[high] != HARD and high - place < _REACH:
+        high += 1
+    # "A, B and C head": A head
+    for start in range(place - 1, max(low, place - _CONJUNCT) - 1, -1):
+        if start < place - 1 and parting[start + 1] != NONE:
+            break
+        for gap_end in range(place + 1, high):
+            if parting[gap_end] == LINK:
+                break
+            if parting[gap_end] == NONE:
+                for end in range(gap_end + 1, min(high, gap_end + _CONJUNCT) + 1):
+                    if end > gap_end + 1 and parting[end - 1] >= SOFT:
+                        break
+                    yield start, place, gap_end, end
+    # "head of A, B and C": head of C
+    for end in range(place + 1, min(high, place + _CONJUNCT) + 1):
+        if end > place + 1 and parting[end - 1] >= SOFT:
+            break
+        for gap_start in range(place - 1, low, -1):
+            if parting[gap_start] >= SOFT:
+                continue
+            for start in range(gap_start - 1, max(low, gap_start - _CONJUNCT) - 1, -1):
+                if start < gap_start - 1 and parting[start + 1] >= SOFT:
+                    break
+                yield start, gap_start, place, end
+
+
+def _cuts(whole: list[Match], start: int, gap_start: int, gap_end: int, end: int) -> bool:
+    """Whether a coordinated phrase takes a name apart, or leaves out a whole name that shares nothing with it."""
+    for match in whole:
+        if match.end <= start or match.start >= end:
+            continue
+        if gap_start <= match.start and match.end <= gap_end:
+            return True
+        over_left = match.start < gap_start and match.end > start
+        over_right = match.end > gap_end and match.start < end
+        if over_left and match.start < start and match.end <= gap_start:
+            return True
+        if over_right and match.end > end and match.start >= gap_end:
+            return True
+    return False

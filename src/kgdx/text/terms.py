@@ -1,0 +1,118 @@
+"""The graph's phenotypes as the text room needs them: names, and from any HPO id to the current term."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+from kgdx.case.model import Finding, Issue
+from kgdx.case.reader import Resolution
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kgdx.store.snapshot import Snapshot
+
+_HPO_ID = re.compile(r"\s*HP[:_ ]?(\d{1,7})\s*", re.IGNORECASE)
+_SUGGESTIONS = 5
+_CUTOFF = 55.0
+
+
+class _PhraseReader(Protocol):
+    def phrase(self, text: str) -> Finding | None: ...
+
+
+class Terms:
+    """Names and ids of the phenotypes of a snapshot; columns are read when they are first asked for."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._table: pa.Table = snapshot.table("phenotype")
+
+    @cached_property
+    def _ids(self) -> list[str]:
+        return self._column("id")
+
+    @cached_property
+    def _names(self) -> pa.ChunkedArray:
+        return self._table.column("name")
+
+    @cached_property
+    def _alternative(self) -> dict[str, int]:
+        lists = self._column("alt_ids")
+        return {other: row for row, others in enumerate(lists) for other in others or ()}
+
+    def _column(self, name: str) -> list:  # type: ignore[type-arg]
+        return self._table.column(name).to_pylist()
+
+    def id(self, row: int) -> str:
+        """Return a term's CURIE."""
+        return self._ids[row]
+
+    def name(self, row: int) -> str:
+        """Return a term's English name."""
+        return self._names[row].as_py() or ""
+
+    def name_zh(self, row: int) -> str:
+        """Return a term's Chinese name, or an empty string."""
+        return self._table.column("name_zh")[row].as_py() or ""
+
+    def label(self, row: int, number: int) -> str:
+        """Return a term's name (0) or its n-th synonym."""
+        if number == 0:
+            return self.name(row)
+        label: str = self._table.column("synonyms")[row][number - 1].as_py()
+        return label
+
+    def row(self, curie: str) -> int | None:
+        """Return the row of a CURIE that is a term's own."""
+        at = bisect_left(self._ids, curie)
+        return at if at < len(self._ids) and self._ids[at] == curie else None
+
+    def current(self, curie: str) -> tuple[Finding | None, list[Issue]]:
+        """Return the finding for an HPO id, and what had to be mended."""
+        row = self.row(curie)
+        if row is None:
+            row = self._alternative.get(curie)
+            if row is None:
+                return None, [self._unknown(curie)]
+            message = f"{curie} is an alternative id of {self.id(row)} ({self.name(row)})"
+            return self._given(row, curie), [Issue("info", curie, message, f"{self.id(row)} is used")]
+        if not self._table.column("obsolete")[row].as_py():
+            return self._given(row, curie), []
+        return self._replaced(row, curie)
+
+    def resolve(self, term: str, reader: _PhraseReader) -> Resolution:
+        """Find the current term for an id, a label or a phrase; see :meth:`kgdx.text.extractor.Extractor.resolve`."""
+        match = _HPO_ID.fullmatch(term)
+        if match:
+            finding, issues = self.current(f"HP:{match.group(1):0>7}")
+            return Resolution(finding, tuple(issues))
+        finding = reader.phrase(term)
+        if finding:
+            return Resolution(finding)
+        return Resolution(None, (Issue("error", term, f"{term!r} is no known finding", "give an HPO id or a name"),))
+
+    def _given(self, row: int, given: str) -> Finding:
+        return Finding(id=self.id(row), label=self.name(row), text=given, matched=given, method="id")
+
+    def _replaced(self, row: int, curie: str) -> tuple[Finding | None, list[Issue]]:
+        name = self.name(row).removeprefix("obsolete ")
+        target = self._table.column("replaced_by")[row].as_py()
+        new = self.row(target) if target else None
+        if new is not None:
+            message = f"{curie} ({name}) is obsolete"
+            used = f"its replacement {self.id(new)} ({self.name(new)}) is used"
+            return self._given(new, curie), [Issue("info", curie, message, used)]
+        consider = [i for i in self._table.column("consider")[row].as_py() or () if self.row(i) is not None]
+        hint = f"consider {', '.join(consider)}" if consider else "give the finding by name"
+        return None, [Issue("warning", curie, f"{curie} ({name}) is obsolete and has no replacement", hint)]
+
+    def _unknown(self, curie: str) -> Issue:
+        at = bisect_left(self._ids, curie)
+        near = [self._ids[i] for i in (at - 1, at) if 0 <= i < len(self._ids)]
+        named = ", ".join(f"{i} ({self.name(self.row(i) or 0)})" for i in near)
+        return Issue(
+            "warning", curie, f"{curie} is not in this graph's ontology", f"check the number; near it: {named}"
+        )

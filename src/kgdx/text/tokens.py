@@ -1,0 +1,150 @@
+"""Words of a text with their places in it, and how firmly each is parted from the word before."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+CJK = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+"""Character-class ranges of Han characters, which are matched as characters, not as words."""
+
+_MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f"
+_WORD = re.compile(rf"(?:[^\W_{CJK}][{_MARKS}]*)+")
+_HARD = re.compile(
+    rf"[;:?!()\[\]{{}}|•·\u2022\u3000-\u303f\uff00-\uffef{CJK}]|\.(?:\s|$)|\n\s*(?:\n|[-*\d]|$)|\r\n\s*\r\n|[–—]\s|\s-\s"
+)
+_SOFT = re.compile(r"[,/&+]")
+_NEW_LINE = re.compile(r"[\r\n]\s*$")
+
+FUNCTION_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "of",
+        "in",
+        "on",
+        "at",
+        "by",
+        "for",
+        "from",
+        "to",
+        "with",
+        "within",
+        "into",
+        "this",
+        "that",
+        "these",
+        "those",
+        "their",
+        "his",
+        "her",
+        "its",
+        "our",
+        "your",
+        "my",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "being",
+        "has",
+        "have",
+        "had",
+        "having",
+        "which",
+        "who",
+        "whose",
+        "some",
+        "any",
+        "each",
+        "such",
+        "as",
+        "very",
+        "both",
+        "s",
+    ]
+)
+COORDINATORS = frozenset(("and", "or", "nor", "and/or", "plus"))
+
+NONE, LINK, SOFT, HARD = 0, 1, 2, 3
+"""Degrees of parting: none; a function word; a comma, slash or conjunction; the end of a clause, a bracket, an item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The content words of a text: function words are left out, conjunctions only part their neighbours.
+
+    Attributes:
+        text: As it was given; places index it.
+        folded: Lower case without diacritics, one per word.
+        starts: int32, first character of each word.
+        ends: int32, one past its last character.
+        parting: int8, how the word is parted from the one before (NONE to HARD); the first word's is HARD.
+    """
+
+    text: str
+    folded: list[str]
+    starts: npt.NDArray[np.int32]
+    ends: npt.NDArray[np.int32]
+    parting: npt.NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.folded)
+
+
+@lru_cache(maxsize=65536)
+def fold(text: str) -> str:
+    """Lower case, compatibility forms resolved, diacritics removed.
+
+    Example:
+        >>> fold("Café-au-lait ﬁssure")
+        'cafe-au-lait fissure'
+    """
+    if text.isascii():
+        return text.lower()
+    parts = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(char for char in parts if not unicodedata.combining(char))
+
+
+def words(text: str) -> Words:
+    """Split a text into its content words.
+
+    Example:
+        >>> found = words("Seizures, and loss of the hearing")
+        >>> found.folded, found.parting.tolist()
+        (['seizures', 'loss', 'hearing'], [3, 2, 1])
+    """
+    folded, starts, ends, partings = [], [], [], []
+    parting, last = HARD, 0
+    for match in _WORD.finditer(text):
+        start, end = match.span()
+        word = fold(match.group())
+        parting = max(parting, _parting(text[last:start], match.group()))
+        last = end
+        if word in COORDINATORS:
+            parting = max(parting, SOFT)
+        elif word in FUNCTION_WORDS:
+            parting = max(parting, LINK)
+        else:
+            folded.append(word)
+            starts.append(start)
+            ends.append(end)
+            partings.append(parting)
+            parting = NONE
+    return Words(text, folded, np.array(starts, np.int32), np.array(ends, np.int32), np.array(partings, np.int8))
+
+
+def _parting(between: str, word: str) -> int:
+    if between in (" ", "-", "'", ""):
+        return NONE
+    if _HARD.search(between) or (word[0].isupper() and _NEW_LINE.search(between)):
+        return HARD
+    return SOFT if _SOFT.search(between) else NONE
