@@ -27,7 +27,8 @@ _TELLS = (
     r"(?:reports?|reported|sa(?:ys|id)|states?|stated|not(?:es|ed|iced)|describes?|described|den(?:y|ies|ied)|brought)"
 )
 _FAMILY = re.compile(
-    rf"\b(?:{_OWNER}\s+)+(?:{_RELATIVES})\b(?!'s pregnancy)(?!\s+{_TELLS})(?!\s*,?\s+(?:and|&)\s+(?:son|daughter|child))",
+    rf"\b(?:{_OWNER}\s+)+(?:{_RELATIVES})\b(?!'s pregnancy)(?!\s+{_TELLS})"
+    r"(?!\s*,?\s+(?:and|&)\s+(?:son|daughter|child))",
     re.IGNORECASE,
 )
 _COMMA = re.compile("[，,]")

@@ -75,7 +75,7 @@ def find_coordinated(found: Words, hashes: npt.NDArray[np.int64], entries: Entri
         found: The text's words.
         hashes: Those of the words.
         entries: The dictionary.
-        whole: Names found as windows: a coordinated one may not be cut out of one of these, nor bridge one.
+        whole: Names found as windows: a coordinated one may not cut one of these, bridge one, or consist of two.
     """
     parting = found.parting.tolist()
     sums = [0, *np.cumsum(hashes).tolist()]
@@ -84,10 +84,11 @@ def find_coordinated(found: Words, hashes: npt.NDArray[np.int64], entries: Entri
         return []
     keys = [sum_hashes((sums[a], -sums[s], sums[e], -sums[b])) for s, a, b, e in candidates]
     at = entries.find(np.array(keys, np.int64))
+    complete = {(match.start, match.end) for match in whole}
     matches = []
     for index in np.flatnonzero(at >= 0).tolist():
         start, gap_start, gap_end, end = candidates[index]
-        if not _cuts(whole, start, gap_start, gap_end, end):
+        if not {(start, gap_start), (gap_end, end)} <= complete and not _cuts(whole, start, gap_start, gap_end, end):
             matches.append(Match(start, end, int(at[index]), (gap_start, gap_end)))
     return matches
 

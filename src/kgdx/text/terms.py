@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kgdx.case.model import Finding, Issue
 from kgdx.case.reader import Resolution
@@ -43,8 +43,9 @@ class Terms:
         lists = self._column("alt_ids")
         return {other: row for row, others in enumerate(lists) for other in others or ()}
 
-    def _column(self, name: str) -> list:  # type: ignore[type-arg]
-        return self._table.column(name).to_pylist()
+    def _column(self, name: str) -> list[Any]:
+        values: list[Any] = self._table.column(name).to_pylist()
+        return values
 
     def id(self, row: int) -> str:
         """Return a term's CURIE."""

@@ -16,62 +16,23 @@ CJK = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 _MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f"
 _WORD = re.compile(rf"(?:[^\W_{CJK}][{_MARKS}]*)+")
 _HARD = re.compile(
-    rf"[;:?!()\[\]{{}}|•·\u2022\u3000-\u303f\uff00-\uffef{CJK}]|\.(?:\s|$)|\n\s*(?:\n|[-*\d]|$)|\r\n\s*\r\n|[–—]\s|\s-\s"
+    rf"[;:?!()\[\]{{}}|•·\u3000-\u303f\uff00-\uffef{CJK}]|\.(?:\s|$)"
+    r"|\n\s*(?:\n|[-*\d]|$)|\r\n\s*\r\n|[–—]\s|\s-\s"
 )
 _SOFT = re.compile(r"[,/&+]")
 _NEW_LINE = re.compile(r"[\r\n]\s*$")
 
 FUNCTION_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "of",
-        "in",
-        "on",
-        "at",
-        "by",
-        "for",
-        "from",
-        "to",
-        "with",
-        "within",
-        "into",
-        "this",
-        "that",
-        "these",
-        "those",
-        "their",
-        "his",
-        "her",
-        "its",
-        "our",
-        "your",
-        "my",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "being",
-        "has",
-        "have",
-        "had",
-        "having",
-        "which",
-        "who",
-        "whose",
-        "some",
-        "any",
-        "each",
-        "such",
-        "as",
-        "very",
-        "both",
-        "s",
-    ]
+    """a an the of in on at by for from to with within into this that these those their his her its our your my is are
+    was were be been being has have had having which who whose some any each such as very both s""".split()  # noqa: SIM905
 )
+
+CLAUSES = frozenset(("but", "however", "although", "though", "whereas", "while", "because", "yet"))
+"""Conjunctions that part clauses: they count as hard partings."""
+
+NEGATORS = frozenset(("no", "not", "without"))
+"""A name may start with one of these, but none runs over it."""
+
 COORDINATORS = frozenset(("and", "or", "nor", "and/or", "plus"))
 
 NONE, LINK, SOFT, HARD = 0, 1, 2, 3
@@ -131,9 +92,13 @@ def words(text: str) -> Words:
         last = end
         if word in COORDINATORS:
             parting = max(parting, SOFT)
+        elif word in CLAUSES:
+            parting = HARD
         elif word in FUNCTION_WORDS:
             parting = max(parting, LINK)
         else:
+            if word in NEGATORS:
+                parting = HARD
             folded.append(word)
             starts.append(start)
             ends.append(end)
