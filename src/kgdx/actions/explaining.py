@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Annotated, ClassVar
 
@@ -14,9 +14,13 @@ from kgdx.actions.evidence import EvidencePath
 from kgdx.actions.record import query
 from kgdx.actions.state import State
 from kgdx.errors import UsageError
+from kgdx.store.protocol import Row
 
 TYPICAL_SHARE = 0.5
 """A phenotype that at least half of the patients have counts as typical."""
+
+TYPICAL_ROWS = 200
+"""Most typical annotations read for one disease; among them are those that the case mentions or implies."""
 
 
 class Explain(Action):
@@ -47,22 +51,28 @@ class Explain(Action):
         members = self._members(state)
         if not members:
             return replace(state, evidence=state.evidence or {})
-        ids = sorted(members)
-        case = state.case
+        case, ids = state.case, sorted(members)
         observed, excluded = list(case.observed), list(case.excluded)
-        state, rows = query(graph, state, "evidence_supporting", diseases=ids, findings=observed)
-        support = paths.by_candidate(rows, members)
-        state, rows = query(graph, state, "evidence_against", diseases=ids, findings=observed, excluded=excluded)
-        contrary = paths.by_candidate(rows, members)
-        state, rows = query(
-            graph, state, "evidence_typical", diseases=ids, known=[*observed, *excluded], minimum=TYPICAL_SHARE
+        state, direct = query(graph, state, "evidence_supporting", diseases=ids, findings=observed)
+        state, shared = _shared(graph, state, members, direct)
+        state, contrary = query(graph, state, "evidence_against", diseases=ids, findings=observed, excluded=excluded)
+        state, usual = query(
+            graph,
+            state,
+            "evidence_typical",
+            diseases=ids,
+            known=[*observed, *excluded],
+            minimum=TYPICAL_SHARE,
+            limit=TYPICAL_ROWS * max(1, len(ids)),
         )
-        usual = paths.by_candidate(rows, members)
-        found: Mapping[str, tuple[EvidencePath, ...]] = {
+        for_ = paths.by_candidate([*direct, *shared], members)
+        against = paths.by_candidate(contrary, members)
+        typical = paths.by_candidate(usual, members)
+        found: dict[str, tuple[EvidencePath, ...]] = {
             candidate: (
-                *paths.supporting(case, support.get(candidate, ())),
-                *paths.against(case, contrary.get(candidate, ())),
-                *paths.typical(case, usual.get(candidate, ()), graph.ancestry, self.typical),
+                *paths.supporting(case, for_.get(candidate, ())),
+                *paths.against(case, against.get(candidate, ())),
+                *paths.typical(case, typical.get(candidate, ()), graph.ancestry, self.typical),
             )
             for candidate in dict.fromkeys(members.values())
         }
@@ -82,3 +92,28 @@ class Explain(Action):
                 for id in self.diseases
             }
         return {member: id for id, others in chosen.items() for member in (id, *others)}
+
+
+def _shared(
+    graph: Operations, state: State, members: Mapping[str, str], direct: Iterable[Row]
+) -> tuple[State, list[Row]]:
+    """Return the annotations that meet a finding only at a shared ancestor, as the ranker named it."""
+    covered = {(members[row["disease"]], row["finding"]) for row in direct}
+    candidates = () if state.ranking is None else state.ranking.candidates
+    wanted = {
+        (candidate.id, part.finding, part.via, part.matched)
+        for candidate in candidates
+        if candidate.id in members
+        for part in candidate.contributions
+        if part.via and part.matched and (candidate.id, part.finding) not in covered
+    }
+    if not wanted:
+        return state, []
+    diseases, findings, via, matched = (sorted({str(part[at]) for part in wanted}) for at in range(4))
+    named = [member for member, candidate in members.items() if candidate in diseases]
+    state, rows = query(
+        graph, state, "evidence_shared", diseases=sorted(named), findings=findings, matched=matched, via=via
+    )
+    return state, [
+        row for row in rows if (members[row["disease"]], row["finding"], row["via"], row["phenotype"]) in wanted
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kgdx.actions.evidence import (
@@ -109,16 +109,30 @@ def _reference(row: Row) -> str:
     return str(row.get("reference") or "")
 
 
-def _chain(row: Row) -> Sequence[str]:
-    ids: Sequence[str] = row["path_ids"]
-    return ids
+def _chain(row: Row) -> list[str]:
+    """Ids from the finding to the annotated phenotype; by way of the shared ancestor, where they meet at one."""
+    if "via" in row:
+        return [*row["finding_path_ids"], *reversed(row["phenotype_path_ids"][:-1])]
+    return list(row["path_ids"])
+
+
+def _names(row: Row) -> list[str]:
+    if "via" in row:
+        return [*row["finding_path_names"], *reversed(row["phenotype_path_names"][:-1])]
+    return list(row["path_names"])
+
+
+def _rises(row: Row) -> int:
+    """How many of the chain's first steps go up; the others go down."""
+    if "via" in row:
+        return len(row["finding_path_ids"]) - 1
+    return 0 if row["direction"] == "descendant" else len(row["path_ids"]) - 1
 
 
 def _path(case: Case, row: Row, kind: Kind, first: str, last: str) -> EvidencePath:
-    names = row.get("path_names") or ()
-    chain = [PathNode(id, "Phenotype", name) for id, name in zip(_chain(row), names, strict=True)]
-    down = row["direction"] == "descendant"
-    steps = [PathRelation("IS_A", reversed=down) for _ in chain[1:]]
+    chain = [PathNode(id, "Phenotype", name or "") for id, name in zip(_chain(row), _names(row), strict=True)]
+    rises = _rises(row)
+    steps = [PathRelation("IS_A", reversed=at >= rises) for at in range(len(chain) - 1)]
     return EvidencePath(
         nodes=(PathNode(case.id, "PatientCase", "patient"), *chain, _disease(row)),
         relations=(_observation(case, row["finding"], first), *steps, _annotation(row, last)),

@@ -76,17 +76,26 @@ class Match(Action):
 
     Example:
         >>> Match(limit=3).parameters()
-        {'limit': 3}
+        {'min_match_count': 1, 'limit': 3}
     """
 
     name: ClassVar[str] = "match"
+
+    min_match_count: Annotated[int, Field(ge=1)] = 1
+    """Fewest shared findings of a patient."""
 
     limit: Limit = 10
     """Most patients."""
 
     def run(self, graph: Operations, state: State) -> State:
         """Return the state with the similar patients found."""
-        return _retrieve(graph, state, "similar_cases", {"phenotypes": list(state.case.observed), "limit": self.limit})
+        arguments = {
+            "phenotypes": list(state.case.observed),
+            "without": state.case.id,
+            "min_match_count": self.min_match_count,
+            "limit": self.limit,
+        }
+        return _retrieve(graph, state, "similar_cases", arguments)
 
 
 def _retrieve(graph: Operations, state: State, template: str, arguments: dict[str, Any]) -> State:
