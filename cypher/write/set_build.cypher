@@ -1,8 +1,10 @@
-// purpose: Say what the graph was built from; makes the one Build node or updates it. Parameters left out stay as they are.
-// params: fingerprint: string?, schema_version: string?, schema_checksum: string?, kgdx_version: string?, created: string?
+// purpose: Say what the graph was built from, in the one Build node; what is left out stays as it is.
+// params: fingerprint: string?, schema_version: string?, schema_checksum: string?, kgdx_version: string?,
+//     created: string?
 // columns: id
 MERGE (b:Build {id: 'build:current'})
-SET b.fingerprint = coalesce($fingerprint, b.fingerprint),
+SET b.source = 'kgdx',
+    b.fingerprint = coalesce($fingerprint, b.fingerprint),
     b.schema_version = coalesce($schema_version, b.schema_version),
     b.schema_checksum = coalesce($schema_checksum, b.schema_checksum),
     b.kgdx_version = coalesce($kgdx_version, b.kgdx_version),

@@ -1,0 +1,7 @@
+// purpose: Symptoms of diseases, in their source's words.
+// params: diseases: strings
+// columns: disease, id, name, language, score, reference, source
+MATCH (d:Disease)-[r:HAS_SYMPTOM]->(x:Symptom) WHERE d.id IN $diseases
+RETURN d.id AS disease, x.id AS id, x.name AS name, x.language AS language, r.score AS score,
+       r.reference AS reference, r.source AS source
+ORDER BY disease, id, source
