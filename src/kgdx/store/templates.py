@@ -199,7 +199,7 @@ _METHOD: dict[str, str] = {"read": "run", "write": "write"}
 @cache
 def _read_folder(folder: Path, dialect: Dialect) -> Mapping[str, Template]:
     shared, variants = {}, {}
-    for path in sorted(folder.glob("*/*.cypher")):
+    for path in sorted(path for kind in _METHOD for path in folder.glob(f"{kind}/*.cypher")):
         parts = path.name.split(".")
         if len(parts) == 2:
             shared[parts[0]] = parse(path)
