@@ -1,0 +1,1 @@
+"""Source → table → checked → bulk load: everything on the way from a file to the graph."""

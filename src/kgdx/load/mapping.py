@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,14 +45,17 @@ def stage(records: Records, manifest: Manifest) -> tuple[list[Staged], pl.DataFr
         SourceError: The manifest names a frame or column that the format does not have.
     """
     tables, rejects = [], [records.rejects]
+    for column, allowed in manifest.only.items():
+        rejects += _keep_only(records, manifest, column, allowed)
     for entry in (*manifest.nodes, *manifest.relations):
         frame = _frame(records, manifest, entry)
-        values, fixed = _values(entry), "patch" if isinstance(entry, NodeMap) and entry.role == "patch" else None
+        values = _values(entry)
+        minted = isinstance(entry, RelationMap) or entry.role != "patch"
         kept, refused = _translatable(frame, values)
         if isinstance(entry, RelationMap) or entry.role != "implied":
             rejects.append(refused)
         columns = [_expression(value).alias(name) for name, value in values.items()]
-        if fixed is None:
+        if minted:
             columns.append(pl.lit(manifest.name).alias("source"))
         rows = kept.select(*columns, pl.col(LINE).cast(pl.Int64))
         if isinstance(entry, NodeMap):
@@ -63,6 +66,16 @@ def stage(records: Records, manifest: Manifest) -> tuple[list[Staged], pl.DataFr
             ends = (entry.start.class_, entry.end.class_)
             tables.append(Staged(manifest.name, entry.type, ends, "record", rows))
     return tables, join_rejects(rejects)
+
+
+def _keep_only(records: Records, manifest: Manifest, column: str, allowed: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Take the rows with other values out of the frames that have the column, and yield them as refused."""
+    for name, frame in records.frames.items():
+        if column in frame.columns:
+            other = ~pl.col(column).is_in(list(allowed)).fill_null(False)
+            reason = pl.format(f"{column} is '{{}}', not one of {', '.join(allowed)}", pl.col(column).fill_null(""))
+            yield refuse(frame.filter(other), reason)
+            records.frames[name] = frame.filter(~other)
 
 
 def _frame(records: Records, manifest: Manifest, entry: NodeMap | RelationMap) -> pl.DataFrame:

