@@ -1,0 +1,102 @@
+"""The application: all commands put together, and errors turned into one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from kgdx.cli import ask, graphs, schema, servers, templates
+from kgdx.errors import KgdxError
+
+INTERRUPTED = 130
+INTERNAL = 70
+
+app = typer.Typer(
+    name="kgdx",
+    help="Diagnosis on a knowledge graph: from a patient's words to ranked diseases with the evidence for each.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+ask.register(app)
+graphs.register(app)
+schema.register(app)
+templates.register(app)
+servers.register(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"kgdx {version('kgdx')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 when all went well, otherwise the error's own code.
+
+    Args:
+        arguments: What follows ``kgdx`` on the command line; the process's own by default.
+    """
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        code = app(args=arguments, prog_name="kgdx", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _close_output()
+        return 1
+    except (KeyboardInterrupt, typer.Abort):
+        return _say("interrupted", INTERRUPTED)
+    except Exception as error:
+        if os.environ.get("KGDX_DEBUG"):
+            traceback.print_exc()
+        return _fail(error)
+    return code if isinstance(code, int) else 0
+
+
+def _fail(error: Exception) -> int:
+    """Say what went wrong in one line; the kinds of error that can happen to anyone, then those that are our fault."""
+    if isinstance(error, KgdxError):
+        return _say(str(error), error.exit_code)
+    if hasattr(error, "format_message"):  # the argument parser's own errors, whichever parser this typer carries
+        return _say(f"{error.format_message().rstrip('.')}: see `kgdx --help`", 2)
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return _say(f"{place}{error.strerror or error}", 1)
+    if isinstance(error, MemoryError):
+        return _say("out of memory: give fewer cases or sources at once", 1)
+    kind = f"{type(error).__name__}: {error}"
+    return _say(f"unexpected error, please report it ({kind}): KGDX_DEBUG=1 shows where", INTERNAL)
+
+
+def _say(message: str, code: int) -> int:
+    from kgdx.show.words import clean
+
+    line = " ".join(clean(message).split())
+    colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    print(f"\x1b[1;31merror:\x1b[0m {line}" if colour else f"error: {line}", file=sys.stderr)
+    return code
+
+
+def _close_output() -> None:
+    """Send what is left to nowhere, so that the interpreter does not complain about a closed pipe at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,190 @@
+"""Commands about patients: diagnose, batch, explain, extract, replay."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgdx.cli import inputs, output
+from kgdx.cli.options import CaseArgument, Excluded, Json, Observed, Policy, Store, Top
+
+if TYPE_CHECKING:
+    from kgdx.api import Graph
+    from kgdx.case import Case, Failure
+
+FAILED_CASES = 7
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    for command in (diagnose, batch, explain, extract, replay):
+        app.command()(command)
+
+
+def diagnose(
+    case: CaseArgument = None,
+    hpo: Observed = None,
+    exclude_hpo: Excluded = None,
+    top: Top = 10,
+    explain: Annotated[int, typer.Option(min=0, max=100, help="For how many of them to say why.")] = 3,
+    policy: Policy = "fixed",
+    save: Annotated[bool, typer.Option("--save", help="Write case and result into the graph.")] = False,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Rank the diseases that fit a patient, and say why.
+
+    Examples: kgdx diagnose "ataxia and telangiectasia, no seizures" / kgdx diagnose patient.json --json
+    """
+    import kgdx
+
+    given = inputs.one(case)
+    with kgdx.open(store) as graph:
+        patient = inputs.with_terms(given, inputs.split(hpo), inputs.split(exclude_hpo), graph)
+        result = graph.diagnose(patient, top=top, policy=policy, explain=top if as_json else min(explain, top))
+    if as_json:
+        output.write_json(result.to_dict())
+    else:
+        from kgdx.show.diagnosis import diagnosis
+
+        output.show(diagnosis(result, explain=explain))
+    if save:
+        saved = kgdx.save(result, store=store)
+        output.remark(f"saved as {saved}")
+
+
+def batch(
+    cases: Annotated[
+        str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases: JSON lines, phenopackets, a folder, or -.")
+    ],
+    top: Top = 10,
+    explain: Annotated[int, typer.Option(min=0, max=100, help="For how many diseases a case to add evidence.")] = 0,
+    policy: Policy = "fixed",
+    to: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; standard output by default.")
+    ] = None,
+    store: Store = None,
+) -> None:
+    """Diagnose many cases: one JSON line for each, also for those that fail.
+
+    The exit code is 7 when a case failed. Example: kgdx batch cases.jsonl > results.jsonl
+    """
+    import sys
+
+    import kgdx
+
+    source = inputs.many(cases)
+    total = None if cases == "-" else inputs.lines(cases)
+    done = failed = 0
+    with kgdx.open(store) as graph, output.progress_bar("cases", total) as advance:
+        target = sys.stdout if to is None else to.open("w", encoding="utf-8")
+        try:
+            for case in source:
+                line = _line(graph, case, top=top, explain=explain, policy=policy)
+                print(json.dumps(line, ensure_ascii=False), file=target)
+                done, failed = done + 1, failed + ("error" in line)
+                advance()
+        finally:
+            if to is not None:
+                target.close()
+    output.remark(f"{done} cases, {failed} failed" if failed else f"{done} cases")
+    if failed:
+        raise typer.Exit(FAILED_CASES)
+
+
+def _line(graph: Graph, case: Case | Failure, **options: Any) -> dict[str, Any]:
+    """One result of a batch: the diagnosis without its trace, or what went wrong."""
+    from kgdx.case import Failure
+    from kgdx.errors import KgdxError
+
+    if isinstance(case, Failure):
+        return {"id": case.id, "where": case.where, "error": case.message}
+    try:
+        return {"id": case.id, **graph.diagnose(case, **options).to_dict(trace=False)}
+    except KgdxError as error:
+        return {"id": case.id, "where": case.source, "error": str(error)}
+
+
+def explain(
+    case: Annotated[str, typer.Argument(metavar="TEXT|FILE|-", help="The patient, as for diagnose.")],
+    disease: Annotated[str, typer.Argument(help="A disease of the graph, such as OMIM:190350.")],
+    hpo: Observed = None,
+    exclude_hpo: Excluded = None,
+    policy: Policy = "fixed",
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Show all that speaks for and against one disease: score, findings, evidence paths.
+
+    Example: kgdx explain patient.json OMIM:190350
+    """
+    import kgdx
+
+    given = inputs.one(case)
+    with kgdx.open(store) as graph:
+        patient = inputs.with_terms(given, inputs.split(hpo), inputs.split(exclude_hpo), graph)
+        result = graph.explain(patient, disease, policy=policy)
+    candidate = result.candidate(disease)
+    if as_json:
+        document = result.to_dict(trace=False)
+        document["candidates"] = [each for each in document["candidates"] if each["id"] == candidate.id]
+        output.write_json(document)
+    else:
+        from kgdx.show.diagnosis import explanation
+
+        output.show(explanation(result, candidate))
+
+
+def extract(
+    text: Annotated[str, typer.Argument(metavar="TEXT|FILE|-", help="Free text, or a file of it.")],
+    language: Annotated[str | None, typer.Option(help="en or zh; found out when not given.")] = None,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Show which findings are read from a text: status, term, and the words they were read from.
+
+    Example: kgdx extract "No seizures. Her mother has migraine."
+    """
+    import sys
+
+    import kgdx
+    from kgdx.errors import CaseError
+
+    case = inputs.one(text)
+    if case is None or not case.text:
+        raise CaseError("the case holds no text", hint="give free text, or use `kgdx diagnose`")
+    with kgdx.open(store) as graph:
+        found = graph.extract(case.text, language)
+    if as_json:
+        from dataclasses import asdict
+
+        output.write_json(asdict(found))
+    else:
+        from kgdx.show.case import extraction
+
+        output.show(extraction(case.text, found.findings, found.issues, brackets=not sys.stdout.isatty()))
+
+
+def replay(
+    run: Annotated[str, typer.Argument(help="Id of a saved run, such as run:0123456789abcdef.")],
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Run the queries of a saved diagnosis again and say whether the graph still answers the same."""
+    import kgdx
+
+    with kgdx.open(store) as graph:
+        replayed = graph.replay(run)
+    if as_json:
+        from dataclasses import asdict
+
+        output.write_json([{**asdict(each), "parameters": dict(each.parameters)} for each in replayed])
+    else:
+        from kgdx.show.graph import replayed as table
+
+        output.show(table(replayed))
+    if not all(each.same for each in replayed):
+        raise typer.Exit(1)

@@ -1,0 +1,144 @@
+"""What a command line's words mean: a file, standard input, or the patient's own words."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgdx.errors import CaseError, UsageError
+
+if TYPE_CHECKING:
+    from kgdx.case import Case, Failure, FindingReader
+
+_SUFFIX = re.compile(r"\.(json|jsonl|ndjson|txt|gz|ya?ml|csv|tsv|pdf|docx?|rtf|xml|md)$", re.IGNORECASE)
+_START = re.compile(r"(/|\./|\.\./|~|[A-Za-z]:[\\/])\S")
+
+
+def one(argument: str | None) -> Case | None:
+    """Read the one case that an argument stands for; ``None`` when there is no argument.
+
+    Raises:
+        CaseError: The file does not exist, cannot be read, or holds several cases.
+    """
+    from kgdx.case import case_from_text, one_case
+
+    if argument is None:
+        return None
+    if argument == "-":
+        return _only(standard_input())
+    path = existing(argument)
+    return case_from_text(argument) if path is None else one_case(path)
+
+
+def existing(argument: str) -> Path | None:
+    """Return the file that the argument names, or ``None`` when it is text.
+
+    Raises:
+        CaseError: It is written like a path, and there is no such file.
+
+    Example:
+        >>> existing("fever and seizures since 3/2024") is None
+        True
+        >>> existing("patient.json")
+        Traceback (most recent call last):
+            ...
+        kgdx.errors.CaseError: no such file: patient.json: check the path, or describe the patient in words
+    """
+    words = argument.strip()
+    if "\n" not in words and "\0" not in words and len(words) < 4096:
+        try:
+            path = Path(words).expanduser()
+            if path.exists():
+                return path
+        except (OSError, RuntimeError):
+            return None
+        if _SUFFIX.search(words) or _START.match(words):
+            raise CaseError(f"no such file: {words}", hint="check the path, or describe the patient in words")
+    return None
+
+
+def many(argument: str) -> Iterator[Case | Failure]:
+    """Read all cases of a file or folder, or of standard input (``-``)."""
+    from kgdx.case import read_cases
+
+    return standard_input() if argument == "-" else read_cases(argument)
+
+
+def standard_input() -> Iterator[Case | Failure]:
+    """Read all cases of standard input.
+
+    Raises:
+        UsageError: It is a terminal, where nobody would know what to type.
+    """
+    from kgdx.case import parse_cases
+
+    if sys.stdin.isatty():
+        raise UsageError(
+            "nothing comes from standard input", hint="pipe the case in, as in `kgdx diagnose - < note.txt`"
+        )
+    return parse_cases(sys.stdin.buffer)
+
+
+def with_terms(case: Case | None, observed: list[str], excluded: list[str], reader: FindingReader) -> Case:
+    """Add given terms to a case.
+
+    Raises:
+        UsageError: There is neither a case nor a term.
+        CaseError: A term is unknown.
+    """
+    from kgdx.case import case_from_terms
+
+    if not observed and not excluded:
+        if case is None:
+            raise UsageError(
+                "no patient is given", hint='as in `kgdx diagnose "fever, seizures"` or `--hpo HP:0001250`'
+            )
+        return case
+    given = case_from_terms(observed, reader, excluded)
+    if case is None:
+        return given
+    for finding in given.findings:
+        case = case.with_finding(finding)
+    return case.with_issues(given.issues)
+
+
+def split(values: list[str] | None) -> list[str]:
+    """Return repeated and comma-separated values as one list; a label's own comma stays, as in no HPO id.
+
+    Example:
+        >>> split(["HP:0001250,HP:0002133", "Seizure"])
+        ['HP:0001250', 'HP:0002133', 'Seizure']
+    """
+    out: list[str] = []
+    for value in values or []:
+        parts = value.split(",") if "HP:" in value.upper() else [value]
+        out += [part.strip() for part in parts if part.strip()]
+    return out
+
+
+def lines(argument: str) -> int | None:
+    """Count the lines of a JSON-lines file, for a progress bar; ``None`` for anything else."""
+    path = Path(argument)
+    name = path.name.removesuffix(".gz")
+    if not path.is_file() or not name.endswith((".jsonl", ".ndjson")):
+        return None
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+            return sum(1 for line in stream if line.strip())
+    except (OSError, EOFError):
+        return None
+
+
+def _only(cases: Iterator[Case | Failure]) -> Case:
+    from kgdx.case import Failure
+
+    first = next(cases)
+    if isinstance(first, Failure):
+        raise CaseError(first.message)
+    if next(cases, None) is not None:
+        raise CaseError("standard input holds several cases", hint="use `kgdx batch -`")
+    return first

@@ -1,0 +1,65 @@
+"""Where commands write: results to standard output, progress and remarks to standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def show(renderable: RenderableType) -> None:
+    """Write what a person reads."""
+    from kgdx.show.console import console
+
+    console().print(renderable)
+
+
+def write_json(value: Any, *, indent: int | None = 2) -> None:
+    """Write what a program reads: one JSON document."""
+    print(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def remark(message: str) -> None:
+    """Write a line that is not the result."""
+    print(message, file=sys.stderr)
+
+
+@contextmanager
+def progress_bar(what: str, total: int | None) -> Iterator[Any]:
+    """Show a bar with count, rate and time left on standard error, if that is a terminal.
+
+    Yields:
+        A function to call after each piece of work.
+    """
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from kgdx.show.console import console
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console(sys.stderr), transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(what, total=total, rate="")
+
+        def advance() -> None:
+            speed = bar.tasks[0].speed
+            bar.update(task, advance=1, rate=f"{speed:.0f}/s" if speed else "")
+
+        yield advance

@@ -1,0 +1,61 @@
+"""The command that shows the ontology: what the graph may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgdx.cli import output
+from kgdx.cli.options import Json
+
+if TYPE_CHECKING:
+    from kgdx.schema import NodeClass, Relation
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(schema)
+
+
+def schema(
+    name: Annotated[str | None, typer.Argument(help="Show this class or relation with its properties.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the ontology: node classes, relations, and their properties.
+
+    Example: kgdx schema HAS_PHENOTYPE
+    """
+    from kgdx.errors import UsageError
+    from kgdx.schema import load_schema
+    from kgdx.show.schema import element, overview
+
+    found = load_schema()
+    if name is None:
+        if as_json:
+            output.write_json(_document({**found.nodes, **found.relations}, found.version))
+        else:
+            output.show(overview(found))
+        return
+    known = {each.name.casefold(): each for each in (*found.nodes.values(), *found.relations.values())}
+    chosen = known.get(name.casefold())
+    if chosen is None:
+        raise UsageError(f"the ontology has no {name!r}", hint="`kgdx schema` lists all classes and relations")
+    if as_json:
+        output.write_json(_document({chosen.name: chosen}, found.version))
+    else:
+        output.show(element(chosen))
+
+
+def _document(elements: Mapping[str, NodeClass | Relation], version: str) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    plain = {name: {**asdict(each), "properties": _properties(each)} for name, each in elements.items()}
+    return {"version": version, "elements": plain}
+
+
+def _properties(element: NodeClass | Relation) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {name: asdict(each) for name, each in element.properties.items()}

@@ -1,0 +1,114 @@
+"""A build while it runs and when it is done, and the sources and state of a graph."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from kgdx.show.console import console
+from kgdx.show.tables import plain
+from kgdx.show.words import clean, count, seconds
+
+if TYPE_CHECKING:
+    from kgdx.load.build import Progress
+    from kgdx.load.report import BuildReport, SourceReport
+
+
+@contextmanager
+def build_progress() -> Iterator[Callable[[Progress], None]]:
+    """Show how far a build is on standard error: a bar in a terminal, a line for each stage otherwise.
+
+    Yields:
+        The function that a build calls as it goes on.
+    """
+    if not sys.stderr.isatty():
+        yield _stages()
+        return
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.fields[stage]:<8}"),
+        BarColumn(bar_width=24),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Bar(*columns, console=console(sys.stderr), transient=True) as bar:
+        task = bar.add_task("", total=1.0, stage="")
+
+        def tell(event: Progress) -> None:
+            bar.update(task, completed=event.done, description=clean(event.detail), stage=event.stage)
+
+        yield tell
+
+
+def report(built: BuildReport) -> RenderableType:
+    """A finished build: what the graph holds, what was refused, then sources, times and place."""
+    total = built.seconds.get("total", 0.0)
+    holds = [
+        count(built.nodes.get("Disease", 0), "disease"),
+        count(built.nodes.get("Phenotype", 0), "phenotype"),
+        count(sum(built.relations.get(name, 0) for name in ("HAS_PHENOTYPE", "LACKS_PHENOTYPE")), "annotation"),
+    ]
+    parts: list[RenderableType] = [Text(f"Built in {seconds(total)}: {', '.join(holds)}", style="bold"), Text()]
+    parts += [sources_read(built.sources), Text()]
+    if built.reasons:
+        parts += [Text("Refused records", style="yellow"), _reasons(built), Text()]
+    parts += [Text(f"! {clean(warning)}", style="yellow") for warning in built.warnings]
+    stages = ", ".join(f"{clean(name)} {seconds(spent)}" for name, spent in built.seconds.items() if name != "total")
+    parts.append(Text(f"stages       {stages}", style="dim"))
+    parts.append(Text(f"fingerprint  {built.fingerprint[:16]}", style="dim"))
+    parts.append(Text(f"graph        {graph_path(built)}", style="dim"))
+    return Group(*parts)
+
+
+def sources_read(sources: Mapping[str, SourceReport]) -> RenderableType:
+    """What became of each source's records."""
+    columns = ("Source", "version", "read", "loaded", "merged", "refused")
+    rows = [
+        (each.name, each.version, each.read, each.loaded, each.merged, each.quarantined) for each in sources.values()
+    ]
+    return plain(columns, rows, right=columns[2:])
+
+
+def content(counts: Mapping[str, int], labels: Iterable[str]) -> RenderableType:
+    """Nodes and relations by class, those that there are."""
+    nodes = set(labels)
+    first = [(name, number) for name, number in counts.items() if name in nodes and number]
+    second = [(name, number) for name, number in counts.items() if name not in nodes and number]
+    return Group(
+        plain(("Nodes", "count"), first, right=("count",)),
+        Text(),
+        plain(("Relations", "count"), second, right=("count",)),
+    )
+
+
+def graph_path(built: BuildReport) -> Path:
+    """The graph folder that a build is in."""
+    return Path(built.path).parent.parent
+
+
+def _reasons(built: BuildReport) -> RenderableType:
+    rows = [(each.source, each.count, each.example) for each in built.reasons[:8]]
+    table = plain(("Source", "records", "such as"), rows, right=("records",))
+    left = len(built.reasons) - len(rows)
+    return Group(table, Text(f"… and {left} more reasons", style="dim")) if left > 0 else table
+
+
+def _stages() -> Callable[[Progress], None]:
+    """A line on standard error whenever a stage begins."""
+    seen: set[str] = set()
+
+    def tell(event: Progress) -> None:
+        if event.stage not in seen:
+            seen.add(event.stage)
+            print(f"{event.seconds:6.1f} s  {clean(event.stage):<8} {clean(event.detail)}", file=sys.stderr)
+
+    return tell
