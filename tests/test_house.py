@@ -1,0 +1,226 @@
+"""The house agrees with itself: ontology, Cypher templates, manifests, code, documentation and CI."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from conftest import ROOT
+from cypher_text import faults, returned
+from kgdx.schema import load_schema
+from kgdx.store.templates import Template, parse, templates
+
+SOURCES = sorted((ROOT / "src" / "kgdx").rglob("*.py"))
+TEMPLATE_FILES = [p for kind in ("read", "write") for p in sorted((ROOT / "cypher" / kind).glob("*.cypher"))]
+OTHER_CYPHER = sorted({*(ROOT / "cypher").rglob("*.cypher")} - {*TEMPLATE_FILES})
+MANIFESTS = sorted((ROOT / "loaders").glob("*.yaml"))
+
+#: Where each family is registered, and the folders whose tests have to name every member.
+REGISTRIES = {
+    "actions": ("kgdx.actions:ACTIONS", "tests/actions"),
+    "policies": ("kgdx.policies:POLICIES", "tests/policies"),
+    "scorers": ("kgdx.rank:SCORERS", "tests/rank"),
+}
+
+CYPHER = re.compile(
+    r"\bMATCH\s*\(|\bMERGE\s*\(|\bCREATE\s*\(|\bUNWIND\s+\$|\bDETACH\s+DELETE\b|\)\s*<?-\s*\[\s*\w*\s*:\s*[A-Z_]+|"
+    r"\bRETURN\s+\w+\.\w+"
+)
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+# --- templates ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", TEMPLATE_FILES, ids=name_of)
+def test_template_uses_only_what_the_ontology_has(path: Path) -> None:
+    template = parse(path)
+    assert faults(template.text, load_schema(), frozenset(template.fields)) == []
+
+
+@pytest.mark.parametrize("path", TEMPLATE_FILES, ids=name_of)
+def test_template_header_is_truthful(path: Path) -> None:
+    template = parse(path)  # refuses a header whose parameters are not those of the text
+    assert template.purpose.endswith("."), "the purpose is a sentence"
+    for columns in returned(template.text):
+        assert tuple(columns) == template.columns
+
+
+@pytest.mark.parametrize("path", OTHER_CYPHER, ids=name_of)
+def test_administration_statement_uses_only_what_the_ontology_has(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert faults(text, load_schema(), frozenset({"start", "end", "properties"})) == []
+    header = "\n".join(line for line in text.splitlines() if line.startswith("//"))
+    assert header.startswith("// purpose: ")
+    declared = set(re.findall(r"(?:params:|,)\s*(\w+):", header))
+    assert set(re.findall(r"\$(\w+)", text)) == declared
+
+
+def test_variants_of_a_template_have_one_header() -> None:
+    arcade, neo4j = templates("arcade"), templates("neo4j")
+    assert arcade.keys() == neo4j.keys()
+    for name, template in arcade.items():
+        assert (template.columns, template.parameters, template.kind) == (
+            neo4j[name].columns,
+            neo4j[name].parameters,
+            neo4j[name].kind,
+        )
+
+
+@pytest.mark.parametrize("path", TEMPLATE_FILES, ids=name_of)
+def test_template_that_returns_a_limited_number_of_rows_orders_them(path: Path) -> None:
+    for clause in re.findall(r"(?:.*\n)*?.*\bLIMIT\b", parse(path).text):
+        last = re.split(r"\b(?:WITH|RETURN)\b", clause)[-1]
+        assert "ORDER BY" in last, f"picks rows at random: {last.strip()}"
+
+
+# --- code -----------------------------------------------------------------------------------------------------------
+
+
+def strings_of_code(tree: ast.Module) -> Iterator[ast.Constant]:
+    """String constants that are no docstrings."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_module_holds_no_cypher(path: Path) -> None:
+    found = [node.value for node in strings_of_code(parsed(path)) if CYPHER.search(node.value)]
+    assert found == []
+
+
+def test_cypher_in_code_would_be_found() -> None:
+    tree = ast.parse(
+        '"""MATCH (n) is fine here."""\nquery = f"MATCH (d:{label}) RETURN d.id"\nplain = "MATCH the words"'
+    )
+    assert len([node for node in strings_of_code(tree) if CYPHER.search(node.value)]) == 2
+
+
+def calls(name: str) -> Iterator[tuple[Path, ast.Call]]:
+    for path in SOURCES:
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == name:
+                yield path, node
+
+
+def literals(call: ast.Call) -> list[str | None]:
+    return [a.value if isinstance(a, ast.Constant) and isinstance(a.value, str) else None for a in call.args]
+
+
+def test_tables_made_in_code_are_of_the_ontology() -> None:
+    schema = load_schema()
+    for path, call in calls("NodeTable"):
+        label = (literals(call) or [None])[0]
+        assert label is None or label in schema.nodes, f"{name_of(path)}:{call.lineno}"
+    for path, call in calls("RelationTable"):
+        type_, start, end = (literals(call) + [None] * 3)[:3]
+        if type_ is not None:
+            ends = schema.relation(type_).ends
+            assert start is None or end is None or (start, end) in ends, f"{name_of(path)}:{call.lineno}"
+
+
+def template_calls() -> Iterator[tuple[str, str, ast.Call]]:
+    """Calls that name a template: ``store.run("name", …)``, ``.write(…)``, ``query(…, "name", …)``."""
+    for method in ("run", "write", "query"):
+        for path, call in calls(method):
+            named = [n for n in literals(call) if n is not None and re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", n)]
+            if named:
+                yield f"{name_of(path)}:{call.lineno}", named[0], call
+
+
+def test_code_runs_templates_that_exist_with_the_parameters_they_take() -> None:
+    known: Mapping[str, Template] = templates()
+    for place, name, call in template_calls():
+        assert name in known, f"{place} runs {name}"
+        given = {keyword.arg for keyword in call.keywords if keyword.arg}
+        assert given <= known[name].parameters.keys(), f"{place} runs {name}"
+
+
+def test_no_template_is_left_unused() -> None:
+    text = "\n".join(p.read_text(encoding="utf-8") for p in [*SOURCES, *sorted((ROOT / "tests").rglob("*.py"))])
+    assert [name for name in templates() if not re.search(rf"[\"']{name}[\"']", text)] == []
+
+
+# --- manifests ------------------------------------------------------------------------------------------------------
+
+
+def manifest(path: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return loaded
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=name_of)
+def test_manifest_says_who_made_the_source(path: Path) -> None:
+    loaded = manifest(path)
+    assert loaded["name"] == path.stem
+    for key in ("title", "licence", "citation", "format"):
+        assert loaded[key], key
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=name_of)
+def test_manifest_maps_to_the_ontology(path: Path) -> None:
+    schema, loaded = load_schema(), manifest(path)
+    for mapping in loaded.get("nodes", []):
+        node = schema.node(mapping["class"])
+        assert mapping.get("properties", {}).keys() <= node.properties.keys(), node.name
+    for mapping in loaded.get("relations", []):
+        relation = schema.relation(mapping["type"])
+        assert mapping.get("properties", {}).keys() <= relation.properties.keys(), relation.name
+        assert (mapping["start"]["class"], mapping["end"]["class"]) in relation.ends, relation.name
+    assert loaded.get("nodes") or loaded.get("relations")
+
+
+# --- registries -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", REGISTRIES)
+def test_every_member_of_a_registry_is_documented_and_tested(family: str) -> None:
+    place, folder = REGISTRIES[family]
+    module, _, attribute = place.partition(":")
+    registry = getattr(importlib.import_module(module), attribute)
+    tests = "\n".join(p.read_text(encoding="utf-8") for p in sorted((ROOT / folder).rglob("test_*.py")))
+    assert registry, f"{place} is empty"
+    assert [name for name, member in registry.items() if not (member.__doc__ or "").strip()] == []
+    assert [name for name in registry if not re.search(rf"\b{name}\b", tests)] == [], f"not named in {folder}"
+
+
+# --- the project's own papers ---------------------------------------------------------------------------------------
+
+
+def test_continuous_integration_runs_the_readmes_test_command() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r'^TEST_COMMAND="(.+)"$', (ROOT / ".ci" / "run").read_text(encoding="utf-8"), re.MULTILINE)
+    assert command in readme
+
+
+def test_every_dependency_has_its_reason() -> None:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    for requirement in project["dependencies"]:
+        name = re.split(r"[<>=!~\[ ]", requirement)[0]
+        assert f"`{name}`" in page, f"{name} has no reason in docs/dependencies.md"
+    for extra in project["optional-dependencies"]:
+        assert f"kgdx[{extra}]" in page, f"the extra {extra} is not in docs/dependencies.md"
