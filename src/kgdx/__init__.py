@@ -1,0 +1,71 @@
+"""Graph-grounded diagnosis: from a patient's words to ranked diseases with the evidence for each.
+
+Everything public is loaded when it is first used, so that ``import kgdx`` costs nothing.
+
+    >>> import kgdx
+    >>> kgdx.Case.from_phenopacket({"id": "p", "phenotypicFeatures": [{"type": {"id": "HP:0001250"}}]}).observed
+    ('HP:0001250',)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kgdx.actions.diagnosis import Diagnosis
+    from kgdx.actions.evidence import EvidencePath
+    from kgdx.actions.record import replay
+    from kgdx.actions.state import Limits
+    from kgdx.api import Graph, build, open, save
+    from kgdx.case import Case, Finding, Issue, Status, read_cases
+    from kgdx.errors import KgdxError
+
+_HOMES = {
+    "Case": "kgdx.case",
+    "Diagnosis": "kgdx.actions.diagnosis",
+    "EvidencePath": "kgdx.actions.evidence",
+    "Finding": "kgdx.case",
+    "Graph": "kgdx.api",
+    "Issue": "kgdx.case",
+    "KgdxError": "kgdx.errors",
+    "Limits": "kgdx.actions.state",
+    "Status": "kgdx.case",
+    "build": "kgdx.api",
+    "open": "kgdx.api",
+    "read_cases": "kgdx.case",
+    "replay": "kgdx.actions.record",
+    "save": "kgdx.api",
+}
+
+__all__ = [
+    "Case",
+    "Diagnosis",
+    "EvidencePath",
+    "Finding",
+    "Graph",
+    "Issue",
+    "KgdxError",
+    "Limits",
+    "Status",
+    "build",
+    "open",
+    "read_cases",
+    "replay",
+    "save",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("kgdx")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -16,8 +16,8 @@ from kgdx.errors import UsageError
 class Ranks(Protocol):
     """Ranks diseases for a case; the rank room's ranker does."""
 
-    def rank(self, case: Case, top: int = 10) -> Any:
-        """Return the best ``top`` candidates."""
+    def rank(self, case: Case, top: int = 10, also: Sequence[str] = ()) -> Any:
+        """Return the best ``top`` candidates, and the diseases of ``also`` with their true ranks."""
         ...
 
 

@@ -20,7 +20,7 @@ class Rank(Action):
 
     Example:
         >>> Rank(top=5).parameters()
-        {'top': 5}
+        {'top': 5, 'also': []}
     """
 
     name: ClassVar[str] = "rank"
@@ -28,18 +28,27 @@ class Rank(Action):
     top: Annotated[int, Field(ge=1, le=MAX_TOP)] = 10
     """How many candidates to keep."""
 
+    also: tuple[str, ...] = ()
+    """Diseases to keep beside them, wherever they stand."""
+
     def run(self, graph: Operations, state: State) -> State:
         """Return the state with a ranking; evidence of an older one is dropped.
 
         Raises:
             CaseError: The case has no finding that the ranker knows.
+            UsageError: A disease of :attr:`also` is not among those that are ranked.
         """
-        given = {"observed": list(state.case.observed), "excluded": list(state.case.excluded), "top": self.top}
+        given = {
+            "observed": list(state.case.observed),
+            "excluded": list(state.case.excluded),
+            "top": self.top,
+            "also": list(self.also),
+        }
         state, ranking = tool(
             state,
             "ranker",
             given,
-            lambda: graph.ranker.rank(state.case, top=self.top),
+            lambda: graph.ranker.rank(state.case, top=self.top, also=self.also),
             lambda ranking: len(ranking.candidates),
         )
         return replace(state, ranking=ranking, evidence=None)

@@ -157,7 +157,7 @@ class Case:
         """
         findings = sorted((f.id, str(f.status), f.onset or "") for f in self.findings)
         content = json.dumps([findings, self.text, self.sex, self.age], ensure_ascii=False)
-        return hashlib.sha256(content.encode()).hexdigest()
+        return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 
     def identified(self) -> Case:
         """Return the case with an id: its own, or one minted from its content.

@@ -49,7 +49,7 @@ def read_text(
     issues: tuple[Issue, ...] = ()
     if case.text:
         extraction = reader.extract(case.text, language)
-        case, issues = replace(case, findings=(*case.findings, *extraction.findings)), extraction.issues
+        case, issues = replace(case, findings=(*case.findings, *_outer(extraction.findings))), extraction.issues
     clean = sanitise(case.with_issues(issues), reader, ancestry)
     if clean.observed or clean.excluded:
         return clean
@@ -89,3 +89,14 @@ def case_from_terms(
         issues.extend(resolution.issues)
         findings.append(replace(resolution.finding, status=status, text=term.strip(), span=None))
     return sanitise(Case(id, tuple(findings), issues=tuple(issues)), None, ancestry).identified()
+
+
+def _outer(findings: tuple[Finding, ...]) -> list[Finding]:
+    """Leave out present mentions inside longer ones: in "brachydactyly type C" one finding is stated, not two."""
+    spans = {finding.span for finding in findings if finding.span and finding.status is Status.PRESENT}
+    inner, reach = set(), -1
+    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+        if span.end <= reach:
+            inner.add(span)
+        reach = max(reach, span.end)
+    return [finding for finding in findings if finding.status is not Status.PRESENT or finding.span not in inner]

@@ -19,6 +19,7 @@ class FixedPolicy:
     Attributes:
         top: How many candidates to rank.
         explain: How many of them to explain.
+        also: Diseases to rank and explain beside the best, wherever they stand.
         language: Language of the case's text; found out when ``None``.
 
     Example:
@@ -29,6 +30,7 @@ class FixedPolicy:
 
     top: int = 10
     explain: int = 10
+    also: tuple[str, ...] = ()
     language: str | None = None
 
     @property
@@ -43,7 +45,17 @@ class FixedPolicy:
         if not state.read:
             return Extract(language=self.language)
         if state.ranking is None:
-            return Rank(top=self.top)
+            return Rank(top=self.top, also=self.also)
         if state.evidence is None and self.explain:
             return Explain(top=self.explain)
+        if self.also and not set(self.also) <= _explained(state):
+            return Explain(diseases=self.also)
         return Diagnose()
+
+
+def _explained(state: State) -> set[str]:
+    """Ids of the diseases that have their evidence, with the entries merged into them."""
+    evidence = state.evidence or {}
+    candidates = () if state.ranking is None else state.ranking.candidates
+    merged = {member for candidate in candidates if candidate.id in evidence for member in candidate.members}
+    return merged | evidence.keys()

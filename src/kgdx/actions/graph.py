@@ -1,0 +1,295 @@
+"""A graph as the actions see it: its store, its snapshot and the tools compiled from it, each opened when first used.
+
+Opening costs nothing but a lock: a diagnosis that asks for no path never opens the store, a template run never reads
+the snapshot.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from kgdx.case import Extraction, Resolution
+from kgdx.errors import StoreError
+
+if TYPE_CHECKING:
+    from kgdx.actions.hierarchy import Hierarchy
+    from kgdx.config import Settings
+    from kgdx.load.folder import BuildFolder
+    from kgdx.rank import Ranker
+    from kgdx.store.protocol import GraphTable, Row, Store
+    from kgdx.store.snapshot import Snapshot
+    from kgdx.text.extractor import Extractor
+
+
+class _Whole(Protocol):
+    """A store that gives its whole content as tables, as both do."""
+
+    def tables(self) -> Iterator[GraphTable]: ...
+
+
+class _Source(Protocol):
+    """Where a graph lives."""
+
+    url: str
+
+    def store(self) -> Store: ...
+    def snapshot(self, store: Callable[[], Store]) -> Snapshot: ...
+    def release(self) -> None: ...
+    def hold(self) -> None: ...
+    def writing(self) -> Any: ...
+
+
+class GraphContext:
+    """One open graph; use it as a context manager, or call :meth:`close`.
+
+    It is read-only. :meth:`writing` takes it over for the length of one block.
+
+    Args:
+        settings: Say which store, and where the state is kept.
+
+    Raises:
+        StoreError: There is no graph, or (an embedded one) another process is writing it.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._source: _Source = _Server(settings) if settings.is_neo4j else _Folder(settings.graph_folder)
+        self._opened: dict[str, Any] = {}
+        self._lock = threading.RLock()
+        self._source.hold()
+
+    @property
+    def url(self) -> str:
+        """Folder or Bolt address, without credentials."""
+        return self._source.url
+
+    @property
+    def store(self) -> Store:
+        """The store, read-only.
+
+        Raises:
+            StoreError: It cannot be opened, or is of another schema version.
+        """
+        store: Store = self._once("store", self._source.store)
+        return store
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The compiled snapshot; for a Neo4j graph it is compiled when this machine has none yet.
+
+        Raises:
+            StaleSnapshotError: It was compiled from another state of the graph.
+        """
+        snapshot: Snapshot = self._once("snapshot", lambda: self._source.snapshot(lambda: self.store))
+        return snapshot
+
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of the build."""
+        return self.snapshot.fingerprint
+
+    @property
+    def reader(self) -> Extractor:
+        """Reads words into findings."""
+
+        def make() -> Extractor:
+            from kgdx.text.extractor import Extractor
+
+            return Extractor.open(self.snapshot)
+
+        extractor: Extractor = self._once("reader", make)
+        return extractor
+
+    @property
+    def ranker(self) -> Ranker:
+        """Ranks diseases."""
+
+        def make() -> Ranker:
+            from kgdx.rank import Ranker
+
+            return Ranker.open(self.snapshot)
+
+        ranker: Ranker = self._once("ranker", make)
+        return ranker
+
+    @property
+    def ancestry(self) -> Hierarchy:
+        """The is-a hierarchy of phenotypes."""
+
+        def make() -> Hierarchy:
+            from kgdx.actions.hierarchy import Hierarchy
+
+            return Hierarchy.of(self.snapshot)
+
+        hierarchy: Hierarchy = self._once("ancestry", make)
+        return hierarchy
+
+    def run(self, template: str, /, **parameters: Any) -> list[Row]:
+        """Run a read template.
+
+        Raises:
+            TemplateError: No such read template, or parameters that do not fit its header.
+            StoreError: The store failed.
+        """
+        return self.store.run(template, **parameters)
+
+    def extract(self, text: str, language: str | None = None) -> Extraction:
+        """Read all findings of a free text."""
+        return self.reader.extract(text, language)
+
+    def resolve(self, term: str) -> Resolution:
+        """Find the current term for an HPO id, a label or a phrase."""
+        return self.reader.resolve(term)
+
+    @contextmanager
+    def writing(self) -> Iterator[Store]:
+        """Give the store for writing, alone; afterwards it is read-only again.
+
+        Raises:
+            StoreLockedError: Another process reads or writes the graph; nothing was changed.
+        """
+        with self._lock:
+            self._close_store()
+            self._source.release()
+            try:
+                with self._source.writing() as store:
+                    yield store
+            finally:
+                self._source.hold()
+
+    def close(self) -> None:
+        """Close what was opened and let other processes write."""
+        with self._lock:
+            self._close_store()
+            self._opened.clear()
+            self._source.release()
+
+    def __enter__(self) -> Self:
+        """Return the graph itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the graph."""
+        self.close()
+
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        with self._lock:
+            if name not in self._opened:
+                self._opened[name] = make()
+            return self._opened[name]
+
+    def _close_store(self) -> None:
+        store = self._opened.pop("store", None)
+        if store is not None:
+            store.close()
+
+
+class _Folder:
+    """An embedded graph in a folder; held for reading as long as it is open."""
+
+    def __init__(self, path: Path) -> None:
+        from kgdx.load.folder import GraphFolder
+
+        self.url = str(path)
+        self._folder = GraphFolder(path)
+        self._held = ExitStack()
+        self._build: BuildFolder | None = None
+
+    def hold(self) -> None:
+        self._build = self._held.enter_context(self._folder.reading())
+
+    def release(self) -> None:
+        self._build = None
+        self._held.close()
+
+    def store(self) -> Store:
+        from kgdx.store.arcade import ArcadeStore
+        from kgdx.store.snapshot import Snapshot
+
+        build = self._current()
+        store = ArcadeStore.open(build.store, read_only=True)
+        try:
+            found = store.run("build")
+            Snapshot.open(build.snapshot, found[0]["fingerprint"] if found else None)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def snapshot(self, store: Callable[[], Store]) -> Snapshot:
+        from kgdx.store.snapshot import Snapshot
+
+        return Snapshot.open(self._current().snapshot)
+
+    @contextmanager
+    def writing(self) -> Iterator[Store]:
+        from kgdx.store.arcade import ArcadeStore
+
+        with self._folder.writing() as build:
+            store = ArcadeStore.open(build.store, read_only=False)
+            try:
+                yield store
+            finally:
+                store.close()
+
+    def _current(self) -> BuildFolder:
+        if self._build is None:
+            raise StoreError(f"the graph at {self.url} is closed", hint="open it again with `kgdx.open()`")
+        return self._build
+
+
+class _Server:
+    """A graph on a Neo4j server; its snapshot is kept on this machine, one folder for each fingerprint."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._access = settings.neo4j()
+        self.url = self._access.uri
+        self._snapshots = settings.home / "snapshots"
+
+    def hold(self) -> None:
+        """Nothing to hold: the server keeps readers and writers apart."""
+
+    def release(self) -> None:
+        """Nothing to release."""
+
+    def store(self) -> Store:
+        from kgdx.store.neo4j import Neo4jStore
+
+        return Neo4jStore.connect(self._access, read_only=True)
+
+    def snapshot(self, store: Callable[[], Store]) -> Snapshot:
+        from kgdx.store.snapshot import Snapshot, compile_snapshot
+
+        found = store().run("build")
+        if not found or not found[0]["fingerprint"]:
+            raise StoreError(f"no finished graph at {self.url}", hint="copy one there with `kgdx push`")
+        fingerprint = found[0]["fingerprint"]
+        path = self._snapshots / fingerprint
+        if not path.exists():
+            try:
+                return compile_snapshot(_tables(store()), path, fingerprint)
+            except StoreError:
+                if not path.exists():  # otherwise another process was first, and its snapshot is as good
+                    raise
+        return Snapshot.open(path, fingerprint)
+
+    @contextmanager
+    def writing(self) -> Iterator[Store]:
+        from kgdx.store.neo4j import Neo4jStore
+
+        store = Neo4jStore.connect(self._access, read_only=False)
+        try:
+            yield store
+        finally:
+            store.close()
+
+
+def _tables(store: Any) -> Iterator[GraphTable]:
+    whole: _Whole = store
+    return whole.tables()

@@ -1,0 +1,140 @@
+"""Writing a case, its diagnosis and the candidates into the graph, in one transaction, and reading a run's record back.
+
+Ids come from the content, so saving the same diagnosis again changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from kgdx.actions.diagnosis import Diagnosis
+from kgdx.actions.record import Queries
+from kgdx.actions.state import Segment
+from kgdx.case import Case, Finding, Status
+from kgdx.errors import StoreError, UsageError
+from kgdx.store.protocol import Store, Transaction
+
+SOURCE = "user"
+"""The source that saved cases and runs name."""
+
+
+class Writable(Protocol):
+    """A graph that can be taken over for writing."""
+
+    def writing(self) -> AbstractContextManager[Store]:
+        """Give the store for writing, alone, for one block."""
+        ...
+
+
+def case_key(case: Case) -> str:
+    """Return the id under which a case is saved: equal content, equal id; its own id becomes the label.
+
+    Example:
+        >>> case_key(Case("a", text="fits")) == case_key(Case("b", text="fits"))
+        True
+    """
+    return f"case:{case.digest[:16]}"
+
+
+def save(diagnosis: Diagnosis, graph: Writable, *, text: bool = False) -> str:
+    """Write the case, the run and its candidates; all of it or nothing.
+
+    Args:
+        diagnosis: What an episode found.
+        graph: The graph that it rests on.
+        text: Whether the patient's own words are stored too.
+
+    Returns:
+        The run's id.
+
+    Raises:
+        StoreLockedError: Another process reads or writes the graph; nothing was changed.
+        StoreError: A finding or candidate is not in this graph; nothing was changed.
+    """
+    with graph.writing() as store, store.transaction() as running:
+        key = _put_case(running, diagnosis.case, text=text)
+        _put_run(running, diagnosis, key)
+    return diagnosis.id
+
+
+def saved_trace(run: str, graph: Queries) -> tuple[Segment, ...]:
+    """Read the record of a saved run.
+
+    Raises:
+        UsageError: There is no such run.
+    """
+    rows = graph.run("run_by_id", run_id=run)
+    if not rows:
+        raise UsageError(f"no saved run {run[:60]!r}", hint="`kgdx run user_cases` lists the saved cases")
+    return tuple(Segment.from_dict(document) for document in json.loads(rows[0]["trace"] or "[]"))
+
+
+def _put_case(running: Transaction, case: Case, *, text: bool) -> str:
+    key = case_key(case)
+    running.run(
+        "put_case",
+        case_id=key,
+        source=SOURCE,
+        label=case.id,
+        sex=case.sex,
+        age=case.age,
+        text=(case.text or None) if text else None,
+        origin=case.source,
+        synthetic=False,
+    )
+    running.run("clear_case", case_id=key)
+    for template, status in (("put_observations", Status.PRESENT), ("put_exclusions", Status.ABSENT)):
+        rows = [_finding(finding, text=text) for finding in case.findings if finding.status is status]
+        _put(running, template, "finding", case_id=key, rows=rows)
+    diseases = [{"id": disease, "status": "stated"} for disease in case.diseases]
+    if diseases:  # a diagnosis that this graph does not know stays in the file it came from
+        running.run("put_case_diseases", case_id=key, source=SOURCE, rows=diseases)
+    publications = [{"id": publication} for publication in case.publications]
+    if publications:
+        running.run("put_case_publications", case_id=key, source=SOURCE, rows=publications)
+    return key
+
+
+def _put_run(running: Transaction, diagnosis: Diagnosis, key: str) -> None:
+    words = diagnosis.case.text
+    running.run(
+        "put_run",
+        case_id=key,
+        run_id=diagnosis.id,
+        source=SOURCE,
+        created=diagnosis.created or datetime.now(UTC).isoformat(timespec="seconds"),
+        policy=diagnosis.policy,
+        kgdx_version=diagnosis.version,
+        fingerprint=diagnosis.fingerprint,
+        trace=json.dumps([segment.to_dict() for segment in diagnosis.trace], ensure_ascii=False),
+        text_digest=hashlib.sha256(words.encode(errors="replace")).hexdigest() if words else None,
+    )
+    running.run("clear_run", run_id=diagnosis.id)
+    ranked = [{"id": each.id, "rank": each.rank, "score": float(each.score)} for each in diagnosis.candidates]
+    _put(running, "put_candidates", "candidate", run_id=diagnosis.id, rows=ranked)
+
+
+def _put(running: Transaction, template: str, what: str, *, rows: list[dict[str, Any]], **parameters: Any) -> None:
+    if not rows:
+        return
+    written = {row["id"] for row in running.run(template, source=SOURCE, rows=rows, **parameters)}
+    missing = [row["id"] for row in rows if row["id"] not in written]
+    if missing:
+        raise StoreError(f"the {what} {missing[0]} is not in this graph", hint="diagnose the case on this graph again")
+
+
+def _finding(finding: Finding, *, text: bool) -> dict[str, Any]:
+    return {
+        "id": finding.id,
+        "onset": finding.onset,
+        "span_start": None if finding.span is None else finding.span.start,
+        "span_end": None if finding.span is None else finding.span.end,
+        "matched": finding.matched or None,
+        "method": finding.method,
+        "score": float(finding.score),
+        "text": (finding.text or None) if text else None,
+    }

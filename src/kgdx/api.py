@@ -1,0 +1,279 @@
+"""The public face of kgdx: build a graph, open it, diagnose, save.
+
+>>> import kgdx
+>>> case = kgdx.Case.from_text("She has ptosis and muscle weakness.")
+>>> with kgdx.open() as graph:  # doctest: +SKIP
+...     print(graph.diagnose(case, top=5).table())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kgdx.actions.diagnosis import Diagnosis
+from kgdx.actions.episode import Episode, Policy
+from kgdx.actions.episode import run as run_episode
+from kgdx.actions.graph import GraphContext
+from kgdx.actions.record import Replayed
+from kgdx.actions.record import replay as replay_trace
+from kgdx.actions.save import save as save_diagnosis
+from kgdx.actions.save import saved_trace
+from kgdx.actions.state import Limits, Segment, State
+from kgdx.case import Case, Issue, case_from_document, case_from_terms, case_from_text, one_case
+from kgdx.config import Settings
+from kgdx.errors import UsageError
+from kgdx.policies import policy as make_policy
+
+if TYPE_CHECKING:
+    import polars
+
+    from kgdx.load.build import Progress
+    from kgdx.load.report import BuildReport
+
+CaseLike = Case | str | Path | Mapping[str, Any] | Iterable[str]
+"""What can be diagnosed: a case, free text, a file, a parsed phenopacket (or other JSON form), or terms."""
+
+
+class Graph(GraphContext):
+    """An open graph: diagnose on it, ask it by template, read words with it.
+
+    Made by :func:`open`; close it, or use it as a context manager. It is a
+    :class:`~kgdx.case.FindingReader`, so ``Case.from_terms(terms, graph)`` works.
+    """
+
+    def diagnose(
+        self,
+        case: CaseLike,
+        *,
+        top: int = 10,
+        policy: str | Policy = "fixed",
+        explain: int | None = None,
+        limits: Limits | None = None,
+        seed: int = 0,
+    ) -> Diagnosis:
+        """Rank the diseases that fit a patient, and say why.
+
+        Args:
+            case: A case, free text, a path to a file, a parsed phenopacket, or HPO terms (ids, labels, phrases).
+            top: How many candidates.
+            policy: Name of a policy (:data:`kgdx.policies.POLICIES`), or a policy of your own.
+            explain: For how many of them to find evidence paths; all by default.
+            limits: When to stop a policy that would go on.
+            seed: Of the policy's random choices.
+
+        Raises:
+            CaseError: No usable case can be made of the input.
+            UsageError: No such policy, or a setting that cannot be right.
+        """
+        if top < 1:
+            raise UsageError(f"top is {top}", hint="ask for at least one candidate")
+        if isinstance(policy, str):
+            policy = make_policy(policy, top=top, explain=top if explain is None else explain)
+        return self._episode(self.case(case), policy, limits, seed)
+
+    def explain(self, case: Diagnosis | CaseLike, disease: str, *, top: int = 10, policy: str = "fixed") -> Diagnosis:
+        """Diagnose, and explain one disease wherever it stands in the ranking.
+
+        Args:
+            case: A case in any form, or a diagnosis whose case is meant.
+            disease: Id of a disease, or of an entry that is merged into one.
+            top: How many candidates to rank beside it.
+            policy: Name of a policy that can be asked for a disease.
+
+        Raises:
+            UsageError: The disease is not among those that are ranked.
+        """
+        patient = case.case if isinstance(case, Diagnosis) else self.case(case)
+        chooser = make_policy(policy, top=top, explain=0, also=(disease,))
+        return self._episode(patient, chooser, None, 0)
+
+    def case(self, given: CaseLike) -> Case:
+        """Make a case of what :meth:`diagnose` accepts.
+
+        Raises:
+            CaseError: It is empty, unreadable, or names an unknown term.
+        """
+        if isinstance(given, Case):
+            return given
+        if isinstance(given, str):
+            return case_from_text(given)
+        if isinstance(given, Path):
+            return one_case(given)
+        if isinstance(given, Mapping):
+            return case_from_document(dict(given))
+        return case_from_terms(given, self, ancestry=self.ancestry)
+
+    def frame(self, template: str, /, **parameters: Any) -> polars.DataFrame:
+        """Run a read template and return its rows as a polars data frame, columns in the template's order.
+
+        Raises:
+            TemplateError: No such read template, or parameters that do not fit its header.
+        """
+        import polars
+
+        from kgdx.store.templates import template as look_up
+
+        rows = self.run(template, **parameters)
+        columns = look_up(template, "read").columns
+        if not rows:
+            return polars.DataFrame(schema=dict.fromkeys(columns, polars.Null))
+        return polars.DataFrame(rows, infer_schema_length=None).select(columns)
+
+    def status(self) -> dict[str, Any]:
+        """Say what the graph holds: its build, its sources, nodes and relations by type."""
+        found = self.run("build")
+        return {
+            "store": self.url,
+            "build": found[0] if found else None,
+            "sources": self.run("sources"),
+            "nodes": {row["name"]: row["n"] for row in self.run("count_nodes")},
+            "relations": {row["name"]: row["n"] for row in self.run("count_relations")},
+        }
+
+    def save(self, diagnosis: Diagnosis, *, text: bool = False) -> str:
+        """Write a diagnosis into the graph; see :func:`kgdx.actions.save.save`."""
+        return save_diagnosis(diagnosis, self, text=text)
+
+    def replay(self, run: str | Diagnosis | Iterable[Segment]) -> tuple[Replayed, ...]:
+        """Run the queries of a run again and say whether the graph still answers the same.
+
+        Args:
+            run: Id of a saved run, a diagnosis, or a trace.
+
+        Raises:
+            UsageError: There is no such run.
+        """
+        if isinstance(run, Diagnosis):
+            trace: Iterable[Segment] = run.trace
+        else:
+            trace = saved_trace(run, self) if isinstance(run, str) else run
+        return replay_trace(tuple(trace), self)
+
+    def _episode(self, case: Case, policy: Policy, limits: Limits | None, seed: int) -> Diagnosis:
+        episode = run_episode(self, State(case.identified(), seed=seed), policy, limits)
+        if episode.error is not None and episode.state.ranking is None:
+            raise episode.error
+        return diagnosis_of(episode, fingerprint=self.fingerprint)
+
+
+def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
+    """Return what an episode found.
+
+    Example:
+        >>> from kgdx.actions import Episode, State
+        >>> diagnosis_of(Episode(State(Case("p")), "fixed", "steps"), fingerprint="f").reason
+        'steps'
+    """
+    state, ranking = episode.state, episode.state.ranking
+    issues = list(state.case.issues)
+    if ranking is not None:
+        issues += ranking.issues
+    if episode.error is not None:
+        issues.append(Issue("error", "episode", str(episode.error), "the result holds what was found before"))
+    return Diagnosis(
+        case=state.case,
+        candidates=() if ranking is None else tuple(ranking.candidates),
+        evidence=state.evidence or {},
+        trace=state.log,
+        issues=tuple(dict.fromkeys(issues)),
+        reason=episode.reason,
+        policy=episode.policy,
+        fingerprint=fingerprint,
+        version=version("kgdx"),
+        n_candidates=0 if ranking is None else ranking.n_candidates,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def open(store: str | Path | None = None) -> Graph:
+    """Open a graph for reading.
+
+    Args:
+        store: Folder of an embedded graph, or Bolt address of a Neo4j server; ``KGDX_STORE``, the config file, or the
+            default folder when ``None``.
+
+    Raises:
+        StoreError: There is no graph, or it cannot be opened.
+
+    Example:
+        >>> open("/nowhere")
+        Traceback (most recent call last):
+            ...
+        kgdx.errors.StoreError: no graph at /nowhere: build one with `kgdx build`
+    """
+    return Graph(Settings.load(store))
+
+
+def build(
+    sources: Iterable[str] | Mapping[str, str | None] | None = None,
+    *,
+    store: str | Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    keep_cases: bool = True,
+) -> BuildReport:
+    """Build the embedded graph from its sources, and put it in the place of the one that is there.
+
+    Args:
+        sources: Names of sources, or ``name=path-or-URL``; the default build when ``None``.
+        store: Graph folder.
+        progress: Called as the build goes on.
+        keep_cases: Whether saved cases and runs are carried over.
+
+    Raises:
+        SourceError: A source is missing or not what it should be.
+        StoreLockedError: Another process builds or writes.
+        UsageError: The store is a Neo4j server.
+
+    Example:
+        >>> build(store="bolt://localhost:7687")
+        Traceback (most recent call last):
+            ...
+        kgdx.errors.UsageError: a graph is built in a folder, not on a server: build it, then copy it with `kgdx push`
+    """
+    settings = Settings.load(store)
+    if settings.is_neo4j:
+        raise UsageError(
+            "a graph is built in a folder, not on a server", hint="build it, then copy it with `kgdx push`"
+        )
+    from kgdx.load.build import build as build_graph
+    from kgdx.rank import compile_model
+    from kgdx.rank.equivalence import infer
+    from kgdx.text.dictionary import build_dictionary
+
+    return build_graph(
+        sources,
+        settings.graph_folder,
+        progress=progress,
+        derive=(infer,),
+        compile=(compile_model, build_dictionary),
+        keep_cases=keep_cases,
+        cache=settings.cache / "downloads",
+    )
+
+
+def save(
+    diagnosis: Diagnosis, graph: Graph | None = None, *, store: str | Path | None = None, text: bool = False
+) -> str:
+    """Write a case, its diagnosis and the candidates into the graph, in one transaction; twice is as good as once.
+
+    Args:
+        diagnosis: What :meth:`Graph.diagnose` returned.
+        graph: The open graph; opened from ``store`` for this when ``None``.
+        store: As for :func:`open`.
+        text: Whether the patient's own words are stored too.
+
+    Returns:
+        The run's id.
+
+    Raises:
+        StoreLockedError: Another process reads or writes the graph; nothing was changed.
+        StoreError: The diagnosis comes from another graph; nothing was changed.
+    """
+    if graph is not None:
+        return graph.save(diagnosis, text=text)
+    with open(store) as opened:
+        return opened.save(diagnosis, text=text)
