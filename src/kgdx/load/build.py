@@ -197,35 +197,35 @@ def _make(
         _refuse_empty(parsed, checked)
     tables = checked.tables
     with clock.stage("derive", "inferring equivalences"):
-        for step in derive:
-            more = step(tables)
-            tables = [*tables, *([more] if isinstance(more, NodeTable | RelationTable) else more)]
-    reports = _source_reports(parsed, checked, tables)
-    tables = [*tables, _source_nodes(reports)]
+        inferred = derived(derive, tables)
+    reports = _source_reports(parsed, checked)
+    reports |= inferred_reports(inferred, reports)
+    tables = [*tables, *inferred, source_nodes(reports)]
     with clock.stage("compile", "compiling the snapshot"):
-        print_ = fingerprint(tables)
-        compile_snapshot(tables, made.snapshot, print_)
+        digest = fingerprint(tables)
+        compile_snapshot(tables, made.snapshot, digest)
         hooks.start(made.snapshot)
     created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     with clock.stage("load", "loading the store"), ArcadeStore.create(made.store, schema) as store:
         store.load(_told(tables, clock))
-        store.write("set_build", fingerprint=print_, kgdx_version=version("kgdx"), created=created)
+        store.write("set_build", fingerprint=digest, kgdx_version=version("kgdx"), created=created)
     with clock.stage("finish", "waiting for the rank model and the dictionary"):
         hooks.finish()
         checked.quarantine.write_parquet(made.quarantine)
     clock.seconds |= hooks.seconds
     clock.seconds["total"] = time.perf_counter() - clock.start
+    nodes, relations = totals(tables)
     report = BuildReport(
         id=made.id,
         path=str(made.path),
         created=created,
-        fingerprint=print_,
+        fingerprint=digest,
         schema_version=schema.version,
         schema_checksum=schema.checksum,
         kgdx_version=version("kgdx"),
         sources=reports,
-        nodes=_totals(table for table in tables if isinstance(table, NodeTable)),
-        relations=_totals(table for table in tables if isinstance(table, RelationTable)),
+        nodes=nodes,
+        relations=relations,
         reasons=tuple(_reasons(checked.quarantine)),
         warnings=tuple(_warnings(parsed, checked.counts)),
         seconds={name: round(seconds, 3) for name, seconds in clock.seconds.items()},
@@ -257,9 +257,7 @@ def _refuse_empty(parsed: Sequence[_Source], checked: Checked) -> None:
             raise SourceError(message, hint=f"check that it is {source.manifest.title}")
 
 
-def _source_reports(
-    parsed: Sequence[_Source], checked: Checked, tables: Sequence[GraphTable]
-) -> dict[str, SourceReport]:
+def _source_reports(parsed: Sequence[_Source], checked: Checked) -> dict[str, SourceReport]:
     reports = {}
     for source in parsed:
         found = source.manifest
@@ -276,15 +274,33 @@ def _source_reports(
     for name, counts in checked.counts.items():
         if name not in reports:
             reports[name] = SourceReport(name, "saved cases and runs", **asdict(counts))
-    for table in tables:  # what kgdx inferred
-        if isinstance(table, RelationTable) and table.rows.num_rows:
-            for name in set(table.rows.column("source").unique().to_pylist()) - set(checked.counts):
-                number = table.rows.num_rows
-                reports[name] = SourceReport(name, "inferred by kgdx", read=number, loaded=number)
     return reports
 
 
-def _source_nodes(reports: Mapping[str, SourceReport]) -> NodeTable:
+def derived(steps: Sequence[Derive], tables: Sequence[GraphTable]) -> list[GraphTable]:
+    """Run the derive steps, each on what was there before it, and return what they gave."""
+    found: list[GraphTable] = []
+    for step in steps:
+        more = step([*tables, *found])
+        found += [more] if isinstance(more, NodeTable | RelationTable) else more
+    return [table for table in found if table.rows.num_rows]
+
+
+def inferred_reports(tables: Iterable[GraphTable], known: Mapping[str, SourceReport]) -> dict[str, SourceReport]:
+    """Report what kgdx inferred, by the sources that the rows name and that are not known otherwise."""
+    numbers: dict[str, int] = {}
+    for table in tables:
+        for each in table.rows.column("source").value_counts().to_pylist():
+            numbers[each["values"]] = numbers.get(each["values"], 0) + each["counts"]
+    return {
+        name: SourceReport(name, "inferred by kgdx", read=number, loaded=number)
+        for name, number in sorted(numbers.items())
+        if name not in known
+    }
+
+
+def source_nodes(reports: Mapping[str, SourceReport]) -> NodeTable:
+    """Return the Source nodes that keep the counts in the graph."""
     columns = ("version", "checksum", "licence", "citation", "read", "loaded", "merged", "quarantined")
     rows = [
         {
@@ -302,12 +318,16 @@ def _source_nodes(reports: Mapping[str, SourceReport]) -> NodeTable:
     return NodeTable("Source", pa.Table.from_pylist(rows, schema=schema))
 
 
-def _totals(tables: Iterable[GraphTable]) -> dict[str, int]:
-    totals: dict[str, int] = {}
+def totals(tables: Iterable[GraphTable]) -> tuple[dict[str, int], dict[str, int]]:
+    """Count nodes by class and relations by type."""
+    nodes: dict[str, int] = {}
+    relations: dict[str, int] = {}
     for table in tables:
-        name = table.label if isinstance(table, NodeTable) else table.type
-        totals[name] = totals.get(name, 0) + table.rows.num_rows
-    return totals
+        if isinstance(table, NodeTable):
+            nodes[table.label] = nodes.get(table.label, 0) + table.rows.num_rows
+        else:
+            relations[table.type] = relations.get(table.type, 0) + table.rows.num_rows
+    return nodes, relations
 
 
 def _reasons(quarantine: pl.DataFrame) -> Iterator[Reason]:

@@ -152,7 +152,7 @@ def _typed(table: Staged, state: _Check) -> pl.DataFrame:
                 hint=f"the ontology has {', '.join(kind.properties)}",
             )
         properties.append(kind.properties[name])
-    reasons = [
+    reasons: list[pl.Expr] = [
         pl.when(pl.col(key).fill_null("").str.strip_chars() == "").then(pl.lit(f"its {key} is empty")) for key in keys
     ]
     reasons += [reason for each in properties for reason in _faults(each, rows.schema[each.name])]
@@ -178,7 +178,7 @@ def _typed(table: Staged, state: _Check) -> pl.DataFrame:
 def _faults(each: Property, given: pl.DataType) -> list[pl.Expr]:
     """Reasons why a property's value cannot stand, as expressions over the raw column."""
     column, wanted = pl.col(each.name), _TYPES[each.type]
-    faults = []
+    faults: list[pl.Expr] = []
     if isinstance(given, pl.List) != each.is_list:
         return [pl.when(column.is_not_null()).then(pl.lit(f"{each.name} is not {_article(each.type)}"))]
     if given != wanted and not each.is_list:

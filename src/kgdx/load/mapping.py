@@ -47,7 +47,8 @@ def stage(records: Records, manifest: Manifest) -> tuple[list[Staged], pl.DataFr
     tables, rejects = [], [records.rejects]
     for column, allowed in manifest.only.items():
         rejects += _keep_only(records, manifest, column, allowed)
-    for entry in (*manifest.nodes, *manifest.relations):
+    entries: list[NodeMap | RelationMap] = [*manifest.nodes, *manifest.relations]
+    for entry in entries:
         frame = _frame(records, manifest, entry)
         values = _values(entry)
         minted = isinstance(entry, RelationMap) or entry.role != "patch"

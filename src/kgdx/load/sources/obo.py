@@ -124,11 +124,11 @@ def _parse(lines: pl.DataFrame, broken: pl.DataFrame) -> pl.DataFrame:
 
 
 def _terms(content: bytes) -> Iterator[tuple[Any, ...]]:
-    import pronto
+    from pronto.ontology import Ontology
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pronto warns of constructs that stand in lines we do not hand it
-        ontology = pronto.Ontology(io.BytesIO(content), import_depth=0, encoding="utf-8")
+        ontology = Ontology(io.BytesIO(content), import_depth=0, encoding="utf-8")
         for term in ontology.terms():
             synonyms = sorted((synonym.description, synonym.scope) for synonym in term.synonyms)
             yield (
