@@ -29,7 +29,7 @@ def diagnose(
     hpo: Observed = None,
     exclude_hpo: Excluded = None,
     top: Top = 10,
-    explain: Annotated[int, typer.Option(min=0, max=100, help="For how many of them to say why.")] = 3,
+    explain: Annotated[int, typer.Option(metavar="N", min=0, max=100, help="For how many of them to say why.")] = 3,
     policy: Policy = "fixed",
     save: Annotated[bool, typer.Option("--save", help="Write case and result into the graph.")] = False,
     as_json: Json = False,
@@ -37,7 +37,7 @@ def diagnose(
 ) -> None:
     """Rank the diseases that fit a patient, and say why.
 
-    Examples: kgdx diagnose "ataxia and telangiectasia, no seizures" / kgdx diagnose patient.json --json
+    Example: kgdx diagnose "ataxia and telangiectasia, no seizures"
     """
     import kgdx
 
@@ -61,16 +61,18 @@ def batch(
         str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases: JSON lines, phenopackets, a folder, or -.")
     ],
     top: Top = 10,
-    explain: Annotated[int, typer.Option(min=0, max=100, help="For how many diseases a case to add evidence.")] = 0,
+    explain: Annotated[
+        int, typer.Option(metavar="N", min=0, max=100, help="For how many diseases to add evidence.")
+    ] = 0,
     policy: Policy = "fixed",
     to: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; standard output by default.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write; standard output by default.")
     ] = None,
     store: Store = None,
 ) -> None:
-    """Diagnose many cases: one JSON line for each, also for those that fail.
+    """Diagnose many cases, a JSON line for each.
 
-    The exit code is 7 when a case failed. Example: kgdx batch cases.jsonl > results.jsonl
+    A case that fails gives a line that says why, and the exit code 7. Example: kgdx batch cases.jsonl > results.jsonl
     """
     import sys
 
@@ -117,7 +119,7 @@ def explain(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Show all that speaks for and against one disease: score, findings, evidence paths.
+    """Show all that speaks for and against one disease.
 
     Example: kgdx explain patient.json OMIM:190350
     """
@@ -140,11 +142,11 @@ def explain(
 
 def extract(
     text: Annotated[str, typer.Argument(metavar="TEXT|FILE|-", help="Free text, or a file of it.")],
-    language: Annotated[str | None, typer.Option(help="en or zh; found out when not given.")] = None,
+    language: Annotated[str | None, typer.Option(metavar="CODE", help="en or zh; found out when not given.")] = None,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Show which findings are read from a text: status, term, and the words they were read from.
+    """Show which findings are read from a text.
 
     Example: kgdx extract "No seizures. Her mother has migraine."
     """
@@ -173,7 +175,10 @@ def replay(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Run the queries of a saved diagnosis again and say whether the graph still answers the same."""
+    """Run the queries of a saved diagnosis again.
+
+    Says whether the graph still answers the same; the exit code is 1 where it does not.
+    """
     import kgdx
 
     with kgdx.open(store) as graph:

@@ -26,9 +26,10 @@ def build(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Build the graph. It replaces the one that is there only when it is complete; saved cases stay.
+    """Build the graph from its sources.
 
-    Examples: kgdx build / kgdx build hp hpoa=my.hpoa orphanet_omim=xrefs.tsv
+    It replaces the one that is there only when it is complete; saved cases stay. Example: kgdx build hp
+    hpoa=my.hpoa orphanet_omim=xrefs.tsv
     """
     import kgdx
     from kgdx.show.build import build_progress, report
@@ -59,7 +60,7 @@ def remove(
 
 
 def sources(as_json: Json = False) -> None:
-    """List what can be loaded: origin, licence, and whether a plain `kgdx build` includes it."""
+    """List the sources that can be loaded."""
     from kgdx.load.info import sources as every
     from kgdx.show.build import source_list
 
@@ -73,7 +74,7 @@ def sources(as_json: Json = False) -> None:
 
 
 def status(as_json: Json = False, store: Store = None) -> None:
-    """Show the graph: where it is, what it holds, and from which versions of its sources.
+    """Show where the graph is and what it holds.
 
     The exit code is 6 when there is no graph.
     """

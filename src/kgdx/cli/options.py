@@ -10,21 +10,26 @@ Store = Annotated[
     str | None,
     typer.Option(
         "--store",
-        help="Folder of the graph, or the address of a Neo4j (bolt://…).",
+        metavar="PATH|URI",
+        help="Folder of the graph, or bolt://… of a Neo4j; also by KGDX_STORE.",
         envvar="KGDX_STORE",
-        show_default="the folder of kgdx",
+        show_envvar=False,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Top = Annotated[int, typer.Option("--top", "-n", min=1, max=1000, help="How many diseases to list.")]
-Policy = Annotated[str, typer.Option("--policy", help="Who chooses the steps of the diagnosis.")]
+Top = Annotated[int, typer.Option("--top", "-n", metavar="N", min=1, max=1000, help="How many diseases to list.")]
+Policy = Annotated[str, typer.Option("--policy", metavar="NAME", help="Who chooses the steps of the diagnosis.")]
 Observed = Annotated[
     list[str] | None,
-    typer.Option("--hpo", help="A finding that is present: an HPO id or a name. Repeat it, or separate by commas."),
+    typer.Option(
+        "--hpo",
+        metavar="TERM",
+        help="A finding that is present: HPO id or name; can be repeated.",
+    ),
 ]
 Excluded = Annotated[
     list[str] | None,
-    typer.Option("--exclude-hpo", help="A finding that is absent, likewise."),
+    typer.Option("--exclude-hpo", metavar="TERM", help="A finding that is absent, likewise."),
 ]
 CaseArgument = Annotated[
     str | None,

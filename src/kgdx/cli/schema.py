@@ -38,7 +38,9 @@ def schema(
         else:
             output.show(overview(found))
         return
-    known = {each.name.casefold(): each for each in (*found.nodes.values(), *found.relations.values())}
+    known: dict[str, NodeClass | Relation] = {
+        each.name.casefold(): each for each in (*found.nodes.values(), *found.relations.values())
+    }
     chosen = known.get(name.casefold())
     if chosen is None:
         raise UsageError(f"the ontology has no {name!r}", hint="`kgdx schema` lists all classes and relations")

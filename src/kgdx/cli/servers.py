@@ -12,7 +12,7 @@ from kgdx.errors import StoreError
 
 Address = Annotated[
     str | None,
-    typer.Option("--neo4j", help="Address of the Neo4j (bolt://…); the local server of `kgdx neo4j up` by default."),
+    typer.Option("--neo4j", metavar="URI", help="Address of the Neo4j; the server of `kgdx neo4j up` by default."),
 ]
 
 
@@ -29,12 +29,19 @@ def register(app: typer.Typer) -> None:
 
 
 def up(
-    bolt_port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port of the Bolt protocol.")] = None,
-    http_port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port of Neo4j Browser.")] = None,
-    heap: Annotated[str, typer.Option(help="Memory for Java, such as 1g.")] = "1g",
+    bolt_port: Annotated[
+        int | None, typer.Option(metavar="PORT", min=1, max=65535, help="Port of the Bolt protocol.")
+    ] = None,
+    http_port: Annotated[
+        int | None, typer.Option(metavar="PORT", min=1, max=65535, help="Port of Neo4j Browser.")
+    ] = None,
+    heap: Annotated[str, typer.Option(metavar="SIZE", help="Memory for Java, such as 1g.")] = "1g",
     as_json: Json = False,
 ) -> None:
-    """Start a local Neo4j: loopback only, with a password of its own; the first time it is fetched."""
+    """Start a local Neo4j.
+
+    It listens on this machine only and has a password of its own; the first time, the server is fetched.
+    """
     from kgdx.config import Settings
     from kgdx.show.graph import server
     from kgdx.store.server import up as start
@@ -57,7 +64,10 @@ def down() -> None:
 
 
 def server_status(as_json: Json = False) -> None:
-    """Show whether the local Neo4j runs, and where; the exit code is 6 when it does not."""
+    """Show whether the local Neo4j runs, and where.
+
+    The exit code is 6 when it does not.
+    """
     from kgdx.config import Settings
     from kgdx.show.graph import server
     from kgdx.store.server import status
@@ -87,7 +97,10 @@ def push(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Copy the embedded graph into a Neo4j; counts and fingerprint are compared afterwards."""
+    """Copy the embedded graph into a Neo4j.
+
+    Counts and fingerprint are compared afterwards.
+    """
     from kgdx import api
     from kgdx.show.graph import copied
 
@@ -104,7 +117,10 @@ def pull(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Copy the graph of a Neo4j into an embedded one; counts and fingerprint are compared afterwards."""
+    """Copy the graph of a Neo4j into an embedded one.
+
+    Counts and fingerprint are compared afterwards.
+    """
     from kgdx import api
     from kgdx.show.graph import copied
 

@@ -33,8 +33,8 @@ def text(renderable: RenderableType, width: int = 80) -> str:
     """Render to plain text, as it would be piped.
 
     Example:
-        >>> text("one line")
-        'one line\\n'
+        >>> text("one line").splitlines()
+        ['one line']
     """
     stream = io.StringIO()
     plain = Console(file=stream, width=width, markup=False, emoji=False, highlight=False, color_system=None)

@@ -1,4 +1,4 @@
-"""A diagnosis for a reader: what was understood, the ranked diseases, and why each of the first stands where it does."""
+"""A diagnosis for a reader: what was understood, the ranked diseases, and why each of the first stands there."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def template_page(template: Template) -> RenderableType:
         Text(f"{template.name} ({template.kind})", style="bold"),
         Text(clean(template.purpose)),
         Text(f"\nTakes\n{takes}\nReturns\n  {returns}\n"),
-        Text(template.text),
+        Text(template.text, no_wrap=True, overflow="ignore"),
     )
 
 

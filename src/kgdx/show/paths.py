@@ -44,7 +44,7 @@ def sentence(path: EvidencePath) -> str:
 
     Example:
         >>> from kgdx.actions.evidence import EvidencePath, PathNode, PathRelation
-        >>> nodes = (PathNode("p", "PatientCase"), PathNode("HP:1", "Phenotype", "Fit"), PathNode("D:1", "Disease", "X"))
+        >>> nodes = (PathNode("p", "PatientCase"), PathNode("HP:1", "", "Fit"), PathNode("D:1", "", "X"))
         >>> relations = (PathRelation("OBSERVED"), PathRelation("HAS_PHENOTYPE", reversed=True))
         >>> sentence(EvidencePath(nodes, relations, "supports", "HP:1", "3 of 4", ("PMID:1",)))
         'patient ─has→ Fit ─seen in→ X: 3 of 4 (75%), PMID:1'

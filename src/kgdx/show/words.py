@@ -26,7 +26,7 @@ def clean(text: object) -> str:
     """Return text that cannot steer a terminal: control and direction-changing characters become visible.
 
     Example:
-        >>> clean("a\\x1b[31mb")
+        >>> clean("a" + chr(27) + "[31mb")
         'a�[31mb'
     """
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", str(text).replace("\r\n", "\n"))
