@@ -1,0 +1,80 @@
+"""The documentation builds without a warning, its links hold, and the commands it shows exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ROOT, require_module
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def blocks(page: Path, *languages: str) -> Iterator[str]:
+    for language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if language in languages:
+            yield text
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """Every call of ``kgdx`` in the page's shell blocks, without what it is piped from or into."""
+    for block in blocks(page, "bash", "console", "sh"):
+        for line in block.replace("\\\n", " ").splitlines():
+            words = shlex.split(line.removeprefix("$ "), comments=True)
+            for i, word in enumerate(words):
+                if word == "kgdx" and (i == 0 or words[i - 1] in ("|", "&&", ";", "time")):
+                    rest = words[i + 1 :]
+                    ends = [n for n, w in enumerate(rest) if w in ("|", "&&", ";", ">", "<", "2>")]
+                    yield rest[: ends[0]] if ends else rest
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_in_the_documentation_exist(page: Path) -> None:
+    from typer.main import get_command
+
+    from kgdx.cli.app import app
+
+    for words in commands(page):
+        command: Any = get_command(app)
+        rest = list(words)
+        while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
+            assert rest[0] in command.commands, f"kgdx {shlex.join(words)}"
+            command = command.commands[rest.pop(0)]
+        try:
+            command.make_context("kgdx", rest)  # parses the arguments and runs nothing
+        except Exception as error:
+            pytest.fail(f"kgdx {shlex.join(words)}: {error}", pytrace=False)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_python_in_the_documentation_is_python(page: Path) -> None:
+    for block in blocks(page, "python"):
+        compile(block, str(page), "exec")
+
+
+@pytest.mark.parametrize("page", PAGES[:2], ids=name_of)
+def test_links_of_the_pages_outside_the_site_hold(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
+        assert "://" in target or (page.parent / target).exists(), target
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning_and_its_links_hold(tmp_path: Path) -> None:
+    require_module("mkdocs", "docs")
+    require_module("mkdocstrings", "docs")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "site" / "reference" / "schema" / "index.html").exists()
