@@ -1,0 +1,2 @@
+// purpose: Wait until every index is filled.
+CALL db.awaitIndexes(600)
