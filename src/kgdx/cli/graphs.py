@@ -66,9 +66,7 @@ def sources(as_json: Json = False) -> None:
 
     found = every()
     if as_json:
-        from dataclasses import asdict
-
-        output.write_json([asdict(each) for each in found])
+        output.write_json([each.model_dump(mode="json", by_alias=True) for each in found])
     else:
         output.show(source_list(found))
 

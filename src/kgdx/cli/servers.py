@@ -12,7 +12,7 @@ from kgdx.errors import StoreError
 
 Address = Annotated[
     str | None,
-    typer.Option("--neo4j", metavar="URI", help="Address of the Neo4j; the server of `kgdx neo4j up` by default."),
+    typer.Argument(metavar="[URI]", help="Address of the Neo4j, as bolt://…; by default that of `kgdx neo4j up`."),
 ]
 
 
@@ -92,7 +92,7 @@ def shell_url(
 
 
 def push(
-    neo4j: Address = None,
+    uri: Address = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what the Neo4j holds.")] = False,
     as_json: Json = False,
     store: Store = None,
@@ -104,7 +104,7 @@ def push(
     from kgdx import api
     from kgdx.show.graph import copied
 
-    report = api.push(store=store, neo4j=neo4j, force=force, progress=output.remark)
+    report = api.push(store=store, neo4j=uri, force=force, progress=output.remark)
     if as_json:
         output.write_json(_plain(report))
     else:
@@ -112,7 +112,7 @@ def push(
 
 
 def pull(
-    neo4j: Address = None,
+    uri: Address = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the embedded graph.")] = False,
     as_json: Json = False,
     store: Store = None,
@@ -124,7 +124,7 @@ def pull(
     from kgdx import api
     from kgdx.show.graph import copied
 
-    report = api.pull(store=store, neo4j=neo4j, force=force, progress=output.remark)
+    report = api.pull(store=store, neo4j=uri, force=force, progress=output.remark)
     if as_json:
         output.write_json(_plain(report))
     else:

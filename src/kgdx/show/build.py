@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -17,6 +17,7 @@ from kgdx.show.words import clean, count, seconds
 
 if TYPE_CHECKING:
     from kgdx.load.build import Progress
+    from kgdx.load.manifest import Manifest
     from kgdx.load.report import BuildReport, SourceReport
 
 
@@ -78,21 +79,57 @@ def sources_read(sources: Mapping[str, SourceReport]) -> RenderableType:
     return plain(columns, rows, right=columns[2:])
 
 
-def content(counts: Mapping[str, int], labels: Iterable[str]) -> RenderableType:
-    """Nodes and relations by class, those that there are."""
-    nodes = set(labels)
-    first = [(name, number) for name, number in counts.items() if name in nodes and number]
-    second = [(name, number) for name, number in counts.items() if name not in nodes and number]
+def source_list(manifests: Iterable[Manifest]) -> RenderableType:
+    """All sources that can be loaded: name, what it is, where it comes from."""
+    parts: list[RenderableType] = []
+    each = list(manifests)
+    for standard, heading in ((True, "In every build"), (False, "On request: kgdx build NAME, or NAME=PATH")):
+        rows = [(Text(found.name, style="bold"), _source(found)) for found in each if found.standard is standard]
+        if rows:
+            parts += [Text(heading), plain(("", ""), rows), Text()]
+    return Group(*parts[:-1])
+
+
+def state(found: Mapping[str, Any]) -> RenderableType:
+    """What a graph holds: place, age, content, sources."""
+    built = found["build"] or {}
+    nodes, relations = found["nodes"], found["relations"]
+    head = [
+        ("graph", found["store"]),
+        ("built", f"{built.get('created', 'unknown')} by kgdx {built.get('kgdx_version', '?')}"),
+        ("holds", f"{count(sum(nodes.values()), 'node')}, {count(sum(relations.values()), 'relation')}"),
+        ("ontology", built.get("schema_version")),
+        ("fingerprint", (built.get("fingerprint") or "unknown")[:16]),
+    ]
+    columns = ("Source", "version", "read", "loaded", "merged", "refused")
+    sources = [
+        (row["id"], row["version"], row["read"], row["loaded"], row["merged"], row["quarantined"])
+        for row in found["sources"]
+    ]
     return Group(
-        plain(("Nodes", "count"), first, right=("count",)),
+        plain(("", ""), head),
         Text(),
-        plain(("Relations", "count"), second, right=("count",)),
+        plain(columns, sources, right=columns[2:]),
+        Text(),
+        plain(("Nodes", "count"), _filled(nodes), right=("count",)),
+        Text(),
+        plain(("Relations", "count"), _filled(relations), right=("count",)),
     )
 
 
 def graph_path(built: BuildReport) -> Path:
     """The graph folder that a build is in."""
     return Path(built.path).parent.parent
+
+
+def _source(found: Manifest) -> Text:
+    text = Text(clean(found.title))
+    facts = [found.default or "needs a file of yours", f"licence {found.licence}"]
+    return text.append(f"\n{clean(', '.join(facts))}", style="dim")
+
+
+def _filled(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(((name, number) for name, number in counts.items() if number), key=lambda item: -item[1])
 
 
 def _reasons(built: BuildReport) -> RenderableType:
