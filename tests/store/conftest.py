@@ -1,0 +1,135 @@
+"""The stores that the contract suite runs on. Neo4j joins when ``KGDX_NEO4J_URI`` names a server with an empty database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+from conftest import require
+from store.graphs import Graph, make_graph
+
+from kgdx.store.protocol import GraphTable, Row, Store
+
+
+class Backend(Protocol):
+    """How the suite makes, reopens and questions stores of one kind."""
+
+    def new(self, tables: Iterable[GraphTable] = ()) -> Store:
+        """An empty store with these tables loaded, open for writing."""
+        ...
+
+    def reopen(self, store: Store) -> Store:
+        """Close a store and open it again for reading."""
+        ...
+
+    def cypher(self, store: Store, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
+        """Rows of any statement: for forms that no template may use, but the engine must get right."""
+        ...
+
+
+class ArcadeBackend:
+    """Embedded stores, each in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made = 0
+        self._open: list[Store] = []
+
+    def new(self, tables: Iterable[GraphTable] = ()) -> Store:
+        from kgdx.store.arcade import ArcadeStore
+
+        self._made += 1
+        store = ArcadeStore.create(self._folder / f"store{self._made}")
+        self._open.append(store)
+        store.load(tables)
+        return store
+
+    def reopen(self, store: Store) -> Store:
+        from kgdx.store.arcade import ArcadeStore
+
+        store.close()
+        again = ArcadeStore.open(store.url)
+        self._open.append(again)
+        return again
+
+    def cypher(self, store: Store, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
+        database: Any = store._database  # type: ignore[attr-defined]
+        with database.transaction():
+            rows: list[Row] = database.command(text, parameters)
+        return rows
+
+    def close(self) -> None:
+        for store in self._open:
+            store.close()
+
+
+class Neo4jBackend:
+    """One database of a running server, emptied for each store; it must be empty at the start."""
+
+    def __init__(self) -> None:
+        from kgdx.config import Settings
+        from kgdx.errors import StoreError
+        from kgdx.store.neo4j import Neo4jStore
+
+        self._access = Settings.load().neo4j(os.environ["KGDX_NEO4J_URI"])
+        self._open: list[Neo4jStore] = []
+        try:
+            Neo4jStore.create(self._access).close()
+        except StoreError as error:
+            pytest.fail(f"the suite needs an empty database at KGDX_NEO4J_URI: {error}", pytrace=False)
+
+    def new(self, tables: Iterable[GraphTable] = ()) -> Store:
+        from kgdx.store.neo4j import Neo4jStore
+
+        store = Neo4jStore.create(self._access, clear=True)
+        self._open.append(store)
+        store.load(tables)
+        return store
+
+    def reopen(self, store: Store) -> Store:
+        from kgdx.store.neo4j import Neo4jStore
+
+        store.close()
+        again = Neo4jStore.connect(self._access)
+        self._open.append(again)
+        return again
+
+    def cypher(self, store: Store, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
+        driver: Any = store._driver  # type: ignore[attr-defined]
+        rows: list[Row] = driver.execute_query(text, dict(parameters or {}), result_transformer_=lambda r: r.data())
+        return rows
+
+    def close(self) -> None:
+        from kgdx.store.neo4j import Neo4jStore
+
+        for store in self._open:
+            store.close()
+        Neo4jStore.create(self._access, clear=True)._administer("clear")
+
+
+@pytest.fixture(scope="session", params=["arcade", pytest.param("neo4j", marks=pytest.mark.neo4j)])
+def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
+    """Each kind of store in turn."""
+    made: ArcadeBackend | Neo4jBackend
+    if request.param == "arcade":
+        made = ArcadeBackend(tmp_path_factory.mktemp("arcade"))
+    else:
+        require(os.environ.get("KGDX_NEO4J_URI"), "a Neo4j with an empty database, named by KGDX_NEO4J_URI")
+        made = Neo4jBackend()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def graph() -> Graph:
+    """The made-up graph with more than 3,000 rows in every relation."""
+    return make_graph()
+
+
+@pytest.fixture(scope="session")
+def small_graph() -> Graph:
+    """The same shape, a tenth of the size: for tests that write."""
+    return make_graph(seed=11, scale=0.1)
