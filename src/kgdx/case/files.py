@@ -11,6 +11,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -73,15 +74,27 @@ def parse_cases(stream: IO[bytes], where: str = "standard input") -> Iterator[Ca
         >>> [case.observed for case in parse_cases(io.BytesIO(b'{"id": "a", "observed": ["HP:0001250"]}'))]
         [('HP:0001250',)]
     """
-    buffered = io.BufferedReader(stream)  # type: ignore[type-var]
-    head = buffered.peek(2)[:2]
-    source: IO[bytes] = gzip.GzipFile(fileobj=buffered) if head == b"\x1f\x8b" else buffered  # type: ignore[assignment]
+    with _detached(stream) as text:
+        try:
+            yield from _parse(text, where)
+        except UnicodeDecodeError as error:
+            raise CaseError(f"{where}: it is not UTF-8 text", hint="give cases as JSON or text in UTF-8") from error
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise CaseError(f"{where}: the gzip file is truncated or damaged", hint="fetch it again") from error
+
+
+@contextmanager
+def _detached(stream: IO[bytes]) -> Iterator[io.TextIOWrapper]:
+    """Give a binary stream as text, unpacked if need be, and leave it open: it belongs to the caller."""
+    buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)  # type: ignore[type-var]
+    packed = buffered.peek(2)[:2] == b"\x1f\x8b"
+    text = io.TextIOWrapper(gzip.GzipFile(fileobj=buffered) if packed else buffered, encoding="utf-8-sig")
     try:
-        yield from _parse(io.TextIOWrapper(source, encoding="utf-8-sig"), where)
-    except UnicodeDecodeError as error:
-        raise CaseError(f"{where}: it is not UTF-8 text", hint="give cases as JSON or text in UTF-8") from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise CaseError(f"{where}: the gzip file is truncated or damaged", hint="fetch it again") from error
+        yield text
+    finally:
+        text.detach()
+        if buffered is not stream:
+            buffered.detach()
 
 
 def case_from_document(document: object, where: str = "case") -> Case:

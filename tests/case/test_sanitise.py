@@ -1,0 +1,80 @@
+"""Every mend of a case is an issue, and nothing is dropped in silence."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgdx.case import Ancestry, Case, Finding, FindingReader, Span, Status, sanitise
+
+
+def case(*findings: Finding) -> Case:
+    return Case("p", findings)
+
+
+def test_obsolete_id_is_replaced_with_a_notice(reader: FindingReader) -> None:
+    clean = sanitise(case(Finding("HP:0006824", label="Floppy baby")), reader)
+    assert clean.observed == ("HP:0001252",)
+    assert clean.findings[0].label == "Hypotonia"
+    assert [issue.level for issue in clean.issues] == ["info"]
+
+
+def test_unknown_id_is_left_out_with_the_nearest_terms(reader: FindingReader) -> None:
+    clean = sanitise(case(Finding("HP:9999999"), Finding("HP:0001250")), reader)
+    assert clean.observed == ("HP:0001250",)
+    (issue,) = clean.issues
+    assert issue.level == "error"
+    assert "did you mean Seizure (HP:0001250) or Fever (HP:0001945)?" in issue.remedy
+
+
+def test_present_outweighs_absent() -> None:
+    clean = sanitise(case(Finding("HP:0001250", Status.ABSENT), Finding("HP:0001250")))
+    assert (clean.observed, clean.excluded) == (("HP:0001250",), ())
+    assert "both as present and as absent" in clean.issues[0].message
+
+
+def test_ids_that_become_equal_are_counted_once(reader: FindingReader) -> None:
+    clean = sanitise(case(Finding("HP:0006824"), Finding("HP:0001252")), reader)
+    assert len(clean.findings) == 1
+    assert "more than once" in clean.issues[-1].message
+
+
+def test_redundant_ancestor_is_kept_and_noted(ancestry: Ancestry) -> None:
+    clean = sanitise(case(Finding("HP:0001250"), Finding("HP:0002133")), ancestry=ancestry)
+    assert clean.observed == ("HP:0001250", "HP:0002133")
+    assert [issue.where for issue in clean.issues] == ["HP:0001250"]
+
+
+def test_absence_of_a_term_above_a_present_one_is_left_out(ancestry: Ancestry) -> None:
+    clean = sanitise(case(Finding("HP:0001250", Status.ABSENT), Finding("HP:0002133")), ancestry=ancestry)
+    assert (clean.observed, clean.excluded) == (("HP:0002133",), ())
+    assert clean.issues[0].level == "warning"
+
+
+def test_absence_of_a_term_below_a_present_one_stays(ancestry: Ancestry) -> None:
+    clean = sanitise(case(Finding("HP:0001250"), Finding("HP:0002133", Status.ABSENT)), ancestry=ancestry)
+    assert (clean.observed, clean.excluded) == (("HP:0001250",), ("HP:0002133",))
+    assert clean.issues == ()
+
+
+def test_words_that_name_a_finding_twice_are_no_issue() -> None:
+    clean = sanitise(case(Finding("HP:0001250", span=Span(0, 7)), Finding("HP:0001250", span=Span(9, 16))))
+    assert len(clean.findings) == 1
+    assert clean.issues == ()
+
+
+ids = st.sampled_from(["HP:0001250", "HP:0002133", "HP:0001252", "HP:0001945"])
+findings = st.lists(st.builds(Finding, id=ids, status=st.sampled_from(Status)), max_size=10)
+
+
+@given(findings)
+def test_cleaning_a_clean_case_changes_nothing(found: list[Finding]) -> None:
+    once = sanitise(case(*found))
+    assert sanitise(once) == once
+
+
+@given(findings)
+def test_no_present_finding_is_lost_and_none_is_also_absent(found: list[Finding]) -> None:
+    clean = sanitise(case(*found))
+    assert set(clean.observed) == {finding.id for finding in found if finding.status is Status.PRESENT}
+    assert not set(clean.observed) & set(clean.excluded)
