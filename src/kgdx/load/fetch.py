@@ -20,8 +20,11 @@ from pathlib import Path
 from kgdx.errors import SourceError
 
 CHUNK = 1 << 20
+BINARY_SHARE = 0.05
+"""Share of control characters in the first :data:`CHUNK` above which a file is taken for binary."""
 TIMEOUT_S = 30
 ATTEMPTS = 4
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f"))
 _GZIP = b"\x1f\x8b"
 _PACKAGED = re.compile(r"(?P<package>[A-Za-z][\w.-]+):(?P<file>[\w./-]+)")
 
@@ -102,7 +105,8 @@ def read_text(path: Path) -> bytes:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise SourceError(f"{path} is UTF-16", hint="save it as UTF-8")
     content = content.removeprefix(b"\xef\xbb\xbf")
-    if b"\x00" in content[:CHUNK]:
+    head = content[:CHUNK]
+    if len(head) - len(head.translate(None, _CONTROLS)) > len(head) * BINARY_SHARE:
         raise SourceError(f"{path} is a binary file, not text", hint="check that it is the right file")
     return content
 

@@ -76,12 +76,12 @@ def frequencies(column: str) -> tuple[pl.Expr, ...]:
         [(2, 3, None, None), (None, None, 12.5, None), (None, None, None, 'HP:0040281')]
     """
     text = pl.col(column)
-    fraction = r"^(\d{1,9})\s*/\s*(\d{1,9})$"
+    fraction = r"^([0-9]{1,9})\s*/\s*([0-9]{1,9})$"
     return (
         text.str.extract(fraction, 1).cast(pl.Int64).alias("_n"),
         text.str.extract(fraction, 2).cast(pl.Int64).alias("_m"),
-        text.str.extract(r"^(\d{1,3}(?:\.\d+)?)\s*%$", 1).cast(pl.Float64).alias("percentage"),
-        text.str.extract(r"^(HP:\d{7})$", 1).alias("frequency_class"),
+        text.str.extract(r"^([0-9]{1,3}(?:\.[0-9]+)?)\s*%$", 1).cast(pl.Float64).alias("percentage"),
+        text.str.extract(r"^(HP:[0-9]{7})$", 1).alias("frequency_class"),
     )
 
 

@@ -49,7 +49,7 @@ def read_lines(path: Path, manifest: Manifest) -> tuple[pl.DataFrame, list[pl.Da
     wrong = (found != len(header)) | damaged
     reason = (
         pl.when(damaged)
-        .then(pl.lit("the line is not UTF-8 text"))
+        .then(pl.lit("the line holds bytes that are no text in UTF-8"))
         .otherwise(pl.format("the line has {} columns, the header has {}", found, pl.lit(len(header))))
     )
     rejects = [_reject(lines.filter(wrong), reason)]
