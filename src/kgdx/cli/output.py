@@ -13,10 +13,14 @@ if TYPE_CHECKING:
 
 
 def show(renderable: RenderableType) -> None:
-    """Write what a person reads."""
-    from kgdx.show.console import console
+    """Write what a person reads: with colour in a terminal, as plain lines without trailing blanks otherwise."""
+    from kgdx.show.console import console, text
 
-    console().print(renderable)
+    screen = console()
+    if screen.is_terminal:
+        screen.print(renderable)
+    else:
+        print(text(renderable, screen.width), end="")
 
 
 def write_json(value: Any, *, indent: int | None = 2) -> None:

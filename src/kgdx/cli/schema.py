@@ -38,9 +38,8 @@ def schema(
         else:
             output.show(overview(found))
         return
-    known: dict[str, NodeClass | Relation] = {
-        each.name.casefold(): each for each in (*found.nodes.values(), *found.relations.values())
-    }
+    every: list[NodeClass | Relation] = [*found.nodes.values(), *found.relations.values()]
+    known = {each.name.casefold(): each for each in every}
     chosen = known.get(name.casefold())
     if chosen is None:
         raise UsageError(f"the ontology has no {name!r}", hint="`kgdx schema` lists all classes and relations")

@@ -12,7 +12,7 @@ from kgdx.errors import StoreError
 
 Address = Annotated[
     str | None,
-    typer.Argument(metavar="[URI]", help="Address of the Neo4j, as bolt://…; by default that of `kgdx neo4j up`."),
+    typer.Argument(metavar="URI", help="Address of the Neo4j, as bolt://…; by default that of `kgdx neo4j up`."),
 ]
 
 

@@ -70,3 +70,5 @@ def templates(
     from kgdx.show.graph import template_list, template_page
 
     output.show(template_page(chosen[0]) if name else template_list(chosen))
+    if name:
+        print(f"\n{chosen[0].text}")

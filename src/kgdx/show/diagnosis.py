@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 BAR = 8
 """Characters of the bar of the best candidate."""
 
+CITED = 27
+"""Width of the column of frequencies and references in an 80-column terminal."""
+
 NOTE = "Decision support for research, to be judged by a clinician. Fit is a ranking score, not a probability."
 
 
@@ -137,8 +140,8 @@ def _scores(candidate: Candidate) -> dict[str, float]:
 
 def _support(result: Diagnosis, candidate: Candidate) -> Text:
     """The findings that raise the candidate most."""
+    observed = set(result.case.observed)
     labels = {finding.id: finding.label for finding in result.case.findings}
-    absent = set(result.case.excluded)
     ordered = sorted(_scores(candidate).items(), key=lambda item: -item[1])
     raising = [
         clean(labels.get(finding) or finding) for finding, score in ordered if score > 0 and finding not in absent
@@ -201,9 +204,7 @@ def _section(word: str, style: str, lines: list[Line]) -> list[RenderableType]:
             between = over(line.path)
             if between:
                 name.append(f"\n  {between}", style="dim")
-            source.append(frequency(line.path.frequency) or "frequency not stated")
-            cited = references(line.path.references, limit=1)
-            source.append(f"\n{cited}" if between else f" {cited}", style="dim")
+            source = _cited(line.path)
         heading = Text(word if number == 0 else "", style=style)
         table.add_row(heading, Text(_signed(line.score), style=style), name, source)
     return [Padding(table, (0, 0, 0, 3))]
@@ -215,10 +216,17 @@ def _typical(paths: Iterable[EvidencePath]) -> RenderableType:
     table.add_column(ratio=5, overflow="fold")
     table.add_column(ratio=4, overflow="fold")
     for path in paths:
-        said = Text(frequency(path.frequency))
-        said.append(f" {references(path.references, limit=1)}", style="dim")
-        table.add_row("", Text(clean(path.nodes[0].name or path.finding)), said)
+        table.add_row("", Text(clean(path.nodes[0].name or path.finding)), _cited(path))
     return Padding(table, (0, 0, 0, 3))
+
+
+def _cited(path: EvidencePath) -> Text:
+    """How often, and who says so: on one line where both fit the column of an 80-column terminal."""
+    said = frequency(path.frequency) or "how often is not stated"
+    cited = references(path.references, limit=1)
+    text = Text(said)
+    text.append(" " if len(said) + len(cited) < CITED else "\n")
+    return text.append(cited, style="dim")
 
 
 def _parts(parts: Mapping[str, float]) -> RenderableType:

@@ -46,14 +46,13 @@ def template_list(found: Iterable[Template]) -> RenderableType:
 
 
 def template_page(template: Template) -> RenderableType:
-    """One template with its parameters, columns and Cypher."""
+    """One template with its parameters and columns; its Cypher is for the caller to print, in lines as they are."""
     takes = "\n".join(f"  {name}: {type_}" for name, type_ in template.parameters.items()) or "  nothing"
     returns = ", ".join(template.columns) or "nothing"
     return Group(
         Text(f"{template.name} ({template.kind})", style="bold"),
         Text(clean(template.purpose)),
-        Text(f"\nTakes\n{takes}\nReturns\n  {returns}\n"),
-        Text(template.text, no_wrap=True, overflow="ignore"),
+        Text(f"\nTakes\n{takes}\nReturns\n  {returns}"),
     )
 
 
