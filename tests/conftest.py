@@ -16,6 +16,9 @@ TINY = ROOT / "tests" / "data" / "tiny"
 #: Set by continuous integration: whatever a test needs is there, so its absence is a failure and not a skip.
 REQUIRE_ALL = "KGDX_REQUIRE_ALL"
 
+#: Settings of the test run itself, which no test is shielded from.
+KEPT = (REQUIRE_ALL, "KGDX_NEO4J_URI", "KGDX_SHARED_DATA")
+
 
 def require(available: object, what: str) -> None:
     """Skip the running test when something it needs is missing; fail it where everything has to be there.
@@ -68,7 +71,7 @@ def tiny() -> Path:
 def kgdx_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A state folder of this test alone; no setting of the user's machine reaches the test."""
     home = tmp_path / "kgdx-home"
-    for name in [n for n in os.environ if n.startswith("KGDX_") and n not in (REQUIRE_ALL, "KGDX_SHARED_DATA")]:
+    for name in [n for n in os.environ if n.startswith(("KGDX_", "NEO4J_")) and n not in KEPT]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("KGDX_HOME", str(home))
     yield home
