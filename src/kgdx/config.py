@@ -137,7 +137,7 @@ class Settings:
         uri = _store(uri)
         if not is_neo4j(uri):
             raise ConfigError(f"{uri} is not a Neo4j address", hint="give one such as bolt://127.0.0.1:7687")
-        if local and _same_server(uri, local["bolt"]):
+        if local and same_server(uri, local["bolt"]):
             return Neo4jAccess(uri, "neo4j", _read_secret(self.server_folder / "password"), self.neo4j_database)
         if self.neo4j_password is None:
             raise ConfigError(
@@ -190,7 +190,14 @@ def _store(value: Any) -> str:
     return value.rstrip("/")
 
 
-def _same_server(one: str, other: str) -> bool:
+def same_server(one: str, other: str) -> bool:
+    """Whether two addresses lead to the same port of the same host.
+
+    Example:
+        >>> same_server("neo4j://localhost", "bolt://127.0.0.1:7687")
+        True
+    """
+
     def ends(uri: str) -> tuple[str, int]:
         parts = urlsplit(uri)
         host = (parts.hostname or "").lower()

@@ -84,7 +84,7 @@ class Neo4jStore:
             StoreError: The database is not empty and ``clear`` was not asked for.
         """
         made = schema or load_schema()
-        store = cls(connect(access), access, False, lambda: made)
+        store = cls.unchecked(access, schema=made)
         try:
             if clear:
                 store._administer("clear")
@@ -99,6 +99,11 @@ class Neo4jStore:
             store.close()
             raise
         return store
+
+    @classmethod
+    def unchecked(cls, access: Neo4jAccess, *, schema: Schema | None = None) -> Neo4jStore:
+        """Open a database for writing whatever it holds: for those who make or mend a graph."""
+        return cls(connect(access), access, False, lambda: schema or load_schema())
 
     @property
     def url(self) -> str:

@@ -103,7 +103,7 @@ def up(
     if not heap[:-1].isdigit() or heap[-1:] not in "mg":
         raise UsageError(f"{heap!r} is not a heap size", hint="give one such as 1g or 768m")
     home = settings.server_folder
-    with _locked(home):
+    with locked(home):
         if (running := status(settings)) is not None:
             return running
         (home / "server.json").unlink(missing_ok=True)
@@ -123,7 +123,7 @@ def down(settings: Settings) -> bool:
     """
     if not settings.server_folder.is_dir():
         return False
-    with _locked(settings.server_folder):
+    with locked(settings.server_folder):
         running = status(settings)
         if running is not None:
             stop(running)
@@ -231,15 +231,24 @@ def administer(home: Path, runtime: Runtime, heap: str, *command: str) -> None:
 
 
 def restore_interrupted_import(home: Path) -> None:
-    """Put the database of before back in place where an offline import was interrupted."""
-    aside = home / "data" / "before-import"
+    """Put the database of before back in its place where an offline import failed or was interrupted."""
+    data = home / "data"
+    shutil.rmtree(data / "discarded", ignore_errors=True)
+    aside = data / "before-import"
     if not aside.exists():
         return
     for kind in ("databases", "transactions"):
-        shutil.rmtree(home / "data" / kind / "neo4j", ignore_errors=True)
         if (aside / kind).exists():
-            (aside / kind).rename(home / "data" / kind / "neo4j")
+            shutil.rmtree(data / kind / "neo4j", ignore_errors=True)
+            (aside / kind).rename(data / kind / "neo4j")
     aside.rmdir()
+
+
+def discard_old(home: Path) -> None:
+    """Give up the database of before, once an import is through."""
+    data = home / "data"
+    (data / "before-import").rename(data / "discarded")
+    shutil.rmtree(data / "discarded", ignore_errors=True)
 
 
 def _up_docker(docker: str, home: Path, ports: tuple[int, int], heap: str, progress: Progress) -> ServerInfo:
@@ -324,8 +333,8 @@ def _container(home: Path) -> str:
 
 
 @contextmanager
-def _locked(home: Path) -> Iterator[None]:
-    """Keep a second `up` or `down` on the same home waiting."""
+def locked(home: Path) -> Iterator[None]:
+    """Keep a second `up`, `down` or import on the same home waiting."""
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         stream = (home / "lock").open("w")

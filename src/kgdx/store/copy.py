@@ -1,0 +1,180 @@
+"""Copies of a whole graph between stores. Every copy ends with a comparison of counts and content fingerprint.
+
+Into a Neo4j that kgdx started itself the graph goes by Neo4j's offline import, into any other in batches over Bolt.
+The Build node is written last, after the comparison, so that an interrupted copy never opens as whole.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from kgdx.config import Neo4jAccess, Settings, same_server
+from kgdx.errors import StoreError
+from kgdx.store import server
+from kgdx.store.fingerprint import EXCLUDED, fingerprint
+from kgdx.store.neo4j import Neo4jStore
+from kgdx.store.protocol import GraphTable, NodeTable, Row, Store
+from kgdx.store.tables import title
+
+Progress = Callable[[str], None]
+
+_AGAIN = "it counts as incomplete; copy it again with --force"
+
+
+class WholeStore(Store, Protocol):
+    """A store that can hand out its whole content."""
+
+    def tables(self) -> Iterator[GraphTable]:
+        """All of it but the Build node."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CopyReport:
+    """What was copied; both graphs had these counts and this fingerprint afterwards.
+
+    Attributes:
+        source: Path or address that was read.
+        target: Path or address that was written.
+        method: ``offline import``, ``bolt``, ``embedded load``; ``unchanged`` where the same graph was there.
+        counts: Nodes per class and relations per type, without the Build node.
+        fingerprint: SHA-256 of the content.
+        seconds: Wall-clock time.
+    """
+
+    source: str
+    target: str
+    method: str
+    counts: Mapping[str, int]
+    fingerprint: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A whole graph in memory, ready to be written elsewhere."""
+
+    tables: Sequence[GraphTable]
+    build: Row
+    counts: Mapping[str, int]
+    fingerprint: str
+
+    @classmethod
+    def of(cls, source: WholeStore) -> Content:
+        """Read a store's whole content.
+
+        Raises:
+            StoreError: It has no finished build.
+        """
+        built = source.run("build")
+        if len(built) != 1 or not built[0]["fingerprint"]:
+            raise StoreError(f"{source.url} holds no finished graph", hint="build one with `kgdx build`")
+        tables = list(source.tables())
+        build = {name: value for name, value in built[0].items() if name != "id"}
+        return cls(tables, build, counts(tables), fingerprint(tables))
+
+    def verify(self, target: Store) -> None:
+        """Compare a store that was written with this content.
+
+        Raises:
+            StoreError: Counts or fingerprint differ; the message names what differs.
+        """
+        found = {name: n for name, n in target.counts().items() if name not in EXCLUDED}
+        for name in sorted(self.counts.keys() | found.keys()):
+            if self.counts.get(name, 0) != found.get(name, 0):
+                raise StoreError(
+                    f"the copy at {target.url} has {found.get(name, 0)} {name}, not {self.counts.get(name, 0)}",
+                    hint=_AGAIN,
+                )
+        if target.fingerprint() != self.fingerprint:
+            raise StoreError(f"the copy at {target.url} differs in content", hint=_AGAIN)
+
+
+def counts(tables: Iterable[GraphTable]) -> dict[str, int]:
+    """Rows per class and per relation type.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> counts([NodeTable("Gene", pa.table({"id": ["NCBIGene:10"]}))])
+        {'Gene': 1}
+    """
+    found: dict[str, int] = {}
+    for table in tables:
+        name = table.label if isinstance(table, NodeTable) else table.type
+        found[name] = found.get(name, 0) + table.rows.num_rows
+    return {name: n for name, n in found.items() if n}
+
+
+def push(
+    source: WholeStore,
+    settings: Settings,
+    access: Neo4jAccess,
+    *,
+    force: bool = False,
+    progress: Progress = lambda _message: None,
+) -> CopyReport:
+    """Copy a graph into a Neo4j database.
+
+    Args:
+        source: The graph to copy, with a finished build.
+        settings: Where the local server's home is.
+        access: The database to write.
+        force: Replace what the database holds. Without it only an empty database is written.
+        progress: Called with a line for each step.
+
+    Raises:
+        StoreError: The database holds something else, or the server failed. What was interrupted counts as incomplete.
+    """
+    started = time.monotonic()
+    progress("Reading the graph")
+    content = Content.of(source)
+    method = _written(content, settings, access, force, progress)
+    return CopyReport(
+        source.url, access.uri, method, content.counts, content.fingerprint, round(time.monotonic() - started, 2)
+    )
+
+
+def _written(content: Content, settings: Settings, access: Neo4jAccess, force: bool, progress: Progress) -> str:
+    with Neo4jStore.unchecked(access) as target:
+        empty = target.is_empty()
+        if not empty and not force:
+            if _is_same(target, content):
+                return "unchanged"
+            raise StoreError(
+                f"the database at {access.uri} holds something else", hint="replace all of it with `kgdx push --force`"
+            )
+    running = server.status(settings)
+    ours = running is not None and running.kind == "java" and same_server(running.bolt, access.uri)
+    if running is not None and ours and access.database in (None, "neo4j"):
+        from kgdx.store.offline import fits, import_offline
+
+        if fits(content.tables):
+            import_offline(settings, running, content.tables, progress)
+            with Neo4jStore.unchecked(access) as target:
+                target.define()
+                _finish(target, content, progress)
+            return "offline import"
+    with Neo4jStore.create(access, clear=not empty) as target, target.incomplete():
+        target.load(_told(content.tables, progress))
+        _finish(target, content, progress)
+    return "bolt"
+
+
+def _is_same(target: Neo4jStore, content: Content) -> bool:
+    found = {name: n for name, n in target.counts().items() if name not in EXCLUDED}
+    return bool(target.run("build")) and found == content.counts and target.fingerprint() == content.fingerprint
+
+
+def _finish(target: Neo4jStore, content: Content, progress: Progress) -> None:
+    progress("Comparing both graphs")
+    content.verify(target)
+    target.write("set_build", **content.build)
+
+
+def _told(tables: Iterable[GraphTable], progress: Progress) -> Iterator[GraphTable]:
+    for table in tables:
+        progress(f"Writing {table.rows.num_rows} {title(table)}")
+        yield table
