@@ -1,14 +1,22 @@
 // purpose: What is typical of diseases and not among the known phenotypes: annotations of aspect P that at least a
-//     share of patients has.
+//     share (0 to 1) of patients has: n of m, a percentage, or the middle of an HPO frequency class.
 //     `known` holds what to leave out: the findings, their ancestors and their descendants.
 // params: diseases: strings, known: strings, minimum: float, limit: integer
-// columns: disease, disease_name, phenotype, phenotype_name,
+// columns: disease, disease_name, phenotype, phenotype_name, share,
 //     frequency, numerator, denominator, percentage, frequency_class, onset, evidence, reference, source
 MATCH (d:Disease)-[h:HAS_PHENOTYPE]->(p:Phenotype) WHERE d.id IN $diseases
-WITH d, p, h, h.percentage AS share, h.aspect AS aspect
+WITH d, p, h, h.aspect AS aspect,
+     CASE WHEN h.denominator > 0 THEN toFloat(h.numerator) / h.denominator
+          WHEN h.percentage IS NOT NULL THEN h.percentage / 100
+          WHEN h.frequency_class = 'HP:0040280' THEN 1.0
+          WHEN h.frequency_class = 'HP:0040281' THEN 0.9
+          WHEN h.frequency_class = 'HP:0040282' THEN 0.55
+          WHEN h.frequency_class = 'HP:0040283' THEN 0.17
+          WHEN h.frequency_class = 'HP:0040284' THEN 0.025
+          ELSE 0.0 END AS share
 WHERE share >= $minimum AND aspect = 'P' AND NOT p.id IN $known
-RETURN d.id AS disease, d.name AS disease_name, p.id AS phenotype, p.name AS phenotype_name,
+RETURN d.id AS disease, d.name AS disease_name, p.id AS phenotype, p.name AS phenotype_name, share,
        h.frequency AS frequency, h.numerator AS numerator, h.denominator AS denominator,
        h.percentage AS percentage, h.frequency_class AS frequency_class, h.onset AS onset,
        h.evidence AS evidence, h.reference AS reference, h.source AS source
-ORDER BY percentage DESC, disease, phenotype, source, reference, frequency LIMIT $limit
+ORDER BY share DESC, disease, phenotype, source, reference, frequency LIMIT $limit

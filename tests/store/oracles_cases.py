@@ -105,13 +105,23 @@ def _(graph: Graph, diseases: list[str], findings: list[str], matched: list[str]
          "limit": 5000}
         for n, m, s in ((5, 0, 0.55), (400, 900, 0.2), (1400, 20, 0.0))
     ],
-    ("-percentage", "disease", "phenotype", "source", "reference", "frequency"),
+    ("-share", "disease", "phenotype", "source", "reference", "frequency"),
 )
 def _(graph: Graph, diseases: list[str], known: list[str], minimum: float, limit: int) -> Iterable[Row]:
     for row, edge in _evidence(graph, diseases, "HAS_PHENOTYPE"):
-        typical = edge["aspect"] == "P" and edge.get("percentage", -1.0) >= minimum
-        if typical and edge["end"] not in known:
-            yield row
+        share = _share(edge)
+        if edge["aspect"] == "P" and share >= minimum and edge["end"] not in known:
+            yield row | {"share": share}
+
+
+def _share(edge: Row) -> float:
+    """Share of patients: n of m, else the percentage, else the middle of the frequency class, else nothing."""
+    if edge.get("denominator"):
+        return float(edge["numerator"] / edge["denominator"])
+    if edge.get("percentage") is not None:
+        return float(edge["percentage"] / 100)
+    middle = {"HP:0040280": 1.0, "HP:0040281": 0.9, "HP:0040282": 0.55, "HP:0040283": 0.17, "HP:0040284": 0.025}
+    return middle.get(edge.get("frequency_class", ""), 0.0)
 
 
 def case_parameters(graph: Graph) -> list[Parameters]:
