@@ -209,7 +209,7 @@ def _row(candidate: Candidate) -> dict[str, Any]:
 def _findings(candidate: Candidate, *, positive: bool) -> list[str]:
     """Findings whose contributions add up to more (or less) than nothing, the weightiest first."""
     sums: dict[str, float] = {}
-    for part in candidate.contributions:
+    for part in (part for part in candidate.contributions if part.finding):
         sums[part.finding] = sums.get(part.finding, 0.0) + part.score
     weighty = [(total, id) for id, total in sums.items() if (total > 0 if positive else total < 0)]
     return [id for _, id in sorted(weighty, key=lambda item: (-abs(item[0]), item[1]))]

@@ -105,7 +105,7 @@ def _shared(
         for candidate in candidates
         if candidate.id in members
         for part in candidate.contributions
-        if part.via and part.matched and (candidate.id, part.finding) not in covered
+        if part.rule == "shared" and (candidate.id, part.finding) not in covered
     }
     if not wanted:
         return state, []

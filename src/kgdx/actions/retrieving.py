@@ -21,7 +21,7 @@ class Retrieve(Action):
     """Run any read template; its header says which parameters it takes.
 
     Example:
-        >>> Retrieve(template="disease_by_id", arguments={"ids": ["OMIM:1"]}).parameters()["template"]
+        >>> Retrieve(template="disease_by_id", arguments={"disease": "OMIM:1"}).parameters()["template"]
         'disease_by_id'
     """
 
