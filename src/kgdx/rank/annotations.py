@@ -1,0 +1,164 @@
+"""Which terms a candidate disease has and how often, pooled over sources, publications and merged entries.
+
+Frequencies follow HPOA: a count n/m, a percentage, or a frequency class; 0/n, NOT and the class Excluded say absent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgdx.rank.closure import Floats, Ints
+
+if TYPE_CHECKING:
+    from kgdx.store.snapshot import Snapshot
+
+CLASSES = {
+    "HP:0040280": 1.0,
+    "HP:0040281": 0.9,
+    "HP:0040282": 0.55,
+    "HP:0040283": 0.17,
+    "HP:0040284": 0.025,
+    "HP:0040285": 0.0,
+}
+"""HPO frequency class → the middle of the range that its definition gives (obligate … excluded)."""
+
+CLASS_PATIENTS = 5.0
+"""A class or a percentage without a count weighs like this many patients."""
+PRIOR_PATIENTS = 5.0
+"""Weight of the prior that small counts are drawn to: 1/1 says less than 20/20."""
+PRIOR_FREQUENCY = 0.45
+"""Frequency of an annotation of which nothing is said."""
+GROUP_SHARE = 0.2
+"""What a disease inherits of the frequencies of a broader group's entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Annotation rows, one per statement of a source.
+
+    Attributes:
+        disease: Row of the disease table; shape (rows,).
+        term: Row of the phenotype table; shape (rows,).
+        positive: Patients with the phenotype.
+        patients: Patients looked at; 0 where the source gives no frequency.
+    """
+
+    disease: Ints
+    term: Ints
+    positive: Floats
+    patients: Floats
+
+    def take(self, which: Ints) -> Rows:
+        """Return some of the rows, by position or mask."""
+        return Rows(self.disease[which], self.term[which], self.positive[which], self.patients[which])
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """Pooled annotations, sorted by candidate and term.
+
+    Attributes:
+        candidate: Shape (annotations,).
+        term: Row of the phenotype table.
+        frequency: Above 0, at most 1; for absent ones the share of patients that may still have it, at most 1.
+    """
+
+    candidate: Ints
+    term: Ints
+    frequency: Floats
+
+
+def read_rows(snapshot: Snapshot) -> Rows:
+    """Return all annotation rows of a snapshot, first what diseases have, then what they lack.
+
+    Rows keep the order of the tables ``has_phenotype`` and ``lacks_phenotype``.
+    """
+    present = _read(snapshot, "has_phenotype")
+    absent = _read(snapshot, "lacks_phenotype")
+    patients = np.where(absent.patients > 0, absent.patients, np.float32(CLASS_PATIENTS))
+    absent = Rows(absent.disease, absent.term, np.zeros_like(patients), patients)
+    pairs = zip(present_fields(present), present_fields(absent), strict=True)
+    return Rows(*(np.concatenate(pair) for pair in pairs))
+
+
+def present_fields(rows: Rows) -> tuple[Ints, Ints, Floats, Floats]:
+    """Return the columns of rows in the order of their declaration."""
+    return rows.disease, rows.term, rows.positive, rows.patients
+
+
+def _read(snapshot: Snapshot, table: str) -> Rows:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    share = np.full(snapshot.rows(table), np.nan)
+    classes = snapshot.table(table).column("frequency_class")
+    found = pc.index_in(classes, value_set=pa.array(list(CLASSES))).to_numpy(zero_copy_only=False)
+    known = ~np.isnan(found) if found.dtype.kind == "f" else np.ones(len(found), bool)
+    share[known] = np.array(list(CLASSES.values()))[found[known].astype(int)]
+    percentage = snapshot.column(table, "percentage").astype(float)
+    share = np.where(np.isnan(share), percentage / 100, share)
+    positive, patients = (snapshot.column(table, name).astype(float) for name in ("numerator", "denominator"))
+    counted = patients > 0
+    weight = np.where(counted, patients, np.where(np.isnan(share), 0.0, CLASS_PATIENTS))
+    with_it = np.where(counted, np.minimum(positive, patients), np.nan_to_num(share) * CLASS_PATIENTS)
+    disease, term = (snapshot.column(table, name) for name in ("disease", "phenotype"))
+    return Rows(disease, term, with_it.astype(np.float32), weight.astype(np.float32))
+
+
+def pooled(rows: Rows, candidate_of: Ints, inside: Ints) -> tuple[Annotations, Annotations]:
+    """Pool rows per candidate and term into a smoothed frequency; return what candidates have, and what they lack.
+
+    With n of m patients in all rows together, f = (n + k p) / (m + k) for k = PRIOR_PATIENTS and
+    p = PRIOR_FREQUENCY: the posterior mean under a Beta(kp, k(1-p)) prior. A pair that is only ever counted as 0 is
+    lacking, with k / (m + k) as the share of its odds that is left.
+
+    Args:
+        rows: Statements of the sources.
+        candidate_of: Candidate of each disease row, -1 for none; shape (diseases,).
+        inside: Whether a term takes part in ranking; shape (terms,).
+    """
+    candidate = candidate_of[rows.disease]
+    use = (candidate >= 0) & inside[rows.term]
+    terms = len(inside)
+    key = candidate[use].astype(np.int64) * terms + rows.term[use]
+    keys, owner = np.unique(key, return_inverse=True)
+    positive = np.bincount(owner, rows.positive[use], len(keys))
+    patients = np.bincount(owner, rows.patients[use], len(keys))
+    stated = np.bincount(owner, (rows.positive[use] > 0) | (rows.patients[use] == 0), len(keys)) > 0
+    frequency = (positive + PRIOR_PATIENTS * PRIOR_FREQUENCY) / (patients + PRIOR_PATIENTS)
+    left = PRIOR_PATIENTS / (patients + PRIOR_PATIENTS)
+
+    def part(which: Ints, value: Floats) -> Annotations:
+        chosen = keys[which]
+        return Annotations(
+            (chosen // terms).astype(np.int32), (chosen % terms).astype(np.int32), value[which].astype(np.float32)
+        )
+
+    return part(stated, frequency), part(~stated, left)
+
+
+def with_groups(annotations: Annotations, narrow: Ints, broad: Ints, terms: int) -> Annotations:
+    """Add to candidates what broader groups have, at GROUP_SHARE of its frequency; the higher value counts.
+
+    Args:
+        annotations: Sorted by candidate and term.
+        narrow: Candidates that inherit; shape (pairs,).
+        broad: The group of each; shape (pairs,).
+        terms: Number of terms.
+    """
+    from kgdx.rank.closure import gather
+
+    if not len(narrow):
+        return annotations
+    start = np.searchsorted(annotations.candidate, np.arange(int(max(annotations.candidate.max(), broad.max())) + 2))
+    position, pair = gather(start, broad)
+    candidate = np.concatenate([annotations.candidate, narrow[pair]])
+    term = np.concatenate([annotations.term, annotations.term[position]])
+    frequency = np.concatenate([annotations.frequency, annotations.frequency[position] * np.float32(GROUP_SHARE)])
+    keys, owner = np.unique(candidate.astype(np.int64) * terms + term, return_inverse=True)
+    highest = np.zeros(len(keys), np.float32)
+    np.maximum.at(highest, owner, frequency)
+    return Annotations((keys // terms).astype(np.int32), (keys % terms).astype(np.int32), highest)

@@ -1,0 +1,118 @@
+"""The ontology's ancestors and descendants as index arrays: every scorer walks these and never the graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[Any]
+Floats = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse:
+    """A matrix in compressed rows; ``values`` is absent where only the pattern matters.
+
+    Attributes:
+        start: Where each row begins in ``index``; shape (rows + 1,).
+        index: Column of each entry, ascending within a row.
+        values: Value of each entry.
+    """
+
+    start: Ints
+    index: Ints
+    values: Floats
+
+    def row(self, number: int) -> tuple[Ints, Floats]:
+        """Return the columns and the values of one row.
+
+        Example:
+            >>> Sparse(np.array([0, 0, 2]), np.array([1, 4]), np.array([0.5, 0.25])).row(1)[0].tolist()
+            [1, 4]
+        """
+        begin, end = self.start[number], self.start[number + 1]
+        return self.index[begin:end], self.values[begin:end]
+
+    def columns(self, number: int) -> Ints:
+        """Return the columns of one row.
+
+        Example:
+            >>> Sparse(np.array([0, 0, 2]), np.array([1, 4]), np.zeros(2)).columns(1).tolist()
+            [1, 4]
+        """
+        return self.index[self.start[number] : self.start[number + 1]]
+
+
+def gather(start: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """Return the entries of several compressed rows: positions in the index array, and which of ``rows`` each is of.
+
+    Example:
+        >>> positions, owner = gather(np.array([0, 2, 2, 5]), np.array([2, 0]))
+        >>> positions.tolist(), owner.tolist()
+        ([2, 3, 4, 0, 1], [0, 0, 0, 1, 1])
+    """
+    begin = start[rows].astype(np.int64)
+    length = start[rows + 1].astype(np.int64) - begin
+    owner = np.repeat(np.arange(len(rows)), length)
+    before = np.cumsum(length) - length
+    return np.arange(int(length.sum())) - before[owner] + begin[owner], owner
+
+
+def compressed(row: Ints, column: Ints, values: Floats, rows: int) -> Sparse:
+    """Return the compressed form of entries, sorted by row and column.
+
+    Example:
+        >>> compressed(np.array([1, 0]), np.array([0, 2]), np.array([5.0, 6.0]), rows=2).start.tolist()
+        [0, 1, 2]
+    """
+    order = np.lexsort((column, row))
+    start = np.zeros(rows + 1, np.int32)
+    np.cumsum(np.bincount(row, minlength=rows), out=start[1:])
+    return Sparse(start, column[order], values[order])
+
+
+def ancestors(child: Ints, parent: Ints, n: int, root: int) -> Sparse:
+    """Return each term's ancestors within the subtree of ``root``, the term itself included.
+
+    A term outside the subtree has an empty row, so that whatever is propagated stays in it.
+
+    Args:
+        child: Lower end of each is_a edge; shape (edges,).
+        parent: Upper end; shape (edges,).
+        n: Number of terms.
+        root: The subtree's top term.
+
+    Example:
+        >>> up = ancestors(np.array([1, 2]), np.array([0, 1]), n=4, root=0)
+        >>> [up.columns(term).tolist() for term in range(4)]
+        [[0], [0, 1], [0, 1, 2], []]
+    """
+    from scipy import sparse
+
+    up = sparse.csr_array((np.ones(len(child), bool), (child, parent)), shape=(n, n))
+    reach = sparse.eye_array(n, dtype=bool, format="csr") + up
+    entries = -1
+    while reach.nnz != entries:  # squaring doubles the path length that is covered
+        entries = reach.nnz
+        reach = reach @ reach
+    row, column = reach.nonzero()
+    inside = np.zeros(n, bool)
+    inside[row[column == root]] = True
+    keep = inside[row] & inside[column]
+    row, column = row[keep].astype(np.int32), column[keep].astype(np.int32)
+    return compressed(row, column, np.ones(len(row), np.int8), n)
+
+
+def transposed(matrix: Sparse, columns: int) -> Sparse:
+    """Return the transpose; of ancestors: each term's descendants, the term itself included.
+
+    Example:
+        >>> up = ancestors(np.array([1, 2]), np.array([0, 1]), n=3, root=0)
+        >>> transposed(up, 3).columns(1).tolist()
+        [1, 2]
+    """
+    rows = np.repeat(np.arange(len(matrix.start) - 1, dtype=np.int32), np.diff(matrix.start))
+    return compressed(matrix.index, rows, matrix.values, columns)

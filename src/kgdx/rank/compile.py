@@ -1,0 +1,154 @@
+"""Compiles a snapshot into the ranking model: arrays in a folder, memory-mapped when they are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgdx.errors import StoreError
+from kgdx.rank import neighbours
+from kgdx.rank.annotations import Rows, pooled, read_rows, with_groups
+from kgdx.rank.candidates import Candidates, merged
+from kgdx.rank.closure import Ints, Sparse, ancestors, transposed
+from kgdx.rank.columns import Basis, Columns, by_row, columns, propagate, term_statistics
+
+if TYPE_CHECKING:
+    from kgdx.store.snapshot import Snapshot
+
+VERSION = 1
+"""Changes when the model's arrays or their meaning do; older ones are compiled again."""
+ROOT = "HP:0000118"
+"""Phenotypic abnormality: only terms under it take part."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankModel:
+    """Everything that ranking needs, as arrays.
+
+    Attributes:
+        candidates: Which disease entries are compared, and which are merged.
+        basis: The terms.
+        columns: The candidates' matrices.
+        alike: Candidate → those with similar annotations, with their shares.
+        related: Candidate → those with similar names or common genes, with their shares.
+    """
+
+    candidates: Candidates
+    basis: Basis
+    columns: Columns
+    alike: Sparse
+    related: Sparse
+
+    @classmethod
+    def open(cls, folder: Path) -> RankModel:
+        """Map the arrays of a compiled model.
+
+        Raises:
+            StoreError: A file is missing or damaged.
+        """
+        try:
+            model: RankModel = _read(cls, folder, "")
+        except (OSError, ValueError) as error:
+            hint = "build the graph again with `kgdx build`"
+            raise StoreError(f"the ranking model in {folder} cannot be read ({error})", hint=hint) from error
+        return model
+
+
+def compile_model(snapshot: Snapshot) -> Path:
+    """Compile the ranking model of a snapshot, once; return its folder."""
+    return snapshot.derived("rank", VERSION, lambda folder: _write(build_model(snapshot), folder, ""))
+
+
+def build_model(snapshot: Snapshot) -> RankModel:
+    """Compute the ranking model of a snapshot.
+
+    Raises:
+        StoreError: The graph has no phenotype ontology, or no annotated disease.
+    """
+    up = _ontology(snapshot)
+    terms = snapshot.rows("phenotype")
+    inside = np.diff(up.start) > 0
+    rows = read_rows(snapshot)
+    candidates = _candidates(snapshot, rows, inside)
+    size = len(candidates.disease)
+    if not size:
+        raise StoreError("the graph annotates no disease with phenotypes", hint="load some, for example `kgdx build`")
+    annotations, lacking = pooled(rows, candidates.of, inside)
+    annotations = with_groups(annotations, candidates.narrow, candidates.broad, terms)
+    propagated = propagate(annotations, up)
+    ic, background = term_statistics(propagated, terms, size)
+    basis = Basis(up, transposed(up, terms), ic, background)
+    alike = neighbours.by_annotation(
+        propagated.term, propagated.candidate, propagated.frequency * ic[propagated.term], (size, terms)
+    )
+    related = _related(snapshot, candidates)
+    shares = _array(alike, size, size) + _array(related, size, size)
+    frequency = _array(by_row(propagated, size), size, terms)
+    matrices = columns(annotations, lacking, propagated, basis, size, shares @ frequency)
+    return RankModel(candidates, basis, matrices, alike, related)
+
+
+def _ontology(snapshot: Snapshot) -> Sparse:
+    ids = snapshot.column("phenotype", "id")
+    found = np.flatnonzero(ids == ROOT)
+    if not len(found):
+        raise StoreError(f"the graph has no {ROOT} (Phenotypic abnormality)", hint="load the Human Phenotype Ontology")
+    child, parent = (snapshot.column("is_a", end) for end in ("child", "parent"))
+    return ancestors(child, parent, len(ids), int(found[0]))
+
+
+def _candidates(snapshot: Snapshot, rows: Rows, inside: Ints) -> Candidates:
+    ids = snapshot.column("disease", "id").tolist()
+    annotated = np.zeros(len(ids), bool)
+    annotated[rows.disease[inside[rows.term] & ((rows.positive > 0) | (rows.patients == 0))]] = True
+    start, end, relation = (snapshot.column("same_as", name) for name in ("start", "end", "relation"))
+    exact, broader, narrower = (relation == kind for kind in ("exact", "broader", "narrower"))
+    groups = np.concatenate([start[broader], end[narrower]]), np.concatenate([end[broader], start[narrower]])
+    return merged(ids, annotated, (start[exact], end[exact]), groups)
+
+
+def _related(snapshot: Snapshot, candidates: Candidates) -> Sparse:
+    size = len(candidates.disease)
+    names = snapshot.column("disease", "name")[candidates.members.index]
+    owner = np.repeat(np.arange(size), np.diff(candidates.members.start))
+    named = neighbours.by_name([name or "" for name in names], owner, size)
+    disease, gene = (snapshot.column("associated_gene", end) for end in ("disease", "gene"))
+    candidate = candidates.of[disease]
+    use = candidate >= 0
+    shape = size, snapshot.rows("gene")
+    both = _array(named, size, size) + _array(neighbours.by_gene(candidate[use], gene[use], shape), size, size)
+    return Sparse(both.indptr, both.indices, both.data)
+
+
+def _array(matrix: Sparse, rows: int, width: int) -> Any:
+    from scipy import sparse
+
+    return sparse.csr_array((matrix.values, matrix.index, matrix.start), shape=(rows, width))
+
+
+def _write(part: Any, folder: Path, prefix: str) -> None:
+    for field in fields(part):
+        value = getattr(part, field.name)
+        if isinstance(value, np.ndarray):
+            np.save(folder / f"{prefix}{field.name}.npy", value, allow_pickle=False)
+        else:
+            _write(value, folder, f"{prefix}{field.name}.")
+
+
+_PARTS = {"Candidates": Candidates, "Basis": Basis, "Columns": Columns, "Sparse": Sparse}
+
+
+def _read(kind: Any, folder: Path, prefix: str) -> Any:
+    values = {}
+    for field in fields(kind):
+        part = _PARTS.get(str(field.type))
+        name = f"{prefix}{field.name}"
+        values[field.name] = (
+            np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
+            if part is None
+            else _read(part, folder, f"{name}.")
+        )
+    return kind(**values)

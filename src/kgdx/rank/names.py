@@ -1,0 +1,123 @@
+"""Ids, names, stated frequencies and references behind the model's numbers, read from the snapshot when asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgdx.rank.candidates import Candidates
+from kgdx.rank.closure import Ints
+
+if TYPE_CHECKING:
+    from kgdx.store.snapshot import Snapshot
+
+FREQUENCY_NAMES = {
+    "HP:0040280": "obligate",
+    "HP:0040281": "very frequent",
+    "HP:0040282": "frequent",
+    "HP:0040283": "occasional",
+    "HP:0040284": "very rare",
+    "HP:0040285": "excluded",
+}
+"""HPO's frequency classes in words."""
+
+
+class Names:
+    """Turns rows and candidates into what people read."""
+
+    def __init__(self, snapshot: Snapshot, candidates: Candidates) -> None:
+        self._snapshot = snapshot
+        self._candidates = candidates
+
+    @cached_property
+    def terms(self) -> dict[str, int]:
+        """Phenotype id → row."""
+        return {id: row for row, id in enumerate(self._snapshot.table("phenotype").column("id").to_pylist())}
+
+    @cached_property
+    def diseases(self) -> dict[str, int]:
+        """Disease id → row."""
+        return {id: row for row, id in enumerate(self._snapshot.table("disease").column("id").to_pylist())}
+
+    @cached_property
+    def replacements(self) -> dict[str, str]:
+        """Alternative and obsolete phenotype ids → the current one."""
+        import pyarrow.compute as pc
+
+        table = self._snapshot.table("phenotype")
+        ids = table.column("id")
+        alternatives = table.column("alt_ids")
+        current = ids.take(pc.list_parent_indices(alternatives)).to_pylist()
+        found = dict(zip(pc.list_flatten(alternatives).to_pylist(), current, strict=True))
+        replaced = table.column("replaced_by")
+        gone = pc.is_valid(replaced)
+        found.update(zip(ids.filter(gone).to_pylist(), replaced.filter(gone).to_pylist(), strict=True))
+        return found
+
+    def term(self, row: int) -> str:
+        """Return a phenotype's id."""
+        return str(self._snapshot.table("phenotype").column("id")[row].as_py())
+
+    def candidate(self, number: int) -> str:
+        """Return the id of the entry that stands for a candidate."""
+        return self._disease("id", int(self._candidates.disease[number]))
+
+    def label(self, number: int) -> str:
+        """Return a candidate's name."""
+        return self._disease("name", int(self._candidates.disease[number]))
+
+    def members(self, number: int) -> tuple[str, ...]:
+        """Return the ids of a candidate's entries, the one that stands for it first."""
+        return tuple(self._disease("id", row) for row in self._candidates.members.columns(number).tolist())
+
+    def annotation(self, number: int, term: int, *, lacking: bool = False) -> tuple[str, tuple[str, ...]]:
+        """Return how often a candidate has a term, as its sources state it, and the sources.
+
+        Args:
+            number: The candidate.
+            term: Row of the annotated term.
+            lacking: Look among what it is annotated not to have.
+        """
+        table = self._snapshot.table("lacks_phenotype" if lacking else "has_phenotype")
+        rows = self._rows(number, term, lacking)
+        frequencies: dict[str, None] = {}
+        references: dict[str, None] = {}
+        for row in rows.tolist():
+            stated = table.column("frequency")[row].as_py()
+            if stated:
+                frequencies[FREQUENCY_NAMES.get(stated, stated)] = None
+            for reference in (table.column("reference")[row].as_py() or "").split(";"):
+                if reference.strip():
+                    references[reference.strip()] = None
+        return ", ".join(frequencies), tuple(references)
+
+    def _rows(self, number: int, term: int, lacking: bool) -> Ints:
+        """Annotation rows of a candidate's own entries, or else of the broader groups that it inherits from."""
+        own = self._rows_of(self._candidates.members.columns(number), term, lacking)
+        if len(own) or lacking:
+            return own
+        groups = self._candidates.broad[self._candidates.narrow == number]
+        rows = [self._rows_of(self._candidates.members.columns(int(group)), term, lacking) for group in groups]
+        return np.concatenate([own, *rows])
+
+    def _rows_of(self, members: Ints, term: int, lacking: bool) -> Ints:
+        disease, phenotype = self._ends[lacking]
+        begin = np.searchsorted(disease, members, "left")
+        end = np.searchsorted(disease, members, "right")
+        spans = [np.arange(first, last) for first, last in zip(begin, end, strict=True)]
+        rows = np.concatenate(spans)
+        chosen: Ints = rows[phenotype[rows] == term]
+        return chosen
+
+    @cached_property
+    def _ends(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
+        has, lacks = (
+            (self._snapshot.column(table, "disease"), self._snapshot.column(table, "phenotype"))
+            for table in ("has_phenotype", "lacks_phenotype")
+        )
+        return has, lacks
+
+    def _disease(self, column: str, row: int) -> str:
+        return str(self._snapshot.table("disease").column(column)[row].as_py() or "")
