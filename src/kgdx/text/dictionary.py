@@ -7,6 +7,7 @@ pulmonary artery", "pulmonary artery stenosis") and all windows of a text are lo
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kgdx.text.chinese import fold_chinese, substring_keys
-from kgdx.text.stems import word_class
-from kgdx.text.tokens import SOFT, words
+from kgdx.text.fuzzy import Spelling
+from kgdx.text.stems import inflection, word_class
+from kgdx.text.tokens import SOFT, fold, words
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
@@ -57,6 +59,17 @@ def word_hash(folded: str) -> int:
         True
     """
     return class_hash(word_class(folded))
+
+
+@lru_cache(maxsize=65536)
+def single_hash(folded: str) -> int:
+    """Return the key of a name of one word, which only the forms of that word share, not the rest of its class.
+
+    Example:
+        >>> single_hash("seizures") == single_hash("seizure"), single_hash("number") == single_hash("numbness")
+        (True, False)
+    """
+    return class_hash(f"1 {inflection(folded)}")
 
 
 def sum_hashes(hashes: Iterable[int]) -> int:
@@ -146,8 +159,22 @@ def _compile(snapshot: Snapshot, folder: Path) -> None:
         if name := fold_chinese(row["name_zh"] or "").text:
             chinese.append((int(substring_keys(name, len(name))[0]), term, 0, len(name), False))
     Entries.of(english).save(folder, "en")
+    _spelling(snapshot, rows, scope).save(folder)
     Entries.of([(key, term, label, 0, joined) for key, term, label, _, joined in chinese]).save(folder, "zh")
     np.save(folder / "zh-lengths.npy", np.unique(np.array([size for *_, size, _ in chinese], np.int32)))
+
+
+def _spelling(snapshot: Snapshot, rows: list[dict[str, Any]], scope: npt.NDArray[np.bool_]) -> Spelling:
+    names = {
+        word
+        for term in np.flatnonzero(scope).tolist()
+        for label in (rows[term]["name"], *(rows[term]["synonyms"] or ()))
+        for word in words(label or "").folded
+    }
+    texts = [row["name"] or "" for row in rows]
+    texts += [text or "" for text in snapshot.table("phenotype").column("definition").to_pylist()]
+    known = {fold(word) for word in re.findall(r"[^\W\d_]{4,}", " ".join(texts))}
+    return Spelling.of(names, known)
 
 
 def in_scope(snapshot: Snapshot) -> npt.NDArray[np.bool_]:
@@ -185,10 +212,26 @@ def _english(term: int, row: dict[str, Any]) -> Iterator[tuple[int, int, int, in
         if not 0 < len(found) <= MAX_WORDS:
             continue
         joined = bool((found.parting[1:] >= SOFT).any())
+        if len(found) == 1:
+            yield single_hash(found.folded[0]), term, number, rank, False
+            continue
         hashes = [word_hash(word) for word in found.folded]
         yield sum_hashes(hashes), term, number, rank, joined
         for variant, penalty in _rewritten(hashes):
             yield sum_hashes(variant), term, number, rank + penalty, joined
+
+
+_VAGUE = (
+    "change",
+    "characteristic",
+    "feature",
+    "finding",
+    "impairment",
+    "involvement",
+    "manifestation",
+    "symptom",
+)
+"""Nouns by which an organ is said to be abnormal without saying how; looked for only where no name has them."""
 
 
 def _rewritten(hashes: list[int]) -> Iterator[tuple[list[int], int]]:
@@ -199,6 +242,8 @@ def _rewritten(hashes: list[int]) -> Iterator[tuple[list[int], int]]:
     rest = [value for value in hashes if value not in (abnormal, morphology)]
     if not rest:
         return
+    looser = _REWRITTEN + 2 + (morphology in hashes)
+    yield from (([*rest, class_hash(word_class(noun))], looser) for noun in _VAGUE)
     if morphology in hashes:
         yield [*rest, abnormal], _REWRITTEN
         yield [*rest, malformation], 1

@@ -12,20 +12,24 @@ import numpy as np
 
 from kgdx.case.model import Finding, Issue, Span, Status
 from kgdx.case.reader import Extraction, Resolution
+from kgdx.text.acronyms import abbreviates, introduced, uses
 from kgdx.text.chinese import fold_chinese, has_chinese
+from kgdx.text.choice import Choice, Lexis, choose
 from kgdx.text.context import statuses
 from kgdx.text.dictionary import Entries, build_dictionary
+from kgdx.text.fuzzy import Spelling
 from kgdx.text.han import find_chinese
-from kgdx.text.matcher import find_coordinated, find_windows, hashes_of
-from kgdx.text.select import Choice, choose
+from kgdx.text.matcher import find_coordinated, find_modified, find_windows, hashes_of
+from kgdx.text.resolve import resolve
 from kgdx.text.terms import Terms
-from kgdx.text.tokens import words
+from kgdx.text.tokens import corrected, words
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
 
 _ID = re.compile(r"(?<![\w:])HP[:_](\d{7})(?!\d)", re.IGNORECASE)
 _LOOSE = (0.9, 0.9, 0.85, 0.8, 0.75)
+_MENDED = 0.9
 _NO_CHINESE = "the graph has no Chinese names, so Chinese text is not read"
 _LOAD_CHINESE = "load them with `kgdx build hp_zh=FILE` (hp-zh.babelon.tsv)"
 
@@ -39,12 +43,14 @@ class Extractor:
         english: English names.
         chinese: Chinese names; empty where the graph has none.
         lengths: Lengths in characters that Chinese names have.
+        spelling: Words of English names, to mend misspelt ones.
     """
 
     terms: Terms
     english: Entries
     chinese: Entries
     lengths: tuple[int, ...]
+    spelling: Spelling
 
     @classmethod
     def open(cls, snapshot: Snapshot) -> Extractor:
@@ -55,7 +61,9 @@ class Extractor:
         """
         folder = build_dictionary(snapshot)
         lengths = tuple(np.load(folder / "zh-lengths.npy").tolist())
-        return cls(Terms(snapshot), Entries.open(folder, "en"), Entries.open(folder, "zh"), lengths)
+        return cls(
+            Terms(snapshot), Entries.open(folder, "en"), Entries.open(folder, "zh"), lengths, Spelling.open(folder)
+        )
 
     def extract(self, text: str, language: str | None = None) -> Extraction:
         """Read all findings of a text, in its order.
@@ -65,61 +73,76 @@ class Extractor:
             language: ``en`` or ``zh`` to read only that one; ``None`` reads what there is.
         """
         found, issues = self._ids(text)
-        if language != "zh":
-            found += self._english(text)
-        if language != "en" and has_chinese(text):
-            if len(self.chinese.keys):
-                found += self._chinese(text)
-            else:
-                issues.append(Issue("warning", "text", _NO_CHINESE, _LOAD_CHINESE))
+        found += self.mentions(text, language)
+        if language != "en" and has_chinese(text) and not len(self.chinese.keys):
+            issues.append(Issue("warning", "text", _NO_CHINESE, _LOAD_CHINESE))
         found.sort(key=lambda f: (f.span.start, f.span.end, f.id) if f.span else (0, 0, f.id))
         told = statuses(text, [(f.span.start, f.span.end) for f in found if f.span])
-        findings = tuple(replace(f, status=status) for f, status in zip(found, told, strict=True))
+        findings = _without_implied(tuple(replace(f, status=s) for f, s in zip(found, told, strict=True)))
         return Extraction(findings, (*issues, *_contradictions(findings), *_nothing(text, findings, issues)))
+
+    def mentions(self, text: str, language: str | None = None) -> list[Finding]:
+        """Return the findings that a text names, all taken as present, in no particular order."""
+        found = [] if language == "zh" else self._english(text)
+        if language != "en" and has_chinese(text):
+            found += self._chinese(text)
+        return found
 
     def resolve(self, term: str) -> Resolution:
         """Find the current term for an HPO id, a label or a phrase.
 
         An alternative or obsolete id is replaced with an issue; where nothing fits, the nearest names are suggested.
         """
-        return self.terms.resolve(term, self)
-
-    def phrase(self, text: str) -> Finding | None:
-        """Return the finding that a whole phrase names, or ``None``."""
-        found = [f for f in (*self._english(text), *(self._chinese(text) if has_chinese(text) else ())) if f.span]
-        return max(found, key=lambda f: (f.span.end - f.span.start, f.score) if f.span else (0, 0.0), default=None)
+        return resolve(term, self)
 
     def _ids(self, text: str) -> tuple[list[Finding], list[Issue]]:
         found, issues = [], []
         for match in _ID.finditer(text):
-            given = f"HP:{match.group(1)}"
-            finding, notes = self.terms.current(given)
+            finding, notes = self.terms.current(f"HP:{match.group(1)}")
             issues.extend(notes)
             if finding:
                 found.append(replace(finding, span=Span(*match.span()), text=match.group()))
-        return found, issues
+        return found, list(dict.fromkeys(issues))
 
     def _english(self, text: str) -> list[Finding]:
-        found = words(_ID.sub(lambda match: " " * len(match.group()), text))
+        found = words(_ID.sub(lambda match: ";" * len(match.group()), text))
+        found, mended = corrected(found, self.spelling.correct)
         hashes = hashes_of(found)
-        whole = find_windows(found, hashes, self.english)
+        whole = find_windows(found, hashes, self.english) + find_modified(found, hashes, self.english)
         split = find_coordinated(found, hashes, self.english, whole)
-        label = self._label
-        return [self._finding(text, choice) for choice in choose(found, whole, split, self.english, label)]
+        lexis = Lexis(self.english, self._label, self.terms.above, mended)
+        choices = choose(found, whole, split, lexis)
+        return self._with_acronyms(text, [self._finding(text, choice) for choice in choices])
+
+    def _with_acronyms(self, text: str, findings: list[Finding]) -> list[Finding]:
+        """Add the uses of abbreviations that the text introduces for a finding; drop those it uses otherwise."""
+        for short, place in introduced(text):
+            named = [f for f in findings if f.span and f.span.end <= place and not text[f.span.end : place].strip()]
+            named = [f for f in named if abbreviates(short, f.text)]
+            if named:
+                taken = [(f.span.start, f.span.end) for f in findings if f.span]
+                findings += [
+                    replace(named[0], span=Span(*span), text=short, method="variant")
+                    for span in uses(text, short, taken)
+                ]
+            elif len(short) > 2 and abbreviates(short, " ".join(text[:place].split()[-len(short) :])):
+                findings = [f for f in findings if f.text != short]
+        return findings
 
     def _label(self, position: int) -> str:
         return self.terms.label(int(self.english.terms[position]), int(self.english.labels[position]))
 
     def _finding(self, text: str, choice: Choice) -> Finding:
-        exact = choice.exact and choice.rank < 2
+        exact = choice.exact and choice.rank < 2 and not choice.mended
+        score = 1.0 if exact else _LOOSE[min(choice.rank, len(_LOOSE) - 1)]
         return Finding(
             id=self.terms.id(choice.term),
             label=self.terms.name(choice.term),
             span=Span(choice.start, choice.end),
             text=text[choice.start : choice.end],
             matched=choice.label,
-            method="exact" if exact else "variant",
-            score=1.0 if exact else _LOOSE[min(choice.rank, len(_LOOSE) - 1)],
+            method="fuzzy" if choice.mended else "exact" if exact else "variant",
+            score=score * _MENDED if choice.mended else score,
         )
 
     def _chinese(self, text: str) -> list[Finding]:
@@ -141,6 +164,20 @@ class Extractor:
                 )
             )
         return found
+
+
+def _without_implied(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Drop general findings said inside an absent specific one: "no severe myopia" does not deny myopia."""
+    absent = [f.span for f in findings if f.status is Status.ABSENT and f.span]
+    return tuple(
+        f
+        for f in findings
+        if not (f.status is Status.ABSENT and f.span and any(_inside(f.span, outer) for outer in absent))
+    )
+
+
+def _inside(inner: Span, outer: Span) -> bool:
+    return inner != outer and outer.start <= inner.start and inner.end <= outer.end
 
 
 def _contradictions(findings: tuple[Finding, ...]) -> Iterator[Issue]:

@@ -7,8 +7,16 @@ general nouns with which clinical English says "something is wrong with", numera
 from __future__ import annotations
 
 _GROUPS = """
-abnormal abnormality abnormalities abnormally anomaly anomalies anomalous disorder disorders disturbance disturbances aberration aberrant aberrations problem problems abnormity
+abnormal abnormality abnormalities abnormally anomaly anomalies anomalous disorder disorders disturbance disturbances
+abnormal aberration aberrant aberrations problem problems
 malformation malformations malformed defect defects defective deformity deformities deformed
+change changes
+finding findings
+feature features
+manifestation manifestations
+characteristic characteristics
+involvement
+symptom symptoms symptomatic
 absent absence missing lack lacking lacks
 kidney kidneys renal
 liver hepatic
@@ -125,6 +133,8 @@ cancer cancers carcinoma carcinomas
 seizure seizures
 fit fits
 delay delayed delays
+neuroma neurinoma neurinomas neuromas
+nevus nevi naevus naevi
 retardation retarded
 small little
 large big enlarged enlargement
@@ -139,7 +149,7 @@ low decreased reduced diminished decrease reduction
 recurrent recurring repeated frequent
 episode episodes episodic paroxysm paroxysms paroxysmal
 difficulty difficulties
-impairment impaired
+impairment impairments impaired
 deficiency deficient deficit deficits
 dilatation dilation dilated dilatations
 fusion fused
@@ -196,3 +206,10 @@ def _classes() -> dict[str, str]:
 
 CLASSES = _classes()
 """Word (folded) → the class it shares with its synonyms."""
+
+MODIFIERS = frozenset(
+    """left right bilateral unilateral mild moderate severe marked profound slight subtle mildly moderately severely
+    markedly progressive chronic acute partial complete congenital isolated typical characteristic variable
+    significant prominent extensive minor major possible overlying underlying persistent transient""".split()  # noqa: SIM905
+)
+"""Adjectives of side, degree and course that may stand inside a name without changing which finding it names."""

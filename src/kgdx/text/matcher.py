@@ -7,13 +7,14 @@ a phrase, the words before and after the shared part are also looked up with the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from kgdx.text.dictionary import MAX_WORDS, Entries, sum_hashes, word_hash
-from kgdx.text.tokens import HARD, LINK, NONE, SOFT, Words
+from kgdx.text.dictionary import MAX_WORDS, Entries, single_hash, sum_hashes, word_hash
+from kgdx.text.lexicon import MODIFIERS
+from kgdx.text.tokens import ATTACHED, HARD, NONE, SOFT, Words
 
 _CONJUNCT = 3
 """Content words at most in a conjunct or in the part that conjuncts share."""
@@ -61,10 +62,30 @@ def find_windows(found: Words, hashes: npt.NDArray[np.int64], entries: Entries) 
         end = start + size
         start = start[hard[end] == hard[start + 1]]
         end = start + size
-        at = entries.find(sums[end] - sums[start])
+        keys = sums[end] - sums[start] if size > 1 else np.array([single_hash(word) for word in found.folded], np.int64)
+        at = entries.find(keys)
         crossing = soft[end] > soft[start + 1]
         for index in np.flatnonzero((at >= 0) & (~crossing | entries.joined[at])).tolist():
             matches.append(Match(int(start[index]), int(end[index]), int(at[index])))
+    return matches
+
+
+def find_modified(found: Words, hashes: npt.NDArray[np.int64], entries: Entries) -> list[Match]:
+    """Return names inside which an adjective of side or degree stands ("hypoplastic left thumb")."""
+    kept = [index for index, word in enumerate(found.folded) if word not in MODIFIERS]
+    if len(kept) == len(found) or len(kept) < 2:
+        return []
+    reduced = replace(
+        found,
+        folded=[found.folded[index] for index in kept],
+        parting=np.maximum.reduceat(found.parting[: kept[-1] + 1], [0, *(index + 1 for index in kept[:-1])]),
+    )
+    matches = []
+    for match in find_windows(reduced, hashes[kept], entries):
+        start, end = kept[match.start], kept[match.end - 1] + 1
+        left_out = [index for index in range(start, end) if found.folded[index] in MODIFIERS]
+        if len(left_out) == 1:
+            matches.append(Match(start, end, match.entry, (left_out[0], left_out[0] + 1)))
     return matches
 
 
@@ -100,29 +121,43 @@ def _gaps(parting: list[int], place: int) -> Iterator[tuple[int, int, int, int]]
         low -= 1
     while high < len(parting) and parting[high] != HARD and high - place < _REACH:
         high += 1
-    # "A, B and C head": A head
+    yield from _shared_end(parting, place, low, high)
+    yield from _shared_start(parting, place, low, high)
+
+
+def _shared_end(parting: list[int], place: int, low: int, high: int) -> Iterator[tuple[int, int, int, int]]:
+    """Of "A, B and C head": "A head", with the first comma or conjunction before ``place``."""
     for start in range(place - 1, max(low, place - _CONJUNCT) - 1, -1):
         if start < place - 1 and parting[start + 1] != NONE:
             break
+        conjunct = 0
         for gap_end in range(place + 1, high):
-            if parting[gap_end] == LINK:
+            conjunct = 0 if parting[gap_end] == SOFT else conjunct + 1
+            if parting[gap_end] not in (NONE, SOFT) or conjunct > _CONJUNCT:
                 break
             if parting[gap_end] == NONE:
                 for end in range(gap_end + 1, min(high, gap_end + _CONJUNCT) + 1):
-                    if end > gap_end + 1 and parting[end - 1] >= SOFT:
+                    if end > gap_end + 1 and parting[end - 1] > ATTACHED:
                         break
                     yield start, place, gap_end, end
-    # "head of A, B and C": head of C
+
+
+def _shared_start(parting: list[int], place: int, low: int, high: int) -> Iterator[tuple[int, int, int, int]]:
+    """Of "head of A, B and C": "head of C", with the last comma or conjunction before ``place``."""
     for end in range(place + 1, min(high, place + _CONJUNCT) + 1):
-        if end > place + 1 and parting[end - 1] >= SOFT:
+        if end > place + 1 and parting[end - 1] != NONE:
             break
         for gap_start in range(place - 1, low, -1):
-            if parting[gap_start] >= SOFT:
+            if parting[gap_start] == SOFT:
                 continue
+            if parting[gap_start] > ATTACHED:
+                break
             for start in range(gap_start - 1, max(low, gap_start - _CONJUNCT) - 1, -1):
-                if start < gap_start - 1 and parting[start + 1] >= SOFT:
+                if start < gap_start - 1 and parting[start + 1] != NONE:
                     break
                 yield start, gap_start, place, end
+            if parting[gap_start] != NONE:
+                break
 
 
 def _cuts(whole: list[Match], start: int, gap_start: int, gap_end: int, end: int) -> bool:

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from kgdx.case.model import Finding, Issue
-from kgdx.case.reader import Resolution
+from kgdx.text.dictionary import in_scope
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from kgdx.store.snapshot import Snapshot
 
-_HPO_ID = re.compile(r"\s*HP[:_ ]?(\d{1,7})\s*", re.IGNORECASE)
-_SUGGESTIONS = 5
-_CUTOFF = 55.0
-
-
-class _PhraseReader(Protocol):
-    def phrase(self, text: str) -> Finding | None: ...
-
 
 class Terms:
     """Names and ids of the phenotypes of a snapshot; columns are read when they are first asked for."""
 
     def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
         self._table: pa.Table = snapshot.table("phenotype")
 
     @cached_property
@@ -42,6 +36,14 @@ class Terms:
     def _alternative(self) -> dict[str, int]:
         lists = self._column("alt_ids")
         return {other: row for row, others in enumerate(lists) for other in others or ()}
+
+    @cached_property
+    def _parents(self) -> dict[int, list[int]]:
+        parents: dict[int, list[int]] = {}
+        columns = (self._snapshot.table("is_a").column(name).to_pylist() for name in ("child", "parent"))
+        for child, parent in zip(*columns, strict=True):
+            parents.setdefault(child, []).append(parent)
+        return parents
 
     def _column(self, name: str) -> list[Any]:
         values: list[Any] = self._table.column(name).to_pylist()
@@ -66,10 +68,31 @@ class Terms:
         label: str = self._table.column("synonyms")[row][number - 1].as_py()
         return label
 
+    def labels(self, *, chinese: bool = False) -> list[tuple[str, int]]:
+        """Return all names of the terms that are findings, in lower case, with their rows."""
+        rows = np.flatnonzero(in_scope(self._snapshot)).tolist()
+        if chinese:
+            return [(name, row) for row in rows if (name := self.name_zh(row))]
+        names, synonyms = self._column("name"), self._column("synonyms")
+        return [(label.lower(), row) for row in rows for label in (names[row], *(synonyms[row] or ())) if label]
+
     def row(self, curie: str) -> int | None:
         """Return the row of a CURIE that is a term's own."""
         at = bisect_left(self._ids, curie)
         return at if at < len(self._ids) and self._ids[at] == curie else None
+
+    def above(self, general: int, specific: int) -> bool:
+        """Return whether a term (a row) is another one's ancestor."""
+        seen: set[int] = set()
+        stack = [specific]
+        while stack:
+            for parent in self._parents.get(stack.pop(), ()):
+                if parent == general:
+                    return True
+                if parent not in seen:
+                    seen.add(parent)
+                    stack.append(parent)
+        return False
 
     def current(self, curie: str) -> tuple[Finding | None, list[Issue]]:
         """Return the finding for an HPO id, and what had to be mended."""
@@ -83,17 +106,6 @@ class Terms:
         if not self._table.column("obsolete")[row].as_py():
             return self._given(row, curie), []
         return self._replaced(row, curie)
-
-    def resolve(self, term: str, reader: _PhraseReader) -> Resolution:
-        """Find the current term for an id, a label or a phrase; see :meth:`kgdx.text.extractor.Extractor.resolve`."""
-        match = _HPO_ID.fullmatch(term)
-        if match:
-            finding, issues = self.current(f"HP:{match.group(1):0>7}")
-            return Resolution(finding, tuple(issues))
-        finding = reader.phrase(term)
-        if finding:
-            return Resolution(finding)
-        return Resolution(None, (Issue("error", term, f"{term!r} is no known finding", "give an HPO id or a name"),))
 
     def _given(self, row: int, given: str) -> Finding:
         return Finding(id=self.id(row), label=self.name(row), text=given, matched=given, method="id")

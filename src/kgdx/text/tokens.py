@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -14,7 +15,7 @@ CJK = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 """Character-class ranges of Han characters, which are matched as characters, not as words."""
 
 _MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f"
-_WORD = re.compile(rf"(?:[^\W_{CJK}][{_MARKS}]*)+")
+_WORD = re.compile(rf"(?:\b[A-Za-z]-\d+\b)|(?:[^\W_{CJK}][{_MARKS}]*)+")
 _HARD = re.compile(
     rf"[;:?!()\[\]{{}}|•·\u3000-\u303f\uff00-\uffef{CJK}]|\.(?:\s|$)"
     r"|\n\s*(?:\n|[-*\d]|$)|\r\n\s*\r\n|[–—]\s|\s-\s"
@@ -22,21 +23,28 @@ _HARD = re.compile(
 _SOFT = re.compile(r"[,/&+]")
 _NEW_LINE = re.compile(r"[\r\n]\s*$")
 
+ATTACHING = frozenset(
+    """a an the of in on to at both some any each this these those their his her its our your my s""".split()  # noqa: SIM905
+)
+"""Articles, determiners, and the prepositions with which a noun hangs on the one before."""
+
 FUNCTION_WORDS = frozenset(
-    """a an the of in on at by for from to with within into this that these those their his her its our your my is are
-    was were be been being has have had having which who whose some any each such as very both s""".split()  # noqa: SIM905
+    "by for from with within into is are was were be been being such as very".split()  # noqa: SIM905
 )
 
-CLAUSES = frozenset(("but", "however", "although", "though", "whereas", "while", "because", "yet"))
-"""Conjunctions that part clauses: they count as hard partings."""
+CLAUSES = frozenset(
+    """but however although though whereas while because yet that which who whose has have had having""".split()  # noqa: SIM905
+)
+"""Conjunctions, relative pronouns and the verb "have", which part clauses: they count as hard partings."""
 
 NEGATORS = frozenset(("no", "not", "without"))
 """A name may start with one of these, but none runs over it."""
 
 COORDINATORS = frozenset(("and", "or", "nor", "and/or", "plus"))
 
-NONE, LINK, SOFT, HARD = 0, 1, 2, 3
-"""Degrees of parting: none; a function word; a comma, slash or conjunction; the end of a clause, a bracket, an item."""
+NONE, ATTACHED, LINKED, SOFT, HARD = 0, 1, 2, 3, 4
+"""Degrees of parting: none; an attaching word such as "of the"; another function word; a comma, slash or conjunction;
+the end of a clause, a bracket, a new item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +89,23 @@ def words(text: str) -> Words:
     Example:
         >>> found = words("Seizures, and loss of the hearing")
         >>> found.folded, found.parting.tolist()
-        (['seizures', 'loss', 'hearing'], [3, 2, 1])
+        (['seizures', 'loss', 'hearing'], [4, 3, 1])
     """
     folded, starts, ends, partings = [], [], [], []
     parting, last = HARD, 0
     for match in _WORD.finditer(text):
         start, end = match.span()
-        word = fold(match.group())
+        word = fold(match.group()).replace("-", "")
         parting = max(parting, _parting(text[last:start], match.group()))
         last = end
         if word in COORDINATORS:
             parting = max(parting, SOFT)
         elif word in CLAUSES:
             parting = HARD
+        elif word in ATTACHING and not _letter(match.group(), folded, parting):
+            parting = max(parting, ATTACHED)
         elif word in FUNCTION_WORDS:
-            parting = max(parting, LINK)
+            parting = max(parting, LINKED)
         else:
             if word in NEGATORS:
                 parting = HARD
@@ -105,6 +115,25 @@ def words(text: str) -> Words:
             partings.append(parting)
             parting = NONE
     return Words(text, folded, np.array(starts, np.int32), np.array(ends, np.int32), np.array(partings, np.int8))
+
+
+def corrected(found: Words, correct: Callable[[str], str | None]) -> tuple[Words, set[int]]:
+    """Return the words with misspelt ones put right, and which these are.
+
+    Example:
+        >>> corrected(words("micocephaly"), {"micocephaly": "microcephaly"}.get)[0].folded
+        ['microcephaly']
+    """
+    mended = {word: right for word in set(found.folded) if (right := correct(word))}
+    if not mended:
+        return found, set()
+    places = {place for place, word in enumerate(found.folded) if word in mended}
+    return replace(found, folded=[mended.get(word, word) for word in found.folded]), places
+
+
+def _letter(said: str, before: list[str], parting: int) -> bool:
+    """Whether a capital A is a letter ("type A"), not the article."""
+    return said == "A" and parting == NONE and bool(before) and before[-1] in ("type", "hepatitis", "vitamin")
 
 
 def _parting(between: str, word: str) -> int:

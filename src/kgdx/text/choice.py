@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Set
+from dataclasses import dataclass, replace
 
 from kgdx.text.dictionary import Entries
 from kgdx.text.matcher import Match
-from kgdx.text.stems import inflection, word_class
+from kgdx.text.stems import word_class
 from kgdx.text.tokens import SOFT, Words, words
 
 
@@ -22,6 +22,8 @@ class Choice:
         label: The name or synonym that matched.
         exact: The text has the label's own words in their order.
         rank: The entry's rank; see :class:`kgdx.text.dictionary.Entries`.
+        mended: A misspelt word was put right.
+        nested: It stands inside a longer name of a more specific term.
     """
 
     start: int
@@ -30,57 +32,82 @@ class Choice:
     label: str
     exact: bool
     rank: int
+    mended: bool = False
+    nested: bool = False
 
 
-def choose(
-    found: Words, whole: list[Match], split: list[Match], entries: Entries, label: Callable[[int], str]
-) -> list[Choice]:
+@dataclass(frozen=True, slots=True)
+class Lexis:
+    """What the choice rests on.
+
+    Attributes:
+        entries: The dictionary.
+        label: Gives the label of an entry.
+        above: Whether one term (a row) is an ancestor of another.
+        mended: Words of the text that were misspelt.
+    """
+
+    entries: Entries
+    label: Callable[[int], str]
+    above: Callable[[int, int], bool]
+    mended: Set[int] = frozenset()
+
+
+def choose(found: Words, whole: list[Match], split: list[Match], lexis: Lexis) -> list[Choice]:
     """Return the choices in the order of the text.
+
+    Of matches that overlap the longest wins. A shorter one inside it is kept too where it names a more general term
+    ("brachydactyly" in "brachydactyly type C"): it is said as well; any other is a part of the longer name.
 
     Args:
         found: The text's words.
-        whole: Matches of neighbouring words; the longest win, shorter ones inside or across them are dropped.
+        whole: Matches of neighbouring words.
         split: Matches of coordinated phrases; they add to the others.
-        entries: The dictionary.
-        label: Gives the label of an entry.
+        lexis: Dictionary and ontology.
     """
-    taken = [False] * len(found)
-    choices = []
+    owner = [-1] * len(found)
+    choices: list[Choice] = []
     for match in sorted(whole, key=lambda m: (-len(m), m.start)):
-        if not any(taken[match.start : match.end]) and (choice := _read(found, match, entries, label)):
-            taken[match.start : match.end] = [True] * len(match)
+        owners = set(owner[match.start : match.end])
+        if owners != {-1} and (len(owners) > 1 or -1 in owners):
+            continue
+        choice = _read(found, match, lexis)
+        if choice is None:
+            continue
+        if owners == {-1}:
+            owner[match.start : match.end] = [len(choices)] * len(match)
             choices.append(choice)
-    for match in split:
-        if choice := _read(found, match, entries, label):
-            choices.append(choice)
+        elif lexis.above(choice.term, choices[owners.pop()].term):
+            choices.append(replace(choice, nested=True))
+    choices.extend(choice for match in split if (choice := _read(found, match, lexis)))
     return sorted(set(choices), key=lambda c: (c.start, c.end, c.term))
 
 
-def _read(found: Words, match: Match, entries: Entries, label: Callable[[int], str]) -> Choice | None:
+def _read(found: Words, match: Match, lexis: Lexis) -> Choice | None:
+    entries = lexis.entries
     start, end = int(found.starts[match.start]), int(found.ends[match.end - 1])
     kept = [i for i in range(match.start, match.end) if not match.gap[0] <= i < match.gap[1]]
     said = [found.folded[i] for i in kept]
     crossing = match.gap == (0, 0) and any(found.parting[i] >= SOFT for i in kept[1:])
+    mended = not lexis.mended.isdisjoint(kept)
     best: tuple[float, Choice] | None = None
     for position in entries.at(match.entry):
-        name = label(position)
+        name = lexis.label(position)
         if not _fits(found.text[start:end], said, name, crossing):
             continue
         exact = [word for word in words(name).folded] == said
         rank = int(entries.ranks[position])
         value = rank - (0.5 if exact else 0.0)
         if best is None or value < best[0]:
-            best = value, Choice(start, end, int(entries.terms[position]), name, exact, rank)
+            best = value, Choice(start, end, int(entries.terms[position]), name, exact, rank, mended)
     return best[1] if best else None
 
 
 def _fits(text: str, said: list[str], name: str, crossing: bool) -> bool:
     """Whether a name whose word classes agree may really be meant by these words."""
     parts = words(name).folded
-    if len(said) == 1:
-        if len(name) <= 5 and name.isupper():  # an acronym
-            return len(name) > 2 and text == name
-        return inflection(said[0]) == inflection(parts[0])
+    if len(said) == 1 and len(name) <= 5 and name.isupper():  # an acronym
+        return len(name) > 2 and text == name
     if crossing:
         return [word_class(word) for word in said] == [word_class(word) for word in parts]
     return True

@@ -1,0 +1,81 @@
+"""One given term → the current finding: an HPO id in any of its forms, a label, or a phrase; or what comes nearest."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rapidfuzz import fuzz, process
+
+from kgdx.case.model import Finding, Issue
+from kgdx.case.reader import Resolution
+from kgdx.text.chinese import has_chinese
+from kgdx.text.lexicon import MODIFIERS
+from kgdx.text.tokens import words
+
+if TYPE_CHECKING:
+    from kgdx.text.extractor import Extractor
+
+_HPO_ID = re.compile(r"HP[:_ ]?(\d{1,7})", re.IGNORECASE)
+_SUGGESTIONS = 5
+_NEAR = 60.0
+"""Similarity (0 to 100, order of words ignored) from which a name is suggested."""
+
+_SAME = 92.0
+"""Similarity from which a name is taken for the one that was meant."""
+
+
+def resolve(term: str, reader: Extractor) -> Resolution:
+    """Find the current term; see :meth:`kgdx.text.extractor.Extractor.resolve`."""
+    given = term.strip()
+    if match := _HPO_ID.fullmatch(given):
+        finding, issues = reader.terms.current(f"HP:{match.group(1):0>7}")
+        return Resolution(finding, tuple(issues))
+    if not given:
+        return Resolution(None, (Issue("error", term, "an empty term", "give an HPO id or the name of a finding"),))
+    found = [f for f in reader.mentions(given) if f.span and _covers(given, f)]
+    if found:
+        best = max(found, key=lambda f: (len(f.text), f.score))
+        issues = []
+        if best.method == "fuzzy":
+            issues.append(Issue("info", given, f"{given!r} is read as {best.label} ({best.id})", "check the spelling"))
+        return Resolution(replace(best, span=None, text=given), tuple(issues))
+    return _nearest(given, reader)
+
+
+def _covers(given: str, finding: Finding) -> bool:
+    """Whether a finding takes up all words of a phrase, but for adjectives of degree and side."""
+    assert finding.span is not None
+    if has_chinese(given):
+        return len(finding.text.strip()) == len(given)
+    rest = given[: finding.span.start] + " " + given[finding.span.end :]
+    return all(word in MODIFIERS for word in words(rest).folded)
+
+
+def _nearest(given: str, reader: Extractor) -> Resolution:
+    names = reader.terms.labels(chinese=has_chinese(given))
+    scorer = fuzz.ratio if has_chinese(given) else fuzz.token_sort_ratio
+    hits = process.extract(
+        given.lower(), [name for name, _ in names], scorer=scorer, limit=4 * _SUGGESTIONS, score_cutoff=_NEAR
+    )
+    near: dict[str, Finding] = {}
+    for name, similarity, index in hits:
+        row = names[index][1]
+        finding = Finding(
+            id=reader.terms.id(row),
+            label=reader.terms.name(row),
+            text=given,
+            matched=name,
+            method="fuzzy",
+            score=round(similarity / 100, 3),
+        )
+        near.setdefault(finding.id, finding)
+    suggestions = tuple(near.values())[:_SUGGESTIONS]
+    if suggestions and suggestions[0].score * 100 >= _SAME:
+        best = suggestions[0]
+        issue = Issue("info", given, f"{given!r} is read as {best.label} ({best.id})", "check the spelling")
+        return Resolution(best, (issue,), suggestions[1:])
+    listed = "; ".join(f"{f.id} {f.label}" for f in suggestions)
+    remedy = f"perhaps one of: {listed}" if listed else "give an HPO id or the name of a finding"
+    return Resolution(None, (Issue("error", given, f"{given!r} is no known finding", remedy),), suggestions)
