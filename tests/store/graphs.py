@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from kgdx.schema import load_schema
+from kgdx.schema.arrow import ARROW_TYPES
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.store.tables import ARROW_TYPES
 
 Row = dict[str, Any]
 LAYERS = 8
@@ -133,16 +133,17 @@ def _nodes(graph: Graph, rng: np.random.Generator, scale: float) -> None:
             graph.nodes[label].append({"id": id_, "source": f"made{i % 3}", "name": name} | more)
 
     named("Disease", "OMIM:", 1500)
-    named("Phenotype", "HP:", 2000)
+    named("Phenotype", "HP:", 2400)
     named("Gene", "NCBIGene:", 300)
     for label, prefix in (("Symptom", "KGDX:s"), ("Test", "KGDX:t"), ("Drug", "KGDX:d"), ("Cure", "KGDX:c")):
         named(label, prefix, 200, language="en")
     for i in range(4):
         source: Row = {"id": f"made{i}", "source": f"made{i}", "version": "1", "checksum": "c", "licence": "CC0"}
         graph.nodes["Source"].append(source | {"read": 10 + i, "loaded": 7 + i, "merged": 2, "quarantined": 1})
+    for i, row in enumerate((*graph.nodes["Disease"], *graph.nodes["Phenotype"])):
+        if i % 2:
+            row |= {"name_zh": f"疾病{row['id']}", "name_zh_source": f"zh{i % 3}"}
     for row in graph.nodes["Disease"]:
-        if rng.random() < 0.5:
-            row["name_zh"] = f"疾病{row['id']}"
         if rng.random() < 0.3:
             row["synonyms"] = [f"also {row['id']}", "it's \"so\""]
     for i, row in enumerate(graph.nodes["Phenotype"]):
@@ -157,7 +158,7 @@ def _ontology(graph: Graph, rng: np.random.Generator) -> None:
     for i in range(size, len(ids)):
         layer = min(i // size, LAYERS - 1)
         above = ids[(layer - 1) * size : layer * size]
-        for parent in rng.choice(above, size=int(rng.integers(1, 4)), replace=False):
+        for parent in rng.choice(above, size=int(rng.choice(3, p=(0.55, 0.35, 0.1))) + 1, replace=False):
             graph.edges["IS_A", "Phenotype", "Phenotype"].append({"start": ids[i], "end": str(parent), "source": "made0"})
 
 

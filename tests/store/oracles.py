@@ -231,13 +231,13 @@ def _(graph: Graph, symbols: list[str]) -> Iterable[Row]:
 
 
 for _name, _type, _end in (
-    ("symptoms", "HAS_SYMPTOM", "Symptom"),
-    ("tests", "RECOMMEND_TEST", "Test"),
-    ("drugs", "RECOMMEND_DRUG", "Drug"),
-    ("cures", "RECOMMEND_CURE", "Cure"),
+    ("symptoms_of_diseases", "HAS_SYMPTOM", "Symptom"),
+    ("tests_of_diseases", "RECOMMEND_TEST", "Test"),
+    ("drugs_of_diseases", "RECOMMEND_DRUG", "Drug"),
+    ("cures_of_diseases", "RECOMMEND_CURE", "Cure"),
 ):
 
-    @oracle(f"{_name}_of_diseases", some_diseases, ("disease", "id", "source"))
+    @oracle(_name, some_diseases, ("disease", "id", "source"))
     def _(graph: Graph, diseases: list[str], type_: str = _type, end: str = _end) -> Iterable[Row]:
         for row, _ in _retrieved(graph, diseases, type_, end, "score", "reference", "source"):
             yield row | {"language": "en"}
