@@ -1,0 +1,71 @@
+"""A small graph built once for all tests of the command line, and the ways to call it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import TINY
+
+SOURCES = (
+    f"hp={TINY / 'hp.obo'}",
+    f"hpoa={TINY / 'phenotype.hpoa'}",
+    f"genes={TINY / 'genes_to_phenotype.txt'}",
+    f"orphanet_omim={TINY / 'orphanet-omim-xrefs.tsv'}",
+    f"hp_zh={TINY / 'hp-zh.babelon.tsv'}",
+)
+
+Run = subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state folder with the tiny graph in it; tests that change it take a copy."""
+    import kgdx
+
+    folder = tmp_path_factory.mktemp("home")
+    kgdx.build(SOURCES, store=folder / "graphs" / "default")
+    return folder
+
+
+@pytest.fixture
+def kgdx_(home: Path) -> Callable[..., Run]:
+    """Runs the real command in a process of its own, output and errors apart."""
+
+    def run(*arguments: str, stdin: str | None = None, home: Path = home, **environment: str) -> Run:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("KGDX_")}
+        return subprocess.run(
+            [sys.executable, "-m", "kgdx", *arguments],
+            input="" if stdin is None else stdin,
+            env={**kept, "KGDX_HOME": str(home), "COLUMNS": "80", **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def invoke(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Run]:
+    """Runs the command in this process, which is quicker."""
+    from kgdx.cli import main
+
+    monkeypatch.setenv("KGDX_HOME", str(home))
+    for name in ("KGDX_STORE", "KGDX_DEBUG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments: str) -> Run:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        shown = capfd.readouterr()
+        return Run(arguments, ended.value.code, shown.out, shown.err)
+
+    return run
