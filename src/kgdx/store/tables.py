@@ -5,23 +5,13 @@ Absent is null, whatever the source said: a not-a-number is null, and an empty l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgdx.errors import StoreError
-from kgdx.schema.model import Property, PropertyType, Schema
+from kgdx.schema.arrow import arrow_schema
+from kgdx.schema.model import Schema
 from kgdx.store.protocol import GraphTable, NodeTable
-
-ARROW_TYPES: Mapping[PropertyType, pa.DataType] = {
-    "string": pa.string(),
-    "integer": pa.int64(),
-    "float": pa.float64(),
-    "boolean": pa.bool_(),
-    "strings": pa.list_(pa.string()),
-    "floats": pa.list_(pa.float64()),
-}
 
 
 def title(table: GraphTable) -> str:
@@ -45,21 +35,15 @@ def columns_of(table: GraphTable, schema: Schema) -> dict[str, pa.DataType]:
     if isinstance(table, NodeTable):
         if table.label not in schema.nodes:
             raise StoreError(f"the ontology has no class {table.label}", hint="`kgdx schema` shows what it has")
-        return {"id": pa.string()} | arrow_types(schema.nodes[table.label].properties)
+        return _columns(arrow_schema(schema.nodes[table.label]))
     relation = schema.relations.get(table.type)
     if relation is None or (table.start_label, table.end_label) not in relation.ends:
         raise StoreError(f"the ontology has no relation {title(table)}", hint="`kgdx schema` shows what it has")
-    return {"start": pa.string(), "end": pa.string()} | arrow_types(relation.properties)
+    return _columns(arrow_schema(relation))
 
 
-def arrow_types(properties: Mapping[str, Property]) -> dict[str, pa.DataType]:
-    """Arrow types of properties.
-
-    Example:
-        >>> arrow_types({"score": Property("score", "float")})
-        {'score': DataType(double)}
-    """
-    return {name: ARROW_TYPES[p.type] for name, p in properties.items()}
+def _columns(schema: pa.Schema) -> dict[str, pa.DataType]:
+    return {field.name: field.type for field in schema}
 
 
 def conformed(table: GraphTable, schema: Schema) -> pa.Table:
