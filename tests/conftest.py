@@ -47,6 +47,11 @@ def require_module(name: str, extra: str) -> None:
     require(importlib.util.find_spec(name) is not None, f'the module {name}: pip install "kgdx[{extra}]"')
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Look for doctests in the library alone: a helper of the tests is imported by the tests that need it, once."""
+    return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The top of the checkout."""
