@@ -25,7 +25,7 @@ REPORT = BuildReport(
     relations={"HAS_PHENOTYPE": 271_000, "LACKS_PHENOTYPE": 900},
     reasons=(Reason("hpoa", "unknown id …", 61, "unknown id 'HP:9999999'"),),
     warnings=("hpoa has 3 records, expected are 200,000 to 400,000",),
-    seconds={"parse": 3.2, "load": 4.4, "total": 10.1},
+    seconds={"parse": 3.2, "load": 4.4, "kgdx.rank:compile_model": 2.0, "total": 10.1},
 )
 
 SHOWN = """\
@@ -41,6 +41,7 @@ hpoa         61  unknown id 'HP:9999999'
 
 ! hpoa has 3 records, expected are 200,000 to 400,000
 stages       parse 3.2 s, load 4.4 s
+beside them  compile model 2.0 s
 fingerprint  abcdef0123456789
 graph        /data/graphs/default
 """

@@ -63,10 +63,13 @@ def report(built: BuildReport) -> RenderableType:
     if built.reasons:
         parts += [Text("Refused records", style="yellow"), _reasons(built), Text()]
     parts += [Text(f"! {clean(warning)}", style="yellow") for warning in built.warnings]
-    stages = ", ".join(f"{clean(name)} {seconds(spent)}" for name, spent in built.seconds.items() if name != "total")
-    parts.append(Text(f"stages       {stages}", style="dim"))
-    parts.append(Text(f"fingerprint  {built.fingerprint[:16]}", style="dim"))
-    parts.append(Text(f"graph        {graph_path(built)}", style="dim"))
+    facts = [
+        ("stages", _times(built.seconds, hooks=False)),
+        ("beside them", _times(built.seconds, hooks=True)),
+        ("fingerprint", built.fingerprint[:16]),
+        ("graph", graph_path(built)),
+    ]
+    parts.append(plain(("", ""), [(Text(name, style="dim"), fact) for name, fact in facts if fact]))
     return Group(*parts)
 
 
@@ -130,6 +133,12 @@ def _source(found: Manifest) -> Text:
 
 def _filled(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     return sorted(((name, number) for name, number in counts.items() if number), key=lambda item: -item[1])
+
+
+def _times(spent: Mapping[str, float], *, hooks: bool) -> str:
+    """Seconds of the stages, or of what was compiled in a second process (named ``module:function``)."""
+    chosen = {name: value for name, value in spent.items() if name != "total" and (":" in name) is hooks}
+    return ", ".join(f"{name.split(':')[-1].replace('_', ' ')} {seconds(value)}" for name, value in chosen.items())
 
 
 def _reasons(built: BuildReport) -> RenderableType:
