@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 from kgdx.case import Extraction, Resolution
 from kgdx.errors import StoreError
@@ -21,15 +21,10 @@ if TYPE_CHECKING:
     from kgdx.config import Settings
     from kgdx.load.folder import BuildFolder
     from kgdx.rank import Ranker
-    from kgdx.store.protocol import GraphTable, Row, Store
+    from kgdx.store.copy import WholeStore
+    from kgdx.store.protocol import Row, Store
     from kgdx.store.snapshot import Snapshot
     from kgdx.text.extractor import Extractor
-
-
-class _Whole(Protocol):
-    """A store that gives its whole content as tables, as both do."""
-
-    def tables(self) -> Iterator[GraphTable]: ...
 
 
 class _Source(Protocol):
@@ -273,7 +268,7 @@ class _Server:
         path = self._snapshots / fingerprint
         if not path.exists():
             try:
-                return compile_snapshot(_tables(store()), path, fingerprint)
+                return compile_snapshot(cast("WholeStore", store()).tables(), path, fingerprint)
             except StoreError:
                 if not path.exists():  # otherwise another process was first, and its snapshot is as good
                     raise
@@ -288,8 +283,3 @@ class _Server:
             yield store
         finally:
             store.close()
-
-
-def _tables(store: Any) -> Iterator[GraphTable]:
-    whole: _Whole = store
-    return whole.tables()

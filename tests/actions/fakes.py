@@ -1,0 +1,79 @@
+"""A graph of one disease, made of plain Python: what the actions need, without a store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kgdx.case import Case, Extraction, Finding, Resolution, Span, Status
+from kgdx.errors import CaseError, TemplateError
+from kgdx.rank import Candidate, Contribution, Ranking
+
+SEIZURE, FOCAL, NERVOUS = "HP:0001250", "HP:0007359", "HP:0000707"
+DISEASE, MEMBER = "OMIM:100001", "ORPHA:900001"
+ANNOTATION = {"frequency": "3/4", "numerator": 3, "denominator": 4, "reference": "PMID:1;PMID:2", "source": "hpoa"}
+
+
+def row(finding: str, chain: Sequence[str], direction: str, disease: str = DISEASE, **more: Any) -> dict[str, Any]:
+    return {
+        "disease": disease,
+        "disease_name": "Tiny epilepsy",
+        "finding": finding,
+        "phenotype": chain[-1],
+        "phenotype_name": f"name of {chain[-1]}",
+        "direction": direction,
+        "path_ids": list(chain),
+        "path_names": [f"name of {id}" for id in chain],
+        **ANNOTATION,
+        **more,
+    }
+
+
+class Fake:
+    """Answers templates from a table and counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, list[dict[str, Any]]] = {
+            "evidence_supporting": [row(SEIZURE, [SEIZURE], "exact")],
+            "evidence_against": [],
+            "evidence_typical": [],
+            "evidence_shared": [],
+            "infer_diseases": [{"id": DISEASE, "matched": 1}],
+            "similar_cases": [{"id": "case:1", "shared": 1}],
+        }
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.contributions = (Contribution(SEIZURE, Status.PRESENT, 1.5, "exact", "likelihood", SEIZURE),)
+
+    def run(self, template: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        self.asked.append((template, parameters))
+        if template not in self.answers:
+            raise TemplateError(f"no template {template!r}")
+        return self.answers[template]
+
+    @property
+    def reader(self) -> Fake:
+        return self
+
+    @property
+    def ranker(self) -> Fake:
+        return self
+
+    @property
+    def ancestry(self) -> Fake:
+        return self
+
+    def extract(self, text: str, language: str | None = None) -> Extraction:
+        at = text.find("seizure")
+        return Extraction(() if at < 0 else (Finding(SEIZURE, label="Seizure", span=Span(at, at + 7), text="seizure"),))
+
+    def resolve(self, term: str) -> Resolution:
+        return Resolution(Finding(term, label=f"name of {term}") if term.startswith("HP:") else None)
+
+    def rank(self, case: Case, top: int = 10, also: Sequence[str] = ()) -> Ranking:
+        if not case.observed:
+            raise CaseError("no observed finding of the case can be ranked")
+        best = Candidate(1, DISEASE, "Tiny epilepsy", (DISEASE, MEMBER), 1.5, {"likelihood": 1.5}, self.contributions)
+        return Ranking((best,), 5)
+
+    def ancestors(self, id: str) -> frozenset[str]:
+        return {FOCAL: frozenset({SEIZURE, NERVOUS}), SEIZURE: frozenset({NERVOUS})}.get(id, frozenset())

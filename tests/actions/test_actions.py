@@ -1,0 +1,160 @@
+"""What each action asks of the graph, and what it leaves in the state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from actions.fakes import DISEASE, FOCAL, MEMBER, NERVOUS, SEIZURE, row
+from kgdx.actions import Explain, Extract, Infer, Match, Rank, Retrieve, State, replay, step
+from kgdx.actions.record import digest
+from kgdx.case import Case, Finding, Status
+from kgdx.errors import CaseError, TemplateError, UsageError
+from kgdx.rank import Contribution
+
+
+def read(*findings: Finding) -> State:
+    return State(Case("p", findings or (Finding(SEIZURE),)), read=True)
+
+
+def test_extract_reads_text_once(graph: Any) -> None:
+    state = step(graph, State(Case("p", text="a seizure")), Extract())
+    assert (state.case.observed, state.read) == ((SEIZURE,), True)
+    again = step(graph, state, Extract())
+    assert not again.differs(state)
+
+
+def test_extract_refuses_a_text_without_findings(graph: Any) -> None:
+    with pytest.raises(CaseError, match="no finding was recognised"):
+        step(graph, State(Case("p", text="well")), Extract())
+
+
+def test_rank_drops_the_evidence_of_an_older_ranking(graph: Any) -> None:
+    state = step(graph, step(graph, read(), Rank()), Explain())
+    assert state.evidence
+    assert step(graph, state, Rank(top=3)).evidence is None
+
+
+def test_explain_asks_for_merged_entries_and_shows_them_under_the_candidate(graph: Any) -> None:
+    graph.answers["evidence_supporting"] = [row(SEIZURE, [SEIZURE], "exact", disease=MEMBER)]
+    state = step(graph, step(graph, read(), Rank()), Explain())
+    assert graph.asked[0][1]["diseases"] == [DISEASE, MEMBER]
+    assert state.evidence is not None
+    (path,) = state.evidence[DISEASE]
+    assert path.nodes[-1].id == MEMBER
+
+
+def test_explain_takes_any_disease_by_name_of_its_id(graph: Any) -> None:
+    graph.answers["evidence_supporting"] = [row(SEIZURE, [SEIZURE], "exact", disease="OMIM:5")]
+    state = step(graph, read(), Explain(diseases=("OMIM:5",)))
+    assert graph.asked[0][1]["diseases"] == ["OMIM:5"]
+    assert state.evidence is not None
+    assert [path.nodes[-1].id for path in state.evidence["OMIM:5"]] == ["OMIM:5"]
+
+
+def test_explain_without_ranking_or_disease_is_refused(graph: Any) -> None:
+    with pytest.raises(UsageError, match="nothing to explain"):
+        step(graph, read(), Explain())
+
+
+def paths(graph: Any, *findings: Finding) -> list[Any]:
+    state = step(graph, step(graph, read(*findings), Rank()), Explain())
+    assert state.evidence is not None
+    return list(state.evidence[DISEASE])
+
+
+def test_support_goes_from_the_patient_to_the_disease(graph: Any) -> None:
+    (path,) = paths(graph)
+    assert [node.label for node in path.nodes] == ["PatientCase", "Phenotype", "Disease"]
+    assert [(edge.type, edge.reversed) for edge in path.relations] == [("OBSERVED", False), ("HAS_PHENOTYPE", True)]
+    assert (path.kind, path.frequency, path.references) == ("supports", "3 of 4", ("PMID:1", "PMID:2"))
+    assert path.relations[-1].properties["numerator"] == 3
+
+
+@pytest.mark.parametrize(("direction", "reversed"), [("ancestor", False), ("descendant", True)])
+def test_steps_of_the_ontology_keep_their_direction(graph: Any, direction: str, reversed: bool) -> None:
+    graph.answers["evidence_supporting"] = [row(SEIZURE, [SEIZURE, NERVOUS], direction)]
+    (path,) = paths(graph)
+    assert (path.relations[1].type, path.relations[1].reversed) == ("IS_A", reversed)
+
+
+def test_only_the_nearest_annotations_of_a_finding_are_shown(graph: Any) -> None:
+    exact = [row(SEIZURE, [SEIZURE], "exact", reference=f"PMID:{n}") for n in (1, 2)]
+    graph.answers["evidence_supporting"] = [row(SEIZURE, [SEIZURE, NERVOUS], "ancestor"), *exact]
+    assert [path.references for path in paths(graph)] == [("PMID:1",), ("PMID:2",)]
+
+
+def test_a_shared_ancestor_is_passed_upwards_then_downwards(graph: Any) -> None:
+    graph.answers["evidence_supporting"] = []
+    graph.contributions = (Contribution(SEIZURE, Status.PRESENT, 0.2, "shared", "s", "HP:0001252", NERVOUS),)
+    shared = row(SEIZURE, ["HP:0001252"], "", via=NERVOUS)
+    for part, chain in (("finding", [SEIZURE, NERVOUS]), ("phenotype", ["HP:0001252", NERVOUS])):
+        shared |= {f"{part}_path_ids": chain, f"{part}_path_names": chain}
+    graph.answers["evidence_shared"] = [shared, {**shared, "via": "HP:0000118"}]
+    (path,) = paths(graph)
+    assert [node.id for node in path.nodes[1:-1]] == [SEIZURE, NERVOUS, "HP:0001252"]
+    assert [edge.reversed for edge in path.relations] == [False, False, True, True]
+
+
+def test_what_a_scorer_compares_is_not_asked_for_where_a_direct_path_exists(graph: Any) -> None:
+    graph.contributions = (Contribution(SEIZURE, Status.PRESENT, 0.2, "shared", "s", "HP:0001252", NERVOUS),)
+    paths(graph)
+    assert "evidence_shared" not in [name for name, _ in graph.asked]
+
+
+def test_an_excluded_finding_that_the_disease_has_speaks_against_it(graph: Any) -> None:
+    graph.answers["evidence_against"] = [row(SEIZURE, [SEIZURE, FOCAL], "descendant", relation="HAS_PHENOTYPE")]
+    path = paths(graph, Finding("HP:0001945"), Finding(SEIZURE, Status.ABSENT))[-1]
+    assert path.kind == "against"
+    assert [edge.type for edge in path.relations] == ["EXCLUDED", "IS_A", "HAS_PHENOTYPE"]
+
+
+def test_an_observed_finding_that_is_annotated_absent_speaks_against_it(graph: Any) -> None:
+    graph.answers["evidence_against"] = [row(SEIZURE, [SEIZURE], "exact", relation="LACKS_PHENOTYPE")]
+    path = paths(graph)[-1]
+    assert [edge.type for edge in path.relations] == ["OBSERVED", "LACKS_PHENOTYPE"]
+
+
+def test_typical_leaves_out_what_is_mentioned_implied_or_a_detail(graph: Any) -> None:
+    others = [row("", [id], "exact") for id in (SEIZURE, NERVOUS, FOCAL, "HP:0001252", "HP:0001252", "HP:0001945")]
+    graph.answers["evidence_typical"] = [*others, row("", ["HP:1"], "exact", numerator=4)]
+    found = [path for path in paths(graph) if path.kind == "typical_unmentioned"]
+    assert [path.finding for path in found] == ["HP:1", "HP:0001252", "HP:0001945"]
+
+
+def test_infer_and_match_use_the_observed_findings(graph: Any) -> None:
+    state = step(graph, step(graph, read(), Infer(min_match_count=2)), Match(limit=3))
+    assert [found.template for found in state.retrieved] == ["infer_diseases", "similar_cases"]
+    (_, inferred), (_, matched) = graph.asked
+    assert inferred == {"phenotypes": [SEIZURE], "min_match_count": 2, "limit": 20}
+    assert matched == {"phenotypes": [SEIZURE], "without": "p", "min_match_count": 1, "limit": 3}
+
+
+def test_retrieve_refuses_an_unknown_template(graph: Any) -> None:
+    with pytest.raises(TemplateError):
+        step(graph, read(), Retrieve(template="delete_everything"))
+
+
+def test_replay_runs_the_queries_again_and_proves_them_equal(graph: Any) -> None:
+    state = step(graph, step(graph, read(), Rank()), Explain())
+    assert [again.same for again in replay(state.log, graph)] == [True, True, True]
+
+
+def test_replay_notices_other_rows_and_missing_templates(graph: Any) -> None:
+    state = step(graph, step(graph, read(), Rank()), Explain())
+    graph.answers["evidence_supporting"][0]["frequency"] = "4/4"
+    del graph.answers["evidence_typical"]
+    changed, same, missing = replay(state.log, graph)
+    assert (changed.same, changed.rows, changed.recorded) == (False, 1, 1)
+    assert same.same
+    assert (missing.same, missing.rows) == (False, None)
+    assert "evidence_typical" in missing.error
+
+
+def test_digest_ignores_order_but_not_content() -> None:
+    rows: list[dict[str, Any]] = [{"id": "a", "n": 0.1 + 0.2, "ids": ["x", "y"]}, {"id": "b", "n": None, "ids": []}]
+    turned: list[dict[str, Any]] = [rows[1], {"ids": ["y", "x"], "n": 0.3, "id": "a"}]
+    assert digest(rows) == digest(turned)
+    assert digest(rows) != digest(rows[:1])
+    assert digest([{"id": "a"}]) != digest([{"id": "b"}])
