@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kgdx.actions.diagnosis import Diagnosis
 from kgdx.actions.episode import Episode, Policy
@@ -31,8 +31,10 @@ from kgdx.policies import policy as make_policy
 if TYPE_CHECKING:
     import polars
 
-    from kgdx.load.build import Progress
+    from kgdx.load.build import Derive, Progress
+    from kgdx.load.hooks import Hook
     from kgdx.load.report import BuildReport
+    from kgdx.store.copy import CopyReport, WholeStore
 
 CaseLike = Case | str | Path | Mapping[str, Any] | Iterable[str]
 """What can be diagnosed: a case, free text, a file, a parsed phenopacket (or other JSON form), or terms."""
@@ -232,27 +234,70 @@ def build(
         >>> build(store="bolt://localhost:7687")
         Traceback (most recent call last):
             ...
-        kgdx.errors.UsageError: a graph is built in a folder, not on a server: build it, then copy it with `kgdx push`
+        kgdx.errors.UsageError: bolt://localhost:7687 is a server: build in a folder, then copy it with `kgdx push`
     """
-    settings = Settings.load(store)
-    if settings.is_neo4j:
-        raise UsageError(
-            "a graph is built in a folder, not on a server", hint="build it, then copy it with `kgdx push`"
-        )
+    settings = _embedded(store)
     from kgdx.load.build import build as build_graph
-    from kgdx.rank import compile_model
-    from kgdx.rank.equivalence import infer
-    from kgdx.text.dictionary import build_dictionary
 
+    derive, compile = _derived()
     return build_graph(
         sources,
         settings.graph_folder,
         progress=progress,
-        derive=(infer,),
-        compile=(compile_model, build_dictionary),
+        derive=derive,
+        compile=compile,
         keep_cases=keep_cases,
         cache=settings.cache / "downloads",
     )
+
+
+def remove(
+    source: str, *, store: str | Path | None = None, progress: Callable[[Progress], None] | None = None
+) -> BuildReport:
+    """Remove what one source stated from the embedded graph; what was inferred from it is inferred again.
+
+    Args:
+        source: The source's name; ``user`` for all saved cases and runs.
+        store: Graph folder.
+        progress: Called as it goes on.
+
+    Raises:
+        SourceError: The graph has no such source, or another one needs it.
+        StoreLockedError: Another process builds or writes.
+        UsageError: The store is a Neo4j server.
+    """
+    settings = _embedded(store)
+    from kgdx.load.remove import remove as remove_source
+
+    derive, compile = _derived()
+    return remove_source(source, settings.graph_folder, progress=progress, derive=derive, compile=compile)
+
+
+def push(
+    *,
+    store: str | Path | None = None,
+    neo4j: str | None = None,
+    force: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> CopyReport:
+    """Copy the embedded graph into a Neo4j; counts and fingerprint are compared afterwards.
+
+    Args:
+        store: Graph folder.
+        neo4j: Bolt address; the local server that kgdx started when ``None``.
+        force: Whether to replace what the Neo4j holds.
+        progress: Told in words what is being done.
+
+    Raises:
+        StoreError: The server cannot be reached, refuses the password, or holds something else.
+        ConfigError: There is no address or no password.
+    """
+    settings = _embedded(store)
+    access = settings.neo4j(neo4j)
+    from kgdx.store.copy import push as copy
+
+    with GraphContext(settings) as graph:
+        return copy(cast("WholeStore", graph.store), settings, access, force=force, progress=progress or _quiet)
 
 
 def save(
@@ -277,3 +322,28 @@ def save(
         return graph.save(diagnosis, text=text)
     with open(store) as opened:
         return opened.save(diagnosis, text=text)
+
+
+def _embedded(store: str | Path | None) -> Settings:
+    """Return the settings for a graph in a folder.
+
+    Raises:
+        UsageError: The store is a Neo4j server.
+    """
+    settings = Settings.load(store)
+    if settings.is_neo4j:
+        raise UsageError(f"{settings.store} is a server", hint="build in a folder, then copy it with `kgdx push`")
+    return settings
+
+
+def _derived() -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
+    """What a build infers from its tables, and what it compiles from its snapshot."""
+    from kgdx.rank.compile import compile_model
+    from kgdx.rank.equivalence import infer
+    from kgdx.text.dictionary import build_dictionary
+
+    return (infer,), (compile_model, build_dictionary)
+
+
+def _quiet(message: str) -> None:
+    """Say nothing."""
