@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
-from conftest import require
-from store.graphs import Graph, make_graph
 
+from conftest import require
 from kgdx.store.protocol import GraphTable, Row, Store
+from store.graphs import Graph, make_graph
 
 
 class Backend(Protocol):
@@ -107,7 +107,8 @@ class Neo4jBackend:
 
         for store in self._open:
             store.close()
-        Neo4jStore.create(self._access, clear=True)._administer("clear")
+        with Neo4jStore.unchecked(self._access) as store:
+            store.clear()
 
 
 @pytest.fixture(scope="session", params=["arcade", pytest.param("neo4j", marks=pytest.mark.neo4j)])

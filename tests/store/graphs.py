@@ -145,7 +145,7 @@ def _nodes(graph: Graph, rng: np.random.Generator, scale: float) -> None:
             row |= {"name_zh": f"疾病{row['id']}", "name_zh_source": f"zh{i % 3}"}
     for row in graph.nodes["Disease"]:
         if rng.random() < 0.3:
-            row["synonyms"] = [f"also {row['id']}", "it's \"so\""]
+            row["synonyms"] = [f"also {row['id']}", 'it\'s "so"']
     for i, row in enumerate(graph.nodes["Phenotype"]):
         row["alt_ids"] = [f"HP:9{i:06d}"] if i % 3 == 0 else []
         if i % 50 == 49:
@@ -159,7 +159,9 @@ def _ontology(graph: Graph, rng: np.random.Generator) -> None:
         layer = min(i // size, LAYERS - 1)
         above = ids[(layer - 1) * size : layer * size]
         for parent in rng.choice(above, size=int(rng.choice(3, p=(0.55, 0.35, 0.1))) + 1, replace=False):
-            graph.edges["IS_A", "Phenotype", "Phenotype"].append({"start": ids[i], "end": str(parent), "source": "made0"})
+            graph.edges["IS_A", "Phenotype", "Phenotype"].append(
+                {"start": ids[i], "end": str(parent), "source": "made0"}
+            )
 
 
 def _pairs(graph: Graph, rng: np.random.Generator, start: str, end: str, n: int) -> list[tuple[str, str]]:
@@ -174,7 +176,13 @@ def _annotations(graph: Graph, rng: np.random.Generator, scale: float) -> None:
         for i, (start, end) in enumerate(_pairs(graph, rng, "Disease", "Phenotype", int(n * scale))):
             total = int(rng.integers(1, 30))
             part = int(rng.integers(0, total + 1))
-            edge: Row = {"start": start, "end": end, "source": f"made{i % 2}", "aspect": "PIC"[i % 3], "evidence": "PCS"}
+            edge: Row = {
+                "start": start,
+                "end": end,
+                "source": f"made{i % 2}",
+                "aspect": "PIC"[i % 3],
+                "evidence": "PCS",
+            }
             if i % 4:
                 edge |= {"frequency": f"{part}/{total}", "numerator": part, "denominator": total}
                 edge |= {"percentage": part / total, "reference": f"PMID:{i}"}
@@ -182,7 +190,9 @@ def _annotations(graph: Graph, rng: np.random.Generator, scale: float) -> None:
                 edge |= {"modifiers": ["HP:0012825", "HP:0012826"], "onset": "HP:0003577", "sex": "FEMALE"}
             graph.edges[relation, "Disease", "Phenotype"].append(edge)
     twice = graph.of("HAS_PHENOTYPE", "Disease", "Phenotype")[:50]  # the same pair from two references
-    graph.of("HAS_PHENOTYPE", "Disease", "Phenotype").extend(e | {"reference": f"PMID:9{i}"} for i, e in enumerate(twice))
+    graph.of("HAS_PHENOTYPE", "Disease", "Phenotype").extend(
+        e | {"reference": f"PMID:9{i}"} for i, e in enumerate(twice)
+    )
 
 
 def _retrieval(graph: Graph, rng: np.random.Generator, scale: float) -> None:
@@ -209,17 +219,24 @@ def _retrieval(graph: Graph, rng: np.random.Generator, scale: float) -> None:
 def _cases(graph: Graph, rng: np.random.Generator, scale: float) -> None:
     n = max(20, int(1600 * scale))
     for i, id_ in enumerate(_ids("case:", n)):
-        row: Row = {"id": id_, "source": "user" if i % 2 else "phenopackets", "label": f"case {i}", "synthetic": i % 4 == 0}
+        row: Row = {
+            "id": id_,
+            "source": "user" if i % 2 else "phenopackets",
+            "label": f"case {i}",
+            "synthetic": i % 4 == 0,
+        }
         graph.nodes["PatientCase"].append(row | ({"sex": "FEMALE", "age": "P7Y"} if i % 3 else {}))
     for i, id_ in enumerate(_ids("run:", 2 * n + 20)):
         run: Row = {"id": id_, "source": "user", "created": f"2026-01-{1 + i % 28:02d}T00:00:00Z", "policy": "fixed"}
-        graph.nodes["Diagnosis"].append(run | {"kgdx_version": "0.1.0", "fingerprint": "f", "trace": "{\"a\": [1]}"})
+        graph.nodes["Diagnosis"].append(run | {"kgdx_version": "0.1.0", "fingerprint": "f", "trace": '{"a": [1]}'})
         case = graph.nodes["PatientCase"][i % n]["id"]
         graph.edges["HAS_RUN", "PatientCase", "Diagnosis"].append({"start": case, "end": id_, "source": "user"})
     for i, id_ in enumerate(_ids("PMID:", max(8, int(400 * scale)))):
         graph.nodes["Publication"].append({"id": id_, "source": "phenopackets", "title": f"report {i}"})
     for i, (start, end) in enumerate(_pairs(graph, rng, "PatientCase", "Publication", int(3600 * scale))):
-        graph.edges["REPORTED_IN", "PatientCase", "Publication"].append({"start": start, "end": end, "source": f"made{i % 2}"})
+        graph.edges["REPORTED_IN", "PatientCase", "Publication"].append(
+            {"start": start, "end": end, "source": f"made{i % 2}"}
+        )
     for i, (start, end) in enumerate(_pairs(graph, rng, "PatientCase", "Disease", int(3600 * scale))):
         graph.edges["DIAGNOSED", "PatientCase", "Disease"].append(
             {"start": start, "end": end, "source": f"made{i % 2}", "status": "solved"}

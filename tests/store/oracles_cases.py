@@ -101,8 +101,12 @@ def _(graph: Graph, diseases: list[str], findings: list[str], matched: list[str]
 @oracle(
     "evidence_typical",
     lambda g: [
-        {"diseases": [r["id"] for r in g.nodes["Disease"][:n]], "known": ids(g, "Phenotype", *range(m)), "minimum": s,
-         "limit": 5000}
+        {
+            "diseases": [r["id"] for r in g.nodes["Disease"][:n]],
+            "known": ids(g, "Phenotype", *range(m)),
+            "minimum": s,
+            "limit": 5000,
+        }
         for n, m, s in ((5, 0, 0.55), (400, 900, 0.2), (1400, 20, 0.0))
     ],
     ("-share", "disease", "phenotype", "source", "reference", "frequency"),
@@ -178,7 +182,9 @@ def _(graph: Graph, run_id: str) -> Iterable[Row]:
 
 
 @oracle(
-    "user_cases", lambda g: [{"source": s, "limit": n} for s in ("user", "phenopackets", "x") for n in (7, 5000)], ("id",)
+    "user_cases",
+    lambda g: [{"source": s, "limit": n} for s in ("user", "phenopackets", "x") for n in (7, 5000)],
+    ("id",),
 )
 def _(graph: Graph, source: str, limit: int) -> Iterable[Row]:
     observed = Counter(e["start"] for e in graph.of("OBSERVED", "PatientCase", "Phenotype"))
@@ -200,9 +206,7 @@ def _(graph: Graph, source: str, limit: int) -> Iterable[Row]:
     ("-shared", "id"),
     ("shared_ids", "diseases"),
 )
-def _(
-    graph: Graph, phenotypes: list[str], without: str | None, min_match_count: int, limit: int
-) -> Iterable[Row]:
+def _(graph: Graph, phenotypes: list[str], without: str | None, min_match_count: int, limit: int) -> Iterable[Row]:
     shared: defaultdict[str, set[str]] = defaultdict(set)
     for edge in graph.of("OBSERVED", "PatientCase", "Phenotype"):
         shared[edge["start"]] |= {edge["end"]} & set(phenotypes)

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 import store.oracles_cases  # noqa: F401  registers its oracles
+from kgdx.store.protocol import Row, Store
+from kgdx.store.templates import templates
 from store.conftest import Backend
 from store.graphs import Graph
 from store.oracles import BUILT, ORACLES, sorted_rows
-
-from kgdx.store.protocol import Row, Store
-from kgdx.store.templates import templates
 
 READS = sorted(name for name, template in templates().items() if template.kind == "read")
 

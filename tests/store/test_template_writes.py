@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from store.conftest import Backend
-from store.graphs import AWKWARD, Graph, Row, make_graph
 
 from kgdx.errors import StoreError
 from kgdx.schema import load_schema
 from kgdx.store.fingerprint import fingerprint
-from kgdx.store.protocol import Store
 from kgdx.store.templates import templates
+from store.conftest import Backend
+from store.graphs import AWKWARD, Graph, Row, make_graph
 
 CASE = "case:new"
 RUN = "run:new"
