@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +25,66 @@ class Folded:
     places: list[int]
 
 
+_WORDINGS = (
+    ("受损", "障碍", "损伤", "减退", "下降"),
+    ("升高", "增高", "增加"),
+    ("降低", "减低", "减少", "低下", "减退"),
+    ("缺失", "缺如"),
+    ("延迟", "迟缓", "落后", "滞后"),
+    ("肿大", "增大"),
+    ("疼痛", "痛"),
+    ("综合征", "综合症"),
+    ("智力", "智能"),
+    ("身材矮小", "矮小"),
+    ("肝脏", "肝"),
+    ("肾脏", "肾"),
+    ("心脏", "心"),
+    ("脾脏", "脾"),
+    ("黏", "粘"),
+)
+"""Words that clinical Chinese uses for one another in the names of findings."""
+
+_SHORTEST = 2
+
+
+@cache
+def _data(name: str) -> tuple[str, ...]:
+    lines = files("kgdx.text").joinpath(name).read_text(encoding="utf-8").splitlines()
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+@cache
+def _simplified() -> dict[str, str]:
+    traditional, simplified = _data("traditional.tsv")
+    return dict(zip(traditional, simplified, strict=True))
+
+
+def lay_wordings() -> Iterator[tuple[str, str]]:
+    """Yield wordings of everyday and clinical Chinese that translations lack, and the HPO id that each means.
+
+    Example:
+        >>> dict(lay_wordings())["拉肚子"]
+        'HP:0002014'
+    """
+    for line in _data("lay_zh.tsv")[1:]:
+        phrase, curie, _ = line.split("\t")
+        yield phrase, curie
+
+
+def wordings(name: str) -> set[str]:
+    """Return a folded name's other wordings.
+
+    Example:
+        >>> sorted(wordings("肝脏肿大"))
+        ['肝增大', '肝肿大', '肝脏增大']
+    """
+    found = {name}
+    for group in _WORDINGS:
+        for said in group:
+            found |= {other.replace(said, word, 1) for other in tuple(found) if said in other for word in group}
+    return {other for other in found if len(other) >= _SHORTEST} - {name}
+
+
 def has_chinese(text: str) -> bool:
     """Return whether a text holds Han characters.
 
@@ -33,19 +96,20 @@ def has_chinese(text: str) -> bool:
 
 
 def fold_chinese(text: str) -> Folded:
-    """Fold a text character by character: full-width forms to ASCII, lower case, white space left out.
+    """Fold a text character by character: full-width forms to ASCII, traditional to simplified, no spaces.
 
     Example:
-        >>> fold_chinese("Ⅱ型 发热（Ａ）").text
+        >>> fold_chinese("Ⅱ型 發熱（Ａ）").text
         'ii型发热(a)'
     """
+    simplified = _simplified()
     chars: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text):
         if char.isspace():
             continue
         for part in unicodedata.normalize("NFKC", char).lower():
-            chars.append(part)
+            chars.append(simplified.get(part, part))
             places.append(place)
     return Folded("".join(chars), places)
 

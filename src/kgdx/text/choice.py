@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kgdx.text.dictionary import Entries
 from kgdx.text.matcher import Match
 from kgdx.text.stems import word_class
-from kgdx.text.tokens import SOFT, Words, words
+from kgdx.text.tokens import LINKED, SOFT, Words, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,14 @@ def choose(found: Words, whole: list[Match], split: list[Match], lexis: Lexis) -
         split: Matches of coordinated phrases; they add to the others.
         lexis: Dictionary and ontology.
     """
+    complete = {(match.start, match.end) for match in whole}
     owner = [-1] * len(found)
     choices: list[Choice] = []
     for match in sorted(whole, key=lambda m: (-len(m), m.start)):
         owners = set(owner[match.start : match.end])
         if owners != {-1} and (len(owners) > 1 or -1 in owners):
             continue
-        choice = _read(found, match, lexis)
+        choice = None if _denied(found, match, complete) else _read(found, match, lexis)
         if choice is None:
             continue
         if owners == {-1}:
@@ -81,6 +82,13 @@ def choose(found: Words, whole: list[Match], split: list[Match], lexis: Lexis) -
             choices.append(replace(choice, nested=True))
     choices.extend(choice for match in split if (choice := _read(found, match, lexis)))
     return sorted(set(choices), key=lambda c: (c.start, c.end, c.term))
+
+
+def _denied(found: Words, match: Match, complete: set[tuple[int, int]]) -> bool:
+    """Whether a match is a whole finding and the word that says it is not there: "seizures were absent"."""
+    last = match.end - 1
+    said_absent = found.parting[last] == LINKED and word_class(found.folded[last]) == word_class("absent")
+    return bool(said_absent) and (match.start, last) in complete
 
 
 def _read(found: Words, match: Match, lexis: Lexis) -> Choice | None:

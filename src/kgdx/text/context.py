@@ -134,7 +134,7 @@ def _reaches(
         return False
     between = part[low:high]
     ends = [t for t in triggers if t.start >= low and t.end <= high]
-    if any(k == "end" and (s == "family") == (status == "family") for t in ends for k, s in t.kinds):
+    if any(kind_ == "end" and _ends(end, status) for t in ends for kind_, end in t.kinds):
         return False
     if trigger.chinese and kind != "farther" and _COMMA.search(between):
         return False
@@ -144,6 +144,11 @@ def _reaches(
         before = part[: span[0]]
         return not _VERB.search(before) and not _VERB.search(between[: max(_last_comma(between), 0)])
     return True
+
+
+def _ends(end: str, status: str) -> bool:
+    """Whether a termination phrase (for one status, or "-" for all but family) ends a scope."""
+    return end == status or (end == "-" and status != "family")
 
 
 def _last_comma(between: str) -> int:

@@ -7,6 +7,7 @@ pulmonary artery", "pulmonary artery stenosis") and all windows of a text are lo
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from kgdx.text.chinese import fold_chinese, substring_keys
+from kgdx.text.chinese import fold_chinese, lay_wordings, substring_keys, wordings
 from kgdx.text.fuzzy import Spelling
 from kgdx.text.stems import inflection, word_class
 from kgdx.text.tokens import SOFT, fold, words
@@ -25,8 +26,11 @@ from kgdx.text.tokens import SOFT, fold, words
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
 
-VERSION = 1
+VERSION = 2
 """Changes with the files' layout or with the rules that fill them."""
+
+CHINESE = "zh.json"
+"""What is to be known of the Chinese names: their lengths, and whether the graph has any of its own."""
 
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only what lies below it is a finding (not inheritance, onset, severity or frequency)."""
@@ -152,16 +156,33 @@ def _compile(snapshot: Snapshot, folder: Path) -> None:
     scope = in_scope(snapshot)
     rows = table.select(["name", "synonyms", "synonym_scopes", "name_zh"]).to_pylist()
     english: list[tuple[int, int, int, int, bool]] = []
-    chinese: list[tuple[int, int, int, int, bool]] = []
     for term in np.flatnonzero(scope).tolist():
-        row = rows[term]
-        english.extend(_english(term, row))
-        if name := fold_chinese(row["name_zh"] or "").text:
-            chinese.append((int(substring_keys(name, len(name))[0]), term, 0, len(name), False))
+        english.extend(_english(term, rows[term]))
     Entries.of(english).save(folder, "en")
     _spelling(snapshot, rows, scope).save(folder)
-    Entries.of([(key, term, label, 0, joined) for key, term, label, _, joined in chinese]).save(folder, "zh")
-    np.save(folder / "zh-lengths.npy", np.unique(np.array([size for *_, size, _ in chinese], np.int32)))
+    names = list(_chinese(snapshot, rows, scope))
+    Entries.of([(_key(name), term, 0, rank, False) for name, term, rank in names]).save(folder, "zh")
+    about = {"lengths": sorted({len(name) for name, *_ in names}), "named": any(row["name_zh"] for row in rows)}
+    (folder / CHINESE).write_text(json.dumps(about))
+
+
+def _chinese(
+    snapshot: Snapshot, rows: list[dict[str, Any]], scope: npt.NDArray[np.bool_]
+) -> Iterator[tuple[str, int, int]]:
+    """(folded name, term, rank): translations, their other wordings, and the lay wordings that every graph knows."""
+    for term in np.flatnonzero(scope).tolist():
+        if name := fold_chinese(rows[term]["name_zh"] or "").text:
+            yield name, term, 0
+            yield from ((other, term, _REWRITTEN) for other in wordings(name))
+    place = {curie: row for row, curie in enumerate(snapshot.table("phenotype").column("id").to_pylist())}
+    for phrase, curie in lay_wordings():
+        term = place.get(curie, -1)
+        if term >= 0 and scope[term]:
+            yield fold_chinese(phrase).text, term, 1
+
+
+def _key(name: str) -> int:
+    return int(substring_keys(name, len(name))[0])
 
 
 def _spelling(snapshot: Snapshot, rows: list[dict[str, Any]], scope: npt.NDArray[np.bool_]) -> Spelling:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from kgdx.case.model import Finding, Issue, Span, Status
 from kgdx.case.reader import Extraction, Resolution
@@ -16,7 +15,7 @@ from kgdx.text.acronyms import abbreviates, introduced, uses
 from kgdx.text.chinese import fold_chinese, has_chinese
 from kgdx.text.choice import Choice, Lexis, choose
 from kgdx.text.context import statuses
-from kgdx.text.dictionary import Entries, build_dictionary
+from kgdx.text.dictionary import CHINESE, Entries, build_dictionary
 from kgdx.text.fuzzy import Spelling
 from kgdx.text.han import find_chinese
 from kgdx.text.matcher import find_coordinated, find_modified, find_windows, hashes_of
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 _ID = re.compile(r"(?<![\w:])HP[:_](\d{7})(?!\d)", re.IGNORECASE)
 _LOOSE = (0.9, 0.9, 0.85, 0.8, 0.75)
 _MENDED = 0.9
-_NO_CHINESE = "the graph has no Chinese names, so Chinese text is not read"
+_NO_CHINESE = "the graph has no Chinese names, so only some everyday Chinese words are read"
 _LOAD_CHINESE = "load them with `kgdx build hp_zh=FILE` (hp-zh.babelon.tsv)"
 
 
@@ -41,8 +40,9 @@ class Extractor:
     Attributes:
         terms: The graph's phenotypes.
         english: English names.
-        chinese: Chinese names; empty where the graph has none.
+        chinese: Chinese names and everyday wordings; only the latter where the graph has no Chinese names.
         lengths: Lengths in characters that Chinese names have.
+        named_in_chinese: The graph has Chinese names.
         spelling: Words of English names, to mend misspelt ones.
     """
 
@@ -50,6 +50,7 @@ class Extractor:
     english: Entries
     chinese: Entries
     lengths: tuple[int, ...]
+    named_in_chinese: bool
     spelling: Spelling
 
     @classmethod
@@ -60,9 +61,14 @@ class Extractor:
             StoreError: The snapshot cannot be read, or the dictionary cannot be written.
         """
         folder = build_dictionary(snapshot)
-        lengths = tuple(np.load(folder / "zh-lengths.npy").tolist())
+        chinese = json.loads((folder / CHINESE).read_bytes())
         return cls(
-            Terms(snapshot), Entries.open(folder, "en"), Entries.open(folder, "zh"), lengths, Spelling.open(folder)
+            terms=Terms(snapshot),
+            english=Entries.open(folder, "en"),
+            chinese=Entries.open(folder, "zh"),
+            lengths=tuple(chinese["lengths"]),
+            named_in_chinese=chinese["named"],
+            spelling=Spelling.open(folder),
         )
 
     def extract(self, text: str, language: str | None = None) -> Extraction:
@@ -74,7 +80,7 @@ class Extractor:
         """
         found, issues = self._ids(text)
         found += self.mentions(text, language)
-        if language != "en" and has_chinese(text) and not len(self.chinese.keys):
+        if language != "en" and has_chinese(text) and not self.named_in_chinese:
             issues.append(Issue("warning", "text", _NO_CHINESE, _LOAD_CHINESE))
         found.sort(key=lambda f: (f.span.start, f.span.end, f.id) if f.span else (0, 0, f.id))
         told = statuses(text, [(f.span.start, f.span.end) for f in found if f.span])
@@ -150,8 +156,8 @@ class Extractor:
         found = []
         for start, end, term in find_chinese(folded.text, self.chinese, self.lengths):
             first, last = folded.places[start], folded.places[end - 1] + 1
-            name = self.terms.name_zh(term)
             said = text[first:last]
+            name = self.terms.name_zh(term) or said
             found.append(
                 Finding(
                     id=self.terms.id(term),

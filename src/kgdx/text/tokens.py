@@ -91,7 +91,8 @@ def words(text: str) -> Words:
         >>> found.folded, found.parting.tolist()
         (['seizures', 'loss', 'hearing'], [4, 3, 1])
     """
-    folded, starts, ends, partings = [], [], [], []
+    folded: list[str] = []
+    starts, ends, partings = [], [], []
     parting, last = HARD, 0
     for match in _WORD.finditer(text):
         start, end = match.span()
