@@ -78,3 +78,16 @@ def test_the_site_builds_without_a_warning_and_its_links_hold(tmp_path: Path) ->
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "site" / "reference" / "schema" / "index.html").exists()
+
+
+@pytest.mark.slow
+def test_the_python_guide_runs_as_it_stands(monkeypatch: pytest.MonkeyPatch, kgdx_home: Path) -> None:
+    import kgdx
+
+    kgdx.build()
+    monkeypatch.chdir(ROOT)
+    code = "\n".join(blocks(ROOT / "docs" / "how-to" / "python.md", "python"))
+    names: dict[str, Any] = {}
+    exec(compile(code, "python.md", "exec"), names)
+    assert names["diagnosis"].candidates
+    assert names["run"]
