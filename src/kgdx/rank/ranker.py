@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgdx.case.model import Case, Issue
-from kgdx.errors import CaseError
+from kgdx.errors import CaseError, UsageError
 from kgdx.rank.closure import Floats, Ints
 from kgdx.rank.compile import RankModel, compile_model
 from kgdx.rank.explain import explain
@@ -50,28 +50,34 @@ class Ranker:
         model = RankModel.open(compile_model(snapshot))
         return cls(model, Names(snapshot, model.candidates))
 
-    def rank(self, case: Case | Findings, top: int = 10) -> Ranking:
+    def rank(self, case: Case | Findings, top: int = 10, also: Sequence[str] = ()) -> Ranking:
         """Return the best candidates for a case, each explained.
 
         Args:
             case: A case, or the ids of its observed and excluded phenotypes.
             top: How many candidates to return.
+            also: Diseases (or entries merged into them) to return beside the best, with the rank that they have.
 
         Raises:
             CaseError: None of the observed findings is a phenotype of the graph.
+            UsageError: A disease of ``also`` is not among those that are ranked.
         """
         query, issues = self.query(case)
         scores = self.scores(query)
         scales = {name: scale(name, score) for name, score in scores.items()}
         total = fused(scores, scales)
-        best = np.argsort(-total, kind="stable")[:top]
+        order = np.argsort(-total, kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(1, len(order) + 1)
+        wanted = np.array([self._ranked(disease) for disease in also], dtype=order.dtype)
+        best = order[np.isin(order, wanted) | (place[order] <= top)]
         explained = explain(self.model, self.names, query, scores, scales, best)
         candidates = []
-        for place, (number, (parts, contributions)) in enumerate(zip(best.tolist(), explained, strict=True), start=1):
+        for number, (parts, contributions) in zip(best.tolist(), explained, strict=True):
             id, *others = self.names.members(number)
             candidates.append(
                 Candidate(
-                    rank=place,
+                    rank=int(place[number]),
                     id=id,
                     name=self.names.label(number),
                     members=(id, *others),
@@ -101,6 +107,13 @@ class Ranker:
         """Return the candidate that a disease id belongs to, -1 where the graph annotates nothing of it."""
         row = self.names.diseases.get(disease, -1)
         return int(self.model.candidates.of[row]) if row >= 0 else -1
+
+    def _ranked(self, disease: str) -> int:
+        number = self.number_of(disease)
+        if number < 0:
+            hint = "give the id of a disease with annotated phenotypes, such as OMIM:154700"
+            raise UsageError(f"{disease[:40]} is not among the ranked diseases", hint=hint)
+        return number
 
     def query(self, case: Case | Findings) -> tuple[Query, tuple[Issue, ...]]:
         """Return a case's findings as rows, and what of it cannot be used.
