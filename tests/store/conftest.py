@@ -1,4 +1,4 @@
-"""The stores that the contract suite runs on. Neo4j joins when ``KGDX_NEO4J_URI`` names a server with an empty database."""
+"""The stores that the contract suite runs on; Neo4j joins when ``KGDX_NEO4J_URI`` names an empty database."""
 
 from __future__ import annotations
 

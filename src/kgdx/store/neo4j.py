@@ -87,7 +87,7 @@ class Neo4jStore:
         store = cls.unchecked(access, schema=made)
         try:
             if clear:
-                store._administer("clear")
+                store.clear()
             elif not store.is_empty():
                 raise StoreError(
                     f"the database at {access.uri} is not empty",
@@ -253,13 +253,19 @@ class Neo4jStore:
         """Whether the database holds no node at all, of ours or of anybody's."""
         return bool(self._read("empty")[0]["empty"])
 
+    def clear(self) -> None:
+        """Remove everything that the database holds, in parts."""
+        self._refuse_readers()
+        self._administer("clear_relations")
+        self._administer("clear_nodes")
+
     def define(self) -> None:
         """Make the schema's keys and indexes where they are missing, and wait until they are filled."""
         self._refuse_readers()
         schema = self._schema()
         for label, node in schema.nodes.items():
             self._administer("constraint", label=label)
-            if "name" in node.properties:
+            if "name" in node.properties and node.prefixes:  # free phrases can be longer than an index entry may be
                 self._administer("index", label=label)
         self._administer("await_indexes")
 
