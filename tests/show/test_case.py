@@ -11,6 +11,17 @@ FOUND = (
 )
 
 
+def test_a_hard_wrapped_text_is_refilled_and_its_findings_stay_in_place() -> None:
+    note = "No\r\nseizures.\n\nAtaxia"
+    found = [Finding("HP:1", Status.ABSENT, span=Span(4, 12)), Finding("HP:2", span=Span(15, 21))]
+    assert marked(note, found, brackets=True).plain.split() == ["No", "[seizures:", "absent].", "[Ataxia]"]
+
+
+def test_places_can_be_left_out() -> None:
+    assert "at 13" in text(findings(FOUND))
+    assert "at 13" not in text(findings(FOUND, places=False))
+
+
 def test_findings_are_marked_in_the_text_with_brackets_where_there_is_no_colour() -> None:
     assert marked(NOTE, FOUND, brackets=True).plain == "No [seizures: absent]. [Ataxia] since 2020."
 

@@ -2,21 +2,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgdx.actions import Diagnosis
+from kgdx.actions import Diagnosis, EvidencePath, PathRelation
 from kgdx.case import Case, Finding
 from kgdx.rank.model import Candidate
 from kgdx.show.console import text
 from kgdx.show.diagnosis import candidate_block, diagnosis, explanation, fit, ranking
-from show.examples import DIAGNOSIS, FIRST
+from show.examples import ANNOTATED, DIAGNOSIS, DISEASE, EXACT, FIRST, PATIENT, contribution, observed, term
 
 WHOLE = """\
-Patient  p1 · female · 4 years · 3 findings present, 1 absent
+Patient  p1 · female · 4 years
+         3 findings present, 1 absent
 
-  present        Slow-growing hair        HP:0002217  “hair grows slowly” at
-                                                      4–21
+  present        Slow-growing hair        HP:0002217  “hair grows slowly”
                  Short metacarpal         HP:0010049
                  Broad forehead           HP:0000337
-  absent         Intellectual disability  HP:0001249  “智力正常” at 30–34
+  absent         Intellectual disability  HP:0001249  “智力正常”
   in the family  Migraine                 HP:0002076  “migrane” fuzzy 90%
 
 Notes
@@ -33,15 +33,18 @@ Most likely of 12,731 diseases
 
 1. Trichorhinophalangeal syndrome, type I
    OMIM:190350 = ORPHA:77258
-   for      +3.1 Slow-growing hair                  9 of 12 (75%)
-                                                    PMID:25792522 +1
-            +1.2 Short metacarpal                   frequent (30–79%)
-                   a kind of Short long bone        ORPHA:77258
-   against  −0.3 absent: Intellectual disability    3 of 12 (25%) PMID:1 +1
-   not explained  Broad forehead
-   typical, not mentioned
-                 Cone-shaped epiphyses of the       very frequent (80–99%)
-                 phalanges of the hand              ORPHA:77258
+   speaks for it
+    +3.1 Slow-growing hair                   9 of 12 (75%) PMID:25792522 +1
+    +1.2 Short metacarpal                    frequent (30–79%) ORPHA:77258
+         annotated as Short long bone, which
+         includes it
+   speaks against it
+    −0.3 absent: Intellectual disability     3 of 12 (25%) PMID:1 +1
+   not explained by it
+         Broad forehead
+   typical of it, not mentioned
+         Cone-shaped epiphyses of the        very frequent (80–99%) ORPHA:77258
+         phalanges of the hand
 """
 
 
@@ -73,7 +76,7 @@ def test_merged_entries_are_named_beside_the_candidate() -> None:
 def test_a_finding_with_a_path_against_stands_against_the_disease() -> None:
     lines = text(candidate_block(DIAGNOSIS, FIRST)).splitlines()
     (line,) = [line for line in lines if "Intellectual disability" in line]
-    assert line.strip().startswith("against")
+    assert lines[lines.index(line) - 1].strip() == "speaks against it"
 
 
 def test_explanation_shows_every_path_as_a_sentence_and_the_parts_of_the_score() -> None:
@@ -97,3 +100,17 @@ def test_hundreds_of_findings_are_counted_rather_than_listed() -> None:
     many = tuple(Finding(f"HP:{number:07}", label=f"Sign {number}") for number in range(500))
     shown = text(diagnosis(replace(DIAGNOSIS, case=Case("c", many), candidates=(), evidence={})))
     assert "… and 460 more findings" in shown
+
+
+def test_a_mere_relative_that_adds_little_counts_as_not_explained() -> None:
+    relative = EvidencePath(
+        (PATIENT, term("HP:0000337", "Broad forehead"), term("HP:1", "Face"), term("HP:2", "Long philtrum"), DISEASE),
+        (observed(), PathRelation("IS_A"), PathRelation("IS_A", reversed=True), ANNOTATED),
+        "supports",
+        "HP:0000337",
+    )
+    shown = text(candidate_block(replace(DIAGNOSIS, evidence={FIRST.id: (EXACT, relative)}), FIRST))
+    assert "Long philtrum" not in shown
+    strong = replace(FIRST, contributions=(contribution("HP:0000337", 1.0),))
+    shown = text(candidate_block(replace(DIAGNOSIS, evidence={FIRST.id: (relative,)}), strong), width=200)
+    assert "annotated as Long philtrum; both are kinds of Face" in shown

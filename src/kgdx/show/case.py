@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from rich.console import Group, RenderableType
@@ -13,28 +14,33 @@ from kgdx.case.model import Case, Finding, Issue, Status
 from kgdx.show.console import STYLES
 from kgdx.show.words import SEX_WORDS, STATUS_WORDS, age, clean, count
 
+GUESSES = ("fuzzy", "encoder")
+"""Ways of matching that a reader should check."""
+
 _ORDER = tuple(Status)
+_BREAK = re.compile(r"(?<!\n)\n(?!\n)")
 _MARKS = {"error": ("✗", "bold red"), "warning": ("!", "yellow"), "info": ("·", "dim")}
 
 
 def patient(case: Case) -> Text:
-    """One line that says who the patient is and how much is known."""
-    who = [clean(case.id), SEX_WORDS.get(case.sex, ""), age(case.age)]
-    line = Text("Patient  ", style="bold")
-    line.append(" · ".join(part for part in who if part), style="not bold")
+    """Who the patient is, and how much is known: one line each."""
     known = [count(len(case.observed), "finding") + " present"]
     if case.excluded:
         known.append(f"{len(case.excluded)} absent")
-    line.append(f" · {', '.join(known)}", style="not bold")
-    return line
+    identity = "" if case.id.startswith("case:") else clean(case.id)
+    who = [part for part in (identity, SEX_WORDS.get(case.sex, ""), age(case.age)) if part]
+    line = Text("Patient  ", style="bold")
+    line.append(" · ".join(who) + "\n         " if who else "", style="not bold")
+    return line.append(", ".join(known), style="not bold")
 
 
-def findings(found: Iterable[Finding], *, limit: int | None = None) -> RenderableType:
+def findings(found: Iterable[Finding], *, limit: int | None = None, places: bool = True) -> RenderableType:
     """A table of findings: status, term, id, and the words it was read from.
 
     Args:
         found: Findings; those present come first, each status in its own order.
         limit: Most rows shown; the rest is counted.
+        places: Whether to say where in the text the words stand.
     """
     ordered = sorted(found, key=lambda finding: _ORDER.index(finding.status))
     shown = ordered[:limit]
@@ -47,7 +53,7 @@ def findings(found: Iterable[Finding], *, limit: int | None = None) -> Renderabl
     for finding in shown:
         word = STATUS_WORDS[finding.status]
         status = Text(word if word != before else "", style=STYLES[word])
-        table.add_row(status, Text(clean(finding.label or finding.id)), finding.id, _origin(finding))
+        table.add_row(status, Text(clean(finding.label or finding.id)), finding.id, _origin(finding, places))
         before = word
     if len(ordered) == len(shown):
         return table
@@ -72,12 +78,13 @@ def issues(found: Iterable[Issue], *, limit: int = 8) -> RenderableType:
 
 
 def marked(case_text: str, found: Iterable[Finding], *, brackets: bool) -> Text:
-    """The text with its findings marked by colour, and by brackets where there is no colour.
+    """The text with its findings marked by colour, and by brackets where there is no colour; paragraphs are refilled.
 
     Overlapping findings are marked once, by the first of them.
     """
     out = Text()
     at = 0
+    case_text = _BREAK.sub(" ", case_text.replace("\r\n", " \n"))
     placed = [(f.span.start, f.span.end, f) for f in found if f.span is not None]
     for start, end, finding in sorted(placed, key=lambda place: (place[0], -place[1])):
         if start < at:
@@ -103,14 +110,14 @@ def extraction(case_text: str, found: tuple[Finding, ...], noted: tuple[Issue, .
     return Group(*parts)
 
 
-def _origin(finding: Finding) -> Text:
-    """The words of the patient, where they are not simply the label; how sure the match is, where it is not exact."""
+def _origin(finding: Finding, places: bool) -> Text:
+    """The words of the patient, where they are not simply the label; how sure the match is, where it is a guess."""
     words = clean(" ".join(finding.text.split()))
     line = Text()
     if words and words.casefold() not in {finding.label.casefold(), finding.id.casefold()}:
         line.append(f"“{words}”")
-    if finding.span is not None:
+    if places and finding.span is not None:
         line.append(f"{' ' if line else ''}at {finding.span.start}–{finding.span.end}", style="dim")
-    if finding.score < 0.995:
+    if finding.method in GUESSES or (places and finding.score < 0.995):
         line.append(f"{' ' if line else ''}{finding.method} {finding.score:.0%}", style="dim")
     return line

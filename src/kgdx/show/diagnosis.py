@@ -14,7 +14,7 @@ from rich.text import Text
 
 from kgdx.case import Status
 from kgdx.show.case import findings, issues, patient
-from kgdx.show.paths import evidence, over
+from kgdx.show.paths import between, evidence, meets_only_above
 from kgdx.show.words import clean, count, frequency, references
 
 if TYPE_CHECKING:
@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 BAR = 8
 """Characters of the bar of the best candidate."""
 
-CITED = 27
+CITED = 35
 """Width of the column of frequencies and references in an 80-column terminal."""
+
+WEAK = 0.5
+"""Below this contribution, a finding that is only related to what the disease shows counts as not explained."""
 
 NOTE = "Decision support for research, to be judged by a clinician. Fit is a ranking score, not a probability."
 
@@ -45,7 +48,7 @@ def diagnosis(result: Diagnosis, *, explain: int = 3) -> RenderableType:
     """The whole answer: patient, findings, notes, ranking, and the reasons of the first ``explain`` candidates."""
     parts: list[RenderableType] = [patient(result.case), Text()]
     if result.case.findings:
-        parts += [_indented(findings(result.case.findings, limit=40)), Text()]
+        parts += [_indented(findings(result.case.findings, limit=40, places=False)), Text()]
     if result.issues:
         parts += [_heading("Notes"), issues(result.issues), Text()]
     ranked = count(result.n_candidates, "disease")
@@ -95,15 +98,14 @@ def candidate_block(result: Diagnosis, candidate: Candidate) -> RenderableType:
     supporting, opposing, silent = _sorted(result, candidate, paths)
     title = Text(f"{candidate.rank}. {clean(candidate.name or candidate.id)}", style="bold")
     parts: list[RenderableType] = [title, Text(f"   {identifiers(candidate)}", style="dim")]
-    parts += _section("for", "green", supporting)
-    parts += _section("against", "red", opposing)
+    parts += _section("speaks for it", "green", supporting)
+    parts += _section("speaks against it", "red", opposing)
     if silent:
-        names = Text("   not explained  ", style="yellow")
-        names.append(", ".join(line.name for line in silent), style="default")
-        parts.append(names)
+        names = Text(", ".join(line.name for line in silent))
+        parts += [Text("   not explained by it", style="yellow"), Padding(names, (0, 0, 0, 9))]
     typical = [path for path in paths if path.kind == "typical_unmentioned"]
     if typical:
-        parts += [Text("   typical, not mentioned", style="cyan"), _typical(typical[:5])]
+        parts += [Text("   typical of it, not mentioned", style="cyan"), _typical(typical[:5])]
     return Group(*parts)
 
 
@@ -171,7 +173,7 @@ def _sorted(
         line = Line(finding.id, name, scores.get(finding.id, 0.0), nearest, len(chosen))
         if against:
             sides[1].append(line)
-        elif nearest is not None:
+        elif nearest is not None and not (meets_only_above(nearest) and line.score < WEAK):
             sides[0].append(line)
         elif finding.status is Status.PRESENT:
             sides[2].append(line)
@@ -186,42 +188,37 @@ def _nearness(path: EvidencePath) -> tuple[int, bool, bool]:
     return len(path.nodes), not path.frequency, not published
 
 
-def _section(word: str, style: str, lines: list[Line]) -> list[RenderableType]:
+def _section(words: str, style: str, lines: list[Line]) -> list[RenderableType]:
     """One side of the argument: a line for each finding, strongest first."""
     if not lines:
         return []
-    table = Table.grid(padding=(0, 1, 0, 0), expand=True)
-    table.add_column(width=7)
-    table.add_column(width=5, justify="right")
-    table.add_column(ratio=5, overflow="fold")
-    table.add_column(ratio=4, overflow="fold")
-    for number, line in enumerate(lines):
+    table = _grid()
+    for line in lines:
         name = Text(line.name)
-        source = Text()
-        if line.path is not None:
-            between = over(line.path)
-            if between:
-                name.append(f"\n  {between}", style="dim")
-            source = _cited(line.path)
-        heading = Text(word if number == 0 else "", style=style)
-        table.add_row(heading, Text(_signed(line.score), style=style), name, source)
-    return [Padding(table, (0, 0, 0, 3))]
+        if line.path is not None and between(line.path):
+            name.append(f"\n{between(line.path)}", style="dim")
+        table.add_row(Text(_signed(line.score), style=style), name, Text() if line.path is None else _cited(line.path))
+    return [Text(f"   {words}", style=style), Padding(table, (0, 0, 0, 3))]
 
 
 def _typical(paths: Iterable[EvidencePath]) -> RenderableType:
-    table = Table.grid(padding=(0, 1, 0, 0), expand=True)
-    table.add_column(width=13)
-    table.add_column(ratio=5, overflow="fold")
-    table.add_column(ratio=4, overflow="fold")
+    table = _grid()
     for path in paths:
         table.add_row("", Text(clean(path.nodes[0].name or path.finding)), _cited(path))
     return Padding(table, (0, 0, 0, 3))
 
 
+def _grid() -> Table:
+    table = Table.grid(padding=(0, 1, 0, 0), expand=True)
+    table.add_column(width=5, justify="right")
+    table.add_column(ratio=1, overflow="fold")
+    table.add_column(ratio=1, overflow="fold")
+    return table
+
+
 def _cited(path: EvidencePath) -> Text:
     """How often, and who says so: on one line where both fit the column of an 80-column terminal."""
-    said = frequency(path.frequency) or "how often is not stated"
-    cited = references(path.references, limit=1)
+    said, cited = frequency(path.frequency) or "listed in", references(path.references, limit=1)
     text = Text(said)
     text.append(" " if len(said) + len(cited) < CITED else "\n")
     return text.append(cited, style="dim")
@@ -238,7 +235,7 @@ def _signed(value: float) -> str:
     """A number with its sign, and the true minus.
 
     Example:
-        >>> _signed(-0.25), _signed(1.04)
-        ('−0.2', '+1.0')
+        >>> _signed(-0.31), _signed(1.04), _signed(-0.01)
+        ('−0.3', '+1.0', '+0.0')
     """
-    return f"{value:+.1f}".replace("-", "−")
+    return f"{round(value, 1) or 0.0:+.1f}".replace("-", "−")

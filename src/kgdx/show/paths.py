@@ -60,21 +60,35 @@ def sentence(path: EvidencePath) -> str:
     return " ".join(parts) + (f": {note}" if note else "")
 
 
-def over(path: EvidencePath) -> str:
-    """Return the terms between the finding and the disease's annotation; empty where they are the same term.
+def between(path: EvidencePath) -> str:
+    """Say how the finding and the disease's annotated term are related; empty where they are the same term.
 
     Example:
         >>> from kgdx.actions.evidence import EvidencePath, PathNode, PathRelation
         >>> nodes = (PathNode("HP:2", "Phenotype", "Grand mal"), PathNode("HP:1", "Phenotype", "Fit"))
-        >>> over(EvidencePath(nodes, (PathRelation("IS_A"),), "supports", "HP:2"))
-        'a kind of Fit'
+        >>> between(EvidencePath(nodes, (PathRelation("IS_A"),), "supports", "HP:2"))
+        'annotated as Fit, which includes it'
     """
     steps = [
-        (BACKWARD if relation.reversed else FORWARD)["IS_A"] + " " + clean(node.name or node.id)
+        (relation.reversed, clean(node.name or node.id))
         for relation, node in zip(path.relations, path.nodes[1:], strict=True)
         if relation.type == "IS_A"
     ]
-    return ", ".join(steps)
+    if not steps:
+        return ""
+    up = [name for reverse, name in steps if not reverse]
+    annotated = steps[-1][1]
+    if len(up) == len(steps):
+        return f"annotated as {annotated}, which includes it"
+    if not up:
+        return f"annotated as {annotated}, a kind of it"
+    return f"annotated as {annotated}; both are kinds of {up[-1]}"
+
+
+def meets_only_above(path: EvidencePath) -> bool:
+    """Whether finding and annotation are merely relatives: neither is a kind of the other."""
+    ways = {relation.reversed for relation in path.relations if relation.type == "IS_A"}
+    return len(ways) == 2
 
 
 def evidence(paths: Iterable[EvidencePath], kinds: Iterable[str] = tuple(KINDS)) -> RenderableType:

@@ -1,0 +1,142 @@
+"""The frame of the command line: errors in one line, exit codes, streams kept apart."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import typer
+
+import kgdx
+from kgdx.cli.app import app, main
+from kgdx.errors import KgdxError, StoreError, UsageError
+
+Run = subprocess.CompletedProcess[str]
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
+    """Makes every opening of a graph fail with an error."""
+
+    def fail(error: BaseException) -> None:
+        def broken(store: object = None) -> None:
+            raise error
+
+        monkeypatch.setattr(kgdx, "open", broken, raising=False)
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (StoreError("no graph", hint="build one"), 6, "error: no graph: build one"),
+        (UsageError("two\nlines"), 2, "error: two lines"),
+        (KgdxError("\x1b[31mred"), 1, "error: \N{REPLACEMENT CHARACTER}[31mred"),
+        (OSError(errno.ENOSPC, "No space left on device", "/d/f"), 1, "error: /d/f: No space left on device"),
+        (MemoryError(), 1, "error: out of memory: give fewer cases or sources at once"),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_an_error_is_one_line_and_its_own_exit_code(
+    invoke: Callable[..., Run], failing: Callable[..., None], error: BaseException, code: int, line: str
+) -> None:
+    failing(error)
+    done = invoke("status")
+    assert done.returncode == code
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == ([line] if line else [])
+
+
+def test_a_fault_of_ours_is_said_to_be_one(invoke: Callable[..., Run], failing: Callable[..., None]) -> None:
+    failing(ZeroDivisionError("oh"))
+    done = invoke("status")
+    assert done.returncode == 70
+    assert len(done.stderr.splitlines()) == 1
+    assert "please report it (ZeroDivisionError: oh)" in done.stderr
+
+
+def test_debugging_shows_where(
+    invoke: Callable[..., Run], failing: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(StoreError("no graph"))
+    monkeypatch.setenv("KGDX_DEBUG", "1")
+    assert "Traceback" in invoke("status").stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["nonsense"], ["diagnose", "--nonsense"], ["diagnose", "x", "--top", "0"], ["explain", "x"]]
+)
+def test_wrong_words_are_refused_in_one_line(invoke: Callable[..., Run], words: list[str]) -> None:
+    done = invoke(*words)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "kgdx --help" in done.stderr
+
+
+def test_the_version_is_the_packages(invoke: Callable[..., Run]) -> None:
+    done = invoke("--version")
+    assert done.stdout == f"kgdx {kgdx.__version__}\n"
+    assert done.returncode == 0
+
+
+def test_every_command_has_help_with_a_first_line_that_fits(invoke: Callable[..., Run]) -> None:
+    shown = invoke("--help").stdout
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert set(commands) >= {"build", "diagnose", "batch", "explain", "extract", "run", "status", "neo4j", "evaluate"}
+    for name in commands:
+        assert invoke(name, "--help").returncode == 0
+    assert "..." not in shown, "a first line that is cut says too much"
+
+
+def test_help_needs_none_of_the_heavy_libraries() -> None:
+    heavy = "{'numpy', 'polars', 'pyarrow', 'pydantic', 'scipy', 'arcadedb', 'neo4j', 'pronto', 'owlready2', 'rich'}"
+    code = f"import sys, kgdx.cli.app; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_completion_is_offered_for_the_shell(kgdx_: Callable[..., Run]) -> None:
+    done = kgdx_("--show-completion", "bash")
+    assert "_KGDX_COMPLETE" in done.stdout
+
+
+def test_a_closed_pipe_is_no_error(home: Path) -> None:
+    command = f"{sys.executable} -m kgdx schema --json | head -c 20"
+    done = subprocess.run(
+        ["bash", "-c", command], env={**os.environ, "KGDX_HOME": str(home)}, capture_output=True, text=True, check=False
+    )
+    assert len(done.stdout) == 20
+    assert done.stderr == ""
+
+
+def test_an_interrupt_ends_quietly_with_130(home: Path) -> None:
+    """The command waits for standard input; the interrupt arrives there."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", "import sys; from kgdx.cli import main; print('up', flush=True); main()", "batch", "-"],
+        env={**os.environ, "KGDX_HOME": str(home)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, shown = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in shown
+
+
+def test_main_ends_the_process_with_success() -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
