@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgdx.case import Case, Extraction, Finding, FindingReader, Resolution, Span, Status, read_text
+from kgdx.case import Case, Extraction, Finding, FindingReader, Issue, Resolution, Span, Status, read_text
 from kgdx.case.text import MAX_CHARACTERS
 from kgdx.errors import CaseError
 
@@ -20,6 +20,22 @@ def test_text_gives_present_and_absent_findings_with_spans(reader: FindingReader
 def test_text_without_a_finding_is_refused(reader: FindingReader) -> None:
     with pytest.raises(CaseError, match="no finding was recognised: name the patient's signs"):
         Case.from_text("She feels well.", reader)
+
+
+def test_the_readers_reason_for_finding_nothing_is_told() -> None:
+    class English:
+        def extract(self, text: str, language: str | None = None) -> Extraction:
+            return Extraction((), (Issue("warning", "text", "Chinese text is not read", "load Chinese names"),))
+
+        def resolve(self, term: str) -> Resolution:
+            return Resolution()
+
+    with pytest.raises(CaseError, match="Chinese text is not read: load Chinese names"):
+        read_text(Case("p", text="发热"), English())
+
+
+def test_what_no_encoding_can_hold_is_replaced_in_place() -> None:
+    assert Case.from_text("a\ud800b").text == "a\ufffdb"
 
 
 @pytest.mark.parametrize("text", ["", "  \n\t"])

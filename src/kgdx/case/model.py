@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -12,6 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kgdx.case.reader import FindingReader
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def valid(text: str) -> str:
+    r"""Replace what no encoding can hold (lone surrogates, as broken JSON escapes give them); places stay the same.
+
+    Example:
+        >>> valid("fits") == "fits", len(valid("\ud800"))
+        (True, 1)
+    """
+    return _SURROGATE.sub("\ufffd", text)
 
 
 class Status(StrEnum):
@@ -157,7 +171,7 @@ class Case:
         """
         findings = sorted((f.id, str(f.status), f.onset or "") for f in self.findings)
         content = json.dumps([findings, self.text, self.sex, self.age], ensure_ascii=False)
-        return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
+        return hashlib.sha256(valid(content).encode()).hexdigest()
 
     def identified(self) -> Case:
         """Return the case with an id: its own, or one minted from its content.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kgdx.case.model import Case
+from kgdx.case.model import Case, valid
 from kgdx.errors import CaseError
 
 _YEARS = re.compile(r"(\d{1,3})[- ]?(?:years?|yrs?|y/?o)", re.IGNORECASE)
@@ -35,7 +35,7 @@ def case_from_osce(document: Mapping[str, Any], where: str = "OSCE case") -> Cas
         raise CaseError(f"{where}: no OSCE_Examination with a Patient_Actor", hint="give cases in AgentClinic's form")
     told = {key: value for key, value in actor.items() if key != "Demographics"}
     findings = examination.get("Physical_Examination_Findings")
-    text = "\n".join((*_sentences(told), *_sentences(findings)))
+    text = valid("\n".join((*_sentences(told), *_sentences(findings))))
     if not text:
         raise CaseError(f"{where}: the patient actor says nothing", hint="give a History or Symptoms")
     demographics = str(actor.get("Demographics", ""))

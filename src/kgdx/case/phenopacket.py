@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
-from kgdx.case.model import Case, Finding, Issue, Status
+from kgdx.case.model import Case, Finding, Issue, Status, valid
 from kgdx.errors import CaseError
 
 SEXES = frozenset({"UNKNOWN_SEX", "FEMALE", "MALE", "OTHER_SEX"})
@@ -109,7 +109,7 @@ class _Reader:
     def string(self, parent: Mapping[str, Any], key: str) -> str:
         value = self.get(parent, key)
         if isinstance(value, str):
-            return value.strip()
+            return valid(value).strip()
         if value is not None:
             self.note(key, f"{key} is {_kind(value)}, not a string", "ignored")
         return ""

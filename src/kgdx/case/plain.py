@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from kgdx.case.model import Case, Finding, Status
+from kgdx.case.model import Case, Finding, Status, valid
 from kgdx.errors import CaseError
 
 KEYS = frozenset(
@@ -73,7 +73,8 @@ def _string(document: Mapping[str, Any], key: str, where: str) -> str:
         return ""
     if isinstance(value, bool) or not isinstance(value, str | int):
         _refuse(where, f'"{key}" is not a string', "see the documented forms of a case")
-    return str(value).strip() if key != "text" else str(value)
+    text = valid(str(value))
+    return text if key == "text" else text.strip()
 
 
 def _strings(document: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
@@ -82,7 +83,7 @@ def _strings(document: Mapping[str, Any], key: str, where: str) -> tuple[str, ..
         return ()
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         _refuse(where, f'"{key}" is not a list of strings', f'write "{key}": ["…", "…"]')
-    return tuple(item.strip() for item in value)
+    return tuple(valid(item).strip() for item in value)
 
 
 def _refuse(where: str, message: str, hint: str) -> NoReturn:

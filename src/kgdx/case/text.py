@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kgdx.case.model import Case, Finding, Issue, Status
+from kgdx.case.model import Case, Finding, Issue, Status, valid
 from kgdx.case.reader import FindingReader
 from kgdx.case.sanitise import Ancestry, sanitise, unknown
 from kgdx.errors import CaseError
@@ -34,7 +34,7 @@ def case_from_text(
     if len(text) > MAX_CHARACTERS:
         hint = f"give at most {MAX_CHARACTERS:,} characters about one patient"
         raise CaseError(f"the text has {len(text):,} characters", hint=hint)
-    case = Case(id, text=text, source=source)
+    case = Case(id, text=valid(text), source=source)
     return (case if reader is None else read_text(case, reader, language=language)).identified()
 
 
@@ -53,9 +53,10 @@ def read_text(
     clean = sanitise(case.with_issues(issues), reader, ancestry)
     if clean.observed or clean.excluded:
         return clean
-    errors = [issue for issue in clean.issues if issue.level == "error"]
-    if errors:
-        raise CaseError(errors[0].message, hint=errors[0].remedy.removeprefix("left out; "))
+    reasons = [issue for issue in clean.issues if issue.level == "error"]
+    reasons += [issue for issue in issues if issue.level == "warning"]
+    if reasons:
+        raise CaseError(reasons[0].message, hint=reasons[0].remedy.removeprefix("left out; "))
     raise CaseError(
         "no finding was recognised",
         hint="name the patient's signs and symptoms in English or Chinese, or give HPO ids such as HP:0001250",

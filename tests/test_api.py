@@ -1,0 +1,338 @@
+"""The public API on a real graph, built from the hand-drawn ontology."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgdx
+from kgdx.actions import Retrieve, State
+from kgdx.case import Case, Finding, Status
+from kgdx.errors import CaseError, KgdxError, StoreError, StoreLockedError, TemplateError, UsageError
+
+FILES = {
+    "hp": "hp.obo",
+    "hpoa": "phenotype.hpoa",
+    "genes": "genes_to_phenotype.txt",
+    "orphanet_omim": "orphanet-omim-xrefs.tsv",
+    "hp_zh": "hp-zh.babelon.tsv",
+}
+DISEASE = "OMIM:100001"
+
+
+@pytest.fixture(scope="module")
+def built(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("graph")
+    kgdx.build({name: str(tiny / file) for name, file in FILES.items()}, store=folder)
+    return folder
+
+
+@pytest.fixture
+def graph(built: Path) -> Any:
+    with kgdx.open(built) as opened:
+        yield opened
+
+
+def test_text_becomes_a_ranking_with_reasons(graph: kgdx.Graph) -> None:
+    diagnosis = graph.diagnose("A girl with seizures and low muscle tone, no fever.")
+    assert diagnosis.candidates[0].id == DISEASE
+    assert "ORPHA:900001" in diagnosis.candidates[0].members
+    assert diagnosis.reason == "diagnosed"
+    assert diagnosis.n_candidates >= len(diagnosis.candidates) > 1
+    assert diagnosis.case.excluded == ("HP:0001945",)
+    finding = {path.finding for path in diagnosis.paths(DISEASE) if path.kind == "supports"}
+    assert finding == {"HP:0001250", "HP:0001252"}
+
+
+def test_chinese_text_is_read(graph: kgdx.Graph) -> None:
+    names = {finding.id for finding in graph.extract("患者有癫痫发作和发热").findings}
+    assert "HP:0001250" in names or "HP:0001945" in names
+
+
+def test_paths_carry_frequency_reference_and_every_hop(graph: kgdx.Graph) -> None:
+    paths = graph.diagnose(["HP:0001250"]).paths("ORPHA:900001")
+    (path,) = [path for path in paths if "PMID:11111111" in path.references and path.kind == "supports"]
+    assert (path.frequency, path.finding) == ("3 of 4", "HP:0001250")
+    assert [node.label for node in path.nodes] == ["PatientCase", "Phenotype", "Disease"]
+
+
+def test_annotated_absence_speaks_against(graph: kgdx.Graph) -> None:
+    diagnosis = graph.explain(["HP:0001250", "HP:0004322"], DISEASE)
+    against = [path for path in diagnosis.paths(DISEASE) if path.kind == "against"]
+    assert [path.finding for path in against] == ["HP:0004322"]
+    assert against[0].relations[-1].type == "LACKS_PHENOTYPE"
+
+
+def test_typical_and_unmentioned_is_shown(graph: kgdx.Graph) -> None:
+    paths = graph.explain(["HP:0001945"], DISEASE).paths(DISEASE)
+    assert "HP:0001250" in {path.finding for path in paths if path.kind == "typical_unmentioned"}
+
+
+@pytest.mark.parametrize("form", ["phenopacket", "path", "terms", "plain"])
+def test_a_case_may_come_in_any_form(graph: kgdx.Graph, tiny: Path, form: str) -> None:
+    forms: dict[str, Any] = {
+        "phenopacket": json.loads((tiny / "phenopacket.json").read_text()),
+        "path": tiny / "phenopacket.json",
+        "terms": ["HP:0001250", "low muscle tone"],
+        "plain": {"observed": ["HP:0001275", "HP:0006824"]},
+    }
+    diagnosis = graph.diagnose(forms[form])
+    assert diagnosis.case.observed == ("HP:0001250", "HP:0001252")
+    assert diagnosis.candidates[0].id == DISEASE
+
+
+def test_outdated_ids_are_replaced_with_a_notice(graph: kgdx.Graph) -> None:
+    diagnosis = graph.diagnose({"observed": ["HP:0001275"]})
+    assert diagnosis.case.observed == ("HP:0001250",)
+    assert any("HP:0001275" in issue.where + issue.message for issue in diagnosis.issues)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("She is well.", "no finding was recognised"),
+        ("", "the text is empty"),
+        (["HP:7654321"], "unknown term 'HP:7654321'"),
+        (["Siezures of the xyzzy"], "unknown term"),
+        ({"phenotypicFeatures": []}, "no phenotypicFeatures"),
+        ({"observed": ["HP:7654321"]}, "unknown term 'HP:7654321'"),
+        ({"observed": 7}, "not a list of strings"),
+        (Case("p", (Finding("HP:0001250", Status.ABSENT),)), "no observed finding"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(graph: kgdx.Graph, given: Any, message: str) -> None:
+    with pytest.raises(CaseError, match=message) as caught:
+        graph.diagnose(given)
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code == 7
+
+
+@pytest.mark.parametrize(
+    "text", ["seizure \"x' \\", "seizure'}) DETACH DELETE n //", "seizure 💥 \u202e发热 \x00 \ud800"]
+)
+def test_quotes_cypher_and_odd_characters_harm_nothing(graph: kgdx.Graph, text: str) -> None:
+    before = graph.status()
+    assert "HP:0001250" in graph.diagnose(text).case.observed
+    assert graph.status() == before
+
+
+def test_a_text_of_a_hundred_thousand_characters_is_read(graph: kgdx.Graph) -> None:
+    assert graph.diagnose("She feels well today. " * 4600 + "seizure").case.observed == ("HP:0001250",)
+
+
+def test_present_and_absent_is_noted(graph: kgdx.Graph) -> None:
+    diagnosis = graph.diagnose({"observed": ["HP:0001250"], "excluded": ["HP:0001250"]})
+    assert any("both as present and as absent" in issue.message for issue in diagnosis.issues)
+
+
+def test_settings_that_cannot_be_right_are_refused(graph: kgdx.Graph) -> None:
+    with pytest.raises(UsageError, match="top is 0"):
+        graph.diagnose(["HP:0001250"], top=0)
+    with pytest.raises(UsageError, match="no policy"):
+        graph.diagnose(["HP:0001250"], policy="oracle")
+
+
+def test_explain_finds_a_disease_wherever_it_stands(graph: kgdx.Graph) -> None:
+    last = graph.diagnose(["HP:0001250"], top=10).candidates[-1]
+    diagnosis = graph.explain(graph.diagnose(["HP:0001250"], top=1), last.id, top=1)
+    assert diagnosis.candidate(last.id).rank == last.rank
+    assert last.id in diagnosis.evidence
+    with pytest.raises(UsageError, match="OMIM:9"):
+        graph.explain(["HP:0001250"], "OMIM:9")
+
+
+def test_what_was_not_explained_says_how_to_get_it(graph: kgdx.Graph) -> None:
+    diagnosis = graph.diagnose(["HP:0001250"], explain=0)
+    with pytest.raises(UsageError, match="was not explained"):
+        diagnosis.paths(DISEASE)
+    with pytest.raises(UsageError, match="not among the"):
+        diagnosis.paths("OMIM:9")
+
+
+def test_table_and_pandas_hold_the_ranking(graph: kgdx.Graph) -> None:
+    diagnosis = graph.diagnose(["HP:0001250", "HP:0001252"])
+    table = diagnosis.table()
+    assert table["id"].to_list() == [candidate.id for candidate in diagnosis.candidates]
+    assert table["rank"].to_list() == list(range(1, len(table) + 1))
+    assert set(table["findings_for"][0]) <= {"HP:0001250", "HP:0001252"}
+
+
+def test_json_form_is_complete_and_without_the_text(graph: kgdx.Graph) -> None:
+    document = json.loads(graph.diagnose("Ada had a seizure").to_json())
+    assert list(document) == [
+        "schema",
+        "notice",
+        "id",
+        "kgdx_version",
+        "fingerprint",
+        "policy",
+        "reason",
+        "case",
+        "n_candidates",
+        "candidates",
+        "evidence",
+        "issues",
+        "trace",
+    ]
+    assert "Ada" not in json.dumps(document)
+    best = document["candidates"][0]
+    assert sum(part["score"] for part in best["contributions"]) == pytest.approx(best["score"])
+    assert document["case"]["findings"][0]["span"] == [10, 17]
+
+
+def test_html_form_escapes_names(graph: kgdx.Graph) -> None:
+    diagnosis = graph.diagnose(["HP:0001250"])
+    evil = replace(diagnosis.candidates[0], name="<script>alert('x')</script>")
+    shown = replace(diagnosis, candidates=(evil,))._repr_html_()
+    assert "<script>" not in shown
+    assert "&lt;script&gt;" in shown
+
+
+def test_equal_input_gives_an_equal_diagnosis(graph: kgdx.Graph) -> None:
+    first, second = (graph.diagnose(["HP:0001250", "HP:0001252"]) for _ in range(2))
+    assert first.to_dict(trace=False) == second.to_dict(trace=False)
+    assert first.trace == second.trace
+    assert first.id == second.id
+
+
+def test_a_failing_explanation_leaves_the_ranking(graph: kgdx.Graph) -> None:
+    class RankThenBreak:
+        name = "broken"
+
+        def choose(self, state: State) -> Any:
+            from kgdx.actions import Extract, Rank
+
+            steps = [Extract(), Rank(), Retrieve(template="no_such_template")]
+            return steps[state.steps]
+
+    diagnosis = graph.diagnose(["HP:0001250"], policy=RankThenBreak())
+    assert diagnosis.reason == "error"
+    assert diagnosis.candidates
+    assert "no_such_template" in diagnosis.issues[-1].message
+
+
+def test_templates_run_by_name_as_rows_or_frame(graph: kgdx.Graph) -> None:
+    rows = graph.run("disease_by_id", disease=DISEASE)
+    frame = graph.frame("disease_by_id", disease=DISEASE)
+    assert frame["id"].to_list() == [row["id"] for row in rows] == [DISEASE]
+    assert graph.frame("disease_by_id", disease="OMIM:9").columns == frame.columns
+    with pytest.raises(TemplateError):
+        graph.run("delete_case", case_id="x")
+
+
+def test_status_tells_build_sources_and_counts(graph: kgdx.Graph) -> None:
+    status = graph.status()
+    assert status["build"]["fingerprint"] == graph.fingerprint
+    assert status["nodes"]["Disease"] >= 4
+    assert {source["id"] for source in status["sources"]} >= {"hp", "hpoa"}
+
+
+@pytest.fixture
+def own(tiny: Path, tmp_path: Path) -> Path:
+    kgdx.build({name: str(tiny / FILES[name]) for name in ("hp", "hpoa", "genes")}, store=tmp_path / "own")
+    return tmp_path / "own"
+
+
+def test_saving_writes_case_run_and_candidates_once(own: Path) -> None:
+    with kgdx.open(own) as graph:
+        diagnosis = graph.diagnose("seizures, no fever")
+        run = kgdx.save(diagnosis, graph)
+        once = graph.status()
+        assert kgdx.save(diagnosis, graph) == run
+        assert graph.status() == once
+        (row,) = graph.run("run_by_id", run_id=run)
+        findings = graph.run("case_findings", case_id=row["case_id"])
+        assert {(found["relation"], found["id"]) for found in findings} == {
+            ("OBSERVED", "HP:0001250"),
+            ("EXCLUDED", "HP:0001945"),
+        }
+        considered = graph.run("run_candidates", run_id=run)
+        assert [each["id"] for each in considered] == [candidate.id for candidate in diagnosis.candidates]
+        (case,) = graph.run("case_by_id", case_id=row["case_id"])
+        assert case["text"] is None
+        assert "seizures" not in json.dumps(graph.run("case_findings", case_id=row["case_id"]))
+
+
+def test_a_saved_run_is_replayed_from_the_graph(own: Path) -> None:
+    with kgdx.open(own) as graph:
+        run = graph.save(graph.diagnose(["HP:0001250", "HP:0001252"]))
+    with kgdx.open(own) as graph:
+        replayed = graph.replay(run)
+        assert replayed[0].template == "evidence_supporting"
+        assert all(again.same for again in replayed)
+        with pytest.raises(UsageError, match="no saved run"):
+            graph.replay("run:none")
+
+
+def test_the_text_is_stored_only_when_asked_for(own: Path) -> None:
+    with kgdx.open(own) as graph:
+        diagnosis = graph.diagnose("seizures")
+        graph.save(diagnosis, text=True)
+        (row,) = graph.run("run_by_id", run_id=diagnosis.id)
+        (case,) = graph.run("case_by_id", case_id=row["case_id"])
+        assert case["text"] == "seizures"
+        graph.save(diagnosis)
+        (case,) = graph.run("case_by_id", case_id=row["case_id"])
+        assert case["text"] is None
+
+
+def test_a_diagnosis_of_another_graph_is_refused_and_nothing_is_written(own: Path) -> None:
+    with kgdx.open(own) as graph:
+        before = graph.status()
+        diagnosis = graph.diagnose(["HP:0001250"])
+        strange = replace(diagnosis.candidates[0], id="OMIM:999999")
+        with pytest.raises(StoreError, match="OMIM:999999 is not in this graph"):
+            graph.save(replace(diagnosis, candidates=(strange,)))
+        assert graph.status() == before
+        assert graph.diagnose(["HP:0001250"]).candidates
+
+
+def test_saving_waits_for_no_other_reader_and_says_so(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgdx.load.folder.GraphFolder.writing.__wrapped__.__defaults__", (0.0,), raising=True)
+    with kgdx.open(own) as graph, kgdx.open(own) as other:
+        diagnosis = graph.diagnose(["HP:0001250"])
+        with pytest.raises(StoreLockedError):
+            graph.save(diagnosis)
+        assert other.diagnose(["HP:0001250"]).id == diagnosis.id
+
+
+def test_saved_cases_survive_a_rebuild(own: Path, tiny: Path) -> None:
+    with kgdx.open(own) as graph:
+        run = graph.save(graph.diagnose(["HP:0001250"]))
+    kgdx.build({name: str(tiny / FILES[name]) for name in ("hp", "hpoa", "genes")}, store=own)
+    with kgdx.open(own) as graph:
+        assert all(again.same for again in graph.replay(run))
+
+
+def test_a_closed_graph_says_so(built: Path) -> None:
+    graph = kgdx.open(built)
+    graph.close()
+    with pytest.raises(StoreError, match="is closed"):
+        graph.run("build")
+
+
+def test_no_graph_says_how_to_build_one(tmp_path: Path) -> None:
+    with pytest.raises(KgdxError, match="build one with `kgdx build`"):
+        kgdx.open(tmp_path / "none")
+
+
+def test_a_server_is_no_place_to_build(kgdx_home: Path) -> None:
+    with pytest.raises(UsageError, match="kgdx push"):
+        kgdx.build(store="bolt://localhost:7687")
+
+
+def test_public_names_are_all_there_and_loaded_only_when_used() -> None:
+    code = "import kgdx, sys; assert 'pydantic' not in sys.modules and 'numpy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert set(kgdx.__all__) < set(dir(kgdx))
+    for name in kgdx.__all__:
+        assert getattr(kgdx, name).__doc__
+    assert kgdx.__version__
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = kgdx.nothing
