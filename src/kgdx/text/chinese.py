@@ -59,6 +59,21 @@ def _simplified() -> dict[str, str]:
     return dict(zip(traditional, simplified, strict=True))
 
 
+def simplify(text: str) -> str:
+    """Return a text of the same length with simplified characters.
+
+    Example:
+        >>> simplify("從未發熱")
+        '从未发热'
+    """
+    return text if text.isascii() else text.translate(_table())
+
+
+@cache
+def _table() -> dict[int, str]:
+    return {ord(char): simple for char, simple in _simplified().items()}
+
+
 def lay_wordings() -> Iterator[tuple[str, str]]:
     """Yield wordings of everyday and clinical Chinese that translations lack, and the HPO id that each means.
 

@@ -15,9 +15,10 @@ from functools import cache
 from importlib.resources import files
 
 from kgdx.case.model import Status
+from kgdx.text.chinese import simplify
 from kgdx.text.tokens import CJK
 
-_SENTENCE = re.compile(r"[.!?;](?=\s|$)|[。！？；]|\n\s*\n|\n\s*(?=[-*•\d])|\n(?=\s*[A-Z])|\r")
+_SENTENCE = re.compile(r"[.!?;](?=\s|$)|[。！？；]|\n\s*\n|\n\s*(?=[-*•\d])|\n(?=\s*[A-Z" + CJK + r"])|\r")
 _RELATIVES = (
     r"(?:grand|step)?(?:mother|father|parents?)|brothers?|sisters?|siblings?|aunts?|uncles?|cousins?|nieces?|nephews?"
     r"|sons?|daughters?|(?:half[- ])(?:brother|sister)|twin|relatives?|family members?"
@@ -32,6 +33,8 @@ _FAMILY = re.compile(
     re.IGNORECASE,
 )
 _COMMA = re.compile("[，,]")
+_PAUSE = re.compile(r"[，,\s]")
+_MASK = "\x00"
 _VERB = re.compile(r"\b(?:is|are|was|were|has|had|have)\b", re.IGNORECASE)
 
 
@@ -91,7 +94,7 @@ def statuses(text: str, spans: Sequence[tuple[int, int]]) -> list[Status]:
     for sentence, members in by_sentence.items():
         low = starts[sentence]
         high = starts[sentence + 1] if sentence + 1 < len(starts) else len(text)
-        part = text[low:high]
+        part = simplify(text[low:high])
         local = [(spans[i][0] - low, spans[i][1] - low) for i in members]
         triggers = _triggers(part, local)
         for number, span in zip(members, local, strict=True):
@@ -101,6 +104,8 @@ def statuses(text: str, spans: Sequence[tuple[int, int]]) -> list[Status]:
 
 def _triggers(part: str, spans: Sequence[tuple[int, int]]) -> list[Trigger]:
     """The triggers of a sentence; words of a finding's own name ("absence of speech") are none."""
+    for start, end in spans:
+        part = part[:start] + _MASK * (end - start) + part[end:]
     found = []
     phrases = _phrases()
     for match in _pattern().finditer(part):
@@ -108,8 +113,7 @@ def _triggers(part: str, spans: Sequence[tuple[int, int]]) -> list[Trigger]:
         chinese = bool(re.match(f"[{CJK}]", phrase)) or "：" in phrase
         found.append(Trigger(match.start(), match.end(), phrases[phrase], chinese))
     found.extend(Trigger(m.start(), m.end(), (("forward", "family"),), False) for m in _FAMILY.finditer(part))
-    inside = [t for t in found if not any(s < t.end and t.start < e for s, e in spans)]
-    return sorted(inside, key=lambda trigger: trigger.start)
+    return sorted(found, key=lambda trigger: trigger.start)
 
 
 def _status(part: str, span: tuple[int, int], triggers: Sequence[Trigger]) -> Status:
@@ -133,10 +137,14 @@ def _reaches(
     if low > high:
         return False
     between = part[low:high]
+    if kind == "clause" and _COMMA.search(between):
+        return False
+    if kind == "adjacent" and len(between.strip()) > 1:
+        return False
     ends = [t for t in triggers if t.start >= low and t.end <= high]
     if any(kind_ == "end" and _ends(end, status) for t in ends for kind_, end in t.kinds):
         return False
-    if trigger.chinese and kind != "farther" and _COMMA.search(between):
+    if trigger.chinese and kind != "farther" and _PAUSE.search(between):
         return False
     if forward:
         return not any(k in ("backward",) and not t.chinese and s != status for t in ends for k, s in t.kinds)

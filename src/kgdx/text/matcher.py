@@ -96,7 +96,8 @@ def find_coordinated(found: Words, hashes: npt.NDArray[np.int64], entries: Entri
         found: The text's words.
         hashes: Those of the words.
         entries: The dictionary.
-        whole: Names found as windows: a coordinated one may not cut one of these, bridge one, or consist of two.
+        whole: Names found as windows: a coordinated one may not cut one of these or bridge one, and what the
+            conjunct has of its own may not be one.
     """
     parting = found.parting.tolist()
     sums = [0, *np.cumsum(hashes).tolist()]
@@ -109,7 +110,8 @@ def find_coordinated(found: Words, hashes: npt.NDArray[np.int64], entries: Entri
     matches = []
     for index in np.flatnonzero(at >= 0).tolist():
         start, gap_start, gap_end, end = candidates[index]
-        if not {(start, gap_start), (gap_end, end)} <= complete and not _cuts(whole, start, gap_start, gap_end, end):
+        own = (start, gap_start) if parting[gap_start] == SOFT else (gap_end, end)
+        if own not in complete and not _cuts(whole, start, gap_start, gap_end, end):
             matches.append(Match(start, end, int(at[index]), (gap_start, gap_end)))
     return matches
 
