@@ -26,7 +26,7 @@ MANIFESTS = sorted((ROOT / "loaders").glob("*.yaml"))
 REGISTRIES = {
     "actions": ("kgdx.actions:ACTIONS", "tests/actions"),
     "policies": ("kgdx.policies:POLICIES", "tests/policies"),
-    "scorers": ("kgdx.rank:SCORERS", "tests/rank"),
+    "scorers": ("kgdx.rank.scorers:SCORERS", "tests/rank"),
 }
 
 CYPHER = re.compile(
