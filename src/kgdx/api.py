@@ -300,6 +300,36 @@ def push(
         return copy(cast("WholeStore", graph.store), settings, access, force=force, progress=progress or _quiet)
 
 
+def pull(
+    *,
+    store: str | Path | None = None,
+    neo4j: str | None = None,
+    force: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> CopyReport:
+    """Copy the graph of a Neo4j into an embedded one; counts and fingerprint are compared afterwards.
+
+    Args:
+        store: Graph folder.
+        neo4j: Bolt address; the local server that kgdx started when ``None``.
+        force: Whether to replace another graph in the folder.
+        progress: Told in words what is being done.
+
+    Raises:
+        StoreError: The server cannot be reached or holds no graph, or the folder holds another one.
+        StoreLockedError: Another process builds or writes the folder's graph.
+        ConfigError: There is no address or no password.
+    """
+    settings = _embedded(store)
+    access = settings.neo4j(neo4j)
+    from kgdx.load.pull import pull as copy
+    from kgdx.store.neo4j import Neo4jStore
+
+    _, compile = _derived()
+    with Neo4jStore.connect(access) as source:
+        return copy(source, settings.graph_folder, compile=compile, force=force, progress=progress or _quiet)
+
+
 def save(
     diagnosis: Diagnosis, graph: Graph | None = None, *, store: str | Path | None = None, text: bool = False
 ) -> str:
