@@ -145,7 +145,11 @@ def test_a_failed_hook_fails_the_build_and_keeps_the_old_graph(
     assert graph.current() == old and len(list((graph.path / "builds").iterdir())) == 1
 
 
-@pytest.mark.parametrize("content", [b"", b"\x00" * 100, b"just\ttext\n", b"\x1f\x8b\x08"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\x00" * 100, b"just\ttext\n", b"\x1f\x8b\x08"],
+    ids=["empty", "binary", "another table", "broken gzip"],
+)
 def test_a_bad_file_fails_in_one_line_and_keeps_the_old_graph(
     graph: GraphFolder, core_sources: Sources, tmp_path: Path, content: bytes
 ) -> None:

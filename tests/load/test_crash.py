@@ -16,6 +16,8 @@ from kgdx.load.folder import GraphFolder
 from kgdx.store.arcade import ArcadeStore
 from kgdx.store.snapshot import Snapshot
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = """
 import json, os, signal, sys
 sys.path.insert(0, sys.argv[4])

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -163,7 +164,7 @@ def _parse(wanted: Mapping[str, str], cache: Path, clock: _Clock) -> list[_Sourc
             found = manifest(name)
             clock.tell("fetch", found.title)
             expected = found.checksum if found.checksum_required else None
-            fetched[name] = fetch(origin, cache, checksum=expected)
+            fetched[name] = fetch(origin, cache, checksum=expected, progress=partial(_arrived, clock, found.title))
     with clock.stage("parse", "reading the sources"), ThreadPoolExecutor(2) as pool:
         jobs: list[Future[_Source]] = [pool.submit(_read, manifest(name), where) for name, where in fetched.items()]
         results = []
@@ -171,6 +172,10 @@ def _parse(wanted: Mapping[str, str], cache: Path, clock: _Clock) -> list[_Sourc
             results.append(job.result())
             clock.tell("parse", results[-1].manifest.title, (number + 1) / len(jobs))
     return results
+
+
+def _arrived(clock: _Clock, title: str, bytes: int) -> None:
+    clock.tell("fetch", f"{title}: {bytes / 1e6:.1f} MB")
 
 
 def _read(found: Manifest, fetched: Fetched) -> _Source:

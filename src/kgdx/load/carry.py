@@ -40,6 +40,8 @@ def saved(folder: GraphFolder, schema: Schema) -> list[Staged]:
 
 
 def _staged(store: Store, schema: Schema) -> Iterator[Staged]:
+    if not store.run("user_cases", source=USER, limit=1):  # every run belongs to a case
+        return
     for label, role in NODES.items():
         rows = _of_user(store.export_nodes(label, list(schema.node(label).properties)))
         if rows.height:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
 from kgdx.errors import SourceError
 from kgdx.load.fetch import read_text
@@ -118,9 +119,11 @@ def _parse(lines: pl.DataFrame, broken: pl.DataFrame) -> pl.DataFrame:
     kept = (pl.col("_kind") == "[Term]") & (pl.col("text").str.contains(_TAGS) | (pl.col("text") == "[Term]"))
     chosen = lines.filter(header | kept).join(broken, on="_stanza", how="anti", maintain_order="left")
     rows = list(_terms("\n".join(chosen["text"]).encode() + b"\n"))
-    lists = pl.List(pl.String)
-    schema = {name: lists if name in _LISTS else pl.String for name in FRAMES["term"]} | {"obsolete": pl.Boolean}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    kinds = {name: pa.list_(pa.string()) if name in _LISTS else pa.string() for name in FRAMES["term"]}
+    kinds["obsolete"] = pa.bool_()
+    columns = zip(*rows, strict=True) if rows else ([] for _ in kinds)
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)]
+    return pl.DataFrame(pl.from_arrow(pa.table(arrays, names=list(kinds))))
 
 
 def _terms(content: bytes) -> Iterator[tuple[Any, ...]]:
