@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from kgdx.cli import ask, graphs, schema, servers, templates
+from kgdx.cli import ask, graphs, measure, schema, servers, templates
 from kgdx.errors import KgdxError
 
 INTERRUPTED = 130
@@ -28,6 +28,7 @@ ask.register(app)
 graphs.register(app)
 schema.register(app)
 templates.register(app)
+measure.register(app)
 servers.register(app)
 
 

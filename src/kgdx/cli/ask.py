@@ -92,7 +92,9 @@ def batch(
         finally:
             if to is not None:
                 target.close()
-    output.remark(f"{done} cases, {failed} failed" if failed else f"{done} cases")
+    from kgdx.show.words import count
+
+    output.remark(count(done, "case") + (f", {failed} failed" if failed else ""))
     if failed:
         raise typer.Exit(FAILED_CASES)
 

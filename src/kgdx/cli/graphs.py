@@ -23,6 +23,9 @@ def build(
             metavar="[SOURCE…]", help="Names of sources, or NAME=PATH-OR-URL; the standard ones when none is given."
         ),
     ] = None,
+    discard_cases: Annotated[
+        bool, typer.Option("--discard-cases", help="Do not carry saved cases over from the old graph.")
+    ] = False,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -35,7 +38,7 @@ def build(
     from kgdx.show.build import build_progress, report
 
     with build_progress() as tell:
-        built = kgdx.build(source or None, store=store, progress=tell)
+        built = kgdx.build(source or None, store=store, progress=tell, keep_cases=not discard_cases)
     if as_json:
         output.write_json(built.to_dict())
     else:

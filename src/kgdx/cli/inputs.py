@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import json
+import os
 import re
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from kgdx.errors import CaseError, UsageError
 
@@ -142,3 +145,37 @@ def _only(cases: Iterator[Case | Failure]) -> Case:
     if next(cases, None) is not None:
         raise CaseError("standard input holds several cases", hint="use `kgdx batch -`")
     return first
+
+
+def json_lines(argument: str) -> Iterator[dict[str, Any]]:
+    """Read the objects of a JSON-lines file, gzipped or not, or of standard input (``-``).
+
+    Raises:
+        CaseError: There is no such file, or a line is no JSON object; the message names it.
+    """
+    try:
+        with _bytes(argument) as stream:
+            for number, line in enumerate(stream, start=1):
+                if line.strip():
+                    yield _object(line, f"{argument} line {number}")
+    except FileNotFoundError as error:
+        raise CaseError(f"no such file: {argument}", hint="check the path") from error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise CaseError(f"{argument}: the gzip file is truncated or damaged", hint="fetch it again") from error
+
+
+def _bytes(argument: str) -> IO[bytes]:
+    if argument == "-":
+        return os.fdopen(os.dup(sys.stdin.fileno()), "rb")
+    path = Path(argument)
+    return cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+
+
+def _object(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except ValueError as error:
+        raise CaseError(f"{where}: it is not valid JSON", hint="give one JSON object a line") from error
+    if not isinstance(value, dict):
+        raise CaseError(f"{where}: it is not a JSON object", hint="give one JSON object a line")
+    return value

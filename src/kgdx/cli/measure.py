@@ -1,0 +1,39 @@
+"""Commands that measure accuracy on annotated data."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kgdx.cli import inputs, output
+from kgdx.cli.options import Json, Store
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure accuracy on annotated data.")
+    group.command("text")(text)
+    app.add_typer(group, name="evaluate")
+
+
+def text(
+    documents: Annotated[str, typer.Argument(metavar="FILE|-", help='JSON lines {"id", "text", "mentions"}; or .gz.')],
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Measure how well findings are read from text.
+
+    A mention is [start, end, text, HPO id]; a document counts as the set of its terms.
+    """
+    import kgdx
+    from kgdx.evaluate.text import evaluate_text
+
+    with kgdx.open(store) as graph:
+        result = evaluate_text(graph.reader, inputs.json_lines(documents))
+    if as_json:
+        output.write_json(result)
+    else:
+        from kgdx.show.measure import text_accuracy
+
+        output.show(text_accuracy(result))
