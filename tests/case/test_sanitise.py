@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgdx.case import Ancestry, Case, Finding, FindingReader, Span, Status, sanitise
+from kgdx.case import Ancestry, Case, Extraction, Finding, FindingReader, Resolution, Span, Status, sanitise
 
 
 def case(*findings: Finding) -> Case:
@@ -25,6 +25,19 @@ def test_unknown_id_is_left_out_with_the_nearest_terms(reader: FindingReader) ->
     (issue,) = clean.issues
     assert issue.level == "error"
     assert "did you mean Seizure (HP:0001250) or Fever (HP:0001945)?" in issue.remedy
+
+
+def test_label_beside_an_unknown_id_gives_the_suggestion_and_no_finding() -> None:
+    class ByLabel:
+        def extract(self, text: str, language: str | None = None) -> Extraction:
+            return Extraction()
+
+        def resolve(self, term: str) -> Resolution:
+            return Resolution(Finding("HP:0001250", label="Seizure") if term == "Fits" else None)
+
+    clean = sanitise(case(Finding("HP:9999999", label="Fits")), ByLabel())
+    assert clean.findings == ()
+    assert clean.issues[0].remedy == "left out; did you mean Seizure (HP:0001250)?"
 
 
 def test_present_outweighs_absent() -> None:

@@ -89,13 +89,20 @@ def _resolved(findings: Iterable[Finding], reader: FindingReader, found: list[Is
             continue
         resolution = reader.resolve(finding.id)
         if resolution.finding is None:
-            error = unknown(finding.id, resolution)
+            error = unknown(finding.id, resolution if resolution.suggestions else _by_label(finding, reader))
             found.append(Issue("error", finding.text or finding.id, error.message, f"left out; {error.hint}"))
             continue
         found.extend(resolution.issues)
         current = resolution.finding
         kept.append(replace(finding, id=current.id, label=current.label or finding.label))
     return kept
+
+
+def _by_label(finding: Finding, reader: FindingReader) -> Resolution:
+    """What the label that came with an unknown id would stand for: a suggestion, not a replacement."""
+    found = reader.resolve(finding.label) if finding.label else Resolution()
+    near = (found.finding,) if found.finding is not None else ()
+    return Resolution(None, (), (*near, *found.suggestions))
 
 
 def _distinct(findings: Iterable[Finding], found: list[Issue]) -> list[Finding]:
