@@ -167,7 +167,8 @@ def _ontology(graph: Graph, rng: np.random.Generator) -> None:
 def _pairs(graph: Graph, rng: np.random.Generator, start: str, end: str, n: int) -> list[tuple[str, str]]:
     starts = [row["id"] for row in graph.nodes[start]]
     ends = [row["id"] for row in graph.nodes[end]]
-    picked = {(starts[a], ends[b]) for a, b in zip(rng.integers(len(starts), size=n), rng.integers(len(ends), size=n))}
+    ones, others = rng.integers(len(starts), size=n), rng.integers(len(ends), size=n)
+    picked = {(starts[a], ends[b]) for a, b in zip(ones, others, strict=True)}
     return sorted((a, b) for a, b in picked if a != b)
 
 

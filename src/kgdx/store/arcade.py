@@ -15,9 +15,10 @@ from kgdx.errors import StoreError
 from kgdx.schema import Schema, load_schema, schema_checksum
 from kgdx.schema.model import Property, PropertyType
 from kgdx.store import _engine
+from kgdx.store._bulk import BulkLoad, RecordIds
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Row
 from kgdx.store.rows import plain
-from kgdx.store.tables import columns_of, conformed, title
+from kgdx.store.tables import columns_of, title
 from kgdx.store.templates import template
 
 BUILD_ID = "build:current"
@@ -123,20 +124,21 @@ class ArcadeStore:
         that a load which was killed or failed is never taken for a whole graph. Live data is written by templates.
 
         Raises:
-            StoreError: A table that does not fit the schema, an id that is there twice, an edge to an unknown node.
+            StoreError: A table that does not fit the schema, an id that is there twice, an edge to an unknown node, or
+                a disk that did not keep what was written.
         """
         self._refuse_readers()
         fresh, self._fresh = self._fresh, False
-        marker = self._database.path / _MARKER
-        loaded: dict[str, int] = {}
-        ids = _RecordIds(self._database)
+        path = self._database.path
+        load = BulkLoad(self._database, self._schema(), fresh)
+        marker = path / _MARKER
         marker.touch()
-        with self._database.batch(log_ahead=not fresh) as batch:
-            for table in tables:
-                name = table.label if isinstance(table, NodeTable) else table.type
-                loaded[name] = loaded.get(name, 0) + self._load_table(batch, table, ids)
+        load.run(tables)
+        self._database.close()
+        self._database = _engine.open_(path, read_only=False)
+        load.check(self._database)
         marker.unlink()
-        return loaded
+        return load.loaded
 
     def delete_source(self, source: str) -> Mapping[str, int]:
         """Remove, in one transaction, a source's edges, and its nodes that no other source's edge touches."""
@@ -160,7 +162,7 @@ class ArcadeStore:
         wanted = _wanted(
             title_of=title(empty), types=columns_of(empty, self._schema()), keys=("start", "end"), columns=columns
         )
-        ids = _RecordIds(self._database)
+        ids = RecordIds(self._database)
         starts, ends = ids.by_record(start_label), ids.by_record(end_label)
         out = []
         for row in self._database.query(f"SELECT *, @out AS `start`, @in AS `end` FROM `{type}`", language="sql"):
@@ -227,25 +229,6 @@ class ArcadeStore:
         if self.read_only:
             raise StoreError(f"the graph at {self.url} is open for reading only", hint="open it with read_only=False")
 
-    def _load_table(self, batch: _engine.Batch, table: GraphTable, ids: _RecordIds) -> int:
-        from kgdx.store._json import json_rows
-
-        rows = conformed(table, self._schema())
-        if isinstance(table, NodeTable):
-            keys = rows.column("id").to_pylist()
-            known = ids.of(table.label)
-            seen = set(keys)
-            if len(seen) < len(keys) or not known.keys().isdisjoint(seen):
-                twice = next(iter(known.keys() & seen), None) or next(k for k in keys if keys.count(k) > 1)
-                raise StoreError(f"{table.label} {twice} is there twice", hint="merge its rows before loading")
-            made = batch.vertices(table.label, json_rows(rows, rows.column_names))
-            known.update(zip(keys, made, strict=True))
-        elif rows.num_rows:
-            starts = ids.resolve(table, table.start_label, rows.column("start").to_pylist())
-            ends = ids.resolve(table, table.end_label, rows.column("end").to_pylist())
-            batch.edges(table.type, starts, ends, json_rows(rows, rows.column_names[2:]))
-        return len(rows)
-
 
 class _Transaction:
     """A running transaction; read and write templates see what it wrote."""
@@ -258,32 +241,6 @@ class _Transaction:
         found = template(name)
         bound = found.bind(parameters)
         return [plain(row) for row in self._database.command(found.text, bound)]
-
-
-class _RecordIds:
-    """The engine's record ids by node id, read from the store once per class and kept up to date while loading."""
-
-    def __init__(self, database: _engine.Database) -> None:
-        self._database = database
-        self._known: dict[str, dict[str, str]] = {}
-
-    def of(self, label: str) -> dict[str, str]:
-        if label not in self._known:
-            rows = self._database.query(f"SELECT id, @rid AS rid FROM `{label}`", language="sql")
-            self._known[label] = {row["id"]: row["rid"].text for row in rows}
-        return self._known[label]
-
-    def by_record(self, label: str) -> dict[str, str]:
-        return {record: id_ for id_, record in self.of(label).items()}
-
-    def resolve(self, table: GraphTable, label: str, ids: Sequence[str]) -> list[str]:
-        known = self.of(label)
-        try:
-            return [known[id_] for id_ in ids]
-        except KeyError as error:
-            raise StoreError(
-                f"{title(table)}: no {label} {error.args[0]}", hint="load the nodes first, or quarantine the row"
-            ) from None
 
 
 def _definitions(schema: Schema) -> Iterator[str]:

@@ -88,14 +88,14 @@ class Template:
 
     def _value(self, name: str, type_: str, value: Any) -> Any:
         try:
-            if type_.rstrip("?") != "rows":
+            if type_.rstrip("?") != "rows" or value is None:
                 return _typed(type_, value)
             if isinstance(value, str | Mapping):
                 raise TypeError
             return [self._row(name, row) for row in value]
         except (TypeError, ValueError, OverflowError):
             raise TemplateError(
-                f"template {self.name}: parameter {name!r} must be {_article(type_)}, not {value!r:.60}"
+                f"template {self.name}: parameter {name!r} must be {_article(type_)}, not {type(value).__name__}"
             ) from None
 
     def _row(self, name: str, row: Any) -> dict[str, Any]:
