@@ -1,0 +1,377 @@
+"""Infers which Orphanet and OMIM entries are the same disease, for graphs that have no cross-reference table.
+
+Names, genes and annotations are weighed together, one to one: a pair is stated only where each entry is the other's
+best and no rival comes near. Each statement says what it rests on; rows of a loaded table always win.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgdx.rank.closure import Floats, Ints, ancestors, gather
+from kgdx.rank.wording import inheritance, stem, trigrams, words
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kgdx.store.protocol import GraphTable, RelationTable
+
+SOURCE = "kgdx:equivalence"
+METHOD = "names, genes and annotations"
+LEFT, RIGHT = "ORPHA:", "OMIM:"
+ROOT = "HP:0000118"
+NEAR = 0.35
+"""Cosine of name words from which on two entries are compared; entries with a common gene always are."""
+FAR = 6.0
+"""A rival further behind than this makes no difference."""
+
+FEATURES = (
+    "words",  # cosine of the names' words, rare ones weighing more
+    "letters",  # cosine of the names' letter trigrams
+    "letters²",
+    "same_words",
+    "one_numbered",  # only one of the names has a number
+    "inheritance",  # the names state different inheritance
+    "genes",  # common genes / all genes of both
+    "other_genes",  # both have genes, none in common
+    "only_pair",  # no other Orphanet or OMIM entry shares the genes
+    "annotations",  # cosine of propagated annotations, informative terms weighing more
+    "letters_gene",  # letters, where a gene is common
+    "series",  # the unnumbered name is that of a numbered series
+    "no_genes",  # neither has a gene
+    "same_genes",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A logistic model in two steps: how alike two entries are, then with the lead over their rivals.
+
+    Attributes:
+        alike: Weight of each feature, and the constant.
+        lead: Weights of the lead over the left entry's and over the right entry's best rival.
+        again: Weight of each feature in the second step, and the constant.
+        threshold: Least second-step value (log-odds) of a statement.
+    """
+
+    alike: tuple[float, ...]
+    lead: tuple[float, float]
+    again: tuple[float, ...]
+    threshold: float
+
+
+WEIGHTS = Weights(
+    alike=(
+        2.224,
+        0.497,
+        0.996,
+        2.753,
+        -0.311,
+        -2.534,
+        6.453,
+        -4.018,
+        2.542,
+        6.848,
+        -1.361,
+        0.023,
+        1.893,
+        -2.195,
+        -8.347,
+    ),
+    lead=(0.116, 0.164),
+    again=(
+        -1.006,
+        1.33,
+        2.032,
+        0.856,
+        -0.534,
+        2.164,
+        3.929,
+        -3.595,
+        0.032,
+        3.023,
+        -1.455,
+        -0.142,
+        1.006,
+        -0.836,
+        -4.247,
+    ),
+    threshold=2.65,
+)
+"""Fitted by penalised logistic regression to Orphanet's cross-references (benchmarks/equivalence.py fits, and measures
+on the half of the entries that was not fitted)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """What is known of the entries of both sources; the first ``left`` of them are Orphanet's."""
+
+    ids: list[str]
+    names: list[str]
+    left: int
+    genes: list[frozenset[str]]
+    annotations: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs that are compared: rows of :class:`Entries`, and their features of shape (pairs, features)."""
+
+    left: Ints
+    right: Ints
+    features: Floats
+
+
+def infer(tables: Sequence[GraphTable]) -> RelationTable:
+    """Return SAME_AS relations between Orphanet and OMIM entries that no loaded table relates.
+
+    Args:
+        tables: The staged graph.
+    """
+    from kgdx.store.protocol import RelationTable
+
+    entries = read_entries(tables)
+    pairs = compare(entries)
+    value = judge(pairs, WEIGHTS)
+    stated = np.flatnonzero(value >= WEIGHTS.threshold)
+    return RelationTable("SAME_AS", "Disease", "Disease", _rows(entries, pairs, value, stated))
+
+
+def judge(pairs: Pairs, weights: Weights) -> Floats:
+    """Return each pair's log-odds of being the same disease; −inf where it is not both entries' best pair."""
+    alike = pairs.features @ np.array(weights.alike[:-1]) + weights.alike[-1]
+    lead = leads(pairs, alike)
+    second = lead @ np.array(weights.lead) + pairs.features @ np.array(weights.again[:-1]) + weights.again[-1]
+    return np.where(lead.min(axis=1) > 0, second, -np.inf)
+
+
+def leads(pairs: Pairs, value: Floats) -> Floats:
+    """Return how far each pair is ahead of the best other pair of its left and of its right entry; (pairs, 2)."""
+    return np.column_stack([np.minimum(value - _rival(end, value), FAR) for end in (pairs.left, pairs.right)])
+
+
+def _rival(end: Ints, value: Floats) -> Floats:
+    order = np.lexsort((-value, end))
+    first = np.flatnonzero(np.r_[True, np.diff(end[order]) != 0])
+    last = np.r_[first[1:], len(order)]
+    best = np.full(len(value), -np.inf)
+    second = np.full(len(value), -np.inf)
+    best[first] = value[order[first]]
+    several = last - first > 1
+    second[first[several]] = value[order[first[several] + 1]]
+    group = np.repeat(first, last - first)
+    rival = np.empty(len(value))
+    rival[order] = np.where(np.arange(len(order)) == group, second[group], best[group])
+    return rival
+
+
+def read_entries(tables: Sequence[GraphTable]) -> Entries:
+    """Gather names, genes and propagated annotations of the Orphanet and OMIM entries that no table relates exactly."""
+    nodes = _column_lists(tables, "Disease", ("id", "name"))
+    known = set()
+    for start, end, relation in zip(*_column_lists(tables, "SAME_AS", ("start", "end", "relation")), strict=True):
+        known |= {start, end} if relation == "exact" else {start if start.startswith(LEFT) else end}
+    chosen = sorted(
+        (not id.startswith(LEFT), id, name or "")
+        for id, name in zip(*nodes, strict=True)
+        if id.startswith((LEFT, RIGHT)) and id not in known
+    )
+    ids = [id for _, id, _ in chosen]
+    genes: dict[str, set[str]] = {id: set() for id in ids}
+    for disease, gene in zip(*_column_lists(tables, "ASSOCIATED_GENE", ("start", "end")), strict=True):
+        if disease in genes:
+            genes[disease].add(gene)
+    return Entries(
+        ids,
+        [name for _, _, name in chosen],
+        sum(id.startswith(LEFT) for id in ids),
+        [frozenset(genes[id]) for id in ids],
+        _annotations(tables, ids),
+    )
+
+
+def _annotations(tables: Sequence[GraphTable], ids: list[str]) -> Any:
+    """Unit rows of propagated annotations, weighted by information content."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from scipy import sparse
+
+    terms = pa.array(sorted(_column_lists(tables, "Phenotype", ("id",))[0]), pa.string())
+    size = len(ids), len(terms)
+
+    def rows(values: list[str], known: pa.Array) -> Ints:
+        found: Ints = pc.fill_null(pc.index_in(pa.array(values, pa.string()), value_set=known), -1).to_numpy()
+        return found
+
+    child, parent = (rows(end, terms) for end in _column_lists(tables, "IS_A", ("start", "end"), "Phenotype"))
+    root = pc.index(terms, ROOT).as_py()
+    inside = (child >= 0) & (parent >= 0)
+    if root < 0:
+        return sparse.csr_array(size, dtype=np.float32)
+    up = ancestors(child[inside], parent[inside], len(terms), root)
+    disease, phenotype = _column_lists(tables, "HAS_PHENOTYPE", ("start", "end"))
+    owner, term = rows(disease, pa.array(ids, pa.string())), rows(phenotype, terms)
+    use = (owner >= 0) & (term >= 0)
+    position, at = gather(up.start, term[use])
+    matrix = sparse.csr_array((np.ones(len(at), np.float32), (owner[use][at], up.index[position])), shape=size)
+    matrix.data[:] = 1
+    having = np.bincount(matrix.indices, minlength=size[1])
+    matrix.data = -np.log(np.maximum(having, 1) / max(size[0], 1))[matrix.indices].astype(np.float32)
+    return _unit(matrix)
+
+
+def compare(entries: Entries) -> Pairs:
+    """Compare all pairs with a common gene or similar names."""
+    found = [words(name) for name in entries.names]
+    by_words, by_letters = (_vectors(parts) for parts in (found, [trigrams(part) for part in found]))
+    near = (by_words[: entries.left] @ by_words[entries.left :].T).tocoo()
+    close = near.data > NEAR
+    pairs = set(zip(near.row[close].tolist(), (near.col[close] + entries.left).tolist(), strict=True))
+    partners, counts = _gene_partners(entries)
+    pairs |= {(left, right) for left, rights in partners.items() for right in rights}
+    ordered = np.array(sorted(pairs), np.int64).reshape(-1, 2)
+    left, right = ordered[:, 0], ordered[:, 1]
+    letters = _cosine(by_letters, left, right)
+    cosines = np.column_stack(
+        [_cosine(by_words, left, right), letters, letters**2, _cosine(entries.annotations, left, right)]
+    )
+    facts = _Facts.read(entries, found, counts)
+    rest = np.array([facts.of(a, b) for a, b in ordered.tolist()], np.float64).reshape(-1, 9)
+    same, numbered, mode, common, other, only, in_series, none, equal = rest.T
+    columns = (*cosines.T[:3], same, numbered, mode, common, other, only, cosines[:, 3])
+    features = np.column_stack([*columns, letters * (common > 0), in_series, none, equal])
+    return Pairs(left, right, features)
+
+
+def _gene_partners(entries: Entries) -> tuple[dict[int, set[int]], Ints]:
+    """Entries of the other source with a common gene, and how many there are of each entry."""
+    carriers: dict[str, tuple[list[int], list[int]]] = {}
+    for row, genes in enumerate(entries.genes):
+        for gene in genes:
+            carriers.setdefault(gene, ([], []))[row >= entries.left].append(row)
+    partners: dict[int, set[int]] = {}
+    for lefts, rights in carriers.values():
+        for left in lefts:
+            partners.setdefault(left, set()).update(rights)
+    counts = np.zeros(len(entries.ids), np.int64)
+    for left, others in partners.items():
+        counts[left] = len(others)
+        for right in others:
+            counts[right] += 1
+    return partners, counts
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What is read once of each entry to compare it with many; shapes (entries,)."""
+
+    genes: list[frozenset[str]]
+    words: list[frozenset[str]]
+    numbered: list[bool]
+    in_series: list[bool]
+    inheritance: list[str]
+    alone: list[bool]
+
+    @classmethod
+    def read(cls, entries: Entries, found: list[frozenset[str]], counts: Ints) -> _Facts:
+        stems = [stem(part) for part in found]
+        frequent = Counter(stems[entries.left :])
+        return cls(
+            entries.genes,
+            found,
+            [any(word.isdigit() for word in part) for part in found],
+            [frequent[part] > 1 for part in stems],
+            [inheritance(name) for name in entries.names],
+            (counts == 1).tolist(),
+        )
+
+    def of(self, left: int, right: int) -> tuple[float, ...]:
+        """The features of a pair that are no cosine."""
+        mine, yours = self.genes[left], self.genes[right]
+        common = len(mine & yours)
+        numbered = self.numbered[left] != self.numbered[right]
+        modes = self.inheritance[left], self.inheritance[right]
+        return (
+            float(self.words[left] == self.words[right] and bool(self.words[left])),
+            float(numbered),
+            float(all(modes) and modes[0] != modes[1]),
+            common / max(len(mine | yours), 1),
+            float(bool(mine) and bool(yours) and not common),
+            float(self.alone[left] and self.alone[right] and common > 0),
+            float(numbered and self.in_series[right]),
+            float(not mine and not yours),
+            float(common > 0 and mine == yours),
+        )
+
+
+def _vectors(parts: list[frozenset[str]]) -> Any:
+    """Unit rows of sets, rare elements weighing more."""
+    from scipy import sparse
+
+    vocabulary: dict[str, int] = {}
+    row = [number for number, part in enumerate(parts) for _ in part]
+    column = [vocabulary.setdefault(element, len(vocabulary)) for part in parts for element in sorted(part)]
+    frequent = np.bincount(column, minlength=len(vocabulary))
+    weight = np.log((len(parts) + 1) / np.maximum(frequent, 1))[column].astype(np.float32)
+    return _unit(sparse.csr_array((weight, (row, column)), shape=(len(parts), max(len(vocabulary), 1))))
+
+
+def _unit(matrix: Any) -> Any:
+    from scipy import sparse
+
+    length = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    return sparse.csr_array(sparse.diags_array((1 / np.maximum(length, 1e-9)).astype(np.float32)) @ matrix)
+
+
+def _cosine(unit: Any, left: Ints, right: Ints) -> Floats:
+    return np.asarray(unit[left].multiply(unit[right]).sum(axis=1), np.float64).ravel()
+
+
+def _column_lists(
+    tables: Sequence[GraphTable], kind: str, columns: tuple[str, ...], start_label: str | None = None
+) -> list[list[Any]]:
+    """Values of some columns of all tables of a node label or relation type; an absent column gives ``None``."""
+    found: list[list[Any]] = [[] for _ in columns]
+    for table in tables:
+        label = getattr(table, "label", None) or getattr(table, "type", None)
+        if label != kind or (start_label and getattr(table, "start_label", None) != start_label):
+            continue
+        for values, column in zip(found, columns, strict=True):
+            present = column in table.rows.column_names
+            values += table.rows.column(column).to_pylist() if present else [None] * table.rows.num_rows
+    return found
+
+
+def _rows(entries: Entries, pairs: Pairs, value: Floats, stated: Ints) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.table(
+        {
+            "start": pa.array([entries.ids[row] for row in pairs.left[stated]], pa.string()),
+            "end": pa.array([entries.ids[row] for row in pairs.right[stated]], pa.string()),
+            "relation": pa.array(["exact"] * len(stated), pa.string()),
+            "method": pa.array([METHOD] * len(stated), pa.string()),
+            "score": pa.array((1 / (1 + np.exp(-value[stated]))).round(4), pa.float64()),
+            "evidence": pa.array([_evidence(entries, pairs, row) for row in stated], pa.list_(pa.string())),
+            "source": pa.array([SOURCE] * len(stated), pa.string()),
+        }
+    )
+
+
+def _evidence(entries: Entries, pairs: Pairs, row: int) -> list[str]:
+    """What a statement rests on, in words."""
+    fact = dict(zip(FEATURES, pairs.features[row].tolist(), strict=True))
+    left, right = int(pairs.left[row]), int(pairs.right[row])
+    said = ["names have the same words" if fact["same_words"] else f"names are {fact['letters']:.0%} alike"]
+    common = sorted(entries.genes[left] & entries.genes[right])
+    if common:
+        said.append(f"{'same' if fact['same_genes'] else 'common'} genes: {', '.join(common)}")
+    if fact["only_pair"]:
+        said.append("no other entry of either source has the gene")
+    said.append(f"annotations are {fact['annotations']:.0%} alike")
+    return said
