@@ -93,7 +93,9 @@ def test_every_command_has_help_with_a_first_line_that_fits(invoke: Callable[...
     assert set(commands) >= {"build", "diagnose", "batch", "explain", "extract", "run", "status", "neo4j", "evaluate"}
     for name in commands:
         assert invoke(name, "--help").returncode == 0
-    assert "..." not in shown, "a first line that is cut says too much"
+    assert not [line for line in shown.splitlines() if line.endswith("...") and "Usage" not in line], (
+        "a first line that is cut says too much"
+    )
 
 
 def test_help_needs_none_of_the_heavy_libraries() -> None:

@@ -109,7 +109,7 @@ def test_bad_input_is_one_line_on_standard_error(invoke: Invoke, arguments: list
         (b"", "empty"),
         (b"\x00\x01\x02\xff\xfe", "UTF-8"),
         (b'{"id": "p", "phenotypicFeatures": [', "not valid JSON"),
-        (b'{"id": "p", "subject": {}, "phenotypicFeatures": []}', "feature"),
+        (b'{"id": "p", "subject": {}, "phenotypicFeatures": []}', "phenotypicFeatures"),
         (b'{"a": 1}', "form of the case"),
         (b'{"observed": ["HP:0001250"]}\n{"observed": ["HP:0001252"]}\n', "several"),
         (b"\x1f\x8b\x08\x00broken", "gzip"),

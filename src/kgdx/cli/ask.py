@@ -107,7 +107,8 @@ def _line(graph: Graph, case: Case | Failure, **options: Any) -> dict[str, Any]:
     if isinstance(case, Failure):
         return {"id": case.id, "where": case.where, "error": case.message}
     try:
-        return {"id": case.id, **graph.diagnose(case, **options).to_dict(trace=False)}
+        result = graph.diagnose(case, **options)
+        return {**result.to_dict(trace=False), "id": case.id, "run": result.id}
     except KgdxError as error:
         return {"id": case.id, "where": case.source, "error": str(error)}
 

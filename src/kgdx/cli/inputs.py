@@ -52,7 +52,7 @@ def existing(argument: str) -> Path | None:
         kgdx.errors.CaseError: no such file: patient.json: check the path, or describe the patient in words
     """
     words = argument.strip()
-    if "\n" not in words and "\0" not in words and len(words) < 4096:
+    if words and "\n" not in words and "\0" not in words and len(words) < 4096:
         try:
             path = Path(words).expanduser()
             if path.exists():

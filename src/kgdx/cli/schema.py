@@ -23,7 +23,7 @@ def schema(
     name: Annotated[str | None, typer.Argument(help="Show this class or relation with its properties.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the ontology: node classes, relations, and their properties.
+    """Show the ontology: classes, relations, properties.
 
     Example: kgdx schema HAS_PHENOTYPE
     """
@@ -50,13 +50,15 @@ def schema(
 
 
 def _document(elements: Mapping[str, NodeClass | Relation], version: str) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    plain = {name: {**asdict(each), "properties": _properties(each)} for name, each in elements.items()}
-    return {"version": version, "elements": plain}
+    return {"version": version, "elements": {name: _plain(each) for name, each in elements.items()}}
 
 
-def _properties(element: NodeClass | Relation) -> dict[str, Any]:
-    from dataclasses import asdict
+def _plain(part: Any) -> Any:
+    """Dataclasses and mappings of them as JSON values."""
+    from dataclasses import fields, is_dataclass
 
-    return {name: asdict(each) for name, each in element.properties.items()}
+    if is_dataclass(part):
+        return {field.name: _plain(getattr(part, field.name)) for field in fields(part)}
+    if isinstance(part, Mapping):
+        return {name: _plain(value) for name, value in part.items()}
+    return part
