@@ -30,7 +30,7 @@ def read(path: Path, manifest: Manifest) -> Records:
     try:
         rows = list(_references(read_bytes(path), version))
     except etree.XMLSyntaxError as error:
-        message = f"{path} is not well-formed XML ({error.msg})"
+        message = f"{path} is not well-formed XML ({' '.join(str(error.msg).split())})"
         raise SourceError(message, hint="fetch it again from https://www.orphadata.com") from error
     if not rows:
         message = f"{path} has no OMIM references"
