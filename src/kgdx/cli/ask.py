@@ -110,7 +110,7 @@ def _line(graph: Graph, case: Case | Failure, **options: Any) -> dict[str, Any]:
         result = graph.diagnose(case, **options)
         return {**result.to_dict(trace=False), "id": case.id, "run": result.id}
     except KgdxError as error:
-        return {"id": case.id, "where": case.source, "error": str(error)}
+        return {"id": case.id, "error": str(error)}
 
 
 def explain(
