@@ -42,7 +42,6 @@ server.http.listen_address=127.0.0.1:{http}
 server.https.enabled=false
 server.memory.heap.initial_size=256m
 server.memory.pagecache.size=512m
-server.bolt.thread_pool_shutdown_wait_time=1s
 dbms.security.auth_enabled=true
 dbms.usage_report.enabled=false
 """
