@@ -184,9 +184,16 @@ def _annotations(graph: Graph, rng: np.random.Generator, scale: float) -> None:
                 "aspect": "PIC"[i % 3],
                 "evidence": "PCS",
             }
-            if i % 4:
-                edge |= {"frequency": f"{part}/{total}", "numerator": part, "denominator": total}
-                edge |= {"percentage": part / total, "reference": f"PMID:{i}"}
+            match i % 4:
+                case 1:
+                    edge |= {"frequency": f"{part}/{total}", "numerator": part, "denominator": total}
+                case 2:
+                    edge |= {"frequency": f"{part}%", "percentage": float(part)}
+                case 3:
+                    class_ = f"HP:004028{i % 5}"
+                    edge |= {"frequency": class_, "frequency_class": class_}
+            if i % 5:
+                edge["reference"] = f"PMID:{i}"
             if i % 7 == 0:
                 edge |= {"modifiers": ["HP:0012825", "HP:0012826"], "onset": "HP:0003577", "sex": "FEMALE"}
             graph.edges[relation, "Disease", "Phenotype"].append(edge)
