@@ -1,8 +1,8 @@
 """How well findings are read from text: document-level micro precision, recall and F1 against annotated mentions.
 
-A document counts as the set of terms it mentions, whatever is said of them: corpora such as GSC+ annotate "no seizures"
-as a mention of seizures, so every status counts, and names inside longer ones too. Alternative and replaced ids stand for their current term; a
-gold id that the ontology has dropped without replacement stays, and is missed.
+A document counts as the set of terms that it mentions, whatever is said of them: corpora such as GSC+ annotate "no
+seizures" as a mention of seizures, so every status counts, and so do names inside longer ones. Alternative and replaced
+ids stand for their current term; a gold id that the ontology has dropped without replacement stays, and is missed.
 """
 
 from __future__ import annotations

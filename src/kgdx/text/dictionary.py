@@ -148,10 +148,11 @@ class Entries:
 
 def build_dictionary(snapshot: Snapshot) -> Path:
     """Return the folder of the snapshot's dictionary, compiling it when it is not there yet."""
-    return snapshot.derived("text", VERSION, lambda folder: _compile(snapshot, folder))
+    return snapshot.derived("text", VERSION, lambda folder: compile_dictionary(snapshot, folder))
 
 
-def _compile(snapshot: Snapshot, folder: Path) -> None:
+def compile_dictionary(snapshot: Snapshot, folder: Path) -> None:
+    """Write the dictionary of a snapshot's findings into a folder."""
     table = snapshot.table("phenotype")
     scope = in_scope(snapshot)
     rows = table.select(["name", "synonyms", "synonym_scopes", "name_zh"]).to_pylist()

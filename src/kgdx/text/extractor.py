@@ -30,7 +30,7 @@ _ID = re.compile(r"(?<![\w:])HP[:_](\d{7})(?!\d)", re.IGNORECASE)
 _LOOSE = (0.9, 0.9, 0.85, 0.8, 0.75)
 _MENDED = 0.9
 _NO_CHINESE = "the graph has no Chinese names, so only some everyday Chinese words are read"
-_LOAD_CHINESE = "load them with `kgdx build hp_zh=FILE` (hp-zh.babelon.tsv)"
+_LOAD_CHINESE = "load them with `kgdx build hp hpoa genes hp_zh=FILE` (hp-zh.babelon.tsv)"
 
 
 @dataclass(frozen=True, slots=True)

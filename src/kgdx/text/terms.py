@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgdx.case.model import Finding, Issue
-from kgdx.text.dictionary import in_scope
+from kgdx.text.dictionary import ROOT, in_scope
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,8 +104,16 @@ class Terms:
             message = f"{curie} is an alternative id of {self.id(row)} ({self.name(row)})"
             return self._given(row, curie), [Issue("info", curie, message, f"{self.id(row)} is used")]
         if not self._table.column("obsolete")[row].as_py():
-            return self._given(row, curie), []
+            return self._given(row, curie), self._doubts(row)
         return self._replaced(row, curie)
+
+    def _doubts(self, row: int) -> list[Issue]:
+        """A term that is current but no finding, such as a severity or a mode of inheritance."""
+        root = self.row(ROOT)
+        if root is None or row == root or self.above(root, row):
+            return []
+        message = f"{self.id(row)} ({self.name(row)}) is no phenotypic abnormality"
+        return [Issue("warning", self.id(row), message, "it says nothing about which disease it is; leave it out")]
 
     def _given(self, row: int, given: str) -> Finding:
         return Finding(id=self.id(row), label=self.name(row), text=given, matched=given, method="id")
@@ -119,7 +127,8 @@ class Terms:
             used = f"its replacement {self.id(new)} ({self.name(new)}) is used"
             return self._given(new, curie), [Issue("info", curie, message, used)]
         consider = [i for i in self._table.column("consider")[row].as_py() or () if self.row(i) is not None]
-        hint = f"consider {', '.join(consider)}" if consider else "give the finding by name"
+        named = ", ".join(f"{i} ({self.name(self.row(i) or 0)})" for i in consider)
+        hint = f"consider {named}" if consider else "give the finding by name"
         return None, [Issue("warning", curie, f"{curie} ({name}) is obsolete and has no replacement", hint)]
 
     def _unknown(self, curie: str) -> Issue:
