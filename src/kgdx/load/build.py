@@ -49,14 +49,15 @@ class Progress:
 
 
 @dataclass(slots=True)
-class _Clock:
-    """Reports progress and measures the stages."""
+class Clock:
+    """Reports a build's progress and measures its stages (:data:`SHARES`)."""
 
     callback: Callable[[Progress], None] | None
     start: float = field(default_factory=time.perf_counter)
     seconds: dict[str, float] = field(default_factory=dict)
 
     def tell(self, stage: str, detail: str, part: float = 0.0) -> None:
+        """Report that a stage is at ``detail``, ``part`` (0 to 1) of it done."""
         if self.callback is not None:
             names = list(SHARES)
             before = sum(SHARES[name] for name in names[: names.index(stage)])
@@ -65,6 +66,7 @@ class _Clock:
 
     @contextmanager
     def stage(self, name: str, detail: str) -> Iterator[None]:
+        """Report that a stage begins, and measure it."""
         self.tell(name, detail)
         start = time.perf_counter()
         yield
@@ -138,7 +140,7 @@ def build(
     target = folder if isinstance(folder, GraphFolder) else GraphFolder(folder)
     choice = sources if sources is None or isinstance(sources, Mapping) else parse_choice(sources)
     wanted = _origins(chosen(choice))
-    clock = _Clock(progress)
+    clock = Clock(progress)
     with target.building() as made, closing(Hooks(compile)) as hooks:
         carried = saved(target, load_schema()) if keep_cases else []
         parsed = _parse(wanted, cache, clock)
@@ -156,7 +158,7 @@ def _origins(choice: Mapping[str, str | None]) -> dict[str, str]:
     return origins
 
 
-def _parse(wanted: Mapping[str, str], cache: Path, clock: _Clock) -> list[_Source]:
+def _parse(wanted: Mapping[str, str], cache: Path, clock: Clock) -> list[_Source]:
     """Fetch and parse all sources, two at a time: pronto keeps one core busy, polars does the tables on the other."""
     fetched: dict[str, Fetched] = {}
     with clock.stage("fetch", "looking for the sources"):
@@ -174,7 +176,7 @@ def _parse(wanted: Mapping[str, str], cache: Path, clock: _Clock) -> list[_Sourc
     return results
 
 
-def _arrived(clock: _Clock, title: str, bytes: int) -> None:
+def _arrived(clock: Clock, title: str, bytes: int) -> None:
     clock.tell("fetch", f"{title}: {bytes / 1e6:.1f} MB")
 
 
@@ -192,7 +194,7 @@ def _make(
     carried: Sequence[Staged],
     derive: Sequence[Derive],
     hooks: Hooks,
-    clock: _Clock,
+    clock: Clock,
 ) -> BuildReport:
     """Check, derive, compile and load what was parsed into a new build's folder."""
     schema = load_schema()
@@ -206,17 +208,10 @@ def _make(
     reports = _source_reports(parsed, checked)
     reports |= inferred_reports(inferred, reports)
     tables = [*tables, *inferred, source_nodes(reports)]
-    with clock.stage("compile", "compiling the snapshot"):
-        digest = fingerprint(tables)
-        compile_snapshot(tables, made.snapshot, digest)
-        hooks.start(made.snapshot)
-    created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    with clock.stage("load", "loading the store"), ArcadeStore.create(made.store, schema) as store:
-        store.load(_told(tables, clock))
-        store.write("set_build", fingerprint=digest, kgdx_version=version("kgdx"), created=created)
-    with clock.stage("finish", "waiting for the rank model and the dictionary"):
-        hooks.finish()
-        checked.quarantine.write_parquet(made.quarantine)
+    created = now()
+    digest = _write(made, tables, created, hooks, clock)
+    with made.quarantine.open("wb") as file:
+        checked.quarantine.write_parquet(file)
     clock.seconds |= hooks.seconds
     clock.seconds["total"] = time.perf_counter() - clock.start
     nodes, relations = totals(tables)
@@ -240,7 +235,26 @@ def _make(
     return report
 
 
-def _told(tables: Sequence[GraphTable], clock: _Clock) -> Iterator[GraphTable]:
+def _write(made: BuildFolder, tables: Sequence[GraphTable], created: str, hooks: Hooks, clock: Clock) -> str:
+    """Compile the snapshot and load the store, the hooks running beside it; returns the fingerprint."""
+    with clock.stage("compile", "compiling the snapshot"):
+        digest = fingerprint(tables)
+        compile_snapshot(tables, made.snapshot, digest)
+        hooks.start(made.snapshot)
+    with clock.stage("load", "loading the store"), ArcadeStore.create(made.store) as store:
+        store.load(_told(tables, clock))
+        store.write("set_build", fingerprint=digest, kgdx_version=version("kgdx"), created=created)
+    with clock.stage("finish", "waiting for the rank model and the dictionary"):
+        hooks.finish()
+    return digest
+
+
+def now() -> str:
+    """The time, UTC, ISO 8601."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _told(tables: Sequence[GraphTable], clock: Clock) -> Iterator[GraphTable]:
     """The tables, nodes first, telling the progress as the store takes them."""
     ordered = sorted(tables, key=lambda table: isinstance(table, RelationTable))
     total = sum(table.rows.num_rows for table in ordered) or 1

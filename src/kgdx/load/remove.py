@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -13,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from kgdx.errors import SourceError
-from kgdx.load.build import Derive, Progress, derived, inferred_reports, source_nodes, totals
+from kgdx.load.build import Clock, Derive, Progress, derived, inferred_reports, now, source_nodes, totals
 from kgdx.load.carry import USER
 from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.hooks import Hook, Hooks
@@ -54,45 +53,42 @@ def remove(
     """
     target = folder if isinstance(folder, GraphFolder) else GraphFolder(folder)
     target.current()
-    tell = progress or (lambda _: None)
-    start = datetime.datetime.now(datetime.UTC)
-
-    def said(stage: str, detail: str, done: float) -> None:
-        tell(Progress(stage, detail, done, (datetime.datetime.now(datetime.UTC) - start).total_seconds()))
-
+    clock = Clock(progress)
     with target.building() as made, closing(Hooks(compile)) as hooks:
-        with target.reading() as old:
+        with clock.stage("fetch", "copying the graph"), target.reading() as old:
             report = read_report(old.report)
             _refuse_needed(source, report)
-            said("load", "copying the graph", 0.0)
             shutil.copytree(old.store, made.store)
             shutil.copy(old.quarantine, made.quarantine)
+        inferred = [name for name in report.sources if name.startswith(INFERRED)]
+        kept = {name: found for name, found in report.sources.items() if name != source and name not in inferred}
         with ArcadeStore.open(made.store, read_only=False) as store:
-            said("load", f"removing {source}", 0.2)
-            again = {name for name in report.sources if name.startswith(INFERRED)}
-            for name in (source, *sorted(again)):
-                store.delete_source(name)
-            for template in ("clear_phenotype_names_zh", "clear_disease_names_zh"):
-                store.write(template, source=source)
-            said("derive", "inferring equivalences", 0.4)
-            tables = list(store.tables())
-            inferred = derived(derive, tables)
-            kept = {name: found for name, found in report.sources.items() if name != source and name not in again}
-            more = inferred_reports(inferred, kept)
-            new: list[GraphTable] = [*inferred, source_nodes(more)] if more else list(inferred)
-            store.load(new)
-            tables += new
-            said("compile", "compiling the snapshot", 0.6)
-            digest = fingerprint(tables)
-            compile_snapshot(tables, made.snapshot, digest)
-            hooks.start(made.snapshot)
-            created = start.isoformat(timespec="seconds")
+            with clock.stage("check", f"removing {source}"):
+                _take_out(store, source, inferred)
+            with clock.stage("derive", "inferring equivalences"):
+                tables = list(store.tables())
+                more = derived(derive, tables)
+                reports = {**kept, **inferred_reports(more, kept)}
+            with clock.stage("compile", "compiling the snapshot"):
+                if more:
+                    more = [*more, source_nodes({name: reports[name] for name in reports.keys() - kept.keys()})]
+                    store.load(more)
+                tables += more
+                digest = fingerprint(tables)
+                compile_snapshot(tables, made.snapshot, digest)
+                hooks.start(made.snapshot)
+            created = now()
             store.write("set_build", fingerprint=digest, kgdx_version=version("kgdx"), created=created)
-        said("finish", "waiting for the rank model and the dictionary", 0.8)
-        hooks.finish()
-        result = _report(report, made, source, {**kept, **more}, tables, digest, created)
-    said("finish", "done", 1.0)
-    return result
+        with clock.stage("finish", "waiting for the rank model and the dictionary"):
+            hooks.finish()
+        return _report(report, made, source, reports, tables, digest, created, clock)
+
+
+def _take_out(store: ArcadeStore, source: str, inferred: Sequence[str]) -> None:
+    for name in (source, *inferred):
+        store.delete_source(name)
+    for template in ("clear_phenotype_names_zh", "clear_disease_names_zh"):
+        store.write(template, source=source)
 
 
 def _refuse_needed(source: str, report: BuildReport) -> None:
@@ -111,6 +107,7 @@ def _report(
     tables: Sequence[GraphTable],
     digest: str,
     created: str,
+    clock: Clock,
 ) -> BuildReport:
     quarantine = pl.read_parquet(made.quarantine)
     quarantine.filter(pl.col("source") != source).write_parquet(made.quarantine)
@@ -126,6 +123,8 @@ def _report(
         nodes=nodes,
         relations=relations,
         reasons=tuple(reason for reason in old.reasons if reason.source != source),
+        seconds={name: round(seconds, 3) for name, seconds in clock.seconds.items()},
     )
     report.write(made.report)
+    clock.tell("finish", "done", 1.0)
     return report
