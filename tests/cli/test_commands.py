@@ -91,6 +91,7 @@ def test_an_obsolete_id_is_replaced_and_said(invoke: Invoke) -> None:
         (["status", "--store", "/nowhere"], 6, "no graph at /nowhere: build one with `kgdx build`"),
         (["batch", "missing.jsonl"], 7, "missing.jsonl"),
         (["evaluate", "text", "missing.jsonl"], 7, "missing.jsonl"),
+        (["evaluate", "rank", "missing.jsonl"], 7, "missing.jsonl"),
     ],
 )
 def test_bad_input_is_one_line_on_standard_error(invoke: Invoke, arguments: list[str], code: int, says: str) -> None:
@@ -298,3 +299,20 @@ def test_a_bad_line_of_an_evaluation_is_named(invoke: Invoke, tmp_path: Path, li
     done = invoke("evaluate", "text", str(path))
     assert done.returncode == 7
     assert "line 2" in done.stderr
+
+
+def test_evaluate_rank_prints_the_promised_keys(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    cases = [
+        {"id": "a", "observed": ["HP:0001250", "HP:0001252"], "diseases": ["ORPHA:900001"]},
+        {"id": "b", "observed": ["HP:0004322"], "diseases": ["OMIM:1"]},
+    ]
+    path.write_text("".join(json.dumps(case) + "\n" for case in cases) + "{broken\n", "utf-8")
+    found = json.loads(invoke("evaluate", "rank", str(path), "--json").stdout)
+    assert found["groups"]["all"]["n"] == 3
+    assert found["groups"]["in_graph"]["top1"] == 1.0
+    assert set(found["groups"]["all"]) >= {"n", "top1", "top3", "top5", "top10", "mrr", "ci95"}
+    assert len(found["failed"]) == 1
+    shown = invoke("evaluate", "rank", str(path)).stdout
+    assert "every case" in shown
+    assert "1 case failed" in shown

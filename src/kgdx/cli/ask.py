@@ -79,9 +79,8 @@ def batch(
     import kgdx
 
     source = inputs.many(cases)
-    total = None if cases == "-" else inputs.lines(cases)
     done = failed = 0
-    with kgdx.open(store) as graph, output.progress_bar("cases", total) as advance:
+    with kgdx.open(store) as graph, output.progress_bar("cases", inputs.lines(cases)) as advance:
         target = sys.stdout if to is None else to.open("w", encoding="utf-8")
         try:
             for case in source:

@@ -125,6 +125,8 @@ def split(values: list[str] | None) -> list[str]:
 
 def lines(argument: str) -> int | None:
     """Count the lines of a JSON-lines file, for a progress bar; ``None`` for anything else."""
+    if argument == "-":
+        return None
     path = Path(argument)
     name = path.name.removesuffix(".gz")
     if not path.is_file() or not name.endswith((".jsonl", ".ndjson")):

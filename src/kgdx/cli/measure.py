@@ -14,6 +14,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure accuracy on annotated data.")
     group.command("text")(text)
+    group.command("rank")(rank)
     app.add_typer(group, name="evaluate")
 
 
@@ -37,3 +38,37 @@ def text(
         from kgdx.show.measure import text_accuracy
 
         output.show(text_accuracy(result))
+
+
+def rank(
+    cases: Annotated[
+        str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis: phenopackets, JSON lines.")
+    ],
+    case_bank: Annotated[
+        bool, typer.Option("--case-bank", help="Also match with the patients in the graph (never of one publication).")
+    ] = False,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Measure how often the diagnosis ranks first.
+
+    Phenopackets, or JSON lines {"id", "observed", "excluded", "diseases"} where any equal id counts. A case that fails
+    counts as a miss.
+    """
+    import kgdx
+    from kgdx.evaluate.rank import evaluate_rank
+
+    source = inputs.many(cases)
+    with kgdx.open(store) as graph, output.progress_bar("cases", inputs.lines(cases)) as advance:
+        bank = None
+        if case_bank:
+            from kgdx.rank.bank import CaseBank
+
+            bank = CaseBank(graph.ranker, graph.snapshot)
+        result = evaluate_rank(graph.ranker, graph.snapshot, output.each(source, advance), bank)
+    if as_json:
+        output.write_json(result)
+    else:
+        from kgdx.show.measure import rank_accuracy
+
+        output.show(rank_accuracy(result))

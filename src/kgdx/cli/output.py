@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+
+Piece = TypeVar("Piece")
 
 
 def show(renderable: RenderableType) -> None:
@@ -33,8 +36,20 @@ def remark(message: str) -> None:
     print(message, file=sys.stderr)
 
 
+def each(pieces: Iterable[Piece], advance: Callable[[], None]) -> Iterator[Piece]:
+    """Hand on pieces of work, counting each when the next one is asked for.
+
+    Example:
+        >>> list(each("ab", lambda: None))
+        ['a', 'b']
+    """
+    for piece in pieces:
+        yield piece
+        advance()
+
+
 @contextmanager
-def progress_bar(what: str, total: int | None) -> Iterator[Any]:
+def progress_bar(what: str, total: int | None) -> Iterator[Callable[[], None]]:
     """Show a bar with count, rate and time left on standard error, if that is a terminal.
 
     Yields:

@@ -145,7 +145,9 @@ def _support(result: Diagnosis, candidate: Candidate) -> Text:
     observed = set(result.case.observed)
     labels = {finding.id: finding.label for finding in result.case.findings}
     ordered = sorted(_scores(candidate).items(), key=lambda item: -item[1])
-    raising = [clean(labels.get(finding) or finding) for finding, score in ordered if score > 0 and finding in observed]
+    raising = [
+        clean(labels.get(finding) or finding) for finding, score in ordered if score >= WEAK and finding in observed
+    ]
     text = Text(", ".join(raising[:2]))
     if len(raising) > 2:
         text.append(f" +{len(raising) - 2}", style="dim")

@@ -41,7 +41,11 @@ def rank_accuracy(result: Mapping[str, Any]) -> RenderableType:
         for name, group in result["groups"].items()
     ]
     known = [(name, GROUPS[name]) for name in result["groups"] if name in GROUPS]
-    facts = [f"{result['ms_median']:.1f} ms a case (median), {result['ms_p95']:.1f} ms (95th percentile)"]
+    facts = []
+    if result["ms_median"] is not None:
+        facts.append(f"{result['ms_median']:.1f} ms a case (median), {result['ms_p95']:.1f} ms (95th percentile)")
+    if result["unrankable"]:
+        facts.append(f"{count(result['unrankable'], 'case')} with a diagnosis that the graph does not annotate: misses")
     if result["failed"]:
         facts.append(f"{count(len(result['failed']), 'case')} failed and count as misses; --json names them")
     return Group(
