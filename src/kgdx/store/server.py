@@ -31,6 +31,7 @@ USER = "neo4j"
 
 _START_SECONDS = 180.0
 _STOP_SECONDS = 60.0
+_FREE_SECONDS = 2.0  # a process that was killed keeps its ports for a moment
 _FOLDERS = ("conf", "data", "logs", "plugins", "import", "run", "licenses")
 _LOG = Path("logs", "console.log")
 _CONFIG = """\
@@ -289,16 +290,16 @@ def _set_password(home: Path, runtime: Runtime) -> None:
 
 
 def _wait(info: ServerInfo, is_alive: Callable[[], bool], tail: Callable[[], str]) -> None:
-    """Return when Bolt answers to our password; raise with the log's end when the server ends or takes too long."""
+    """Return when Bolt answers to our password and Browser is served; raise with the log's end when the server ends or takes too long."""
     from kgdx.store._bolt import connect
 
     until = time.monotonic() + _START_SECONDS
-    port = int(info.bolt.rpartition(":")[2])
+    ports = [int(address.rpartition(":")[2]) for address in (info.bolt, info.http)]
     problem = "it did not answer"
     while time.monotonic() < until:
         if not is_alive():
             raise StoreError(f"Neo4j ended while it started: {tail()}", hint=f"its log is {info.log}")
-        if not _is_free(port):
+        if not any(map(_is_free, ports)):
             try:
                 connect(access(info)).close()
                 return
@@ -350,6 +351,9 @@ def _port(wanted: int | None, default: int, name: str) -> int:
         return default if _is_free(default) else _free_port()
     if not 0 < wanted < 65536:
         raise UsageError(f"{wanted} is not a port", hint="give a number from 1 to 65535")
+    until = time.monotonic() + _FREE_SECONDS
+    while not _is_free(wanted) and time.monotonic() < until:
+        time.sleep(0.05)
     if not _is_free(wanted):
         raise ConfigError(f"port {wanted} for {name} is taken", hint="give another one, or none for a free one")
     return wanted
