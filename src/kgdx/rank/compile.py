@@ -81,9 +81,9 @@ def build_model(snapshot: Snapshot) -> RankModel:
     propagated = propagate(annotations, up)
     ic, background = term_statistics(propagated, terms, size)
     basis = Basis(up, transposed(up, terms), ic, background)
-    alike = neighbours.by_annotation(
-        propagated.term, propagated.candidate, propagated.frequency * ic[propagated.term], (size, terms)
-    )
+    weighted = propagated.frequency * ic[propagated.term]
+    features = neighbours.annotation_features(propagated.term, propagated.candidate, weighted, (size, terms))
+    alike = neighbours.by_annotation(features)
     related = _related(snapshot, candidates)
     shares = _array(alike, size, size) + _array(related, size, size)
     frequency = _array(by_row(propagated, size), size, terms)

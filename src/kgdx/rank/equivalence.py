@@ -156,6 +156,8 @@ def leads(pairs: Pairs, value: Floats) -> Floats:
 
 
 def _rival(end: Ints, value: Floats) -> Floats:
+    if not len(end):
+        return np.empty(0)
     order = np.lexsort((-value, end))
     first = np.flatnonzero(np.r_[True, np.diff(end[order]) != 0])
     last = np.r_[first[1:], len(order)]

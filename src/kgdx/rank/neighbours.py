@@ -27,8 +27,8 @@ _BLOCK = 512
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
-def by_annotation(term: Ints, candidate: Ints, value: Floats, shape: tuple[int, int]) -> Sparse:
-    """Return each candidate's most similar ones by the cosine of IC-weighted, propagated annotations.
+def annotation_features(term: Ints, candidate: Ints, value: Floats, shape: tuple[int, int]) -> Any:
+    """Return IC-weighted, propagated annotations as unit rows, a sparse array (candidates × terms).
 
     Args:
         term: Term of each entry.
@@ -36,7 +36,27 @@ def by_annotation(term: Ints, candidate: Ints, value: Floats, shape: tuple[int, 
         value: Frequency × information content.
         shape: Number of candidates and of terms.
     """
-    return _nearest(_unit(_features(candidate, term, value, shape)), ANNOTATION_SHARE)
+    return _unit(_features(candidate, term, value, shape))
+
+
+def by_annotation(features: Any) -> Sparse:
+    """Return each candidate's most similar ones by the cosine of their :func:`annotation_features`."""
+    return _nearest(features, ANNOTATION_SHARE)
+
+
+def like(features: Any, vector: Floats, leave_out: int) -> tuple[Ints, Floats]:
+    """Return the candidates most similar to one that is not (or no longer) in ``features``, with their shares.
+
+    Args:
+        features: :func:`annotation_features` of all candidates.
+        vector: The one's IC-weighted, propagated annotations; shape (terms,).
+        leave_out: The candidate that it stands for.
+    """
+    value = features @ vector
+    value[leave_out] = 0
+    best = np.argpartition(-value, min(COUNT, len(value)) - 1)[:COUNT]
+    best = np.sort(best[value[best] > 0])
+    return best, (value[best] * (ANNOTATION_SHARE / max(float(value[best].sum()), 1e-9))).astype(np.float32)
 
 
 def by_name(names: Sequence[str], candidate: Ints, size: int) -> Sparse:

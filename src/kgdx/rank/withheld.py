@@ -1,0 +1,127 @@
+"""Ranks a disease as if one publication had never been curated: its annotations without that publication's rows.
+
+Benchmark cases are often curated from the papers that the annotations cite. Taking a paper's rows out of its disease
+for its own cases shows what is left without that short cut (a lower bound: nothing replaces the paper).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgdx.rank import neighbours
+from kgdx.rank.annotations import Annotations, pooled, read_rows, with_groups
+from kgdx.rank.closure import Ints, transposed
+from kgdx.rank.columns import Columns, columns, propagate
+from kgdx.rank.scorers import SCORERS, Query, Scores
+
+if TYPE_CHECKING:
+    from kgdx.rank.ranker import Ranker
+    from kgdx.store.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """The other candidates, as they stay."""
+
+    features: Any
+    frequency: Any
+
+
+class Withheld:
+    """Recomputes single diseases without some publications.
+
+    Args:
+        ranker: The ranker whose model is changed for the occasion.
+        snapshot: Where the annotation rows come from.
+    """
+
+    def __init__(self, ranker: Ranker, snapshot: Snapshot) -> None:
+        self._model = ranker.model
+        self._rows = read_rows(snapshot)
+        tables = (snapshot.table(name).column("reference") for name in ("has_phenotype", "lacks_phenotype"))
+        self._references = [reference or "" for table in tables for reference in table.to_pylist()]
+        owner = self._model.candidates.of[self._rows.disease]
+        self._order = np.argsort(owner, kind="stable")
+        self._start = np.searchsorted(owner[self._order], np.arange(self._model.columns.size + 1))
+        self._inside = np.diff(self._model.basis.up.start) > 0
+        self._others = self._read_others()
+        self._known: dict[tuple[int, frozenset[str]], Columns | None] = {}
+
+    def cites(self, candidate: int, publications: frozenset[str]) -> bool:
+        """Return whether an annotation of the candidate cites one of the publications."""
+        return any(self._cited(row, publications) for row in self._rows_of(candidate))
+
+    def without(self, candidate: int, publications: frozenset[str]) -> Columns | None:
+        """Return the candidate's column without the rows of ``publications``; ``None`` where nothing is left of it."""
+        key = candidate, publications
+        if key not in self._known:
+            self._known[key] = self._compute(candidate, publications)
+        return self._known[key]
+
+    def scores(self, query: Query, scores: dict[str, Scores], candidate: int, column: Columns) -> dict[str, Scores]:
+        """Return the scores of a query with one candidate's replaced by those of its recomputed column."""
+        alone = Query(query.observed, query.excluded)
+        changed = {}
+        for name, score in scores.items():
+            total = score.total.copy()
+            total[candidate] = SCORERS[name](column, self._model.basis, alone).total[0]
+            changed[name] = Scores(total, score.findings, score.mean)
+        return changed
+
+    def _rows_of(self, candidate: int) -> Ints:
+        rows: Ints = self._order[self._start[candidate] : self._start[candidate + 1]]
+        return rows
+
+    def _cited(self, row: int, publications: frozenset[str]) -> bool:
+        return any(reference.strip() in publications for reference in self._references[row].split(";"))
+
+    def _compute(self, candidate: int, publications: frozenset[str]) -> Columns | None:
+        model, terms = self._model, len(self._model.basis.ic)
+        kept = [row for row in self._rows_of(candidate).tolist() if not self._cited(row, publications)]
+        only = np.where(model.candidates.of == candidate, 0, -1)
+        annotations, lacking = pooled(self._rows.take(np.array(kept, np.int64)), only, self._inside)
+        if not len(annotations.term):
+            return None
+        annotations = self._inherited(annotations, candidate)
+        propagated = propagate(annotations, model.basis.up)
+        vector = np.zeros(terms, np.float32)
+        vector[propagated.term] = propagated.frequency * model.basis.ic[propagated.term]
+        index, share = neighbours.like(self._others.features, vector, candidate)
+        lent = self._row(index, share) + self._row(*model.related.row(candidate))
+        return columns(annotations, lacking, propagated, model.basis, 1, lent)
+
+    def _row(self, index: Ints, share: Any) -> Any:
+        from scipy import sparse
+
+        size = self._model.columns.size
+        row = sparse.csr_array((share, index, np.array([0, len(index)])), shape=(1, size))
+        return row @ self._others.frequency
+
+    def _inherited(self, annotations: Annotations, candidate: int) -> Annotations:
+        candidates, annotated = self._model.candidates, self._model.columns.annotated
+        groups = candidates.broad[candidates.narrow == candidate]
+        parts = [annotations]
+        for place, group in enumerate(groups.tolist(), start=1):
+            term, frequency = annotated.row(group)
+            parts.append(Annotations(np.full(len(term), place, np.int32), term, frequency))
+        joined = Annotations(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("candidate", "term", "frequency"))
+        )
+        broad = np.arange(1, len(groups) + 1)
+        mixed = with_groups(joined, np.zeros_like(broad), broad, len(self._model.basis.ic))
+        own = mixed.candidate == 0
+        return Annotations(mixed.candidate[own], mixed.term[own], mixed.frequency[own])
+
+    def _read_others(self) -> _Others:
+        from scipy import sparse
+
+        basis, size = self._model.basis, self._model.columns.size
+        by = transposed(self._model.columns.frequency, size)
+        value = by.values.astype(np.float32)
+        candidate = np.repeat(np.arange(size), np.diff(by.start))
+        shape = size, len(basis.ic)
+        features = neighbours.annotation_features(by.index, candidate, value * basis.ic[by.index], shape)
+        return _Others(features, sparse.csr_array((value, by.index, by.start), shape=shape))
