@@ -132,7 +132,7 @@ def template(name: str, kind: Kind | None = None, dialect: Dialect = "arcade") -
         >>> template("disease_by_ids")
         Traceback (most recent call last):
             ...
-        kgdx.errors.TemplateError: no template 'disease_by_ids': did you mean disease_by_id?
+        kgdx.errors.TemplateError: no template 'disease_by_ids': did you mean diseases_by_ids?
     """
     found = templates(dialect)
     if name not in found:
