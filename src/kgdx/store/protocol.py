@@ -36,7 +36,9 @@ GraphTable = NodeTable | RelationTable
 class Transaction(Protocol):
     """A running transaction: templates run in order; all of it is kept, or nothing."""
 
-    def run(self, template: str, /, **parameters: Any) -> list[Row]: ...
+    def run(self, template: str, /, **parameters: Any) -> list[Row]:
+        """Run a template, read or write, as part of the transaction."""
+        ...
 
 
 @runtime_checkable
@@ -52,7 +54,9 @@ class Store(Protocol):
         ...
 
     @property
-    def read_only(self) -> bool: ...
+    def read_only(self) -> bool:
+        """Whether it was opened for reading alone."""
+        ...
 
     def run(self, template: str, /, **parameters: Any) -> list[Row]:
         """Run a read template. Raises TemplateError (name, parameters) or StoreError."""
@@ -93,4 +97,6 @@ class Store(Protocol):
         """SHA-256 over the whole content, independent of order and of the store; equal content, equal value."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Let go of the store; closing twice is fine."""
+        ...
