@@ -10,7 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgdx.actions import ACTIONS, Action, Author, Diagnose, Limits, Operations, Retrieve, Segment, State, run, step
+from kgdx.actions import (
+    ACTIONS,
+    Action,
+    Author,
+    Diagnose,
+    Limits,
+    Operations,
+    Retrieve,
+    Segment,
+    State,
+    parse_action,
+    run,
+    step,
+)
 from kgdx.case import Case
 from kgdx.errors import StoreError, UsageError
 from kgdx.policies import FixedPolicy
@@ -186,6 +199,24 @@ def test_every_action_is_registered_by_its_name_and_documented(name: str) -> Non
     assert set(action.model_json_schema()["properties"] if action.model_fields else ()) == set(action.model_fields)
 
 
+NEEDED: dict[str, dict[str, Any]] = {
+    "extract": {},
+    "rank": {},
+    "explain": {},
+    "retrieve": {"template": "build"},
+    "infer": {},
+    "match": {},
+    "diagnose": {},
+}
+
+
+@pytest.mark.parametrize("name", sorted(ACTIONS))
+def test_every_action_is_read_back_from_its_own_record(name: str) -> None:
+    action = parse_action({"action": name, **NEEDED[name]}, ACTIONS)
+    written = json.loads(json.dumps({"action": name, **action.parameters()}))
+    assert parse_action(written, ACTIONS) == action
+
+
 @pytest.mark.parametrize(
     ("document", "message"),
     [
@@ -199,8 +230,6 @@ def test_every_action_is_registered_by_its_name_and_documented(name: str) -> Non
     ],
 )
 def test_untrusted_actions_are_refused_with_the_field_at_fault(document: dict[str, Any], message: str) -> None:
-    from kgdx.actions import parse_action
-
     with pytest.raises(UsageError, match=message):
         parse_action(document, ACTIONS)
 

@@ -133,7 +133,19 @@ class Diagnosis:
     def to_dict(self, *, trace: bool = True) -> dict[str, Any]:
         """Return the diagnosis as plain JSON values, in the form that :data:`SCHEMA` names.
 
-        The patient's text is no part of it; the words that each finding was read from are.
+        The patient's text is no part of it; the words that each finding was read from are. Its keys:
+
+        - ``schema``, ``notice``, ``id`` (of the run), ``kgdx_version``, ``fingerprint`` (of the graph), ``policy``,
+          ``reason`` (why the episode ended), ``n_candidates`` (how many diseases were ranked);
+        - ``case``: ``id``, ``sex``, ``age``, ``source``, and ``findings``, each with ``id``, ``label``, ``status``,
+          ``span`` (start and end in the text, or null), ``text``, ``matched``, ``method``, ``score``, ``onset``;
+        - ``candidates``: ``rank``, ``id``, ``name``, ``members``, ``score``, ``parts`` (scorer → part of the score) and
+          ``contributions``, each with ``finding``, ``status``, ``scorer``, ``score``, ``rule``, ``matched``, ``via``,
+          ``frequency``, ``references``; they sum to the score;
+        - ``evidence``: candidate id → paths, each with ``kind``, ``finding``, ``frequency``, ``references``, ``nodes``
+          (``id``, ``label``, ``name``) and ``relations`` (``type``, ``reversed``, ``properties``);
+        - ``issues``: ``level``, ``where``, ``message``, ``remedy``;
+        - ``trace``: the log (:class:`kgdx.actions.state.Segment`).
 
         Args:
             trace: Whether to include the record of the episode.
