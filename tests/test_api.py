@@ -336,3 +336,14 @@ def test_public_names_are_all_there_and_loaded_only_when_used() -> None:
     assert kgdx.__version__
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = kgdx.nothing
+
+
+def test_to_pandas_gives_the_table_or_names_the_extra(graph: kgdx.Graph) -> None:
+    from importlib.util import find_spec
+
+    diagnosis = graph.diagnose(["HP:0001250"])
+    if find_spec("pandas") is None:
+        with pytest.raises(KgdxError, match=r'pip install "kgdx\[pandas\]"'):
+            diagnosis.to_pandas()
+    else:
+        assert diagnosis.to_pandas()["id"].tolist() == diagnosis.table()["id"].to_list()
