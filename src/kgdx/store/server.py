@@ -290,7 +290,7 @@ def _set_password(home: Path, runtime: Runtime) -> None:
 
 
 def _wait(info: ServerInfo, is_alive: Callable[[], bool], tail: Callable[[], str]) -> None:
-    """Return when Bolt answers to our password and Browser is served; raise with the log's end when the server ends or takes too long."""
+    """Return when Bolt answers to our password and Browser is served; raise with the log's end otherwise."""
     from kgdx.store._bolt import connect
 
     until = time.monotonic() + _START_SECONDS
