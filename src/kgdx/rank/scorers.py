@@ -14,7 +14,7 @@ import numpy as np
 from kgdx.rank.closure import Floats, Ints, gather
 from kgdx.rank.columns import Basis, Columns
 
-BREADTH = 0.3
+BREADTH = 0.1
 """Weight of the correction for broadly annotated candidates in the likelihood."""
 EXCLUDED_SHARE = 0.9
 """Reliability of an excluded finding: 1 − 0.9 f of the patients with the disease are like this one."""

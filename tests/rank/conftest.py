@@ -1,0 +1,22 @@
+"""The small graph, compiled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import small_graph
+
+from kgdx.rank import Ranker
+from kgdx.store.snapshot import Snapshot, compile_snapshot
+
+
+@pytest.fixture(scope="session")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    folder: Path = tmp_path_factory.mktemp("rank")
+    return compile_snapshot(small_graph.tables(), folder / "snapshot", "f1")
+
+
+@pytest.fixture(scope="session")
+def ranker(snapshot: Snapshot) -> Ranker:
+    return Ranker.open(snapshot)

@@ -1,0 +1,93 @@
+"""The compiled numbers, worked out by hand on the small graph."""
+
+from __future__ import annotations
+
+from math import log
+from pathlib import Path
+
+import numpy as np
+import pytest
+import small_graph
+from small_graph import FEVER, HYPOTONIA, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS
+
+from kgdx.errors import StoreError
+from kgdx.rank import Ranker, compile_model
+from kgdx.rank.compile import RankModel
+from kgdx.store.protocol import NodeTable
+from kgdx.store.snapshot import Snapshot, compile_snapshot
+
+
+def value(ranker: Ranker, disease: str, term: str) -> float:
+    index, values = ranker.model.columns.frequency.row(ranker.names.terms[term])
+    found = values[index == ranker.number_of(disease)]
+    return float(found[0]) if len(found) else 0.0
+
+
+def test_frequencies_pool_patients_of_all_members(ranker: Ranker) -> None:
+    # 3 of 4, and "very frequent" as 4.5 of 5, drawn to 0.45 with the weight of 5 patients
+    assert value(ranker, "OMIM:1", SEIZURE) == pytest.approx((3 + 4.5 + 5 * 0.45) / (4 + 5 + 5), abs=1e-3)
+    assert value(ranker, "OMIM:2", SHORT) == pytest.approx(0.45, abs=1e-3)
+
+
+def test_frequencies_are_carried_up_by_maximum(ranker: Ranker) -> None:
+    assert value(ranker, "OMIM:1", STATUS) == pytest.approx((1 + 2.25) / 9, abs=1e-3)
+    assert value(ranker, "OMIM:1", NERVOUS) == value(ranker, "OMIM:1", ROOT) == value(ranker, "OMIM:1", SEIZURE)
+    assert value(ranker, "OMIM:1", FEVER) == 0
+
+
+def test_information_content_counts_candidates_and_not_entries(ranker: Ranker) -> None:
+    ic = ranker.model.basis.ic
+    # fever is in one of four candidates; hypotonia in OMIM:1 = ORPHA:1 and in OMIM:2
+    assert ic[ranker.names.terms[FEVER]] == pytest.approx(log(4))
+    assert ic[ranker.names.terms[HYPOTONIA]] == pytest.approx(log(2))
+    assert ic[ranker.names.terms[ROOT]] == 0
+
+
+def test_terms_outside_phenotypic_abnormality_take_no_part(ranker: Ranker) -> None:
+    assert value(ranker, "OMIM:4", RECESSIVE) == 0
+    assert not len(ranker.model.basis.up.columns(ranker.names.terms[RECESSIVE]))
+
+
+def test_a_disease_with_an_exact_counterpart_inherits_from_no_group(tmp_path: Path) -> None:
+    same = [*small_graph.SAME, ("ORPHA:2", "OMIM:1", "broader")]
+    ranker = Ranker.open(compile_snapshot(small_graph.tables(same), tmp_path / "s", "f"))
+    assert value(ranker, "OMIM:1", small_graph.FOCAL) == 0
+    assert 0 < value(ranker, "OMIM:2", small_graph.FOCAL) < value(ranker, "ORPHA:2", small_graph.FOCAL)
+
+
+def test_narrower_read_backwards_is_broader(tmp_path: Path) -> None:
+    turned = [("ORPHA:1", "OMIM:1", "exact"), ("OMIM:2", "ORPHA:2", "narrower")]
+    ranker = Ranker.open(compile_snapshot(small_graph.tables(turned), tmp_path / "s", "f"))
+    assert value(ranker, "OMIM:2", small_graph.FOCAL) > 0
+
+
+def test_the_model_is_compiled_once_and_the_same_each_time(snapshot: Snapshot, tmp_path: Path) -> None:
+    folder = compile_model(snapshot)
+    assert compile_model(snapshot) == folder
+    other = compile_model(compile_snapshot(small_graph.tables(), tmp_path / "s", "f"))
+    files = sorted(path.name for path in folder.iterdir())
+    assert files == sorted(path.name for path in other.iterdir())
+    assert all((folder / name).read_bytes() == (other / name).read_bytes() for name in files)
+
+
+def test_a_damaged_model_says_what_to_do(snapshot: Snapshot, tmp_path: Path) -> None:
+    for path in compile_model(snapshot).iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes()[:20])
+    with pytest.raises(StoreError, match="cannot be read .*: build the graph again with `kgdx build`"):
+        RankModel.open(tmp_path)
+
+
+def test_a_graph_without_the_ontology_or_without_annotations_says_so(tmp_path: Path) -> None:
+    everything = small_graph.tables()
+    without = [t for t in everything if not (isinstance(t, NodeTable) and t.label in ("Phenotype", "PatientCase"))]
+    bare = [t for t in without if isinstance(t, NodeTable)]
+    with pytest.raises(StoreError, match="no HP:0000118"):
+        compile_model(compile_snapshot(bare, tmp_path / "a", "f"))
+    ontology = [t for t in everything if getattr(t, "label", "") == "Phenotype" or getattr(t, "type", "") == "IS_A"]
+    with pytest.raises(StoreError, match="annotates no disease"):
+        compile_model(compile_snapshot([*bare, *ontology], tmp_path / "b", "f"))
+
+
+def test_arrays_are_small_types(ranker: Ranker) -> None:
+    columns = ranker.model.columns
+    assert columns.ratio.index.dtype == np.uint16 and columns.ratio.values.dtype == np.float16

@@ -1,0 +1,156 @@
+"""What a ranking claims: merging, order, excluded findings, explanations that add up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS, TERMS
+
+from kgdx.case.model import Case, Finding, Status
+from kgdx.errors import CaseError
+from kgdx.rank import Candidate, Ranker
+from kgdx.rank.fusion import WEIGHTS
+from kgdx.rank.scorers import EXCLUDED_MOST, SCORERS
+
+PHENOTYPES = sorted(set(TERMS) - {"HP:0000001", RECESSIVE})
+
+
+def scores(ranker: Ranker, observed: list[str], excluded: tuple[str, ...] = ()) -> dict[str, float]:
+    ids, values = ranker.score_all((observed, excluded))
+    return dict(zip(ids, values.tolist(), strict=True))
+
+
+def first(ranker: Ranker, observed: list[str], excluded: tuple[str, ...] = ()) -> Candidate:
+    return ranker.rank((observed, excluded)).candidates[0]
+
+
+def rules(candidate: Candidate, finding: str) -> set[str]:
+    return {part.rule for part in candidate.contributions if part.finding == finding}
+
+
+def test_every_scorer_has_a_weight() -> None:
+    assert set(SCORERS) == set(WEIGHTS)
+
+
+def test_equal_entries_are_one_candidate_and_unannotated_ones_are_none(ranker: Ranker) -> None:
+    assert ranker.ids == ["OMIM:1", "OMIM:2", "OMIM:3", "ORPHA:2"]
+    best = first(ranker, [SEIZURE])
+    assert (best.id, best.members) == ("OMIM:1", ("OMIM:1", "ORPHA:1"))
+    assert ranker.number_of("ORPHA:1") == ranker.number_of("OMIM:1")
+    assert ranker.number_of("OMIM:4") == ranker.number_of("OMIM:99") == -1
+
+
+def test_the_disease_that_has_the_findings_comes_first(ranker: Ranker) -> None:
+    assert first(ranker, [SEIZURE, STATUS]).id == "OMIM:1"
+    assert first(ranker, [SHORT, HYPOTONIA]).id == "OMIM:2"
+    assert first(ranker, [FEVER]).id == "OMIM:3"
+
+
+def test_excluded_finding_lowers_the_score_of_a_disease_that_has_it(ranker: Ranker) -> None:
+    before, after = scores(ranker, [FEVER, SHORT]), scores(ranker, [FEVER, SHORT], (SEIZURE,))
+    assert after["OMIM:1"] < before["OMIM:1"]
+    assert after["OMIM:3"] == before["OMIM:3"]
+
+
+def test_excluded_findings_together_take_away_a_bounded_part(ranker: Ranker) -> None:
+    before, after = scores(ranker, [FEVER]), scores(ranker, [FEVER], (SEIZURE, STATUS, HYPOTONIA, NERVOUS))
+    lost = {id: before[id] - after[id] for id in before}
+    assert lost["OMIM:1"] == pytest.approx(WEIGHTS["excluded"] * EXCLUDED_MOST, abs=1e-5)
+    assert max(lost.values()) == lost["OMIM:1"]
+
+
+def test_a_more_specific_shared_finding_raises_the_score_more(ranker: Ranker) -> None:
+    general, specific = (first(ranker, [term]).score for term in (SEIZURE, STATUS))
+    assert specific > general
+
+
+def test_annotated_absent_finding_speaks_against_the_disease(ranker: Ranker) -> None:
+    case = ranker.rank(([SEIZURE, FEVER], ()))
+    short = next(c for c in case.candidates if c.id == "OMIM:2")
+    against = [p for p in short.contributions if p.finding == SEIZURE and p.scorer == "likelihood"]
+    assert [p.rule for p in against] == ["annotated_absent"]
+    assert against[0].score < 0 and against[0].matched == SEIZURE and against[0].references == ("OMIM:2",)
+
+
+@pytest.mark.parametrize(
+    ("finding", "disease", "rule", "matched", "via"),
+    [
+        (SEIZURE, "OMIM:1", "exact", SEIZURE, ""),
+        (NERVOUS, "ORPHA:2", "descendant", FOCAL, NERVOUS),
+        (DELAY, "OMIM:2", "shared", SHORT, "HP:0001507"),
+        (SHORT, "OMIM:3", "background", "", ""),
+    ],
+)
+def test_a_finding_is_explained_by_the_nearest_annotation(
+    ranker: Ranker, finding: str, disease: str, rule: str, matched: str, via: str
+) -> None:
+    candidate = next(c for c in ranker.rank(([finding], ())).candidates if c.id == disease)
+    part = next(p for p in candidate.contributions if p.scorer == "coverage" and p.finding == finding)
+    assert (part.rule, part.matched, part.via) == (rule, matched, via)
+
+
+def test_an_explanation_says_how_often_and_who_says_so(ranker: Ranker) -> None:
+    part = next(p for p in first(ranker, [SEIZURE]).contributions if p.finding == SEIZURE)
+    assert (part.frequency, part.references) == ("3/4, very frequent", ("PMID:1", "ORPHA:1"))
+
+
+def test_an_excluded_finding_is_shown_with_what_it_contradicts(ranker: Ranker) -> None:
+    best = first(ranker, [STATUS, FOCAL], (SEIZURE,))
+    part = next(p for p in best.contributions if p.status is Status.ABSENT)
+    assert (part.rule, part.matched) == ("excluded_annotated", SEIZURE)
+    assert part.score < 0
+
+
+def test_what_a_broader_group_has_counts_less_than_ones_own(ranker: Ranker) -> None:
+    lent = next(c for c in ranker.rank(([FOCAL], ())).candidates if c.id == "OMIM:2")
+    part = next(p for p in lent.contributions if p.finding == FOCAL and p.scorer == "likelihood")
+    assert (part.rule, part.references) == ("exact", ("ORPHA:2",))
+    assert lent.parts["likelihood"] < first(ranker, [FOCAL]).parts["likelihood"]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    observed=st.lists(st.sampled_from(PHENOTYPES), min_size=1, max_size=6, unique=True),
+    excluded=st.lists(st.sampled_from(PHENOTYPES), max_size=4, unique=True),
+)
+def test_contributions_and_parts_sum_to_the_score(ranker: Ranker, observed: list[str], excluded: list[str]) -> None:
+    ids, values = ranker.score_all((observed, excluded))
+    ranking = ranker.rank((observed, excluded), top=len(ids))
+    assert [c.rank for c in ranking.candidates] == [1, 2, 3, 4] and ranking.n_candidates == len(ids)
+    for candidate in ranking.candidates:
+        assert sum(p.score for p in candidate.contributions) == pytest.approx(candidate.score, abs=1e-4)
+        assert sum(candidate.parts.values()) == pytest.approx(values[ids.index(candidate.id)], abs=1e-4)
+        assert {p.finding for p in candidate.contributions} - {""} == set(observed) | set(excluded)
+
+
+@given(order=st.permutations([SEIZURE, HYPOTONIA, SHORT, FEVER]))
+def test_the_order_of_findings_does_not_matter(ranker: Ranker, order: list[str]) -> None:
+    expected = ranker.score_all(([SEIZURE, HYPOTONIA, SHORT, FEVER], ()))[1]
+    assert np.allclose(ranker.score_all((order, ()))[1], expected, atol=1e-5)
+
+
+def test_equal_scores_are_ordered_by_id(ranker: Ranker) -> None:
+    candidates = ranker.rank(([ROOT], ())).candidates
+    assert [c.id for c in candidates] == [c.id for c in sorted(candidates, key=lambda c: (-c.score, c.id))]
+
+
+def test_alternative_and_replaced_ids_are_read_as_the_current_one(ranker: Ranker) -> None:
+    assert scores(ranker, ["HP:0001275"]) == scores(ranker, [SEIZURE])
+    assert scores(ranker, ["HP:0006824"]) == scores(ranker, [HYPOTONIA])
+
+
+def test_what_cannot_be_used_is_said(ranker: Ranker) -> None:
+    ranking = ranker.rank(([SEIZURE, "HP:9999999", RECESSIVE], ()))
+    assert [(issue.where, issue.level) for issue in ranking.issues] == [("HP:9999999", "warning"), (RECESSIVE, "info")]
+
+
+def test_a_case_without_usable_finding_is_an_error_that_says_what_to_do(ranker: Ranker) -> None:
+    with pytest.raises(CaseError, match="no observed finding of the case can be ranked: give at least one"):
+        ranker.rank(Case("c", (Finding(RECESSIVE), Finding(SEIZURE, Status.ABSENT))))
+
+
+def test_top_limits_the_candidates_and_not_the_comparison(ranker: Ranker) -> None:
+    ranking = ranker.rank(([SEIZURE], ()), top=2)
+    assert (len(ranking.candidates), ranking.n_candidates) == (2, 4)

@@ -1,0 +1,107 @@
+"""A graph of a dozen terms and six diseases whose every score can be worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
+
+# term → parent; the tree of tests/data/tiny, with a branch that is no phenotypic abnormality
+TERMS = {
+    "HP:0000001": None,
+    "HP:0000118": "HP:0000001",
+    "HP:0000707": "HP:0000118",
+    "HP:0001250": "HP:0000707",
+    "HP:0002133": "HP:0001250",
+    "HP:0007359": "HP:0001250",
+    "HP:0001252": "HP:0000707",
+    "HP:0001507": "HP:0000118",
+    "HP:0004322": "HP:0001507",
+    "HP:0001510": "HP:0001507",
+    "HP:0001945": "HP:0000118",
+    "HP:0000007": "HP:0000001",
+}
+SEIZURE, STATUS, FOCAL = "HP:0001250", "HP:0002133", "HP:0007359"
+HYPOTONIA, SHORT, DELAY, FEVER = "HP:0001252", "HP:0004322", "HP:0001510", "HP:0001945"
+NERVOUS, RECESSIVE, ROOT = "HP:0000707", "HP:0000007", "HP:0000118"
+
+NAMES = {
+    "OMIM:1": "Tiny epilepsy syndrome 1, autosomal recessive",
+    "OMIM:2": "Short stature with hypotonia",
+    "OMIM:3": "Fever of unknown cause",
+    "OMIM:4": "Inherited nothing",
+    "ORPHA:1": "Autosomal recessive tiny epilepsy syndrome type I",
+    "ORPHA:2": "Rare genetic epilepsy",
+}
+# disease, term, numerator, denominator, class, reference
+HAS = [
+    ("OMIM:1", SEIZURE, 3, 4, None, "PMID:1"),
+    ("OMIM:1", STATUS, 1, 4, None, "PMID:1;PMID:2"),
+    ("OMIM:2", SHORT, None, None, None, "OMIM:2"),
+    ("OMIM:2", HYPOTONIA, 1, 8, None, "PMID:3"),
+    ("OMIM:3", FEVER, 5, 5, None, "PMID:4"),
+    ("OMIM:4", RECESSIVE, None, None, None, "OMIM:4"),
+    ("ORPHA:1", SEIZURE, None, None, "HP:0040281", "ORPHA:1"),
+    ("ORPHA:1", HYPOTONIA, None, None, "HP:0040283", "ORPHA:1"),
+    ("ORPHA:2", FOCAL, None, None, "HP:0040283", "ORPHA:2"),
+]
+LACKS = [("OMIM:1", SHORT, 0, 3, None, "PMID:1"), ("OMIM:2", SEIZURE, None, None, None, "OMIM:2")]
+GENES = [("OMIM:1", "NCBIGene:10"), ("ORPHA:1", "NCBIGene:10"), ("OMIM:2", "NCBIGene:20")]
+SAME = [("ORPHA:1", "OMIM:1", "exact"), ("ORPHA:2", "OMIM:2", "broader")]
+# case, diagnosis, publication, observed
+CASES = [("p1", "OMIM:3", "PMID:4", (FOCAL, SHORT)), ("p2", "OMIM:2", "PMID:9", (SHORT, HYPOTONIA))]
+
+
+def tables(same_as: Sequence[tuple[str, str, str]] = tuple(SAME)) -> list[GraphTable]:
+    """The graph as staged tables; ``same_as`` replaces its cross-references."""
+    edges = [(child, parent) for child, parent in TERMS.items() if parent]
+    ids = [*TERMS, "HP:0006824"]
+    return [
+        NodeTable("Disease", pa.table({"id": list(NAMES), "name": list(NAMES.values())})),
+        NodeTable(
+            "Phenotype",
+            pa.table(
+                {
+                    "id": ids,
+                    "name": ids,
+                    "alt_ids": pa.array([["HP:0001275"] if id == SEIZURE else [] for id in ids], pa.list_(pa.string())),
+                    "replaced_by": pa.array([*(None for _ in TERMS), HYPOTONIA], pa.string()),
+                    "obsolete": [*(False for _ in TERMS), True],
+                }
+            ),
+        ),
+        NodeTable("Gene", pa.table({"id": ["NCBIGene:10", "NCBIGene:20"], "name": ["GENA", "GENB"]})),
+        NodeTable("PatientCase", pa.table({"id": [case[0] for case in CASES]})),
+        _relation("IS_A", "Phenotype", "Phenotype", edges),
+        _annotations("HAS_PHENOTYPE", HAS),
+        _annotations("LACKS_PHENOTYPE", LACKS),
+        _relation("ASSOCIATED_GENE", "Disease", "Gene", GENES),
+        _relation("SAME_AS", "Disease", "Disease", [pair[:2] for pair in same_as], relation=[p[2] for p in same_as]),
+        _relation("DIAGNOSED", "PatientCase", "Disease", [(case[0], case[1]) for case in CASES]),
+        _relation("REPORTED_IN", "PatientCase", "Publication", [(case[0], case[2]) for case in CASES]),
+        _relation("OBSERVED", "PatientCase", "Phenotype", [(case[0], term) for case in CASES for term in case[3]]),
+    ]
+
+
+def _relation(kind: str, start: str, end: str, pairs: Sequence[tuple[str, str]], **more: list[str]) -> RelationTable:
+    columns = {"start": [pair[0] for pair in pairs], "end": [pair[1] for pair in pairs]} | more
+    return RelationTable(kind, start, end, pa.table({key: pa.array(v, pa.string()) for key, v in columns.items()}))
+
+
+def _annotations(kind: str, rows: Sequence[tuple[str, str, int | None, int | None, str | None, str]]) -> RelationTable:
+    disease, term, positive, patients, frequency_class, reference = zip(*rows, strict=True)
+    stated = [
+        c or (None if m is None else f"{n}/{m}") for n, m, c in zip(positive, patients, frequency_class, strict=True)
+    ]
+    columns = {
+        "start": pa.array(disease),
+        "end": pa.array(term),
+        "numerator": pa.array(positive, pa.int64()),
+        "denominator": pa.array(patients, pa.int64()),
+        "frequency_class": pa.array(frequency_class, pa.string()),
+        "frequency": pa.array(stated, pa.string()),
+        "reference": pa.array(reference),
+    }
+    return RelationTable(kind, "Disease", "Phenotype", pa.table(columns))
