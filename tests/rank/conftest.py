@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import small_graph
 
+import small_graph
 from kgdx.rank import Ranker
 from kgdx.store.snapshot import Snapshot, compile_snapshot
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-import small_graph
 
+import small_graph
 from kgdx.rank.equivalence import FEATURES, METHOD, SOURCE, WEIGHTS, compare, infer, read_entries
 from kgdx.rank.wording import words
 from kgdx.store.protocol import NodeTable, RelationTable

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import small_graph
-from small_graph import FEVER, HYPOTONIA, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS
 
+import small_graph
 from kgdx.errors import StoreError
 from kgdx.rank import Ranker, compile_model
 from kgdx.rank.compile import RankModel
 from kgdx.store.protocol import NodeTable
 from kgdx.store.snapshot import Snapshot, compile_snapshot
+from small_graph import FEVER, HYPOTONIA, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS
 
 
 def value(ranker: Ranker, disease: str, term: str) -> float:

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS, TERMS
 
 from kgdx.case.model import Case, Finding, Status
 from kgdx.errors import CaseError
 from kgdx.rank import Candidate, Ranker
 from kgdx.rank.fusion import WEIGHTS
 from kgdx.rank.scorers import EXCLUDED_MOST, SCORERS
+from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS, TERMS
 
 PHENOTYPES = sorted(set(TERMS) - {"HP:0000001", RECESSIVE})
 
