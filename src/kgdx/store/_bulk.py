@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from kgdx.errors import StoreError
 from kgdx.schema.model import Schema
 from kgdx.store._engine import Batch, Database
-from kgdx.store._json import json_rows
 from kgdx.store.protocol import GraphTable, NodeTable
-from kgdx.store.tables import conformed, title
+from kgdx.store.tables import columns_of, conformed, title
 
 
 class RecordIds:
@@ -60,6 +59,7 @@ class BulkLoad:
         """Load the tables; StoreError names the table and row that cannot be right."""
         with self._database.batch(log_ahead=not self._fresh) as batch:
             for table in tables:
+                columns_of(table, self._schema)  # raises when the ontology has no such class or relation
                 name = table.label if isinstance(table, NodeTable) else table.type
                 if name not in self._before:
                     self._before[name] = () if self._fresh else self._held(self._database, name)
@@ -89,6 +89,8 @@ class BulkLoad:
         return (records, out, in_)
 
     def _load(self, batch: Batch, table: GraphTable) -> int:
+        from kgdx.store._json import json_rows  # polars: only a load needs it
+
         rows = conformed(table, self._schema)
         if isinstance(table, NodeTable):
             keys = rows.column("id").to_pylist()

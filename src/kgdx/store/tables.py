@@ -6,7 +6,6 @@ Absent is null, whatever the source said: a not-a-number is null, and an empty l
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kgdx.errors import StoreError
 from kgdx.schema.arrow import arrow_schema
@@ -52,6 +51,8 @@ def conformed(table: GraphTable, schema: Schema) -> pa.Table:
     Raises:
         StoreError: A column the schema does not have, a value of another type, or an absent key.
     """
+    import pyarrow.compute as pc  # 50 ms that only a load spends
+
     types = columns_of(table, schema)
     for name in table.rows.column_names:
         if name not in types:
