@@ -1,0 +1,100 @@
+"""Every example runs, on the graph that a plain build makes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import kgdx
+from conftest import ROOT
+
+EXAMPLES = ROOT / "examples"
+
+Run = subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("home")
+    kgdx.build(store=folder / "graphs" / "default")
+    return folder
+
+
+@pytest.fixture
+def python(home: Path) -> Callable[..., Run]:
+    def run(*arguments: str) -> Run:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("KGDX_")}
+        return subprocess.run(
+            [sys.executable, *arguments],
+            env={**kept, "KGDX_HOME": str(home), "COLUMNS": "80"},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    return run
+
+
+def test_the_patient_is_new_to_the_graph_and_her_disease_ranks_first(home: Path) -> None:
+    document = json.loads((EXAMPLES / "patient.json").read_text("utf-8"))
+    (publication,) = [entry["id"] for entry in document["metaData"]["externalReferences"]]
+    with kgdx.open(home / "graphs" / "default") as graph:
+        found = graph.diagnose(EXAMPLES / "patient.json", top=3)
+        label = document["diseases"][0]["term"]["id"]
+        cited = graph.run("phenotypes_of_diseases", diseases=[label])
+    assert found.candidates[0].id == label
+    assert all(publication not in row["reference"] for row in cited)
+
+
+def test_the_note_is_read_and_leads_to_its_disease(home: Path) -> None:
+    with kgdx.open(home / "graphs" / "default") as graph:
+        found = graph.diagnose(EXAMPLES / "note.txt", top=5)
+    assert "OMIM:208900" in {candidate.id for candidate in found.candidates}, "ataxia-telangiectasia"
+    assert {"HP:0001249", "HP:0001250"} <= set(found.case.excluded)
+
+
+@pytest.mark.slow
+def test_the_chinese_note_is_read_with_the_chinese_labels(shared_data: Path, tmp_path: Path) -> None:
+    kgdx.build({"hp": None, "hpoa": None, "hp_zh": str(shared_data / "hp-zh.babelon.tsv.gz")}, store=tmp_path / "zh")
+    with kgdx.open(tmp_path / "zh") as graph:
+        case = graph.diagnose(EXAMPLES / "note-zh.txt", top=1).case
+    assert {"HP:0003391", "HP:0003701", "HP:0003707"} <= set(case.observed), "Gowers sign, proximal weakness, calves"
+    assert {"HP:0001250", "HP:0001945"} <= set(case.excluded)
+
+
+def test_the_batch_gives_a_result_for_every_case(python: Callable[..., Run]) -> None:
+    done = python("-m", "kgdx", "batch", "examples/cases.jsonl", "--top", "10")
+    lines = {found["id"]: found for found in map(json.loads, done.stdout.splitlines())}
+    assert done.returncode == 0, done.stderr
+    expected = {"marfan-like": "OMIM:154700", "cystic-fibrosis-like": "OMIM:219700", "wilson-like": "OMIM:277900"}
+    for case, disease in expected.items():
+        listed = {member for candidate in lines[case]["candidates"] for member in candidate["members"]}
+        assert disease in listed, f"{case}: {listed}"
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [("first_diagnosis.py", "Why Trichorhinophalangeal syndrome, type I"), ("own_template.py", "Genes: TRPS1")],
+)
+def test_a_script_runs_and_shows_what_it_promises(python: Callable[..., Run], script: str, says: str) -> None:
+    done = python(str(EXAMPLES / script))
+    assert done.returncode == 0, done.stderr
+    assert says in done.stdout
+    assert done.stderr == ""
+
+
+def test_the_capture_in_the_readme_is_what_the_command_prints(python: Callable[..., Run]) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    (capture,) = re.findall(r"```text\n\$ kgdx (.*?)\n(.*?)```", readme, re.DOTALL)
+    done = python("-m", "kgdx", *capture[0].split())
+    shown, printed = (set(re.sub(r"[+−]?\d+\.\d|■+", " ", text).split()) for text in (capture[1], done.stdout))
+    assert shown == printed, "in all but scores and order, which a better model may change"
