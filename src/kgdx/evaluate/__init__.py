@@ -1,0 +1,1 @@
+"""Measuring: how often ranking is right, and how well findings are read from text."""
