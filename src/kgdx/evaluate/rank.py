@@ -81,7 +81,7 @@ def evaluate_rank(
             failed.append({"id": case.id, "error": str(error)})
     if not results:
         raise CaseError("there is no case to evaluate on", hint="give phenopackets, or JSON lines of cases")
-    chosen = _groups(results)
+    chosen = _groups(results, withhold=bank is None)
     report = {
         "groups": {name: summary(ranks, [r.cluster for r in group]) for name, (group, ranks) in chosen.items()},
         "by_disease": {name: mean_over(ranks, [r.disease for r in group]) for name, (group, ranks) in chosen.items()},
@@ -132,7 +132,7 @@ def _rank(ranker: Ranker, withheld: Withheld, bank: CaseBank | None, case: Case,
     return milliseconds
 
 
-def _groups(results: list[_Result]) -> Mapping[str, tuple[list[_Result], list[float]]]:
+def _groups(results: list[_Result], *, withhold: bool) -> Mapping[str, tuple[list[_Result], list[float]]]:
     """Group → its cases and their ranks; a group that cannot be told, or has no case, is left out."""
     members = {
         "all": results,
@@ -141,6 +141,6 @@ def _groups(results: list[_Result]) -> Mapping[str, tuple[list[_Result], list[fl
         "unseen": [result for result in results if result.seen is False],
     }
     groups = {name: (group, [result.rank for result in group]) for name, group in members.items() if group}
-    if "seen" in groups:
+    if withhold and "seen" in groups:
         groups["withheld"] = (members["seen"], [result.withheld for result in members["seen"]])
     return groups

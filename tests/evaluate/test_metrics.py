@@ -1,0 +1,58 @@
+"""Ranking metrics, counted by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgdx.evaluate.metrics import METRICS, MISS, bootstrap, mean_over, mean_rank, summary, values
+
+SCORES = np.array([5.0, 3.0, 3.0, 3.0, 1.0])
+
+
+@pytest.mark.parametrize(("right", "rank"), [([0], 1.0), ([2], 3.0), ([4], 5.0), ([4, 1], 3.0), ([-1, 0], 1.0)])
+def test_ties_share_the_mean_of_their_ranks_and_the_best_right_one_counts(right: list[int], rank: float) -> None:
+    assert mean_rank(SCORES, right) == rank
+
+
+@pytest.mark.parametrize("right", [[], [-1]])
+def test_a_label_that_is_no_candidate_is_a_miss(right: list[int]) -> None:
+    assert mean_rank(SCORES, right) == MISS
+    assert values([MISS]).tolist() == [[0.0] * len(METRICS)]
+
+
+def test_a_shared_first_place_is_no_top_1() -> None:
+    assert values([1.5])[0].tolist() == [0, 1, 1, 1, pytest.approx(2 / 3)]
+
+
+def test_summary_has_the_fractions_and_an_interval_around_each() -> None:
+    found = summary([1, 2, 4, 9, MISS], list("abcde"))
+    assert found["n"] == 5
+    assert [found[name] for name in METRICS] == pytest.approx([0.2, 0.4, 0.6, 0.8, (1 + 1 / 2 + 1 / 4 + 1 / 9) / 5])
+    assert all(low <= found[name] <= high for name, (low, high) in found["ci95"].items())
+
+
+def test_intervals_resample_publications_and_not_cases() -> None:
+    ranks = [1.0] * 50 + [20.0] * 50
+    single = summary(ranks, list(range(100)))["ci95"]["top1"]
+    clustered = summary(ranks, ["a"] * 50 + ["b"] * 50)["ci95"]["top1"]
+    assert clustered == [0.0, 1.0]
+    assert 0.3 < single[0] < single[1] < 0.7
+
+
+def test_intervals_are_the_same_each_time() -> None:
+    each = values([1.0, 3.0, 12.0])
+    assert np.array_equal(bootstrap(each, "abc"), bootstrap(each, "abc"))
+
+
+@given(ranks=st.lists(st.integers(1, 50), min_size=1, max_size=30))
+def test_a_wider_top_never_counts_less(ranks: list[int]) -> None:
+    found = summary([float(rank) for rank in ranks], ranks)
+    assert 0 <= found["top1"] <= found["top3"] <= found["top5"] <= found["top10"] <= 1
+    assert found["top1"] <= found["mrr"] <= 1
+
+
+def test_a_disease_with_many_cases_counts_once() -> None:
+    assert mean_over([1.0] * 9 + [50.0], ["a"] * 9 + ["b"])["top1"] == 0.5
