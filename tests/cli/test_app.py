@@ -142,3 +142,12 @@ def test_main_ends_the_process_with_success() -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert ended.value.code == 0
+
+
+@pytest.mark.parametrize("words", [[], ["evaluate"], ["neo4j"]])
+def test_a_group_alone_shows_its_help(invoke: Callable[..., Run], words: list[str]) -> None:
+    done = invoke(*words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("Usage: kgdx")
+    assert len(done.stderr.splitlines()) > 5

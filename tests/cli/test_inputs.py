@@ -68,6 +68,11 @@ def test_ids_are_separated_by_commas_but_names_keep_theirs() -> None:
     ]
 
 
+def test_a_folder_is_for_batch(tmp_path: Path) -> None:
+    with pytest.raises(CaseError, match="kgdx batch"):
+        inputs.one(str(tmp_path))
+
+
 def test_only_json_lines_are_counted_beforehand(tmp_path: Path) -> None:
     plain, packed, other = tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz", tmp_path / "c.json"
     plain.write_text("{}\n\n{}\n")

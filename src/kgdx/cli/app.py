@@ -78,6 +78,9 @@ def _fail(error: Exception) -> int:
     """Say what went wrong in one line; the kinds of error that can happen to anyone, then those that are our fault."""
     if isinstance(error, KgdxError):
         return _say(str(error), error.exit_code)
+    if type(error).__name__ == "NoArgsIsHelpError":  # its message is the whole help
+        print(error, file=sys.stderr)
+        return 2
     if hasattr(error, "format_message"):  # the argument parser's own errors, whichever parser this typer carries
         return _say(f"{error.format_message().rstrip('.')}: see `kgdx --help`", 2)
     if isinstance(error, OSError):

@@ -34,7 +34,11 @@ def one(argument: str | None) -> Case | None:
     if argument == "-":
         return _only(standard_input())
     path = existing(argument)
-    return case_from_text(argument) if path is None else one_case(path)
+    if path is None:
+        return case_from_text(argument)
+    if path.is_dir():
+        raise CaseError(f"{path} is a folder", hint="diagnose its cases with `kgdx batch`")
+    return one_case(path)
 
 
 def existing(argument: str) -> Path | None:
