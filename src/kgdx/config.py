@@ -133,7 +133,7 @@ class Settings:
         local = self._local_server()
         uri = uri or (self.store if self.is_neo4j else None) or (local["bolt"] if local else None)
         if not uri:
-            raise ConfigError("no Neo4j address", hint="give one as --store bolt://HOST:PORT, or start `kgdx neo4j up`")
+            raise ConfigError("no Neo4j address", hint="give one as bolt://HOST:PORT, or start `kgdx neo4j up`")
         uri = _store(uri)
         if not is_neo4j(uri):
             raise ConfigError(f"{uri} is not a Neo4j address", hint="give one such as bolt://127.0.0.1:7687")
