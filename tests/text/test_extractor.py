@@ -160,6 +160,7 @@ PHRASE = st.sampled_from(
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.one_of(NASTY, PHRASE), max_size=12).map(" ".join))
 @example("İseizures İ")
+@example("㐀 \ud800 seizures")
 @example("ﬁ 発热ﬀ发热 \x00 seizures\x00")
 def test_spans_index_any_text(reader: Extractor, text: str) -> None:
     for finding in reader.extract(text).findings:

@@ -137,7 +137,7 @@ def substring_keys(text: str, size: int) -> npt.NDArray[np.int64]:
         >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1])
         (True, False)
     """
-    points = np.frombuffer(text.encode("utf-32-le"), np.uint32).astype(np.uint64)
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
     mixed = (points + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
     mixed ^= mixed >> np.uint64(31)
     total = np.zeros(len(text) - size + 1, np.uint64)

@@ -26,7 +26,7 @@ from kgdx.text.tokens import SOFT, fold, words
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
 
-VERSION = 2
+VERSION = 3
 """Changes with the files' layout or with the rules that fill them."""
 
 CHINESE = "zh.json"
@@ -246,6 +246,7 @@ def _english(term: int, row: dict[str, Any]) -> Iterator[tuple[int, int, int, in
 _VAGUE = (
     "change",
     "characteristic",
+    "difficulty",
     "feature",
     "finding",
     "impairment",

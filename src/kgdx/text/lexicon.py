@@ -7,9 +7,9 @@ general nouns with which clinical English says "something is wrong with", numera
 from __future__ import annotations
 
 _GROUPS = """
-abnormal abnormality abnormalities abnormally anomaly anomalies anomalous disorder disorders disturbance disturbances
-abnormal aberration aberrant aberrations problem problems
-malformation malformations malformed defect defects defective deformity deformities deformed
+abnormal abnormality abnormalities abnormally anomaly anomalies anomalous disturbance disturbances aberration aberrant
+abnormal aberrations defect defects defective
+malformation malformations malformed deformity deformities deformed
 change changes
 finding findings
 feature features
@@ -23,7 +23,8 @@ liver hepatic
 heart cardiac hearts
 lung lungs pulmonary
 eye eyes ocular
-ear ears otic aural auricular
+ear ears otic aural
+pinna pinnae auricle auricles auricular
 mouth oral
 nose nasal noses
 tooth teeth dental
@@ -148,7 +149,7 @@ high elevated increased raised increase elevation increasing
 low decreased reduced diminished decrease reduction
 recurrent recurring repeated frequent
 episode episodes episodic paroxysm paroxysms paroxysmal
-difficulty difficulties
+difficulty difficulties trouble troubles problem problems disorder disorders
 impairment impairments impaired
 deficiency deficient deficit deficits
 dilatation dilation dilated dilatations

@@ -80,7 +80,6 @@ _DERIVED = (
     ("ystonic", "ystonia"),
     ("ismic", "ism"),
     ("pathic", "pathy"),
-    ("matous", "ma"),
 )
 _SUFFIXES = (
     "ational", "ation", "ement", "ments", "ment", "ities", "ity", "ness", "ical", "ally", "ions", "ion", "ing", "ive",
@@ -94,7 +93,7 @@ def inflection(folded: str) -> str:
     """Return a folded word without spelling variant, plural and Greek or Latin adjective ending.
 
     Example:
-        >>> inflection("haemangiomatous"), inflection("fistulae"), inflection("hypoplastic")
+        >>> inflection("haemangiomas"), inflection("fistulae"), inflection("hypoplastic")
         ('hemangioma', 'fistula', 'hypoplasia')
     """
     if len(folded) < 4 or not folded.isalpha():

@@ -24,9 +24,9 @@ _SOFT = re.compile(r"[,/&+]")
 _NEW_LINE = re.compile(r"[\r\n]\s*$")
 
 ATTACHING = frozenset(
-    """a an the of in on to at both some any each this these those their his her its our your my s""".split()  # noqa: SIM905
+    """a an the of in on to at both some any each this these those their his her its our your my s type""".split()  # noqa: SIM905
 )
-"""Articles, determiners, and the prepositions with which a noun hangs on the one before."""
+"""Articles, determiners, the prepositions with which a noun hangs on the one before, and the word type."""
 
 FUNCTION_WORDS = frozenset(
     "by for from with within into is are was were be been being such as very".split()  # noqa: SIM905
@@ -41,6 +41,9 @@ NEGATORS = frozenset(("no", "not", "without"))
 """A name may start with one of these, but none runs over it."""
 
 COORDINATORS = frozenset(("and", "or", "nor", "and/or", "plus"))
+
+_LETTERED = frozenset(("type", "hepatitis", "vitamin"))
+"""After these a capital A is a letter, not the article."""
 
 NONE, ATTACHED, LINKED, SOFT, HARD = 0, 1, 2, 3, 4
 """Degrees of parting: none; an attaching word such as "of the"; another function word; a comma, slash or conjunction;
@@ -93,7 +96,7 @@ def words(text: str) -> Words:
     """
     folded: list[str] = []
     starts, ends, partings = [], [], []
-    parting, last = HARD, 0
+    parting, last, previous = HARD, 0, ""
     for match in _WORD.finditer(text):
         start, end = match.span()
         word = fold(match.group()).replace("-", "")
@@ -103,7 +106,7 @@ def words(text: str) -> Words:
             parting = max(parting, SOFT)
         elif word in CLAUSES:
             parting = HARD
-        elif word in ATTACHING and not _letter(match.group(), folded, parting):
+        elif word in ATTACHING and not (match.group() == "A" and previous in _LETTERED):
             parting = max(parting, ATTACHED)
         elif word in FUNCTION_WORDS:
             parting = max(parting, LINKED)
@@ -115,6 +118,7 @@ def words(text: str) -> Words:
             ends.append(end)
             partings.append(parting)
             parting = NONE
+        previous = word
     return Words(text, folded, np.array(starts, np.int32), np.array(ends, np.int32), np.array(partings, np.int8))
 
 
@@ -130,11 +134,6 @@ def corrected(found: Words, correct: Callable[[str], str | None]) -> tuple[Words
         return found, set()
     places = {place for place, word in enumerate(found.folded) if word in mended}
     return replace(found, folded=[mended.get(word, word) for word in found.folded]), places
-
-
-def _letter(said: str, before: list[str], parting: int) -> bool:
-    """Whether a capital A is a letter ("type A"), not the article."""
-    return said == "A" and parting == NONE and bool(before) and before[-1] in ("type", "hepatitis", "vitamin")
 
 
 def _parting(between: str, word: str) -> int:
