@@ -1,0 +1,264 @@
+"""Measure the ranking of diseases; `python -m benchmarks.ranking [CASES]`, from the top of a checkout.
+
+Builds the default graph with and without Orphanet's cross-reference table, ranks every case, and prints in Markdown:
+accuracy by what the graph had seen, cross-validated choice of the constants, what each part contributes, the worth of
+the table and of the inferred equivalences, the case bank apart, and speed on one core. CASES are phenopackets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import kgdx
+from kgdx.case import Failure, read_cases
+from kgdx.case.model import Case
+from kgdx.evaluate.metrics import mean_rank, summary
+from kgdx.evaluate.rank import evaluate_rank
+from kgdx.rank import Ranker, annotations, compile, fusion, neighbours, scorers
+from kgdx.rank.bank import CaseBank
+from kgdx.rank.names import Names
+from kgdx.rank.withheld import Withheld
+from kgdx.store.snapshot import Snapshot
+
+DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+FOLDS = 5
+GROUP_HEAD = ("group", "cases", "top-1", "top-3", "top-5", "top-10", "MRR", "top-10, 95% interval", "by disease")
+HEAD = ("", "in graph top-1", "top-10", "unseen top-1", "top-10")
+GRID = {"breadth": (0.0, 0.1, 0.2, 0.3), "coverage": (0.3, 0.6, 1.0), "typicality": (0.1, 0.2, 0.3)}
+WITHOUT: Mapping[str, Mapping[tuple[Any, str], Any]] = {
+    "all of it": {},
+    "without coverage": {(fusion, "WEIGHTS"): fusion.WEIGHTS | {"coverage": 0.0}},
+    "without typicality": {(fusion, "WEIGHTS"): fusion.WEIGHTS | {"typicality": 0.0}},
+    "likelihood alone": {(fusion, "WEIGHTS"): {"likelihood": 1.0, "coverage": 0.0, "typicality": 0.0, "excluded": 0.0}},
+    "without excluded findings": {(fusion, "WEIGHTS"): fusion.WEIGHTS | {"excluded": 0.0}},
+    "without the correction for breadth": {(scorers, "BREADTH"): 0.0},
+    "without neighbours": {(neighbours, f"{kind}_SHARE"): 1e-9 for kind in ("ANNOTATION", "NAME", "GENE")},
+    "without neighbours by annotation": {(neighbours, "ANNOTATION_SHARE"): 1e-9},
+    "without neighbours by name": {(neighbours, "NAME_SHARE"): 1e-9},
+    "without neighbours by gene": {(neighbours, "GENE_SHARE"): 1e-9},
+    "without broader groups": {(annotations, "GROUP_SHARE"): 0.0},
+    "without the prior on counts": {(annotations, "PRIOR_PATIENTS"): 0.25},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Cases whose disease is in the graph: their ranks can be computed again under other constants."""
+
+    cases: list[Case]
+    seen: list[bool]
+    clusters: list[str]
+
+    def line(self, name: str, ranks: Sequence[float]) -> tuple[str, ...]:
+        parts = []
+        for group in (None, False):
+            chosen = [i for i, seen in enumerate(self.seen) if group is None or seen == group]
+            found = summary([ranks[i] for i in chosen], [self.clusters[i] for i in chosen])
+            parts += [percent(found, "top1"), percent(found, "top10")]
+        return (name, *parts)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases", nargs="?", type=Path, default=DATA / "phenopackets-dev.jsonl.gz")
+    parser.add_argument("--table", type=Path, default=DATA / "orphanet-omim-xrefs.tsv.gz", help="cross-references")
+    options = parser.parse_args(arguments)
+    cases = list(read_cases(options.cases))
+    with tempfile.TemporaryDirectory(prefix="kgdx-ranking-") as scratch, one_core():
+        folder = Path(scratch)
+        kgdx.build(store=folder / "default")
+        sources = {"hp": None, "hpoa": None, "genes": None, "orphanet_omim": str(options.table)}
+        kgdx.build(sources | {"phenopackets": str(options.cases)}, store=folder / "table")
+        with kgdx.open(folder / "table") as graph:
+            accuracy(graph.ranker, graph.snapshot, cases)
+            ranked = prepare(graph.ranker, graph.snapshot, cases)
+            cross_validation(graph.ranker, ranked)
+            ablation(graph.snapshot, ranked)
+            bank(graph.ranker, graph.snapshot, cases)
+            speed(graph.ranker, ranked)
+        worth_of_the_table(folder, cases)
+    return 0
+
+
+def accuracy(ranker: Ranker, snapshot: Snapshot, cases: list[Case | Failure]) -> None:
+    report = evaluate_rank(ranker, snapshot, cases)
+    print(f"## Accuracy, with the cross-reference table ({report['n_candidates']:,} candidates)\n")
+    show(GROUP_HEAD, lines(report))
+    print(f"{report['unrankable']} cases have a disease that is not annotated; {len(report['failed'])} failed.\n")
+
+
+def lines(report: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    for name, group in report["groups"].items():
+        low, high = group["ci95"]["top10"]
+        tops = [percent(group, f"top{k}") for k in (1, 3, 5, 10)]
+        by_disease = report["by_disease"][name]
+        mean = f"{percent(by_disease, 'top1')} / {percent(by_disease, 'top10')} of {by_disease['n']}"
+        yield (name, f"{group['n']:,}", *tops, f"{group['mrr']:.3f}", f"{100 * low:.1f}–{100 * high:.1f}", mean)
+
+
+def prepare(ranker: Ranker, snapshot: Snapshot, cases: list[Case | Failure]) -> Ranked:
+    withheld = Withheld(ranker, snapshot)
+    chosen = [case for case in cases if isinstance(case, Case) and numbers(ranker, case)]
+    seen = [any(withheld.cites(n, frozenset(c.publications)) for n in numbers(ranker, c)) for c in chosen]
+    return Ranked(chosen, seen, [(case.publications or (case.id,))[0] for case in chosen])
+
+
+def numbers(ranker: Ranker, case: Case) -> list[int]:
+    return [number for id in case.diseases if (number := ranker.number_of(id)) >= 0]
+
+
+def components(cases: list[Case]) -> list[int]:
+    """Connected component of the disease–publication graph that each case is in."""
+    parent: dict[str, str] = {}
+
+    def top(name: str) -> str:
+        parent.setdefault(name, name)
+        while parent[name] != name:
+            parent[name] = parent[parent[name]]
+            name = parent[name]
+        return name
+
+    for case in cases:
+        first, *rest = (*case.diseases, *case.publications)
+        for name in rest:
+            parent[top(name)] = top(first)
+    order: dict[str, int] = {}
+    return [order.setdefault(top(case.diseases[0]), len(order)) for case in cases]
+
+
+def cross_validation(ranker: Ranker, ranked: Ranked) -> None:
+    """Choose the constants of the fusion on four fifths of the components, and measure on the last one."""
+    settings = [dict(zip(GRID, values, strict=True)) for values in itertools.product(*GRID.values())]
+    ranks = np.array([ranks_by_setting(ranker, case, settings) for case in ranked.cases])
+    component = np.array(components(ranked.cases))
+    fold = np.random.default_rng(0).permutation(component.max() + 1)[component] % FOLDS
+    held_out = np.zeros(len(ranks))
+    picked = []
+    for number in range(FOLDS):
+        test = fold == number
+        best = int(np.argmax((1 / ranks[~test]).mean(axis=0)))
+        picked.append(str(tuple(settings[best].values())))
+        held_out[test] = ranks[test, best]
+    used = {"breadth": scorers.BREADTH} | {name: fusion.WEIGHTS[name] for name in ("coverage", "typicality")}
+    print(f"## Constants chosen by {FOLDS}-fold cross-validation over {component.max() + 1} components\n")
+    fixed = ranks[:, settings.index(used)]
+    show(HEAD, [ranked.line("chosen in each fold", held_out), ranked.line(f"as shipped {tuple(used.values())}", fixed)])
+    print(f"{', '.join(GRID)} chosen: {'; '.join(picked)}\n")
+
+
+def ranks_by_setting(ranker: Ranker, case: Case, settings: list[dict[str, float]]) -> list[float]:
+    query, _ = ranker.query(case)
+    found = {name: score.total for name, score in ranker.scores(query).items()}
+    breadth = ranker.model.columns.breadth
+    right = numbers(ranker, case)
+    parts = {name: standard(value) for name, value in found.items() if name in ("coverage", "typicality")}
+    likely = {b: standard(found["likelihood"] + (scorers.BREADTH - b) * breadth) for b in GRID["breadth"]}
+    against = fusion.WEIGHTS["excluded"] * found["excluded"]
+    return [
+        mean_rank(likely[s["breadth"]] + sum(s[name] * part for name, part in parts.items()) + against, right)
+        for s in settings
+    ]
+
+
+def standard(value: Any) -> Any:
+    return np.maximum((value - value.mean()) / max(float(value.std()), 1e-9), fusion.FLOOR)
+
+
+def ablation(snapshot: Snapshot, ranked: Ranked) -> None:
+    rows = []
+    for name, changes in WITHOUT.items():
+        rows.append(ranked.line(name, ranks_with(snapshot, ranked, changes)))
+    print("## What each part contributes\n")
+    show(HEAD, rows)
+
+
+def ranks_with(snapshot: Snapshot, ranked: Ranked, changes: Mapping[tuple[Any, str], Any]) -> list[float]:
+    """Ranks under other constants; the model is computed anew."""
+    saved = {place: getattr(*place) for place in changes}
+    try:
+        for place, value in changes.items():
+            setattr(*place, value)
+        model = compile.build_model(snapshot)
+        ranker = Ranker(model, Names(snapshot, model.candidates))
+        return [mean_rank(ranker.score_all(case)[1], numbers(ranker, case)) for case in ranked.cases]
+    finally:
+        for place, value in saved.items():
+            setattr(*place, value)
+
+
+def bank(ranker: Ranker, snapshot: Snapshot, cases: list[Case | Failure]) -> None:
+    patients = CaseBank(ranker, snapshot)
+    report = evaluate_rank(ranker, snapshot, cases, patients)
+    print(f"## With the case bank of {patients.size:,} patients, none of the case's own publication\n")
+    show(GROUP_HEAD, lines(report))
+    print(
+        f"{report['banked']:,} of {report['groups']['in_graph']['n']:,} cases had another patient of theirs.\n"
+    )
+
+
+def speed(ranker: Ranker, ranked: Ranked) -> None:
+    times = []
+    begin = time.perf_counter()
+    for case in ranked.cases:
+        start = time.perf_counter()
+        ranker.score_all(case)
+        times.append(1000 * (time.perf_counter() - start))
+    rate = len(times) / (time.perf_counter() - begin)
+    median, p95 = np.median(times), np.percentile(times, 95)
+    print(f"## Speed on one core\n\n{median:.1f} ms a case (95th percentile {p95:.1f} ms), {rate:.0f} cases/s\n")
+
+
+def worth_of_the_table(folder: Path, cases: list[Case | Failure]) -> None:
+    rows = []
+    for name, store in (("cross-reference table", "table"), ("inferred equivalences (the default graph)", "default")):
+        with kgdx.open(folder / store) as graph:
+            ranked = prepare(graph.ranker, graph.snapshot, cases)
+            rows.append(ranked.line(name, ranks_with(graph.snapshot, ranked, {})))
+            if store == "default":
+                rows.append(ranked.line("neither", ranks_with(graph.snapshot, ranked, {(compile, "merged"): alone})))
+    print("## Which entries are the same\n")
+    show(HEAD, rows)
+
+
+def alone(ids: list[str], annotated: Any, exact: Any, broader: Any) -> Any:
+    """Candidates when no entry is known to be the same as another."""
+    from kgdx.rank.candidates import merged
+
+    none = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    return merged(ids, annotated, none, none)
+
+
+def percent(found: Mapping[str, Any], name: str) -> str:
+    return f"{100 * found[name]:.1f}"
+
+
+def show(head: Sequence[str], rows: Iterator[tuple[str, ...]] | list[tuple[str, ...]]) -> None:
+    for row in (head, ["---"] * len(head), *rows):
+        print(f"| {' | '.join(row)} |")
+    print(flush=True)
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Keep this process on one core."""
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
