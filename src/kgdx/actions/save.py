@@ -69,7 +69,7 @@ def saved_trace(run: str, graph: Queries) -> tuple[Segment, ...]:
     """
     rows = graph.run("run_by_id", run_id=run)
     if not rows:
-        raise UsageError(f"no saved run {run[:60]!r}", hint="`kgdx run user_cases` lists the saved cases")
+        raise UsageError(f"no saved run {run[:60]!r}", hint="`kgdx run case_runs case_id=CASE` lists a case's runs")
     return tuple(Segment.from_dict(document) for document in json.loads(rows[0]["trace"] or "[]"))
 
 
