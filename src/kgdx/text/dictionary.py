@@ -21,7 +21,7 @@ import numpy.typing as npt
 from kgdx.text.chinese import fold_chinese, lay_wordings, substring_keys, wordings
 from kgdx.text.fuzzy import Spelling
 from kgdx.text.stems import inflection, word_class
-from kgdx.text.tokens import SOFT, fold, words
+from kgdx.text.tokens import SOFT, fold, scan
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
@@ -157,10 +157,11 @@ def compile_dictionary(snapshot: Snapshot, folder: Path) -> None:
     scope = in_scope(snapshot)
     rows = table.select(["name", "synonyms", "synonym_scopes", "name_zh"]).to_pylist()
     english: list[tuple[int, int, int, int, bool]] = []
+    vocabulary: set[str] = set()
     for term in np.flatnonzero(scope).tolist():
-        english.extend(_english(term, rows[term]))
+        english.extend(_english(term, rows[term], vocabulary))
     Entries.of(english).save(folder, "en")
-    _spelling(snapshot, rows, scope).save(folder)
+    _spelling(snapshot, vocabulary).save(folder)
     names = list(_chinese(snapshot, rows, scope))
     Entries.of([(_key(name), term, 0, rank, False) for name, term, rank in names]).save(folder, "zh")
     about = {"lengths": sorted({len(name) for name, *_ in names}), "named": any(row["name_zh"] for row in rows)}
@@ -186,17 +187,11 @@ def _key(name: str) -> int:
     return int(substring_keys(name, len(name))[0])
 
 
-def _spelling(snapshot: Snapshot, rows: list[dict[str, Any]], scope: npt.NDArray[np.bool_]) -> Spelling:
-    names = {
-        word
-        for term in np.flatnonzero(scope).tolist()
-        for label in (rows[term]["name"], *(rows[term]["synonyms"] or ()))
-        for word in words(label or "").folded
-    }
-    texts = [row["name"] or "" for row in rows]
-    texts += [text or "" for text in snapshot.table("phenotype").column("definition").to_pylist()]
+def _spelling(snapshot: Snapshot, vocabulary: set[str]) -> Spelling:
+    table = snapshot.table("phenotype")
+    texts = [text or "" for name in ("name", "definition") for text in table.column(name).to_pylist()]
     known = {fold(word) for word in re.findall(r"[^\W\d_]{4,}", " ".join(texts))}
-    return Spelling.of(names, known)
+    return Spelling.of(vocabulary, known)
 
 
 def in_scope(snapshot: Snapshot) -> npt.NDArray[np.bool_]:
@@ -224,20 +219,22 @@ def in_scope(snapshot: Snapshot) -> npt.NDArray[np.bool_]:
     return result
 
 
-def _english(term: int, row: dict[str, Any]) -> Iterator[tuple[int, int, int, int, bool]]:
+def _english(term: int, row: dict[str, Any], vocabulary: set[str]) -> Iterator[tuple[int, int, int, int, bool]]:
+    """Entries of a term's names; their words are added to the vocabulary."""
     labels = [(row["name"], 0)]
     scopes = row["synonym_scopes"] or ()
     for number, synonym in enumerate(row["synonyms"] or ()):
         labels.append((synonym, _SCOPE_RANK.get(scopes[number] if number < len(scopes) else "EXACT", 3)))
     for number, (label, rank) in enumerate(labels):
-        found = words(label or "")
-        if not 0 < len(found) <= MAX_WORDS:
+        folded, _, _, partings = scan(label or "")
+        vocabulary.update(folded)
+        if not 0 < len(folded) <= MAX_WORDS:
             continue
-        joined = bool((found.parting[1:] >= SOFT).any())
-        if len(found) == 1:
-            yield single_hash(found.folded[0]), term, number, rank, False
+        joined = any(parting >= SOFT for parting in partings[1:])
+        if len(folded) == 1:
+            yield single_hash(folded[0]), term, number, rank, False
             continue
-        hashes = [word_hash(word) for word in found.folded]
+        hashes = [word_hash(word) for word in folded]
         yield sum_hashes(hashes), term, number, rank, joined
         for variant, penalty in _rewritten(hashes):
             yield sum_hashes(variant), term, number, rank + penalty, joined
@@ -259,14 +256,14 @@ _VAGUE = (
 
 def _rewritten(hashes: list[int]) -> Iterator[tuple[list[int], int]]:
     """Other ways to say that something is abnormal, with how much looser each is."""
-    abnormal, morphology, malformation = (class_hash(word_class(w)) for w in ("abnormal", "morphology", "malformation"))
+    abnormal, morphology, malformation = (word_hash(w) for w in ("abnormal", "morphology", "malformation"))
     if abnormal not in hashes:
         return
     rest = [value for value in hashes if value not in (abnormal, morphology)]
     if not rest:
         return
     looser = _REWRITTEN + 2 + (morphology in hashes)
-    yield from (([*rest, class_hash(word_class(noun))], looser) for noun in _VAGUE)
+    yield from (([*rest, word_hash(noun)], looser) for noun in _VAGUE)
     if morphology in hashes:
         yield [*rest, abnormal], _REWRITTEN
         yield [*rest, malformation], 1

@@ -94,8 +94,21 @@ def words(text: str) -> Words:
         >>> found.folded, found.parting.tolist()
         (['seizures', 'loss', 'hearing'], [4, 3, 1])
     """
+    folded, starts, ends, partings = scan(text)
+    return Words(text, folded, np.array(starts, np.int32), np.array(ends, np.int32), np.array(partings, np.int8))
+
+
+def scan(text: str) -> tuple[list[str], list[int], list[int], list[int]]:
+    """Return what :func:`words` puts into arrays: folded words, starts, ends and partings.
+
+    Example:
+        >>> scan("loss of hearing")
+        (['loss', 'hearing'], [0, 8], [4, 15], [4, 1])
+    """
     folded: list[str] = []
-    starts, ends, partings = [], [], []
+    starts: list[int] = []
+    ends: list[int] = []
+    partings: list[int] = []
     parting, last, previous = HARD, 0, ""
     for match in _WORD.finditer(text):
         start, end = match.span()
@@ -119,7 +132,7 @@ def words(text: str) -> Words:
             partings.append(parting)
             parting = NONE
         previous = word
-    return Words(text, folded, np.array(starts, np.int32), np.array(ends, np.int32), np.array(partings, np.int8))
+    return folded, starts, ends, partings
 
 
 def corrected(found: Words, correct: Callable[[str], str | None]) -> tuple[Words, set[int]]:
