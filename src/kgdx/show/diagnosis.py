@@ -37,11 +37,9 @@ NOTE = "Decision support for research, to be judged by a clinician. Fit is a ran
 class Line:
     """What one finding says about one candidate."""
 
-    finding: str
     name: str
     score: float
     path: EvidencePath | None
-    paths: int
 
 
 def diagnosis(result: Diagnosis, *, explain: int = 3) -> RenderableType:
@@ -172,7 +170,7 @@ def _sorted(
         if finding.status is Status.ABSENT:
             name = f"absent: {name}"
         nearest = min(chosen, key=_nearness, default=None)
-        line = Line(finding.id, name, scores.get(finding.id, 0.0), nearest, len(chosen))
+        line = Line(name, scores.get(finding.id, 0.0), nearest)
         if against:
             sides[1].append(line)
         elif nearest is not None and not (meets_only_above(nearest) and line.score < WEAK):

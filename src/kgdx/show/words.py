@@ -83,16 +83,6 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def named(identifier: str, name: str) -> str:
-    """Return a name with its identifier, or whichever of the two is known.
-
-    Example:
-        >>> named("HP:0001250", "Seizure"), named("HP:0001250", "")
-        ('Seizure (HP:0001250)', 'HP:0001250')
-    """
-    return f"{clean(name)} ({clean(identifier)})" if name and name != identifier else clean(identifier)
-
-
 def seconds(value: float) -> str:
     """Return a duration that is easy to read.
 
