@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from kgdx.actions.diagnosis import Diagnosis
 from kgdx.actions.episode import Episode, Policy
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kgdx.load.build import Derive, Progress
     from kgdx.load.hooks import Hook
     from kgdx.load.report import BuildReport
-    from kgdx.store.copy import CopyReport, WholeStore
+    from kgdx.store.copy import CopyReport
 
 CaseLike = Case | str | Path | Mapping[str, Any] | Iterable[str]
 """What can be diagnosed: a case, free text, a file, a parsed phenopacket (or other JSON form), or terms."""
@@ -297,7 +297,7 @@ def push(
     from kgdx.store.copy import push as copy
 
     with GraphContext(settings) as graph:
-        return copy(cast("WholeStore", graph.store), settings, access, force=force, progress=progress or _quiet)
+        return copy(graph.store, settings, access, force=force, progress=progress or _quiet)
 
 
 def pull(

@@ -231,7 +231,10 @@ def test_status_tells_what_there_is(graph: GraphFolder, core_sources: Sources) -
     assert found.exists and found.fits and not found.problem and found.bytes > 0 and found.report == report
     report_file = graph.current().report
     report_file.write_text(report_file.read_text().replace(schema_checksum(), "0" * 64))
+    assert status(graph).fits, "an edited comment changes the checksum, not what a graph may hold"
+    report_file.write_text(report_file.read_text().replace(report.schema_version, "0.0.1"))
     assert not status(graph).fits
+    assert "built with ontology 0.0.1" in status(graph).problem
     report_file.write_text("{")
     assert "cannot be read" in status(graph).problem
     assert [manifest.name for manifest in sources()][:3] == ["hp", "hpoa", "genes"]

@@ -10,7 +10,7 @@ from kgdx.errors import StoreError
 from kgdx.load.folder import GraphFolder
 from kgdx.load.manifest import Manifest, manifests
 from kgdx.load.report import BuildReport, read_report
-from kgdx.schema import schema_checksum
+from kgdx.schema import fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Status:
         exists: Whether there is a complete graph.
         report: The report of its build, if there is one.
         bytes: Size on disk of the current build.
-        fits: Whether it was built with this version's ontology.
+        fits: Whether it was built with this version of the ontology.
         problem: Why it cannot be used, if it cannot.
     """
 
@@ -60,6 +60,6 @@ def status(folder: GraphFolder | str | os.PathLike[str]) -> Status:
     except StoreError as error:
         return Status(target.path, exists=True, problem=str(error))
     size = sum(file.stat().st_size for file in build.path.rglob("*") if file.is_file())
-    fits = report.schema_checksum == schema_checksum()
-    problem = "" if fits else f"built with ontology {report.schema_version}; build it again with `kgdx build`"
-    return Status(target.path, True, report, size, fits, problem)
+    usable = fits(report.schema_version, report.schema_checksum)
+    problem = "" if usable else f"built with ontology {report.schema_version}; build it again with `kgdx build`"
+    return Status(target.path, True, report, size, usable, problem)

@@ -16,12 +16,13 @@ from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.hooks import Hook, Hooks
 from kgdx.load.report import BuildReport, SourceReport
 from kgdx.store.arcade import ArcadeStore
-from kgdx.store.copy import Content, CopyReport, WholeStore
+from kgdx.store.copy import Content, CopyReport
+from kgdx.store.protocol import Store
 from kgdx.store.snapshot import compile_snapshot
 
 
 def pull(
-    source: WholeStore,
+    source: Store,
     folder: GraphFolder | str | Path,
     *,
     compile: Sequence[Hook] = (),
@@ -78,7 +79,7 @@ def _refuse_another(target: GraphFolder, content: Content) -> None:
             )
 
 
-def _build_report(made: BuildFolder, content: Content, source: WholeStore) -> BuildReport:
+def _build_report(made: BuildFolder, content: Content, source: Store) -> BuildReport:
     """What the server's graph says of its sources; the records that its builder refused stayed where it was built."""
     nodes, relations = totals(content.tables)
     sources = {

@@ -8,7 +8,7 @@ from pathlib import Path
 from kgdx.resources import resource
 from kgdx.schema.model import NodeClass, Property, PropertyType, Relation, Schema
 
-__all__ = ["NodeClass", "Property", "PropertyType", "Relation", "Schema", "load_schema", "schema_checksum"]
+__all__ = ["NodeClass", "Property", "PropertyType", "Relation", "Schema", "fits", "load_schema", "schema_checksum"]
 
 
 def load_schema(path: Path | None = None) -> Schema:
@@ -49,3 +49,16 @@ def schema_checksum() -> str:
     import hashlib
 
     return hashlib.sha256(resource("ontology", "kgdx.owl").read_bytes()).hexdigest()
+
+
+def fits(version: str | None, checksum: str | None) -> bool:
+    """Whether a graph that was built with this version and checksum of the ontology can be used with the shipped one.
+
+    The version decides: editing a definition or a comment changes the checksum alone. An equal checksum says the same
+    without parsing the ontology.
+
+    Example:
+        >>> fits(load_schema().version, "of an edited comment"), fits("0.1", "of another version")
+        (True, False)
+    """
+    return checksum == schema_checksum() or version == load_schema().version

@@ -12,13 +12,13 @@ from typing import Any
 import pyarrow as pa
 
 from kgdx.errors import StoreError
-from kgdx.schema import Schema, load_schema, schema_checksum
+from kgdx.schema import Schema, fits, load_schema
 from kgdx.schema.model import Property, PropertyType
 from kgdx.store import _engine
 from kgdx.store._bulk import BulkLoad, RecordIds
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Row
 from kgdx.store.rows import plain
-from kgdx.store.tables import columns_of, title
+from kgdx.store.tables import columns_of, title, whole
 from kgdx.store.templates import template
 
 BUILD_ID = "build:current"
@@ -151,7 +151,7 @@ class ArcadeStore:
 
     def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
         """All nodes of one class: ``id`` and ``columns``, sorted by id; absent values are null, absent lists empty."""
-        types = columns_of(NodeTable(label, pa.table({"id": pa.array([], pa.string())})), self._schema())
+        types = columns_of(NodeTable(label, pa.table({})), self._schema())
         wanted = _wanted(title_of=label, types=types, keys=("id",), columns=columns)
         rows = self._database.query(f"SELECT FROM `{label}`", language="sql")
         return _arrow(rows, wanted).sort_by("id")
@@ -183,17 +183,7 @@ class ArcadeStore:
 
     def tables(self) -> Iterator[GraphTable]:
         """The whole graph but the Build node, as tables with every property: what a copy or a fingerprint reads."""
-        schema = self._schema()
-        counts = self.counts()
-        for label, node in schema.nodes.items():
-            if label in counts and label != "Build":
-                yield NodeTable(label, self.export_nodes(label, list(node.properties)))
-        for type_, relation in schema.relations.items():
-            if type_ in counts:
-                for start, end in relation.ends:
-                    rows = self.export_relations(type_, start, end, list(relation.properties))
-                    if rows.num_rows:
-                        yield RelationTable(type_, start, end, rows)
+        return whole(self, self._schema())
 
     def fingerprint(self) -> str:
         """SHA-256 over the whole content; see :mod:`kgdx.store.fingerprint`."""
@@ -218,7 +208,7 @@ class ArcadeStore:
         if len(rows) != 1:
             raise StoreError(f"{self.url} is not a kgdx graph", hint="build one with `kgdx build`")
         built = rows[0]
-        if built["schema_checksum"] != schema_checksum() and built["schema_version"] != self._schema().version:
+        if not fits(built["schema_version"], built["schema_checksum"]):
             raise StoreError(
                 f"the graph at {self.url} has schema version {built['schema_version']}, this kgdx has "
                 f"{self._schema().version}",

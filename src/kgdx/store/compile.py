@@ -40,18 +40,6 @@ _LINKS = {
 }
 
 
-def needed() -> tuple[tuple[str, ...], tuple[tuple[str, str, str], ...]]:
-    """Return what of a graph goes into a snapshot: node labels, and (type, start label, end label) of relations.
-
-    Example:
-        >>> labels, relations = needed()
-        >>> "Disease" in labels, ("IS_A", "Phenotype", "Phenotype") in relations
-        (True, True)
-    """
-    edges = (*EDGES.values(), *_LINKS.values())
-    return tuple(NODES), tuple((edge.type, edge.start, edge.end) for edge in edges)
-
-
 def compile_tables(tables: Iterable[GraphTable]) -> Iterator[tuple[str, pa.Table]]:
     """Yield the snapshot's tables by name, node tables first.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from kgdx.config import Neo4jAccess, Settings, same_server
 from kgdx.errors import StoreError
@@ -22,14 +21,6 @@ from kgdx.store.tables import title
 Progress = Callable[[str], None]
 
 _AGAIN = "it counts as incomplete; copy it again with --force"
-
-
-class WholeStore(Store, Protocol):
-    """A store that can hand out its whole content."""
-
-    def tables(self) -> Iterator[GraphTable]:
-        """All of it but the Build node."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +54,7 @@ class Content:
     fingerprint: str
 
     @classmethod
-    def of(cls, source: WholeStore) -> Content:
+    def of(cls, source: Store) -> Content:
         """Read a store's whole content.
 
         Raises:
@@ -109,7 +100,7 @@ def counts(tables: Iterable[GraphTable]) -> dict[str, int]:
 
 
 def push(
-    source: WholeStore,
+    source: Store,
     settings: Settings,
     access: Neo4jAccess,
     *,

@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError
-from kgdx.schema import Schema, load_schema, schema_checksum
+from kgdx.schema import Schema, fits, load_schema
 from kgdx.store._bolt import connect, translated
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Row
 from kgdx.store.rows import plain
 from kgdx.store.statements import statement
-from kgdx.store.tables import columns_of, conformed, title
+from kgdx.store.tables import columns_of, conformed, title, whole
 from kgdx.store.templates import template
 
 if TYPE_CHECKING:
@@ -219,17 +219,7 @@ class Neo4jStore:
 
     def tables(self) -> Iterator[GraphTable]:
         """The whole graph but the Build node, as tables with every property: what a copy or a fingerprint reads."""
-        schema = self._schema()
-        counts = self.counts()
-        for label, node in schema.nodes.items():
-            if label in counts and label != "Build":
-                yield NodeTable(label, self.export_nodes(label, list(node.properties)))
-        for type_, relation in schema.relations.items():
-            if type_ in counts:
-                for start, end in relation.ends:
-                    rows = self.export_relations(type_, start, end, list(relation.properties))
-                    if rows.num_rows:
-                        yield RelationTable(type_, start, end, rows)
+        return whole(self, self._schema())
 
     def fingerprint(self) -> str:
         """SHA-256 over the whole content; see :mod:`kgdx.store.fingerprint`."""
@@ -287,7 +277,7 @@ class Neo4jStore:
         if len(rows) != 1:
             raise self._no_graph()
         built = rows[0]
-        if built["schema_checksum"] != schema_checksum() and built["schema_version"] != self._schema().version:
+        if not fits(built["schema_version"], built["schema_checksum"]):
             raise StoreError(
                 f"the graph at {self.url} has schema version {built['schema_version']}, this kgdx has "
                 f"{self._schema().version}",

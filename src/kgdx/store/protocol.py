@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -44,6 +44,9 @@ class Transaction(Protocol):
 @runtime_checkable
 class Store(Protocol):
     """A property graph that runs named Cypher templates.
+
+    How one is opened is its class's own: ``ArcadeStore.open(path)``, ``Neo4jStore.open(uri, user, password)``, both
+    read-only unless asked otherwise.
 
     Rows are plain Python: ``str``, ``int``, ``float``, ``bool``, ``None``, lists and dicts of these.
     """
@@ -87,6 +90,10 @@ class Store(Protocol):
 
     def export_relations(self, type: str, start_label: str, end_label: str, columns: Sequence[str]) -> pa.Table:
         """All edges of one type between two classes: ``start``, ``end`` and ``columns``."""
+        ...
+
+    def tables(self) -> Iterator[GraphTable]:
+        """The whole graph but the Build node, as tables with every property."""
         ...
 
     def counts(self) -> Mapping[str, int]:

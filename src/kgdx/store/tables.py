@@ -5,12 +5,14 @@ Absent is null, whatever the source said: a not-a-number is null, and an empty l
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pyarrow as pa
 
 from kgdx.errors import StoreError
 from kgdx.schema.arrow import arrow_schema
 from kgdx.schema.model import Schema
-from kgdx.store.protocol import GraphTable, NodeTable
+from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
 
 
 def title(table: GraphTable) -> str:
@@ -43,6 +45,20 @@ def columns_of(table: GraphTable, schema: Schema) -> dict[str, pa.DataType]:
 
 def _columns(schema: pa.Schema) -> dict[str, pa.DataType]:
     return {field.name: field.type for field in schema}
+
+
+def whole(store: Store, schema: Schema) -> Iterator[GraphTable]:
+    """The store's whole graph but the Build node, as tables with every property of the schema."""
+    counts = store.counts()
+    for label, node in schema.nodes.items():
+        if label in counts and label != "Build":
+            yield NodeTable(label, store.export_nodes(label, list(node.properties)))
+    for type_, relation in schema.relations.items():
+        if type_ in counts:
+            for start, end in relation.ends:
+                rows = store.export_relations(type_, start, end, list(relation.properties))
+                if rows.num_rows:
+                    yield RelationTable(type_, start, end, rows)
 
 
 def conformed(table: GraphTable, schema: Schema) -> pa.Table:
