@@ -310,6 +310,18 @@ def test_saved_cases_survive_a_rebuild(own: Path, tiny: Path) -> None:
         assert all(again.same for again in graph.replay(run))
 
 
+def test_a_graph_that_was_rebuilt_meanwhile_is_opened_anew_by_a_save(own: Path, tiny: Path) -> None:
+    with kgdx.open(own) as graph:
+        diagnosis, before = graph.diagnose(["HP:0001250"]), graph.fingerprint
+        kgdx.build({name: str(tiny / FILES[name]) for name in ("hp", "hpoa")}, store=own)
+        assert graph.fingerprint == before, "a reader keeps its build"
+        run = graph.save(diagnosis)
+        (build,) = graph.run("build")
+        assert graph.fingerprint == build["fingerprint"] != before
+        (saved,) = graph.run("run_by_id", run_id=run)
+        assert saved["fingerprint"] == before, "the run names the graph that it rests on"
+
+
 def test_a_closed_graph_says_so(built: Path) -> None:
     graph = kgdx.open(built)
     graph.close()

@@ -6,12 +6,15 @@ the snapshot.
 
 from __future__ import annotations
 
+import os
+import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from kgdx.case import Extraction, Resolution
 from kgdx.errors import StoreError
@@ -21,10 +24,16 @@ if TYPE_CHECKING:
     from kgdx.config import Settings
     from kgdx.load.folder import BuildFolder
     from kgdx.rank import Ranker
-    from kgdx.store.copy import WholeStore
     from kgdx.store.protocol import Row, Store
     from kgdx.store.snapshot import Snapshot
     from kgdx.text.extractor import Extractor
+
+
+KEPT_SNAPSHOTS = 3
+"""How many snapshots of servers' graphs are kept on this machine."""
+
+UNFINISHED_S = 86_400.0
+"""A compilation that has not changed its folder for so long was interrupted."""
 
 
 class _Source(Protocol):
@@ -32,6 +41,8 @@ class _Source(Protocol):
 
     url: str
 
+    @property
+    def build(self) -> str: ...
     def store(self) -> Store: ...
     def snapshot(self, store: Callable[[], Store]) -> Snapshot: ...
     def release(self) -> None: ...
@@ -144,10 +155,14 @@ class GraphContext:
     def writing(self) -> Iterator[Store]:
         """Give the store for writing, alone; afterwards it is read-only again.
 
+        Where another process has put a new build in the place of this one meanwhile, the block writes into the new one,
+        and what was compiled from the old one is opened anew.
+
         Raises:
             StoreLockedError: Another process reads or writes the graph; nothing was changed.
         """
         with self._lock:
+            before = self._source.build
             self._close_store()
             self._source.release()
             try:
@@ -155,6 +170,8 @@ class GraphContext:
                     yield store
             finally:
                 self._source.hold()
+                if self._source.build != before:
+                    self._opened.clear()
 
     def close(self) -> None:
         """Close what was opened and let other processes write."""
@@ -195,6 +212,10 @@ class _Folder:
         self._folder = GraphFolder(path)
         self._held = ExitStack()
         self._build: BuildFolder | None = None
+
+    @property
+    def build(self) -> str:
+        return self._current().id
 
     def hold(self) -> None:
         self._build = self._held.enter_context(self._folder.reading())
@@ -240,11 +261,15 @@ class _Folder:
 
 
 class _Server:
-    """A graph on a Neo4j server; its snapshot is kept on this machine, one folder for each fingerprint."""
+    """A graph on a Neo4j server; its snapshot is kept on this machine, one folder for each fingerprint.
+
+    The :data:`KEPT_SNAPSHOTS` that were used last are kept, whichever server they belong to.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._access = settings.neo4j()
         self.url = self._access.uri
+        self.build = ""
         self._snapshots = settings.home / "snapshots"
 
     def hold(self) -> None:
@@ -268,10 +293,13 @@ class _Server:
         path = self._snapshots / fingerprint
         if not path.exists():
             try:
-                return compile_snapshot(cast("WholeStore", store()).tables(), path, fingerprint)
+                compile_snapshot(store().tables(), path, fingerprint)
             except StoreError:
                 if not path.exists():  # otherwise another process was first, and its snapshot is as good
                     raise
+        with suppress(OSError):  # another process prunes too, or the folder is for reading only: as good
+            os.utime(path)
+            prune_snapshots(self._snapshots, path)
         return Snapshot.open(path, fingerprint)
 
     @contextmanager
@@ -283,3 +311,17 @@ class _Server:
             yield store
         finally:
             store.close()
+
+
+def prune_snapshots(folder: Path, new: Path) -> None:
+    """Remove the snapshots of servers' graphs that were used longest ago, and what interrupted compilations left.
+
+    Args:
+        folder: Folder of all of them; its parts are named by fingerprint, unfinished ones start with a dot.
+        new: The one that is wanted now.
+    """
+    aged = sorted(((part.stat().st_mtime, part) for part in folder.iterdir() if part != new), reverse=True)
+    whole = [part for _, part in aged if not part.name.startswith(".")]
+    unfinished = [part for at, part in aged if part.name.startswith(".") and time.time() - at > UNFINISHED_S]
+    for part in (*whole[KEPT_SNAPSHOTS - 1 :], *unfinished):
+        shutil.rmtree(part, ignore_errors=True)
