@@ -81,9 +81,3 @@ class CaseError(KgdxError):
     """A case file or text from which no usable case can be made."""
 
     exit_code = 7
-
-
-class LlmError(KgdxError):
-    """A language-model endpoint that failed, or an answer that could not be used."""
-
-    exit_code = 8
