@@ -1,9 +1,10 @@
-// purpose: Cases that share the most observed phenotypes with the given ones, and what they were diagnosed with.
-// params: phenotypes: strings, without: string?, min_match_count: integer, limit: integer
+// purpose: Cases that share the most observed phenotypes with the given ones, and what they were diagnosed with;
+//     `without` holds the ids of cases to leave out.
+// params: phenotypes: strings, without: strings, min_match_count: integer, limit: integer
 // columns: id, label, shared, shared_ids, diseases
 MATCH (p:Phenotype)<-[:OBSERVED]-(c:PatientCase) WHERE p.id IN $phenotypes
 WITH c, collect(DISTINCT p.id) AS ids
-WITH c, ids, size(ids) AS shared WHERE shared >= $min_match_count AND c.id <> coalesce($without, '')
+WITH c, ids, size(ids) AS shared WHERE shared >= $min_match_count AND NOT c.id IN $without
 WITH c, ids, shared, c.id AS id ORDER BY shared DESC, id LIMIT $limit
 RETURN id, c.label AS label, shared, ids AS shared_ids, [(c)-[:DIAGNOSED]->(d:Disease) | d.id] AS diseases
 ORDER BY shared DESC, id

@@ -9,6 +9,7 @@ import pytest
 from actions.fakes import DISEASE, FOCAL, MEMBER, NERVOUS, SEIZURE, row
 from kgdx.actions import Explain, Extract, Infer, Match, Rank, Retrieve, State, replay, step
 from kgdx.actions.record import digest
+from kgdx.actions.save import case_key
 from kgdx.case import Case, Finding, Status
 from kgdx.errors import CaseError, TemplateError, UsageError
 from kgdx.rank import Contribution
@@ -128,7 +129,8 @@ def test_infer_and_match_use_the_observed_findings(graph: Any) -> None:
     assert [found.template for found in state.retrieved] == ["infer_diseases", "similar_cases"]
     (_, inferred), (_, matched) = graph.asked
     assert inferred == {"phenotypes": [SEIZURE], "min_match_count": 2, "limit": 20}
-    assert matched == {"phenotypes": [SEIZURE], "without": "p", "min_match_count": 1, "limit": 3}
+    without = ["p", case_key(state.case)]
+    assert matched == {"phenotypes": [SEIZURE], "without": without, "min_match_count": 1, "limit": 3}
 
 
 def test_retrieve_refuses_an_unknown_template(graph: Any) -> None:

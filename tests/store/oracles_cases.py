@@ -201,12 +201,12 @@ def _(graph: Graph, source: str, limit: int) -> Iterable[Row]:
     "similar_cases",
     lambda g: [
         {"phenotypes": ids(g, "Phenotype", *range(0, 12)), "without": w, "min_match_count": m, "limit": n}
-        for w, m, n in ((None, 1, 2000), (g.nodes["PatientCase"][0]["id"], 2, 15))
+        for w, m, n in (([], 1, 2000), (ids(g, "PatientCase", 0, 1), 2, 15))
     ],
     ("-shared", "id"),
     ("shared_ids", "diseases"),
 )
-def _(graph: Graph, phenotypes: list[str], without: str | None, min_match_count: int, limit: int) -> Iterable[Row]:
+def _(graph: Graph, phenotypes: list[str], without: list[str], min_match_count: int, limit: int) -> Iterable[Row]:
     shared: defaultdict[str, set[str]] = defaultdict(set)
     for edge in graph.of("OBSERVED", "PatientCase", "Phenotype"):
         shared[edge["start"]] |= {edge["end"]} & set(phenotypes)
@@ -217,7 +217,7 @@ def _(graph: Graph, phenotypes: list[str], without: str | None, min_match_count:
     rows = [
         pick(cases[c], "id", "label") | {"shared": len(m), "shared_ids": sorted(m), "diseases": sorted(diagnosed[c])}
         for c, m in shared.items()
-        if len(m) >= min_match_count and c != without
+        if len(m) >= min_match_count and c not in without
     ]
     return limited(rows, ("-shared", "id"), limit)
 

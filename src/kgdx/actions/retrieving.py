@@ -9,6 +9,7 @@ from pydantic import Field
 
 from kgdx.actions.base import Action, Operations
 from kgdx.actions.record import query
+from kgdx.actions.save import case_key
 from kgdx.actions.state import Retrieved, State
 
 MAX_ROWS = 10_000
@@ -72,7 +73,7 @@ class Infer(Action):
 
 
 class Match(Action):
-    """Find the patients in the graph who share most findings with the case.
+    """Find the patients in the graph who share most findings with the case, leaving out the case itself.
 
     Example:
         >>> Match(limit=3).parameters()
@@ -91,7 +92,7 @@ class Match(Action):
         """Return the state with the similar patients found."""
         arguments = {
             "phenotypes": list(state.case.observed),
-            "without": state.case.id,
+            "without": [state.case.id, case_key(state.case)],
             "min_match_count": self.min_match_count,
             "limit": self.limit,
         }
