@@ -92,7 +92,6 @@ EXCLUDED: list[Row] = [{"id": "HP:0000003", "text": AWKWARD[4]}]
 DISEASES: list[Row] = [{"id": "OMIM:0000001", "status": "solved"}, {"id": "OMIM:x"}]
 CANDIDATES: list[Row] = [{"id": "OMIM:0000001", "rank": 1, "score": -2.5}, {"id": "OMIM:0000002", "rank": 2}]
 PUBLICATIONS: list[Row] = [{"id": "PMID:0000001"}, {"id": "PMID:new", "title": AWKWARD[3]}]
-SOURCES: list[Row] = [{"id": "made0", "version": "2", "read": 4, "loaded": 4, "merged": 0, "quarantined": 0}]
 THE_CASE = {"source": "user", "label": AWKWARD[5], "sex": "MALE", "age": "P1Y", "text": AWKWARD[2], "synthetic": False}
 THE_RUN = {"source": "user", "policy": "fixed", "kgdx_version": "1", "fingerprint": "f", "trace": '{"a": "\\""}'}
 TO_PHENOTYPE, TO_DISEASE = ("PatientCase", "Phenotype"), ("PatientCase", "Disease")
@@ -110,12 +109,6 @@ def put_publications(graph: Graph) -> list[Row]:
         put(graph, "Publication", row["id"], source=old["source"], title=row.get("title", old.get("title")))
         link(graph, "REPORTED_IN", ("PatientCase", "Publication"), CASE, row["id"], source="user")
     return [{"id": row["id"]} for row in PUBLICATIONS]
-
-
-def put_sources(graph: Graph) -> list[Row]:
-    for row in SOURCES:
-        put(graph, "Source", row["id"], source=row["id"], licence=None, checksum=None, **row)
-    return [{"id": row["id"]} for row in SOURCES]
 
 
 def delete_case(graph: Graph) -> list[Row]:
@@ -183,7 +176,6 @@ def all_writes() -> Iterator[Write]:
     yield from case_writes()
     yield Write("clear_disease_names_zh", {"source": "zh1"}, clear_names_zh("Disease"))
     yield Write("clear_phenotype_names_zh", {"source": "zh1"}, clear_names_zh("Phenotype"))
-    yield Write("put_sources", {"rows": SOURCES}, put_sources)
     yield Write("set_build", {"created": "2026"}, lambda g: [{"id": "build:current"}])
     yield Write("delete_edges_of_source", {"source": "made1"}, delete_edges("made1"))
     yield Write("delete_edges_of_source", {"source": "nobody"}, delete_edges("nobody"))
