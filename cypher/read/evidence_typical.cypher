@@ -1,6 +1,6 @@
 // purpose: What is typical of diseases and not among the known phenotypes: annotations of aspect P that at least a
 //     share (0 to 1) of patients has: n of m, a percentage, or the middle of an HPO frequency class.
-//     `known` holds what to leave out: the findings, their ancestors and their descendants.
+//     `known` holds the phenotypes to leave out.
 // params: diseases: strings, known: strings, minimum: float, limit: integer
 // columns: disease, disease_name, phenotype, phenotype_name, share,
 //     frequency, numerator, denominator, percentage, frequency_class, onset, evidence, reference, source

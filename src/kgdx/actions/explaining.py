@@ -20,7 +20,7 @@ TYPICAL_SHARE = 0.5
 """A phenotype that at least half of the patients have counts as typical."""
 
 TYPICAL_ROWS = 200
-"""Most typical annotations read for one disease; among them are those that the case mentions or implies."""
+"""How many typical annotations are read per disease, those that the case implies among them."""
 
 
 class Explain(Action):
@@ -63,7 +63,7 @@ class Explain(Action):
             diseases=ids,
             known=[*observed, *excluded],
             minimum=TYPICAL_SHARE,
-            limit=TYPICAL_ROWS * max(1, len(ids)),
+            limit=TYPICAL_ROWS * len(ids),
         )
         for_ = paths.by_candidate([*direct, *shared], members)
         against = paths.by_candidate(contrary, members)
