@@ -75,17 +75,14 @@ class _Check:
         return self.counts.setdefault(source, Counts())
 
     def tally(self, rows: pl.DataFrame, outcome: str) -> None:
-        """Add the rows to their sources' counts; implied nodes are nobody's records."""
-        if rows.is_empty():
-            return
-        if _ROLE in rows.columns:
-            rows = rows.filter(pl.col(_ROLE) != "implied")
+        """Add the rows to their sources' counts."""
         for source, number in rows.group_by(_SOURCE).len().iter_rows():
             counts = self.count(source)
             setattr(counts, outcome, getattr(counts, outcome) + number)
 
     def quarantine(self, rows: pl.DataFrame) -> None:
         """Set rows with a :data:`_REASON` apart."""
+        rows = _records(rows)
         if rows.is_empty():
             return
         self.tally(rows, "quarantined")
@@ -99,6 +96,11 @@ class _Check:
             return rows
         self.quarantine(judged.filter(pl.col(_REASON).is_not_null()))
         return judged.filter(pl.col(_REASON).is_null()).drop(_REASON)
+
+
+def _records(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows that are records: an implied node is none, what mentions it is."""
+    return rows.filter(pl.col(_ROLE) != "implied")
 
 
 def check(staged: Sequence[Staged], refused: dict[str, pl.DataFrame], schema: Schema) -> Checked:
@@ -212,8 +214,8 @@ def _nodes(typed: Sequence[tuple[Staged, pl.DataFrame]], state: _Check) -> dict[
             continue
         rows = pl.concat(parts, how="diagonal")
         first = pl.col("id").is_first_distinct()
-        state.tally(rows.filter(first), "loaded")
-        state.tally(rows.filter(~first), "merged")
+        state.tally(_records(rows.filter(first)), "loaded")
+        state.tally(_records(rows.filter(~first)), "merged")
         nodes[label] = _coalesced(rows)
     for table, rows in typed:
         if table.ends is None and table.role == "patch":

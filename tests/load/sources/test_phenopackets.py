@@ -63,21 +63,34 @@ def test_a_bad_packet_is_set_apart_with_its_line(parse: Parse, write: Write, tin
     assert "no phenotypicFeatures" in records.rejects["reason"][0]
 
 
-def test_an_unknown_term_or_disease_is_quarantined_and_the_rest_of_the_case_loads(
+def test_an_unknown_term_is_quarantined_and_the_rest_of_the_case_loads(
     check_files: Callable[..., Checked], write: Write, tiny: Path, rows: Rows
 ) -> None:
-    text = (
-        (tiny / "phenopacket.json")
-        .read_text()
-        .replace("OMIM:100001", "OMIM:424242")
-        .replace("HP:0004322", "HP:9999999")
-    )
+    text = (tiny / "phenopacket.json").read_text().replace("HP:0004322", "HP:9999999")
     checked = check_files("hp", "hpoa", phenopackets=write("p.json", text))
-    assert checked.quarantine["reason"].sort().to_list() == [
-        "HP:9999999 is no Phenotype of this graph",
-        "OMIM:424242 is no Disease of this graph",
-    ]
+    assert checked.quarantine["reason"].to_list() == ["HP:9999999 is no Phenotype of this graph"]
     assert len(rows(checked, "OBSERVED")) == 2
+
+
+def test_a_diagnosis_of_a_disease_that_no_other_source_names_is_kept(
+    check_files: Callable[..., Checked], write: Write, tiny: Path, rows: Rows
+) -> None:
+    text = (tiny / "phenopacket.json").read_text().replace("OMIM:100001", "OMIM:424242")
+    checked = check_files("hp", "hpoa", phenopackets=write("p.json", text))
+    assert checked.quarantine.is_empty()
+    assert [row["end"] for row in rows(checked, "DIAGNOSED")] == ["OMIM:424242"]
+    (disease,) = [row for row in rows(checked, "Disease") if row["id"] == "OMIM:424242"]
+    assert (disease["name"], disease["name_source"], disease["source"]) == ("OMIM:424242", "id", "phenopackets")
+
+
+def test_a_diagnosis_of_a_strange_vocabulary_is_quarantined_once(
+    check_files: Callable[..., Checked], write: Write, tiny: Path
+) -> None:
+    text = (tiny / "phenopacket.json").read_text().replace("OMIM:100001", "ICD10:G40")
+    checked = check_files("hp", "hpoa", phenopackets=write("p.json", text))
+    (reason,) = checked.quarantine["reason"].to_list()
+    assert "ICD10:G40 is no id of a Disease" in reason
+    assert checked.counts["phenopackets"].quarantined == 1
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"observed": ["HP:0001250"]}', "just text"])
