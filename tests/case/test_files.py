@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kgdx.case import Case, Failure, case_to_json, one_case, parse_cases, read_cases
+from kgdx.case import Case, Failure, case_from_document, case_to_json, one_case, parse_cases, read_cases
 from kgdx.errors import CaseError
 
 PLAIN = {"id": "a", "observed": ["HP:0001250"], "excluded": ["HP:0001945"], "diseases": ["OMIM:1"]}
@@ -143,6 +143,15 @@ def test_plain_json_round_trip() -> None:
     assert isinstance(case, Case)
     (back,) = parse_cases(io.BytesIO(json.dumps(case_to_json(case)).encode()))
     assert back == case
+
+
+def test_a_strange_sex_is_noted_and_read_as_unknown() -> None:
+    case = case_from_document(PLAIN | {"sex": "m"})
+    assert case.sex == "UNKNOWN"
+    assert [(issue.level, issue.message) for issue in case.issues] == [
+        ("warning", "'M' is not one of FEMALE, MALE, OTHER, UNKNOWN")
+    ]
+    assert case_from_document(PLAIN | {"sex": "female"}).sex == "FEMALE"
 
 
 def test_the_text_is_written_only_when_asked_for() -> None:

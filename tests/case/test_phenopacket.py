@@ -47,6 +47,19 @@ def test_label_of_an_interpretation_counts_once() -> None:
     assert case.diseases == ("OMIM:1",)
 
 
+@pytest.mark.parametrize(("status", "diseases"), [("SOLVED", ("OMIM:1",)), ("UNSOLVED", ()), ("IN_PROGRESS", ())])
+def test_a_suspected_disease_is_no_diagnosis(status: str, diseases: tuple[str, ...]) -> None:
+    interpretation = {"progressStatus": status, "diagnosis": {"disease": {"id": "OMIM:1"}}}
+    assert case_from_phenopacket(packet(interpretations=[interpretation])).diseases == diseases
+
+
+@pytest.mark.parametrize(("status", "genes"), [("CAUSATIVE", ("NCBIGene:1",)), ("REJECTED", ()), ("CANDIDATE", ())])
+def test_a_rejected_or_candidate_gene_is_not_taken_for_the_cause(status: str, genes: tuple[str, ...]) -> None:
+    genomic = {"interpretationStatus": status, "gene": {"valueId": "NCBIGene:1"}}
+    interpretation = {"diagnosis": {"disease": {"id": "OMIM:1"}, "genomicInterpretations": [genomic]}}
+    assert case_from_phenopacket(packet(interpretations=[interpretation])).genes == genes
+
+
 @pytest.mark.parametrize(
     "reference",
     [{"id": "PMID:12"}, {"id": "pmid: 12"}, {"reference": "https://pubmed.ncbi.nlm.nih.gov/12/"}],

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from kgdx.case.reader import FindingReader
 
 
+SEXES = ("FEMALE", "MALE", "OTHER", "UNKNOWN")
+"""What a case's sex may be: the values of GA4GH phenopackets without the suffix ``_SEX``."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -98,13 +101,15 @@ class Case:
         id: Stable identifier; minted from the content when the source has none.
         findings: Distinct by (id, status); order is the source's.
         text: The free text it was read from, if any. Never logged.
-        sex: ``MALE``, ``FEMALE``, ``OTHER`` or ``UNKNOWN`` (GA4GH phenopackets).
+        sex: One of :data:`SEXES`.
         age: ISO 8601 duration at last encounter, such as ``P7Y3M``, if known.
         diseases: CURIEs of diagnoses that the source states (labels for evaluation; never read by scorers).
         publications: ``PMID:`` CURIEs of the publications that report the case.
-        genes: ``NCBIGene:``/``HGNC:`` CURIEs or symbols that the source names as causative (never read by scorers).
+        genes: ``NCBIGene:``/``HGNC:`` CURIEs or symbols of genes that the source does not name as a mere candidate or
+            as rejected (never read by scorers).
         source: Where the case comes from.
         issues: What was repaired or doubtful while reading it.
+        extra: What its form has beyond this, unread (an OSCE case's tests, unknown keys of plain JSON).
     """
 
     id: str

@@ -7,10 +7,14 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
-from kgdx.case.model import Case, Finding, Issue, Status, valid
+from kgdx.case.model import SEXES, Case, Finding, Issue, Status, valid
 from kgdx.errors import CaseError
 
-SEXES = frozenset({"UNKNOWN_SEX", "FEMALE", "MALE", "OTHER_SEX"})
+_SEXES = {sex + "_SEX" if sex in ("UNKNOWN", "OTHER") else sex: sex for sex in SEXES}
+_UNDIAGNOSED = frozenset({"IN_PROGRESS", "UNSOLVED"})
+"""``ProgressStatus`` of an interpretation whose disease is a suspicion, not a diagnosis."""
+_NOT_CAUSATIVE = frozenset({"REJECTED", "CANDIDATE"})
+"""``InterpretationStatus`` of a gene that is not held to cause the disease."""
 _HPO_ID = re.compile(r"HP:\d{7}")
 _PMID = re.compile(r"(?:PMID[:_ ]\s*|pubmed(?:\.ncbi\.nlm\.nih\.gov)?/)(\d{1,9})", re.IGNORECASE)
 _CURIE = re.compile(r"[A-Za-z][A-Za-z0-9.]*:\S+")
@@ -45,13 +49,12 @@ def case_from_phenopacket(packet: object, where: str = "phenopacket") -> Case:
     subject = reader.object(reader.get(top, "subject") or {}, "subject")
     identifier = reader.string(top, "id") or reader.string(subject, "id")
     sex = reader.string(subject, "sex") or "UNKNOWN_SEX"
-    if sex not in SEXES:
-        reader.note("subject.sex", f"sex {sex[:40]!r} is not one of {', '.join(sorted(SEXES))}", "read as unknown")
-        sex = "UNKNOWN_SEX"
+    if sex not in _SEXES:
+        reader.note("subject.sex", f"sex {sex[:40]!r} is not one of {', '.join(_SEXES)}", "read as unknown")
     return Case(
         id=identifier,
         findings=findings,
-        sex=sex.removesuffix("_SEX"),
+        sex=_SEXES.get(sex, "UNKNOWN"),
         age=_age(reader, subject),
         diseases=tuple(dict.fromkeys(_diseases(reader, top))),
         publications=tuple(dict.fromkeys(_publications(reader, top, identifier))),
@@ -162,6 +165,8 @@ def _diseases(reader: _Reader, top: Mapping[str, Any]) -> Iterator[str]:
         if identifier and not reader.get(disease, "excluded"):
             yield identifier
     for path, interpretation in reader.objects(top, "interpretations"):
+        if reader.string(interpretation, "progressStatus") in _UNDIAGNOSED:
+            continue
         diagnosis = reader.child(interpretation, "diagnosis", f"{path}.")
         identifier = reader.string(reader.child(diagnosis, "disease", f"{path}.diagnosis."), "id")
         if identifier:
@@ -182,6 +187,8 @@ def _genes(reader: _Reader, top: Mapping[str, Any]) -> Iterator[str]:
     for path, interpretation in reader.objects(top, "interpretations"):
         diagnosis = reader.child(interpretation, "diagnosis", f"{path}.")
         for _, genomic in reader.objects(diagnosis, "genomicInterpretations"):
+            if reader.string(genomic, "interpretationStatus") in _NOT_CAUSATIVE:
+                continue
             variation = reader.child(reader.child(genomic, "variantInterpretation"), "variationDescriptor")
             gene = reader.child(variation, "geneContext") or reader.child(genomic, "gene")
             name = reader.string(gene, "valueId") or reader.string(gene, "symbol")
@@ -204,7 +211,7 @@ def case_to_phenopacket(case: Case, created: str | None = None) -> dict[str, Any
     stamp = created or datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     subject: dict[str, Any] = {
         "id": case.id,
-        "sex": case.sex + "_SEX" if case.sex in ("UNKNOWN", "OTHER") else case.sex,
+        "sex": next(packed for packed, sex in _SEXES.items() if sex == case.sex),
     }
     if case.age:
         subject["timeAtLastEncounter"] = {"age": {"iso8601duration": case.age}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from kgdx.case.model import Case, Finding, Status, valid
+from kgdx.case.model import SEXES, Case, Finding, Issue, Status, valid
 from kgdx.errors import CaseError
 
 KEYS = frozenset(
@@ -30,16 +30,20 @@ def case_from_json(document: Mapping[str, Any], where: str = "case") -> Case:
         _refuse(where, "the case has no finding and no text", 'give "observed": ["HP:…"], or "text"')
     findings = [Finding(term, Status.PRESENT, text=term) for term in observed]
     findings += [Finding(term, Status.ABSENT, text=term) for term in excluded]
+    sex = _string(document, "sex", where).upper() or "UNKNOWN"
+    known = sex in SEXES
+    strange = Issue("warning", f"{where}: sex", f"{sex[:40]!r} is not one of {', '.join(SEXES)}", "read as unknown")
     return Case(
         id=_string(document, "id", where),
         findings=tuple(findings),
         text=text,
-        sex=_string(document, "sex", where).upper() or "UNKNOWN",
+        sex=sex if known else "UNKNOWN",
         age=_string(document, "age", where) or None,
         diseases=_strings(document, "diseases", where),
         publications=_strings(document, "publications", where),
         genes=_strings(document, "genes", where),
         source=_string(document, "source", where) or "user",
+        issues=() if known else (strange,),
         extra={key: value for key, value in document.items() if key not in KEYS},
     ).identified()
 

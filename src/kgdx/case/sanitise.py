@@ -5,7 +5,6 @@ Order: ids brought up to date, duplicates joined, contradictions settled, redund
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol
@@ -13,9 +12,6 @@ from typing import Protocol
 from kgdx.case.model import Case, Finding, Issue, Status
 from kgdx.case.reader import FindingReader, Resolution
 from kgdx.errors import CaseError
-
-HPO_ID = re.compile(r"HP:\d{7}")
-"""The form of a Human Phenotype Ontology id."""
 
 
 class Ancestry(Protocol):
