@@ -8,7 +8,7 @@ stand in ``context.tsv``.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -35,6 +35,12 @@ _FAMILY = re.compile(
 _COMMA = re.compile("[，,]")
 _PAUSE = re.compile(r"[，,\s]")
 _MASK = "\x00"
+_NEAREST = 12
+"""Triggers on each side of a finding that are looked at, so that a text without full stops takes no longer."""
+
+_REACH = 300
+"""Characters at most between a trigger and its finding."""
+
 _VERB = re.compile(r"\b(?:is|are|was|were|has|had|have)\b", re.IGNORECASE)
 
 
@@ -97,15 +103,20 @@ def statuses(text: str, spans: Sequence[tuple[int, int]]) -> list[Status]:
         part = simplify(text[low:high])
         local = [(spans[i][0] - low, spans[i][1] - low) for i in members]
         triggers = _triggers(part, local)
+        places = [trigger.start for trigger in triggers]
         for number, span in zip(members, local, strict=True):
-            result[number] = _status(part, span, triggers)
+            at = bisect_left(places, span[0])
+            near = triggers[max(0, at - _NEAREST) : at + _NEAREST]
+            result[number] = _status(part, span, [t for t in near if -_REACH < t.start - span[0] < _REACH])
     return result
 
 
 def _triggers(part: str, spans: Sequence[tuple[int, int]]) -> list[Trigger]:
     """The triggers of a sentence; words of a finding's own name ("absence of speech") are none."""
+    chars = list(part)
     for start, end in spans:
-        part = part[:start] + _MASK * (end - start) + part[end:]
+        chars[start:end] = _MASK * (end - start)
+    part = "".join(chars)
     found = []
     phrases = _phrases()
     for match in _pattern().finditer(part):
@@ -149,7 +160,7 @@ def _reaches(
     if forward:
         return not any(k in ("backward",) and not t.chinese and s != status for t in ends for k, s in t.kinds)
     if _COMMA.search(between):
-        before = part[: span[0]]
+        before = part[max(0, span[0] - _REACH) : span[0]]
         return not _VERB.search(before) and not _VERB.search(between[: max(_last_comma(between), 0)])
     return True
 

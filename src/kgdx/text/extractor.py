@@ -123,15 +123,16 @@ class Extractor:
     def _with_acronyms(self, text: str, findings: list[Finding]) -> list[Finding]:
         """Add the uses of abbreviations that the text introduces for a finding; drop those it uses otherwise."""
         for short, place in introduced(text):
-            named = [f for f in findings if f.span and f.span.end <= place and not text[f.span.end : place].strip()]
-            named = [f for f in named if abbreviates(short, f.text)]
+            named = [f for f in findings if f.span and place - 2 < f.span.end <= place and abbreviates(short, f.text)]
             if named:
-                taken = [(f.span.start, f.span.end) for f in findings if f.span]
+                taken = {f.span.start for f in findings if f.span and f.text == short}
                 findings += [
                     replace(named[0], span=Span(*span), text=short, method="variant")
                     for span in uses(text, short, taken)
                 ]
-            elif len(short) > 2 and abbreviates(short, " ".join(text[:place].split()[-len(short) :])):
+            elif len(short) > 2 and abbreviates(
+                short, " ".join(text[max(0, place - 100) : place].split()[-len(short) :])
+            ):
                 findings = [f for f in findings if f.text != short]
         return findings
 
@@ -174,16 +175,15 @@ class Extractor:
 
 def _without_implied(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Drop general findings said inside an absent specific one: "no severe myopia" does not deny myopia."""
-    absent = [f.span for f in findings if f.status is Status.ABSENT and f.span]
-    return tuple(
-        f
-        for f in findings
-        if not (f.status is Status.ABSENT and f.span and any(_inside(f.span, outer) for outer in absent))
-    )
-
-
-def _inside(inner: Span, outer: Span) -> bool:
-    return inner != outer and outer.start <= inner.start and inner.end <= outer.end
+    kept: list[Finding] = []
+    outer = Span(0, 0)  # the denied span that reaches furthest; findings come in the order of their starts
+    for finding in sorted(findings, key=lambda f: (f.span.start, -f.span.end) if f.span else (0, 0)):
+        if finding.status is not Status.ABSENT or not finding.span:
+            kept.append(finding)
+        elif finding.span == outer or finding.span.end > outer.end:
+            outer = finding.span
+            kept.append(finding)
+    return tuple(kept)
 
 
 def _contradictions(findings: tuple[Finding, ...]) -> Iterator[Issue]:
