@@ -9,17 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["supports", "against", "typical_unmentioned"]
+from kgdx.schema.frequency import FREQUENCIES
 
-FREQUENCY_NAMES = {
-    "HP:0040280": "obligate (100%)",
-    "HP:0040281": "very frequent (80-99%)",
-    "HP:0040282": "frequent (30-79%)",
-    "HP:0040283": "occasional (5-29%)",
-    "HP:0040284": "very rare (1-4%)",
-    "HP:0040285": "excluded (0%)",
-}
-"""Frequency classes of the Human Phenotype Ontology and what they mean, as its annotation guide words them."""
+Kind = Literal["supports", "against", "typical_unmentioned"]
 
 EDGE_PROPERTIES = (
     "frequency",
@@ -117,7 +109,7 @@ def frequency_text(row: Mapping[str, Any]) -> str:
     if row.get("percentage") is not None:
         return f"{row['percentage']:g}%"
     named = row.get("frequency_class") or row.get("frequency") or ""
-    return FREQUENCY_NAMES.get(named, str(named))
+    return str(FREQUENCIES.get(named, named))
 
 
 def references(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -16,17 +16,8 @@ from kgdx.actions.evidence import (
     references,
 )
 from kgdx.case import Ancestry, Case, Status
+from kgdx.schema.frequency import FREQUENCIES
 from kgdx.store.protocol import Row
-
-CLASS_SHARES = {
-    "HP:0040280": 1.0,
-    "HP:0040281": 0.9,
-    "HP:0040282": 0.55,
-    "HP:0040283": 0.17,
-    "HP:0040284": 0.025,
-    "HP:0040285": 0.0,
-}
-"""Share of patients that a frequency class stands for: the middle of its range in the HPO annotation guide."""
 
 
 def share(row: Mapping[str, Any]) -> float | None:
@@ -40,7 +31,8 @@ def share(row: Mapping[str, Any]) -> float | None:
         return float(row.get("numerator") or 0) / float(row["denominator"])
     if row.get("percentage") is not None:
         return float(row["percentage"]) / 100
-    return CLASS_SHARES.get(row.get("frequency_class") or "")
+    stated = FREQUENCIES.get(row.get("frequency_class") or "")
+    return None if stated is None else stated.share
 
 
 def supporting(case: Case, rows: Iterable[Row]) -> list[EvidencePath]:

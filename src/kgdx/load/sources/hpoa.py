@@ -13,8 +13,7 @@ import polars as pl
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import LINE, Records, join_rejects, refuse
 from kgdx.load.sources.table import read_lines, shown
-
-EXCLUDED = "HP:0040285"
+from kgdx.schema.frequency import EXCLUDED
 
 FRAMES = {
     "disease": ("database_id", "name", "other_names"),
