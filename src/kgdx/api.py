@@ -194,6 +194,9 @@ def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
 def open(store: str | Path | None = None) -> Graph:
     """Open a graph for reading.
 
+    There is no mode to write in: :func:`save` (and :meth:`Graph.writing`) takes the open graph over for one transaction
+    and gives it back, so that nobody keeps others from reading for longer than that.
+
     Args:
         store: Folder of an embedded graph, or Bolt address of a Neo4j server; ``KGDX_STORE``, the config file, or the
             default folder when ``None``.
@@ -346,7 +349,7 @@ def save(
 
     Raises:
         StoreLockedError: Another process reads or writes the graph; nothing was changed.
-        StoreError: The diagnosis comes from another graph; nothing was changed.
+        StoreError: The graph lacks a finding or candidate of the diagnosis; nothing was changed.
     """
     if graph is not None:
         return graph.save(diagnosis, text=text)

