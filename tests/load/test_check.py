@@ -144,6 +144,23 @@ def test_equal_records_are_merged_and_different_ones_kept() -> None:
     assert checked.counts["s"] == Counts(read=8, loaded=7, merged=1)
 
 
+def test_an_edge_that_is_stated_again_with_other_values_is_refused() -> None:
+    ends = {"start": ["OMIM:1"] * 3, "end": ["OMIM:2"] * 3}
+    checked = run(
+        nodes("Disease", id=["OMIM:1", "OMIM:2"], name=["One", "Two"]),
+        edges("SAME_AS", ("Disease", "Disease"), relation=["exact", "exact", "broader"], score=[0.9, 0.5, 0.9], **ends),
+    )
+    assert [(row["relation"], row["score"]) for row in table(checked, "SAME_AS")] == [("exact", 0.9), ("broader", 0.9)]
+    assert reasons(checked) == ["an earlier record states it with other values (told apart by source, relation)"]
+
+
+def test_implied_nodes_are_nobodys_records() -> None:
+    checked = run(nodes("Disease", "implied", id=["OMIM:1", "ICD10:1"], name=["One", "Other"]))
+    assert [row["id"] for row in table(checked, "Disease")] == ["OMIM:1"]
+    assert checked.quarantine.is_empty()
+    assert checked.counts.get("s", Counts()) == Counts()
+
+
 def test_a_later_source_fills_what_an_earlier_one_left_open() -> None:
     checked = run(
         nodes("Disease", source="a", id=["OMIM:1"], name=["First"]),

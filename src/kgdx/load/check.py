@@ -313,17 +313,26 @@ def _relations(
             rows = state.split(rows, pl.when(unknown).then(pl.format("{} is no {} of this graph", end, pl.lit(label))))
         if type in ACYCLIC:
             rows = state.split(rows, pl.when(pl.col("start") == pl.col("end")).then(pl.lit("it refers to itself")))
-        compared = [
-            pl.col(name).list.join("\x1f").alias(name) if isinstance(kind, pl.List) else pl.col(name)
-            for name, kind in rows.schema.items()
-            if not name.startswith("_")
-        ]
-        first = rows.select(pl.struct(compared).is_first_distinct()).to_series()
+        first = _first_of(rows, [name for name in rows.columns if not name.startswith("_")])
         state.tally(rows.filter(~first), "merged")
         rows = rows.filter(first)
+        identity = state.schema.relation(type).identity
+        again = ~_first_of(rows, ["start", "end", *(name for name in identity if name in rows.columns)])
+        if again.any():
+            reason = f"an earlier record states it with other values (told apart by {', '.join(identity)})"
+            rows = state.split(rows, pl.when(again).then(pl.lit(reason)))
         state.tally(rows, "loaded")
         tables.append(RelationTable(type, *ends, _arrow(rows)))
     return tables
+
+
+def _first_of(rows: pl.DataFrame, names: Sequence[str]) -> pl.Series:
+    """Which rows are the first with their values of these columns."""
+    values = [
+        pl.col(name).list.join("\x1f").alias(name) if isinstance(rows.schema[name], pl.List) else pl.col(name)
+        for name in names
+    ]
+    return rows.select(pl.struct(values).is_first_distinct()).to_series()
 
 
 def _up_to_date(rows: pl.DataFrame, end: str, current: pl.DataFrame, state: _Check) -> pl.DataFrame:
