@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgdx.schema import load_schema
-from kgdx.schema.page import describe, markdown
+from kgdx.schema.page import markdown
 
 
 def test_the_schema_page_of_the_documentation_is_up_to_date(root: Path) -> None:
@@ -19,15 +19,3 @@ def test_the_page_has_a_section_for_every_class_and_relation() -> None:
     page = markdown(load_schema())
     for name in (*load_schema().nodes, *load_schema().relations):
         assert page.count(f"\n### {name} {{") == 1
-
-
-def test_describe_names_only_what_the_chosen_relations_join() -> None:
-    text = describe(load_schema(), relations=["OBSERVED"])
-    assert "(PatientCase)-[OBSERVED" in text
-    assert "(Phenotype {" in text
-    assert "Disease" not in text
-
-
-def test_describe_without_a_choice_is_complete() -> None:
-    text = describe(load_schema())
-    assert all(f"[{name} {{" in text for name in load_schema().relations)

@@ -1,4 +1,4 @@
-"""The schema in words: the documentation's schema page, and a short description for prompts.
+"""The schema in words: the documentation's schema page.
 
 ``python -m kgdx.schema.page docs/reference/schema.md`` writes the page; a test keeps it up to date.
 """
@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from kgdx.schema import load_schema
@@ -22,29 +22,6 @@ _TYPES = {
     "strings": "list of texts",
     "floats": "list of numbers",
 }
-
-
-def describe(schema: Schema, relations: Collection[str] | None = None) -> str:
-    """Describe the graph in a few lines, for a prompt or a terminal.
-
-    Args:
-        schema: What to describe.
-        relations: Only these relation types and the node classes that they join; all by default.
-
-    Example:
-        >>> print(describe(load_schema(), relations=["ASSOCIATED_GENE"]))
-        (Disease {id, source, name, definition, synonyms, name_zh, name_zh_source, name_source})
-        (Gene {id, source, name})
-        (Disease)-[ASSOCIATED_GENE {source, association}]->(Gene): The gene causes, modifies or is otherwise
-        associated with the disease.
-    """
-    chosen = [r for r in schema.relations.values() if relations is None or r.name in relations]
-    joined = {name for r in chosen for pair in r.ends for name in pair}
-    lines = [f"({n.name} {{{', '.join(n.properties)}}})" for n in schema.nodes.values() if n.name in joined]
-    for relation in chosen:
-        edge = f"[{relation.name} {{{', '.join(relation.properties)}}}]"
-        lines += [f"({start})-{edge}->({end}): {relation.definition}" for start, end in relation.ends]
-    return "\n".join(lines)
 
 
 def markdown(schema: Schema) -> str:
