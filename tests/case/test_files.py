@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kgdx.case import Case, Failure, case_from_document, case_to_json, one_case, parse_cases, read_cases
+from kgdx.case import Case, Failure, case_from_document, case_to_json, files, one_case, parse_cases, read_cases
 from kgdx.errors import CaseError
 
 PLAIN = {"id": "a", "observed": ["HP:0001250"], "excluded": ["HP:0001945"], "diseases": ["OMIM:1"]}
@@ -170,3 +170,30 @@ def test_real_osce_cases_have_text_and_diagnosis(shared_data: Path) -> None:
     assert len(cases) == 107
     assert all(case.text and case.extra["diagnosis"] for case in cases)
     assert all("Correct" not in case.text for case in cases)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[]", '{"observed": ["HP:0001250"], "id": ' + "9" * 5000 + "}", "[" * 100_000, '{"a": ' * 100_000],
+    ids=["empty list", "number without end", "lists without end", "objects without end"],
+)
+def test_json_that_no_parser_takes_is_refused_in_words(tmp_path: Path, content: str) -> None:
+    with pytest.raises(CaseError, match="holds no case|not valid JSON"):
+        one_case(written(tmp_path / "c.json", content))
+
+
+def test_a_number_without_end_loses_only_its_line(tmp_path: Path) -> None:
+    content = lines(PLAIN) + '\n{"observed": [], "id": ' + "9" * 5000 + "}\n" + lines(PACKET)
+    first, second, third = read_cases(written(tmp_path / "c.jsonl", content))
+    assert isinstance(first, Case) and isinstance(third, Case)
+    assert isinstance(second, Failure) and second.where.endswith("line 2")
+
+
+@pytest.mark.parametrize(
+    "content", ["x" * 300, "{" + " " * 300, '{\n"text":\n"' + "x" * 300], ids=["text", "line", "document"]
+)
+def test_a_document_without_end_is_not_read_to_the_end(monkeypatch: pytest.MonkeyPatch, content: str) -> None:
+    monkeypatch.setattr(files, "MAX_DOCUMENT", 100)
+    stream = io.BytesIO(gzip.compress(content.encode()))
+    with pytest.raises(CaseError, match="more than 100 characters"):
+        list(parse_cases(stream))

@@ -30,6 +30,12 @@ SUFFIXES = (".json", ".jsonl", ".ndjson", ".txt")
 
 _PHENOPACKET_KEYS = {"phenotypicFeatures", "phenotypic_features", "metaData", "meta_data", "subject"}
 _FORMS = "a GA4GH phenopacket v2, {observed, excluded, …}, {text} or an OSCE case"
+_BAD_JSON = (ValueError, RecursionError)
+"""What the parser raises: syntax errors, numbers of thousands of digits, and nesting without end."""
+
+MAX_DOCUMENT = 50_000_000
+"""Most characters of one line, or of one document over several lines: more is no patient (or a gzip bomb)."""
+
 _TERM_LINE = re.compile(r"(?P<absent>[-!]\s*)?(?P<id>HP:\d{7})\b.*")
 
 
@@ -163,7 +169,7 @@ def _file(file: Path) -> Iterator[Case | Failure]:
 
 def _parse(stream: io.TextIOWrapper, where: str) -> Iterator[Case | Failure]:
     """Tell JSON lines, one JSON document and plain text apart by the first line that holds anything."""
-    lines = enumerate(stream, start=1)
+    lines = enumerate(_lines(stream, where), start=1)
     number, line = next(((at, text) for at, text in lines if text.strip()), (0, ""))
     if not line:
         raise CaseError(f"{where}: it is empty", hint=f"give {_FORMS}")
@@ -172,7 +178,7 @@ def _parse(stream: io.TextIOWrapper, where: str) -> Iterator[Case | Failure]:
         return
     try:
         document = json.loads(line)
-    except (json.JSONDecodeError, RecursionError):
+    except _BAD_JSON:
         yield from _whole(line, stream, where, number)
         return
     yield from _documents(document, f"{where} line {number}")
@@ -181,12 +187,26 @@ def _parse(stream: io.TextIOWrapper, where: str) -> Iterator[Case | Failure]:
             yield _line(text, f"{where} line {at}")
 
 
+def _lines(stream: io.TextIOWrapper, where: str) -> Iterator[str]:
+    while line := stream.readline(MAX_DOCUMENT):
+        if len(line) == MAX_DOCUMENT and not line.endswith("\n"):
+            raise _too_long(where)
+        yield line
+
+
+def _too_long(where: str) -> CaseError:
+    message = f"{where}: one document has more than {MAX_DOCUMENT:,} characters"
+    return CaseError(message, hint="give one case a line, as JSON lines")
+
+
 def _whole(line: str, stream: io.TextIOWrapper, where: str, number: int) -> Iterator[Case | Failure]:
     """A document over several lines; or JSON lines whose first one is broken."""
-    rest = stream.read()
+    rest = stream.read(MAX_DOCUMENT)
+    if stream.read(1):
+        raise _too_long(where)
     try:
         document = json.loads(line + rest)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except _BAD_JSON as error:
         lines = [(number, line), *enumerate(rest.splitlines(), start=number + 1)]
         parts = [(at, text) for at, text in lines if text.strip()]
         if not any(_is_json(text) for _, text in parts[1:3]):
@@ -199,6 +219,8 @@ def _whole(line: str, stream: io.TextIOWrapper, where: str, number: int) -> Iter
 
 def _documents(document: object, where: str) -> Iterator[Case | Failure]:
     if isinstance(document, list):
+        if not document:
+            raise CaseError(f"{where}: the list holds no case", hint=f"give {_FORMS}")
         for number, inner in enumerate(document):
             yield _document(inner, f"{where}[{number}]")
     else:
@@ -208,7 +230,7 @@ def _documents(document: object, where: str) -> Iterator[Case | Failure]:
 def _line(line: str, where: str) -> Case | Failure:
     try:
         return _document(json.loads(line), where)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except _BAD_JSON as error:
         return Failure(where, f"{where}: it is not valid JSON ({error}): mend the line")
 
 
@@ -223,7 +245,7 @@ def _document(document: object, where: str) -> Case | Failure:
 def _is_json(line: str) -> bool:
     try:
         return isinstance(json.loads(line), dict)
-    except (json.JSONDecodeError, RecursionError):
+    except _BAD_JSON:
         return False
 
 
