@@ -18,8 +18,9 @@ from kgdx.evaluate.rank import GROUPS, evaluate_rank
 from kgdx.rank import Ranker
 from kgdx.rank.bank import CaseBank
 from kgdx.rank.withheld import Withheld
+from kgdx.store.compile import compile_snapshot
 from kgdx.store.protocol import RelationTable
-from kgdx.store.snapshot import Snapshot, compile_snapshot
+from kgdx.store.snapshot import Snapshot
 from small_graph import FEVER, FOCAL, HYPOTONIA, RECESSIVE, SEIZURE, SHORT, STATUS
 
 

@@ -8,7 +8,8 @@ import pytest
 
 import small_graph
 from kgdx.rank import Ranker
-from kgdx.store.snapshot import Snapshot, compile_snapshot
+from kgdx.store.compile import compile_snapshot
+from kgdx.store.snapshot import Snapshot
 
 
 @pytest.fixture(scope="session")

@@ -12,8 +12,9 @@ import small_graph
 from kgdx.errors import StoreError
 from kgdx.rank import Ranker, compile_model
 from kgdx.rank.compile import RankModel
+from kgdx.store.compile import compile_snapshot
 from kgdx.store.protocol import NodeTable
-from kgdx.store.snapshot import Snapshot, compile_snapshot
+from kgdx.store.snapshot import Snapshot
 from small_graph import FEVER, HYPOTONIA, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS
 
 

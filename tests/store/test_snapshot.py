@@ -12,8 +12,9 @@ import pyarrow as pa
 import pytest
 
 from kgdx.errors import StaleSnapshotError, StoreError
+from kgdx.store.compile import compile_snapshot
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.store.snapshot import TABLES, Snapshot, compile_snapshot
+from kgdx.store.snapshot import TABLES, Snapshot
 
 STRINGS = pa.list_(pa.string())
 

@@ -15,8 +15,9 @@ from kgdx.load.manifest import manifest
 from kgdx.load.mapping import stage
 from kgdx.load.sources import read
 from kgdx.schema import load_schema
+from kgdx.store.compile import compile_snapshot
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.store.snapshot import Snapshot, compile_snapshot
+from kgdx.store.snapshot import Snapshot
 from kgdx.text.extractor import Extractor
 
 ROOT = "HP:0000118"

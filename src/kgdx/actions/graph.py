@@ -284,7 +284,8 @@ class _Server:
         return Neo4jStore.connect(self._access, read_only=True)
 
     def snapshot(self, store: Callable[[], Store]) -> Snapshot:
-        from kgdx.store.snapshot import Snapshot, compile_snapshot
+        from kgdx.store.compile import compile_snapshot
+        from kgdx.store.snapshot import Snapshot
 
         found = store().run("build")
         if not found or not found[0]["fingerprint"]:

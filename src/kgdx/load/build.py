@@ -28,9 +28,9 @@ from kgdx.load.report import BuildReport, Reason, SourceReport
 from kgdx.load.sources import read
 from kgdx.schema import load_schema
 from kgdx.store.arcade import ArcadeStore
+from kgdx.store.compile import compile_snapshot
 from kgdx.store.fingerprint import fingerprint
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.store.snapshot import compile_snapshot
 
 Derive = Callable[[Sequence[GraphTable]], GraphTable | Iterable[GraphTable]]
 

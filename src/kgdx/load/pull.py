@@ -16,9 +16,9 @@ from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.hooks import Hook, Hooks
 from kgdx.load.report import BuildReport, SourceReport
 from kgdx.store.arcade import ArcadeStore
+from kgdx.store.compile import compile_snapshot
 from kgdx.store.copy import Content, CopyReport
 from kgdx.store.protocol import Store
-from kgdx.store.snapshot import compile_snapshot
 
 
 def pull(

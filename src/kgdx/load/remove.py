@@ -19,9 +19,9 @@ from kgdx.load.hooks import Hook, Hooks
 from kgdx.load.manifest import manifests
 from kgdx.load.report import BuildReport, SourceReport, read_report
 from kgdx.store.arcade import ArcadeStore
+from kgdx.store.compile import compile_snapshot
 from kgdx.store.fingerprint import fingerprint
 from kgdx.store.protocol import GraphTable
-from kgdx.store.snapshot import compile_snapshot
 
 INFERRED = "kgdx:"
 """What kgdx infers has a source of this prefix; it is dropped and made again when what it rests on changes."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgdx.errors import StoreError
 from kgdx.store.protocol import GraphTable, NodeTable
-from kgdx.store.snapshot import TABLES
+from kgdx.store.snapshot import FORMAT, MANIFEST, TABLES, Snapshot
 
 NODES = {"Disease": "disease", "Phenotype": "phenotype", "Gene": "gene", "PatientCase": "patient_case"}
 
@@ -38,6 +42,41 @@ _LINKS = {
     "publications": _Edge("REPORTED_IN", "PatientCase", "Publication"),
     "diseases": _Edge("DIAGNOSED", "PatientCase", "Disease"),
 }
+
+
+def compile_snapshot(tables: Iterable[GraphTable], path: str | os.PathLike[str], fingerprint: str) -> Snapshot:
+    """Compile graph tables into a snapshot folder and open it.
+
+    Args:
+        tables: The graph, as staged by a build or exported from a store. What the snapshot does not hold is ignored.
+        path: The folder to write; it must not exist yet, and appears when it is complete.
+        fingerprint: That of the graph.
+
+    Raises:
+        StoreError: An edge's end is not among the nodes, or the folder cannot be written.
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        counts = {}
+        for name, table in compile_tables(tables):
+            counts[name] = table.num_rows
+            with (
+                pa.OSFile(str(temporary / f"{name}.arrow"), "wb") as sink,
+                pa.ipc.new_file(sink, table.schema) as writer,
+            ):
+                writer.write_table(table.combine_chunks(), max_chunksize=max(1, table.num_rows))
+        manifest = {"format": FORMAT, "fingerprint": fingerprint, "tables": counts}
+        (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1))
+        os.rename(temporary, path)
+    except OSError as error:
+        hint = "free some disk space, or choose another --store"
+        raise StoreError(f"cannot write the snapshot in {path} ({error})", hint=hint) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return Snapshot.open(path, fingerprint)
 
 
 def compile_tables(tables: Iterable[GraphTable]) -> Iterator[tuple[str, pa.Table]]:

@@ -11,17 +11,14 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from kgdx.errors import StaleSnapshotError, StoreError
-
-if TYPE_CHECKING:
-    from kgdx.store.protocol import GraphTable
 
 FORMAT = 1
 """Version of the files' layout; a snapshot of another one is refused and compiled again."""
@@ -94,6 +91,7 @@ class Snapshot:
     Example:
         >>> from tempfile import mkdtemp
         >>> import pyarrow as pa
+        >>> from kgdx.store.compile import compile_snapshot
         >>> from kgdx.store.protocol import NodeTable
         >>> rows = pa.table({"id": ["HP:2", "HP:1"], "name": ["Fever", "Cough"]})
         >>> snapshot = compile_snapshot([NodeTable("Phenotype", rows)], Path(mkdtemp()) / "s", fingerprint="f")
@@ -219,40 +217,3 @@ class Snapshot:
         if name not in TABLES:
             raise StoreError(f"the snapshot has no table {name!r}", hint=f"one of {', '.join(TABLES)}")
         return name
-
-
-def compile_snapshot(tables: Iterable[GraphTable], path: str | os.PathLike[str], fingerprint: str) -> Snapshot:
-    """Compile graph tables into a snapshot folder and open it; see :func:`kgdx.store.compile.compile_tables`.
-
-    Args:
-        tables: The graph, as staged by a build or exported from a store. What the snapshot does not hold is ignored.
-        path: The folder to write; it must not exist yet, and appears when it is complete.
-        fingerprint: That of the graph.
-
-    Raises:
-        StoreError: An edge's end is not among the nodes, or the folder cannot be written.
-    """
-    from kgdx.store.compile import compile_tables
-
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir(parents=True)
-        counts = {}
-        for name, table in compile_tables(tables):
-            counts[name] = table.num_rows
-            with (
-                pa.OSFile(str(temporary / f"{name}.arrow"), "wb") as sink,
-                pa.ipc.new_file(sink, table.schema) as writer,
-            ):
-                writer.write_table(table.combine_chunks(), max_chunksize=max(1, table.num_rows))
-        manifest = {"format": FORMAT, "fingerprint": fingerprint, "tables": counts}
-        (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1))
-        os.rename(temporary, path)
-    except OSError as error:
-        hint = "free some disk space, or choose another --store"
-        raise StoreError(f"cannot write the snapshot in {path} ({error})", hint=hint) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    return Snapshot.open(path, fingerprint)
