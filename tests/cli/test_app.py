@@ -40,7 +40,11 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
         (StoreError("no graph", hint="build one"), 6, "error: no graph: build one"),
         (UsageError("two\nlines"), 2, "error: two lines"),
         (KgdxError("\x1b[31mred"), 1, "error: \N{REPLACEMENT CHARACTER}[31mred"),
-        (OSError(errno.ENOSPC, "No space left on device", "/d/f"), 1, "error: /d/f: No space left on device"),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "/d/f"),
+            1,
+            "error: /d/f: No space left on device: free some space, or write to another disk",
+        ),
         (MemoryError(), 1, "error: out of memory: give fewer cases or sources at once"),
         (KeyboardInterrupt(), 130, ""),
     ],
@@ -151,3 +155,30 @@ def test_a_group_alone_shows_its_help(invoke: Callable[..., Run], words: list[st
     assert done.stdout == ""
     assert done.stderr.startswith("Usage: kgdx")
     assert len(done.stderr.splitlines()) > 5
+
+
+@pytest.mark.parametrize(
+    ("closed", "code", "says"),
+    [
+        ("<&-", 7, "error: standard input: it is empty"),
+        (">&-", 1, "error: standard output is closed"),
+        (">/dev/full", 1, "error: No space left on device: free some space"),
+        ("2>&-", 7, ""),
+    ],
+)
+def test_closed_and_full_streams_are_said_where_there_is_somewhere_to_say_it(
+    home: Path, closed: str, code: int, says: str
+) -> None:
+    given = "diagnose -" if closed in ("<&-", "2>&-") else "diagnose seizures"
+    command = f"{sys.executable} -m kgdx {given} {closed}"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        env={**os.environ, "KGDX_HOME": str(home)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code
+    assert done.stderr.startswith(says)
+    assert len(done.stderr.splitlines()) == (1 if says else 0)

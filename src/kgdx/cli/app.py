@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -59,6 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    if _open_closed_streams():
+        return _say("standard output is closed: send it to a file, or to /dev/null", 1)
     try:
         code = app(args=arguments, prog_name="kgdx", standalone_mode=False)
         sys.stdout.flush()
@@ -85,7 +88,8 @@ def _fail(error: Exception) -> int:
         return _say(f"{error.format_message().rstrip('.')}: see `kgdx --help`", 2)
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
-        return _say(f"{place}{error.strerror or error}", 1)
+        hint = ": free some space, or write to another disk" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        return _say(f"{place}{error.strerror or error}{hint}", 1)
     if isinstance(error, MemoryError):
         return _say("out of memory: give fewer cases or sources at once", 1)
     kind = f"{type(error).__name__}: {error}"
@@ -99,6 +103,18 @@ def _say(message: str, code: int) -> int:
     colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     print(f"\x1b[1;31merror:\x1b[0m {line}" if colour else f"error: {line}", file=sys.stderr)
     return code
+
+
+def _open_closed_streams() -> bool:
+    """Give a closed standard stream to /dev/null, or the next file that is opened would be taken for it.
+
+    Returns:
+        Whether standard output was closed.
+    """
+    closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
+    for name in closed:
+        setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115
+    return "stdout" in closed
 
 
 def _close_output() -> None:
