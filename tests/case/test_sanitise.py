@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgdx.case import Ancestry, Case, Extraction, Finding, FindingReader, Resolution, Span, Status, sanitise
+from kgdx.case import Ancestry, Case, Extraction, Finding, FindingReader, Issue, Resolution, Span, Status, sanitise
+from kgdx.case.sanitise import unknown
 
 
 def case(*findings: Finding) -> Case:
@@ -44,6 +45,12 @@ def test_present_outweighs_absent() -> None:
     clean = sanitise(case(Finding("HP:0001250", Status.ABSENT), Finding("HP:0001250")))
     assert (clean.observed, clean.excluded) == (("HP:0001250",), ())
     assert "both as present and as absent" in clean.issues[0].message
+
+
+def test_what_a_relative_has_too_is_kept() -> None:
+    clean = sanitise(case(Finding("HP:0001250"), Finding("HP:0001250", Status.FAMILY)))
+    assert [finding.status for finding in clean.findings] == [Status.PRESENT, Status.FAMILY]
+    assert clean.issues == ()
 
 
 def test_ids_that_become_equal_are_counted_once(reader: FindingReader) -> None:
@@ -91,3 +98,8 @@ def test_no_present_finding_is_lost_and_none_is_also_absent(found: list[Finding]
     clean = sanitise(case(*found))
     assert set(clean.observed) == {finding.id for finding in found if finding.status is Status.PRESENT}
     assert not set(clean.observed) & set(clean.excluded)
+
+
+def test_an_obsolete_id_without_replacement_says_what_the_reader_said() -> None:
+    issue = Issue("warning", "HP:0000009", "HP:0000009 is obsolete", "consider HP:0001250 (Seizure)")
+    assert str(unknown("HP:0000009", Resolution(None, (issue,)))) == f"{issue.message}: {issue.remedy}"

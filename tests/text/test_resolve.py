@@ -76,3 +76,17 @@ def test_nearest_names_are_suggested(reader: Extractor) -> None:
     resolution = reader.resolve("renal artery agenesis")
     assert "HP:0000104" in [finding.id for finding in resolution.suggestions]
     assert "HP:0000104 Renal agenesis" in resolution.issues[0].remedy
+
+
+def test_an_id_that_lost_or_gained_a_digit_is_not_guessed(reader: Extractor) -> None:
+    for given in ("HP:000125", "HP:00012500"):
+        resolution = reader.resolve(given)
+        assert resolution.finding is None
+        assert "HP:0001250" in [finding.id for finding in resolution.suggestions]
+        assert f"{given} has {len(given) - 3} digits" in resolution.issues[0].message
+
+
+def test_a_text_is_no_term(reader: Extractor) -> None:
+    resolution = reader.resolve("seizure " * 10_000)
+    assert resolution.finding is None
+    assert "79,999 characters" in resolution.issues[0].message

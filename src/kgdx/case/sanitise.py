@@ -68,12 +68,15 @@ def nearest(suggestions: Iterable[Finding], limit: int = 3) -> str:
 
 
 def unknown(term: str, resolution: Resolution) -> CaseError:
-    """Return the error for a term that the graph does not know, with the nearest ones as its hint.
+    """Return the error for a term that the graph does not know, with what to give instead.
 
     Example:
         >>> str(unknown("HP:9", Resolution()))
         "unknown term 'HP:9': look the term up with `kgdx extract`"
     """
+    if resolution.issues and not resolution.suggestions:
+        issue = resolution.issues[0]
+        return CaseError(issue.message, hint=issue.remedy)
     return CaseError(f"unknown term {term[:80]!r}", hint=nearest(resolution.suggestions))
 
 
@@ -115,11 +118,14 @@ def _distinct(findings: Iterable[Finding], found: list[Issue]) -> list[Finding]:
 
 
 def _consistent(findings: list[Finding], found: list[Issue]) -> list[Finding]:
-    """Presence outweighs absence: what was seen once is the patient's, what was not seen may have come later."""
+    """Presence outweighs absence and doubt: what was seen once is the patient's, what was not seen may have come later.
+
+    What a relative has contradicts nothing.
+    """
     present = {finding.id for finding in findings if finding.status is Status.PRESENT}
     kept = []
     for finding in findings:
-        if finding.status is not Status.PRESENT and finding.id in present:
+        if finding.status not in (Status.PRESENT, Status.FAMILY) and finding.id in present:
             if finding.status is Status.ABSENT:
                 message = f"{name(finding)} is given both as present and as absent"
                 found.append(Issue("warning", finding.id, message, "kept as present; correct the case if it is absent"))
