@@ -71,9 +71,10 @@ def test_the_model_is_compiled_once_and_the_same_each_time(snapshot: Snapshot, t
     assert all((folder / name).read_bytes() == (other / name).read_bytes() for name in files)
 
 
-def test_a_damaged_model_says_what_to_do(snapshot: Snapshot, tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", [0, 20])
+def test_a_damaged_model_says_what_to_do(snapshot: Snapshot, tmp_path: Path, left: int) -> None:
     for path in compile_model(snapshot).iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes()[:20])
+        (tmp_path / path.name).write_bytes(path.read_bytes()[:left])
     with pytest.raises(StoreError, match="cannot be read .*: build the graph again with `kgdx build`"):
         RankModel.open(tmp_path)
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from kgdx.errors import StoreError
 from kgdx.store.snapshot import Snapshot
 from kgdx.text.dictionary import Entries, build_dictionary, in_scope
+from kgdx.text.extractor import Extractor
 from kgdx.text.fuzzy import Spelling
 from kgdx.text.stems import inflection, word_class
 from kgdx.text.tokens import HARD, NONE, SOFT, words
@@ -87,3 +92,19 @@ def test_known_and_short_words_are_not_corrected() -> None:
     assert spelling.correct("patients") is None
     assert spelling.correct("fevr") is None
     assert spelling.correct("microcephaly") is None
+
+
+@pytest.mark.parametrize("name", ["en-keys.npy", "zh-terms.npy", "spelling-known.npy", "zh.json"])
+@pytest.mark.parametrize("share", [None, 0.0, 0.5])
+def test_a_damaged_dictionary_says_what_to_do(
+    snapshot: Snapshot, tmp_path: Path, name: str, share: float | None
+) -> None:
+    shutil.copytree(snapshot.path, tmp_path / "copy")
+    copy = Snapshot.open(tmp_path / "copy")
+    file = build_dictionary(copy) / name
+    content = file.read_bytes()
+    file.unlink()
+    if share is not None:
+        file.write_bytes(content[: int(len(content) * share)])
+    with pytest.raises(StoreError, match="is damaged .*: build the graph again with `kgdx build`"):
+        Extractor.open(copy)

@@ -51,7 +51,7 @@ class RankModel:
         """
         try:
             model: RankModel = _read(cls, folder, "")
-        except (OSError, ValueError) as error:
+        except (OSError, EOFError, ValueError) as error:
             hint = "build the graph again with `kgdx build`"
             raise StoreError(f"the ranking model in {folder} cannot be read ({error})", hint=hint) from error
         return model

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kgdx.case.model import Finding, Issue, Span, Status
 from kgdx.case.reader import Extraction, Resolution
+from kgdx.errors import StoreError
 from kgdx.text.acronyms import abbreviates, introduced, uses
 from kgdx.text.chinese import fold_chinese, has_chinese
 from kgdx.text.choice import Choice, Lexis, choose
@@ -61,15 +62,19 @@ class Extractor:
             StoreError: The snapshot cannot be read, or the dictionary cannot be written.
         """
         folder = build_dictionary(snapshot)
-        chinese = json.loads((folder / CHINESE).read_bytes())
-        return cls(
-            terms=Terms(snapshot),
-            english=Entries.open(folder, "en"),
-            chinese=Entries.open(folder, "zh"),
-            lengths=tuple(chinese["lengths"]),
-            named_in_chinese=chinese["named"],
-            spelling=Spelling.open(folder),
-        )
+        try:
+            chinese = json.loads((folder / CHINESE).read_bytes())
+            return cls(
+                terms=Terms(snapshot),
+                english=Entries.open(folder, "en"),
+                chinese=Entries.open(folder, "zh"),
+                lengths=tuple(chinese["lengths"]),
+                named_in_chinese=chinese["named"],
+                spelling=Spelling.open(folder),
+            )
+        except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+            hint = "build the graph again with `kgdx build`"
+            raise StoreError(f"the text dictionary in {folder} is damaged ({error})", hint=hint) from error
 
     def extract(self, text: str, language: str | None = None) -> Extraction:
         """Read all findings of a text, in its order.
