@@ -123,3 +123,12 @@ def test_a_reader_that_finds_its_build_replaced_reads_the_new_one(
     monkeypatch.setattr(folder, "_current", lambda: next(answers, None) or real())
     with ExitStack() as stack:
         assert stack.enter_context(folder.reading()).report.read_text() == "second"
+
+
+def test_a_lock_that_somebody_removed_is_made_again(folder: GraphFolder) -> None:
+    lock = folder.current().path / "lock"
+    for attempt in (folder.reading, folder.writing):
+        lock.unlink()
+        with attempt(0.0) as build:
+            assert build.report.read_text() == "first"
+        assert lock.exists()

@@ -107,7 +107,9 @@ class GraphFolder:
                 if held and self._current() == build:
                     yield build
                     return
-            if time.monotonic() > end:
+            if held is False and self._current() == build:
+                self._mend_lock(build)
+            elif time.monotonic() > end:
                 raise StoreError(f"the graph at {self.path} keeps changing", hint="try again")
 
     @contextmanager
@@ -124,6 +126,8 @@ class GraphFolder:
         self.current()
         with self._exclusive(end):
             build = self.current()
+            if not (build.path / "lock").exists():
+                self._mend_lock(build)
             with _locked(build.path / "lock", fcntl.LOCK_EX, end) as held:
                 if not held:
                     message = f"another process is reading the graph at {self.path}"
@@ -200,6 +204,13 @@ class GraphFolder:
                     shutil.rmtree(path, ignore_errors=True)
         for leftover in self.path.glob(".CURRENT.*"):
             leftover.unlink(missing_ok=True)
+
+    def _mend_lock(self, build: BuildFolder) -> None:
+        """Make the lock of a build that is current but has lost it, as when someone tidied up its folder."""
+        try:
+            (build.path / "lock").touch()
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
 
     @contextmanager
     def _exclusive(self, end: float) -> Iterator[None]:
