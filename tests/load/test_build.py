@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ from kgdx.errors import KgdxError, SourceError, StoreError, UsageError
 from kgdx.load.build import SHARES, Progress, build, parse_choice
 from kgdx.load.folder import GraphFolder
 from kgdx.load.info import sources, status
+from kgdx.load.manifest import manifests
 from kgdx.load.remove import remove
 from kgdx.load.report import read_report
 from kgdx.schema import schema_checksum
@@ -83,6 +85,18 @@ def test_the_report_is_kept_and_says_what_was_refused(graph: GraphFolder, tiny_s
     assert quarantine["file"].to_list() == [tiny_sources["orphanet_omim"]]
     assert report.sources["hp"].version == "2025-01-16"
     assert report.sources["hpoa"].resolved == 2
+
+
+def test_a_default_file_of_another_release_gives_a_warning(
+    graph: GraphFolder, core_sources: Sources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = {"default": core_sources["hp"], "expected": None}
+    known = manifests()
+    for checksum, warnings in (("0" * 64, 1), (hashlib.sha256(Path(core_sources["hp"]).read_bytes()).hexdigest(), 0)):
+        changed = {"hp": known["hp"].model_copy(update={**mine, "checksum": checksum})}
+        monkeypatch.setattr("kgdx.load.manifest.manifests", lambda changed=changed: {**known, **changed})
+        found = build(["hp"], graph).warnings
+        assert len(found) == warnings and all("another release" in each for each in found)
 
 
 def test_the_same_sources_give_the_same_fingerprint(graph: GraphFolder, core_sources: Sources, tmp_path: Path) -> None:

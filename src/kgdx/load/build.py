@@ -159,10 +159,9 @@ def _parse(wanted: Mapping[str, str], cache: Path, clock: Clock) -> list[_Source
     fetched: dict[str, Fetched] = {}
     with clock.stage("fetch", "looking for the sources"):
         for name, origin in wanted.items():
-            found = manifest(name)
-            clock.tell("fetch", found.title)
-            expected = found.checksum if found.checksum_required else None
-            fetched[name] = fetch(origin, cache, checksum=expected, progress=partial(_arrived, clock, found.title))
+            title = manifest(name).title
+            clock.tell("fetch", title)
+            fetched[name] = fetch(origin, cache, progress=partial(_arrived, clock, title))
     with clock.stage("parse", "reading the sources"), ThreadPoolExecutor(2) as pool:
         jobs: list[Future[_Source]] = [pool.submit(_read, manifest(name), where) for name, where in fetched.items()]
         results = []
@@ -358,7 +357,11 @@ def _reasons(quarantine: pl.DataFrame) -> Iterator[Reason]:
 def _warnings(parsed: Sequence[_Source], counts: Mapping[str, Counts]) -> Iterator[str]:
     for source in parsed:
         expected, found = source.manifest.expected, counts[source.manifest.name]
-        if expected is None or source.fetched.origin != source.manifest.default:
+        if source.fetched.origin != source.manifest.default:
+            continue
+        if source.manifest.checksum not in (None, source.fetched.checksum):
+            yield f"{source.manifest.name} is another release than the one its manifest describes (SHA-256 differs)"
+        if expected is None:
             continue
         for what, number, (least, most) in (
             ("records", found.read, expected.records),

@@ -114,8 +114,7 @@ class Manifest(_Model):
             the user has to name a file.
         standard: Whether a build without arguments includes it.
         needs: Sources whose nodes it refers to; a build adds them.
-        checksum: SHA-256 of the default file's release, for information; null where it changes often.
-        checksum_required: Whether a file with another checksum is refused.
+        checksum: SHA-256 of the default file; the build report warns of another one.
         version: Regular expression with one group, searched in the first lines.
         format: Reader in ``kgdx.load.sources``.
         also: Other accepted formats by file suffix.
@@ -132,7 +131,6 @@ class Manifest(_Model):
     standard: bool = False
     needs: tuple[str, ...] = ()
     checksum: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
-    checksum_required: bool = False
     version: str | None = None
     format: str
     also: dict[str, str] = {}
