@@ -316,3 +316,23 @@ def test_evaluate_rank_prints_the_promised_keys(invoke: Invoke, tmp_path: Path) 
     shown = invoke("evaluate", "rank", str(path)).stdout
     assert "every case" in shown
     assert "1 case failed" in shown
+
+
+def test_a_graph_whose_store_is_gone_still_ranks_and_says_what_failed(invoke: Invoke, copy: Path) -> None:
+    shutil.rmtree(next((copy / "builds").iterdir()) / "store")
+    done = invoke("diagnose", "seizures", "--store", str(copy))
+    assert "Tiny epilepsy syndrome 1" in done.stdout
+    asked = [invoke("explain", "seizures", "OMIM:100001", "--store", str(copy)), done]
+    for each in asked:
+        assert each.returncode == 1
+        assert len(each.stderr.splitlines()) == 1
+        assert "kgdx build" in each.stderr
+
+
+def test_a_stale_snapshot_is_refused_where_paths_are_asked_for(invoke: Invoke, copy: Path, tmp_path: Path) -> None:
+    manifest = next((copy / "builds").iterdir()) / "snapshot" / "snapshot.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "fingerprint": "another"}))
+    (tmp_path / "cases.jsonl").write_text('{"id": "a", "observed": ["HP:0001250"]}')
+    done = invoke("batch", str(tmp_path / "cases.jsonl"), "--explain", "1", "--store", str(copy))
+    assert done.returncode == 7
+    assert "compiled from another state of the graph" in json.loads(done.stdout)["error"]

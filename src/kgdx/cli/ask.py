@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, output
-from kgdx.cli.options import CaseArgument, Excluded, Json, Observed, Policy, Store, Top
+from kgdx.cli.options import CaseArgument, CaseBank, Excluded, Json, Observed, Policy, Store, Top
 
 if TYPE_CHECKING:
+    from kgdx.actions import Diagnosis
     from kgdx.api import Graph
     from kgdx.case import Case, Failure
 
@@ -31,6 +32,7 @@ def diagnose(
     top: Top = 10,
     explain: Annotated[int, typer.Option(metavar="N", min=0, max=100, help="For how many of them to say why.")] = 3,
     policy: Policy = "fixed",
+    case_bank: CaseBank = False,
     save: Annotated[bool, typer.Option("--save", help="Write case and result into the graph.")] = False,
     as_json: Json = False,
     store: Store = None,
@@ -44,13 +46,15 @@ def diagnose(
     given = inputs.one(case)
     with kgdx.open(store) as graph:
         patient = inputs.with_terms(given, inputs.split(hpo), inputs.split(exclude_hpo), graph)
-        result = graph.diagnose(patient, top=top, policy=policy, explain=top if as_json else min(explain, top))
+        paths = top if as_json else min(explain, top)
+        result = graph.diagnose(patient, top=top, policy=policy, explain=paths, case_bank=case_bank)
     if as_json:
         output.write_json(result.to_dict())
     else:
         from kgdx.show.diagnosis import diagnosis
 
         output.show(diagnosis(result, explain=explain))
+    _finished(result)
     if save:
         saved = kgdx.save(result, store=store)
         output.remark(f"saved as {saved}")
@@ -65,6 +69,7 @@ def batch(
         int, typer.Option(metavar="N", min=0, max=100, help="For how many diseases to add evidence.")
     ] = 0,
     policy: Policy = "fixed",
+    case_bank: CaseBank = False,
     to: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write; standard output by default.")
     ] = None,
@@ -84,7 +89,7 @@ def batch(
         target = sys.stdout if to is None else to.open("w", encoding="utf-8")
         try:
             for case in source:
-                line = _line(graph, case, top=top, explain=explain, policy=policy)
+                line = _line(graph, case, top=top, explain=explain, policy=policy, case_bank=case_bank)
                 print(json.dumps(line, ensure_ascii=False), file=target)
                 done, failed = done + 1, failed + ("error" in line)
                 advance()
@@ -98,6 +103,19 @@ def batch(
         raise typer.Exit(FAILED_CASES)
 
 
+def _finished(result: Diagnosis) -> None:
+    """Fail where an action did: what was found before it may be shown, but is not the whole answer.
+
+    Raises:
+        KgdxError: What the action failed with.
+    """
+    from kgdx.errors import KgdxError
+
+    failed = [issue.message for issue in result.issues if (issue.level, issue.where) == ("error", "episode")]
+    if failed:
+        raise KgdxError(failed[0])
+
+
 def _line(graph: Graph, case: Case | Failure, **options: Any) -> dict[str, Any]:
     """One result of a batch: the diagnosis without its trace, or what went wrong."""
     from kgdx.case import Failure
@@ -107,6 +125,7 @@ def _line(graph: Graph, case: Case | Failure, **options: Any) -> dict[str, Any]:
         return {"id": case.id, "where": case.where, "error": case.message}
     try:
         result = graph.diagnose(case, **options)
+        _finished(result)
         return {**result.to_dict(trace=False), "id": case.id, "run": result.id}
     except KgdxError as error:
         return {"id": case.id, "error": str(error)}
@@ -118,6 +137,7 @@ def explain(
     hpo: Observed = None,
     exclude_hpo: Excluded = None,
     policy: Policy = "fixed",
+    case_bank: CaseBank = False,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -130,7 +150,8 @@ def explain(
     given = inputs.one(case)
     with kgdx.open(store) as graph:
         patient = inputs.with_terms(given, inputs.split(hpo), inputs.split(exclude_hpo), graph)
-        result = graph.explain(patient, disease, policy=policy)
+        result = graph.explain(patient, disease, policy=policy, case_bank=case_bank)
+    _finished(result)
     candidate = result.candidate(disease)
     if as_json:
         document = result.to_dict(trace=False)

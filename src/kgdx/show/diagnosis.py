@@ -51,7 +51,8 @@ def diagnosis(result: Diagnosis, *, explain: int = 3) -> RenderableType:
         parts += [_heading("Notes"), issues(result.issues), Text()]
     ranked = count(result.n_candidates, "disease")
     parts += [_heading(f"Most likely of {ranked}"), ranking(result), Text()]
-    for candidate in result.candidates[:explain]:
+    explained = [candidate for candidate in result.candidates[:explain] if candidate.id in result.evidence]
+    for candidate in explained:
         parts += [candidate_block(result, candidate), Text()]
     rest = len(result.candidates) - explain
     if rest > 0 and explain:
@@ -104,6 +105,8 @@ def candidate_block(result: Diagnosis, candidate: Candidate) -> RenderableType:
     typical = [path for path in paths if path.kind == "typical_unmentioned"]
     if typical:
         parts += [Text("   typical of it, not mentioned", style="cyan"), _typical(typical[:5])]
+    if candidate.cases:
+        parts += [Text("   patients alike", style="green"), _patients(result, candidate)]
     return Group(*parts)
 
 
@@ -205,6 +208,17 @@ def _typical(paths: Iterable[EvidencePath]) -> RenderableType:
     table = _grid()
     for path in paths:
         table.add_row("", Text(clean(path.nodes[0].name or path.finding)), _cited(path))
+    return Padding(table, (0, 0, 0, 3))
+
+
+def _patients(result: Diagnosis, candidate: Candidate) -> RenderableType:
+    """The patients of the graph that have the disease, with the findings they share with this one."""
+    labels = {finding.id: finding.label for finding in result.case.findings}
+    table = _grid()
+    for case in candidate.cases:
+        shared = Text(", ".join(clean(labels.get(finding) or finding) for finding in case.shared))
+        shared.append(f"\n{references(case.publications)}" if case.publications else "", style="dim")
+        table.add_row("", Text(clean(case.id)), shared)
     return Padding(table, (0, 0, 0, 3))
 
 
