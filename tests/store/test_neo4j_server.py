@@ -164,7 +164,7 @@ def test_failed_load_never_opens_as_whole(empty: Neo4jAccess) -> None:
 
 def test_large_source_is_removed_in_batches(empty: Neo4jAccess, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgdx.store.neo4j._ONE_TRANSACTION", 10)
-    monkeypatch.setattr("kgdx.store.neo4j._DELETE_ROWS", 7)
+    monkeypatch.setattr("kgdx.store._transfer._DELETE_ROWS", 7)
     ids = [f"HP:{i}" for i in range(50)]
     nodes = NodeTable("Phenotype", pa.table({"id": ids, "name": ids, "source": ["a"] * 50}))
     edges = {"start": ids[1:], "end": ids[:-1], "source": ["a"] * 40 + ["b"] * 9}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError, TemplateError
+from kgdx.store.protocol import Row
+from kgdx.store.rows import plain
 
 if TYPE_CHECKING:
     import neo4j
@@ -43,6 +45,13 @@ def connect(access: Neo4jAccess) -> neo4j.Driver:
         driver.close()
         raise
     return driver
+
+
+def rows_of(tx: neo4j.ManagedTransaction | neo4j.Transaction, text: str, parameters: Mapping[str, Any]) -> list[Row]:
+    """Run a statement and return its rows as plain Python."""
+    result = tx.run(text, parameters)  # type: ignore[arg-type]
+    keys = result.keys()
+    return [dict(zip(keys, map(plain, record.values()), strict=True)) for record in result]
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -16,21 +17,19 @@ import pyarrow as pa
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError
 from kgdx.schema import Schema, fits, load_schema
-from kgdx.store._bolt import connect, translated
+from kgdx.store._bolt import connect, rows_of, translated
+from kgdx.store._transfer import export_table, load_table, remove_source
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Row
-from kgdx.store.rows import plain
 from kgdx.store.statements import statement
-from kgdx.store.tables import columns_of, conformed, title, whole
+from kgdx.store.tables import whole
 from kgdx.store.templates import template
 
 if TYPE_CHECKING:
     import neo4j
 
-_LOAD_ROWS = 10_000
-_DELETE_ROWS = 20_000
 _ONE_TRANSACTION = 50_000  # up to this many edges of a source go in one transaction
 _FETCH_ROWS = 5_000
-_INCOMPLETE = "the graph there is incomplete now; mend the cause and replace it with `kgdx push --force`"
+_NO_ROWS = pa.table({})
 _BUILD_FIELDS = ("fingerprint", "schema_version", "schema_checksum", "kgdx_version", "created")
 
 
@@ -125,7 +124,7 @@ class Neo4jStore:
         found = template(name, "read", "neo4j")
         bound = found.bind(parameters)
         with self._session(read=True) as session, translated(self._access):
-            return session.execute_read(_rows, found.text, bound)
+            return session.execute_read(rows_of, found.text, bound)
 
     def write(self, name: str, /, **parameters: Any) -> list[Row]:
         """Run one template in a write transaction of its own; raises like :meth:`run`."""
@@ -133,7 +132,7 @@ class Neo4jStore:
         found = template(name, None, "neo4j")
         bound = found.bind(parameters)
         with self._session() as session, translated(self._access, writing=True):
-            return session.execute_write(_rows, found.text, bound)
+            return session.execute_write(rows_of, found.text, bound)
 
     @contextmanager
     def transaction(self) -> Iterator[_Transaction]:
@@ -163,7 +162,7 @@ class Neo4jStore:
         with self.incomplete(), self._session() as session:
             for table in tables:
                 name = table.label if isinstance(table, NodeTable) else table.type
-                loaded[name] = loaded.get(name, 0) + self._load_table(session, table)
+                loaded[name] = loaded.get(name, 0) + load_table(session, table, self._schema(), self._access)
         return loaded
 
     def delete_source(self, source: str) -> Mapping[str, int]:
@@ -178,29 +177,25 @@ class Neo4jStore:
         relations = [name for name in schema.relations if name in counts]
         labels = [name for name in schema.nodes if name in counts]
         edges = sum(self._read("count_of_source", {"source": source}, type=name)[0]["n"] for name in relations)
-        steps = [("delete_relations", {"type": name}) for name in relations]
-        steps += [("delete_nodes", {"label": name}) for name in labels]
-        if edges <= _ONE_TRANSACTION:
-            with self._session() as session, translated(self._access, writing=True):
-                return session.execute_write(lambda tx: _removed(tx.run, steps, schema, source))
-        with self.incomplete(), self._session() as session, translated(self._access, writing=True):
+        with self._session() as session, translated(self._access, writing=True):
+            if edges <= _ONE_TRANSACTION:
+                return session.execute_write(
+                    lambda tx: remove_source(partial(rows_of, tx), source, relations, labels, schema)
+                )
 
-            def run(text: str, parameters: dict[str, Any]) -> list[Row]:
-                return session.execute_write(_rows, text, parameters)
+            def run(text: str, parameters: Mapping[str, Any]) -> list[Row]:
+                return session.execute_write(rows_of, text, parameters)
 
-            return _removed(run, steps, schema, source)
+            with self.incomplete():
+                return remove_source(run, source, relations, labels, schema)
 
     def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
         """All nodes of one class: ``id`` and ``columns``, sorted by id; absent values are null, absent lists empty."""
-        types = columns_of(NodeTable(label, pa.table({})), self._schema())
-        return self._export("export_nodes", types, ("id",), columns, label=label).sort_by("id")
+        return self._export(NodeTable(label, _NO_ROWS), columns).sort_by("id")
 
     def export_relations(self, type: str, start_label: str, end_label: str, columns: Sequence[str]) -> pa.Table:
         """All edges of one type between two classes: ``start``, ``end`` and ``columns``, in no particular order."""
-        types = columns_of(RelationTable(type, start_label, end_label, pa.table({})), self._schema())
-        return self._export(
-            "export_relations", types, ("start", "end"), columns, type=type, start=start_label, end=end_label
-        )
+        return self._export(RelationTable(type, start_label, end_label, _NO_ROWS), columns)
 
     def counts(self) -> Mapping[str, int]:
         """Nodes per label and edges per type; only what is there."""
@@ -316,7 +311,7 @@ class Neo4jStore:
     def _read(self, name: str, parameters: Mapping[str, Any] | None = None, /, **names: str) -> list[Row]:
         text = statement(name, self._schema() if names else None, **names)
         with self._session(read=True) as session, translated(self._access):
-            return session.execute_read(_rows, text, parameters or {})
+            return session.execute_read(rows_of, text, parameters or {})
 
     def _administer(self, name: str, /, **names: str) -> None:
         """Run a statement that has to be a transaction of its own (keys and indexes; ``IN TRANSACTIONS``)."""
@@ -324,64 +319,9 @@ class Neo4jStore:
         with self._session() as session, translated(self._access, writing=True):
             session.run(text).consume()
 
-    def _load_table(self, session: neo4j.Session, table: GraphTable) -> int:
-        schema = self._schema()
-        rows = conformed(table, schema)
-        if isinstance(table, NodeTable):
-            text = statement("load_nodes", schema, label=table.label)
-        else:
-            text = statement("load_relations", schema, type=table.type, start=table.start_label, end=table.end_label)
-        for at in range(0, rows.num_rows, _LOAD_ROWS):
-            part = [_present(row) for row in rows.slice(at, _LOAD_ROWS).to_pylist()]
-            if isinstance(table, RelationTable):
-                part = [{"start": row.pop("start"), "end": row.pop("end"), "properties": row} for row in part]
-            try:
-                with translated(self._access, writing=True):
-                    session.execute_write(_load_part, text, part)
-            except _MissingEnd:
-                raise self._missing_end(table, part) from None
-            except StoreError as error:
-                raise StoreError(f"{title(table)}: {error.message}", hint=_INCOMPLETE) from error
-        return int(rows.num_rows)
-
-    def _missing_end(self, table: GraphTable, part: list[dict[str, Any]]) -> StoreError:
-        assert isinstance(table, RelationTable)
-        for end, label in (("start", table.start_label), ("end", table.end_label)):
-            ids = {row[end] for row in part}
-            known = {row["id"] for row in self._read("known_ids", {"ids": sorted(ids)}, label=label)}
-            for id_ in sorted(ids - known):
-                return StoreError(
-                    f"{title(table)}: no {label} {id_}", hint="load the nodes first, or quarantine the row"
-                )
-        return StoreError(f"{title(table)}: not every edge was made", hint="the graph changed meanwhile; load it again")
-
-    def _export(
-        self,
-        name: str,
-        types: Mapping[str, pa.DataType],
-        keys: tuple[str, ...],
-        columns: Sequence[str],
-        /,
-        **names: str,
-    ) -> pa.Table:
-        for column in columns:
-            if column not in types:
-                raise StoreError(
-                    f"{'-'.join(names.values())} has no property {column!r} in the ontology",
-                    hint="`kgdx schema` lists them",
-                )
-        wanted = [column for column in dict.fromkeys(columns) if column not in keys]
-        text = statement(name, self._schema(), **names)
-
-        def read(tx: Any) -> pa.Table:
-            parts = []
-            result = tx.run(text, {"columns": wanted})
-            while batch := result.fetch(_FETCH_ROWS * 4):
-                parts.append(_arrow(batch, keys, wanted, types))
-            return pa.concat_tables(parts or [_arrow([], keys, wanted, types)])
-
+    def _export(self, table: GraphTable, columns: Sequence[str]) -> pa.Table:
         with self._session(read=True) as session, translated(self._access):
-            return session.execute_read(read).combine_chunks()
+            return session.execute_read(export_table, table, columns, self._schema())
 
 
 class _Transaction:
@@ -396,46 +336,4 @@ class _Transaction:
         found = template(name, None, "neo4j")
         bound = found.bind(parameters)
         with translated(self._access, writing=True):
-            return _rows(self._running, found.text, bound)
-
-
-class _MissingEnd(Exception):
-    """An edge whose end is not among the nodes; the batch is rolled back."""
-
-
-def _rows(tx: Any, text: str, parameters: Mapping[str, Any]) -> list[Row]:
-    result = tx.run(text, parameters)
-    return [{key: plain(value) for key, value in record.items()} for record in result]
-
-
-def _load_part(tx: Any, text: str, part: list[dict[str, Any]]) -> None:
-    if tx.run(text, {"rows": part}).single()["n"] != len(part):
-        raise _MissingEnd
-
-
-def _removed(
-    run: Callable[[str, dict[str, Any]], Any], steps: list[tuple[str, dict[str, str]]], schema: Schema, source: str
-) -> dict[str, int]:
-    """Run each removal until nothing is left; rows per label and type, only what there was."""
-    removed: dict[str, int] = {}
-    for name, names in steps:
-        text = statement(name, schema, **names)
-        while n := next(iter(run(text, {"source": source, "limit": _DELETE_ROWS})))["n"]:
-            (key,) = names.values()
-            removed[key] = removed.get(key, 0) + n
-    return removed
-
-
-def _present(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if value is not None and value != []}
-
-
-def _arrow(
-    records: Sequence[Any], keys: tuple[str, ...], columns: Sequence[str], types: Mapping[str, pa.DataType]
-) -> pa.Table:
-    out = {key: pa.array([record[at] for record in records], pa.string()) for at, key in enumerate(keys)}
-    rows = [record[len(keys)] for record in records]
-    for at, column in enumerate(columns):
-        absent: Any = [] if pa.types.is_list(types[column]) else None
-        out[column] = pa.array([absent if row[at] is None else row[at] for row in rows], types[column])
-    return pa.table(out)
+            return rows_of(self._running, found.text, bound)

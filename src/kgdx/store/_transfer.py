@@ -1,0 +1,137 @@
+"""Much at once over Bolt: tables in by batches, tables out column by column, a source removed in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kgdx.config import Neo4jAccess
+from kgdx.errors import StoreError
+from kgdx.schema import Schema
+from kgdx.store._bolt import rows_of, translated
+from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Row
+from kgdx.store.statements import statement
+from kgdx.store.tables import columns_of, conformed, title
+
+if TYPE_CHECKING:
+    import neo4j
+
+_LOAD_ROWS = 10_000
+_DELETE_ROWS = 20_000
+_FETCH_RECORDS = 500  # a record of an export holds hundreds of rows
+_INCOMPLETE = "the graph there is incomplete now; mend the cause and replace it with `kgdx push --force`"
+
+
+def load_table(session: neo4j.Session, table: GraphTable, schema: Schema, access: Neo4jAccess) -> int:
+    """Make the rows of a table, each batch in a transaction of its own; returns how many.
+
+    Raises:
+        StoreError: The table does not fit the schema, an id is there twice, an edge has an unknown end.
+    """
+    rows = conformed(table, schema)
+    if isinstance(table, NodeTable):
+        text = statement("load_nodes", schema, label=table.label)
+    else:
+        text = statement("load_relations", schema, type=table.type, start=table.start_label, end=table.end_label)
+    for at in range(0, rows.num_rows, _LOAD_ROWS):
+        part = [_present(row) for row in rows.slice(at, _LOAD_ROWS).to_pylist()]
+        if isinstance(table, RelationTable):
+            part = [{"start": row.pop("start"), "end": row.pop("end"), "properties": row} for row in part]
+        try:
+            with translated(access, writing=True):
+                session.execute_write(_load_part, text, part)
+        except _MissingEnd:
+            raise _missing_end(session, table, part, schema, access) from None
+        except StoreError as error:
+            raise StoreError(f"{title(table)}: {error.message}", hint=_INCOMPLETE) from error
+    return int(rows.num_rows)
+
+
+def export_table(tx: neo4j.ManagedTransaction, table: GraphTable, columns: Sequence[str], schema: Schema) -> pa.Table:
+    """All rows of the class or relation that ``table`` names: its keys and ``columns``; absent lists are empty.
+
+    Raises:
+        StoreError: The ontology has no such class, relation or property.
+    """
+    types = columns_of(table, schema)
+    for column in columns:
+        if column not in types:
+            raise StoreError(
+                f"{title(table)} has no property {column!r} in the ontology", hint="`kgdx schema` lists them"
+            )
+    if isinstance(table, NodeTable):
+        keys: tuple[str, ...] = ("id",)
+        text = statement("export_nodes", schema, label=table.label)
+    else:
+        keys = ("start", "end")
+        text = statement("export_relations", schema, type=table.type, start=table.start_label, end=table.end_label)
+    wanted = [column for column in dict.fromkeys(columns) if column not in keys]
+    result = tx.run(text, {"columns": wanted})
+    parts = [_arrow([], keys, wanted, types)]
+    while records := result.fetch(_FETCH_RECORDS):
+        parts.append(_arrow(records, keys, wanted, types))
+    return pa.concat_tables(parts).combine_chunks()
+
+
+def remove_source(
+    run: Callable[[str, dict[str, Any]], Sequence[Row]],
+    source: str,
+    relations: Sequence[str],
+    labels: Sequence[str],
+    schema: Schema,
+) -> dict[str, int]:
+    """Remove a source's edges and then its nodes without any; rows per label and type, only what there was."""
+    removed: dict[str, int] = {}
+    steps = [(name, statement("delete_relations", schema, type=name)) for name in relations]
+    steps += [(name, statement("delete_nodes", schema, label=name)) for name in labels]
+    for name, text in steps:
+        while n := run(text, {"source": source, "limit": _DELETE_ROWS})[0]["n"]:
+            removed[name] = removed.get(name, 0) + n
+    return removed
+
+
+class _MissingEnd(Exception):
+    """An edge whose end is not among the nodes; the batch is rolled back."""
+
+
+def _load_part(tx: neo4j.ManagedTransaction, text: str, part: list[dict[str, Any]]) -> None:
+    if rows_of(tx, text, {"rows": part})[0]["n"] != len(part):
+        raise _MissingEnd
+
+
+def _missing_end(
+    session: neo4j.Session, table: GraphTable, part: list[dict[str, Any]], schema: Schema, access: Neo4jAccess
+) -> StoreError:
+    assert isinstance(table, RelationTable)
+    for end, label in (("start", table.start_label), ("end", table.end_label)):
+        ids = {row[end] for row in part}
+        with translated(access):
+            found = session.execute_read(rows_of, statement("known_ids", schema, label=label), {"ids": sorted(ids)})
+        for id_ in sorted(ids - {row["id"] for row in found}):
+            return StoreError(f"{title(table)}: no {label} {id_}", hint="load the nodes first, or quarantine the row")
+    return StoreError(f"{title(table)}: not every edge was made", hint="the graph changed meanwhile; load it again")
+
+
+def _present(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if value is not None and value != []}
+
+
+def _arrow(
+    records: Sequence[neo4j.Record], keys: tuple[str, ...], columns: Sequence[str], types: Mapping[str, pa.DataType]
+) -> pa.Table:
+    """One row for each entry of the records' lists; a lone key in front of a list of keys stands for all of them."""
+    parts = [tuple(record.values()) for record in records]
+    last = len(keys) - 1
+    out = {keys[last]: list(chain.from_iterable(part[last] for part in parts))}
+    if last:
+        out[keys[0]] = list(chain.from_iterable(repeat(part[0], len(part[last])) for part in parts))
+    table = {key: pa.array(out[key], pa.string()) for key in keys}
+    for at, column in enumerate(columns):
+        values = list(chain.from_iterable(part[last + 1][at] for part in parts))
+        if pa.types.is_list(types[column]):
+            values = [[] if value is None else value for value in values]
+        table[column] = pa.array(values, types[column])
+    return pa.table(table)
