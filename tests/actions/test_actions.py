@@ -54,6 +54,13 @@ def test_explain_takes_any_disease_by_name_of_its_id(graph: Any) -> None:
     assert [path.nodes[-1].id for path in state.evidence["OMIM:5"]] == ["OMIM:5"]
 
 
+def test_rank_matches_with_other_patients_only_when_asked(graph: Any) -> None:
+    state = step(graph, read(), Rank())
+    step(graph, state, Rank(case_bank=True))
+    assert graph.banks == [None, graph.bank]
+    assert [segment.parameters["case_bank"] for segment in state.log if segment.kind == "tool"] == [False]
+
+
 def test_explain_without_ranking_or_disease_is_refused(graph: Any) -> None:
     with pytest.raises(UsageError, match="nothing to explain"):
         step(graph, read(), Explain())
@@ -96,6 +103,22 @@ def test_a_shared_ancestor_is_passed_upwards_then_downwards(graph: Any) -> None:
     (path,) = paths(graph)
     assert [node.id for node in path.nodes[1:-1]] == [SEIZURE, NERVOUS, "HP:0001252"]
     assert [edge.reversed for edge in path.relations] == [False, False, True, True]
+
+
+def test_shared_ancestors_are_looked_up_for_the_findings_that_help_most(graph: Any) -> None:
+    graph.answers["evidence_supporting"] = []
+    ids = [f"HP:{number:07}" for number in range(500)]
+    graph.contributions = tuple(
+        Contribution(id, Status.PRESENT, at / 100 - 1.0, "shared", "s", "HP:0001252", NERVOUS)
+        for at, id in enumerate(ids)
+    )
+    paths(graph, *map(Finding, ids))
+    (asked,) = [parameters for name, parameters in graph.asked if name == "evidence_shared"]
+    assert asked["findings"] == ids[-20:]
+    graph.asked.clear()
+    graph.contributions = graph.contributions[:101]  # none of these helps
+    paths(graph, *map(Finding, ids))
+    assert "evidence_shared" not in [name for name, _ in graph.asked]
 
 
 def test_what_a_scorer_compares_is_not_asked_for_where_a_direct_path_exists(graph: Any) -> None:

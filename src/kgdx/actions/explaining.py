@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
@@ -16,11 +16,19 @@ from kgdx.actions.state import State
 from kgdx.errors import UsageError
 from kgdx.store.protocol import Row
 
+if TYPE_CHECKING:
+    from kgdx.rank import Candidate, Contribution
+
 TYPICAL_SHARE = 0.5
 """A phenotype that at least half of the patients have counts as typical."""
 
 TYPICAL_ROWS = 200
 """How many typical annotations are read per disease, those that the case implies among them."""
+
+
+SHARED_FINDINGS = 20
+"""For how many findings, of those that meet a candidate only at a shared ancestor, the way there is looked up: a case
+of hundreds of findings meets every disease at hundreds of ancestors, which hardly count."""
 
 
 class Explain(Action):
@@ -94,6 +102,17 @@ class Explain(Action):
         return {member: id for id, others in chosen.items() for member in (id, *others)}
 
 
+def _strongest(candidate: Candidate, covered: Set[str]) -> Iterator[Contribution]:
+    """Yield the matches at shared ancestors of the :data:`SHARED_FINDINGS` findings that they help most."""
+    parts = [part for part in candidate.contributions if part.rule == "shared" and part.finding not in covered]
+    helped: dict[str, float] = {}
+    for part in parts:
+        helped[part.finding] = helped.get(part.finding, 0.0) + part.score
+    ordered = sorted((-score, finding) for finding, score in helped.items() if score > 0)
+    kept = {finding for _, finding in ordered[:SHARED_FINDINGS]}
+    yield from (part for part in parts if part.finding in kept)
+
+
 def _shared(
     graph: Operations, state: State, members: Mapping[str, str], direct: Iterable[Row]
 ) -> tuple[State, list[Row]]:
@@ -104,8 +123,7 @@ def _shared(
         (candidate.id, part.finding, part.via, part.matched)
         for candidate in candidates
         if candidate.id in members
-        for part in candidate.contributions
-        if part.rule == "shared" and (candidate.id, part.finding) not in covered
+        for part in _strongest(candidate, {finding for id, finding in covered if id == candidate.id})
     }
     if not wanted:
         return state, []
