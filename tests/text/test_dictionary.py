@@ -108,3 +108,10 @@ def test_a_damaged_dictionary_says_what_to_do(
         file.write_bytes(content[: int(len(content) * share)])
     with pytest.raises(StoreError, match="is damaged .*: build the graph again with `kgdx build`"):
         Extractor.open(copy)
+
+
+def test_a_word_of_thousands_of_letters_is_no_slip(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("kgdx.text.fuzzy._shortened", lambda word: asked.append(word) or {word})
+    assert Spelling.of(["fever"], []).correct("a" * 100_000) is None
+    assert "a" * 100_000 not in asked

@@ -17,6 +17,9 @@ from rapidfuzz.distance import OSA
 
 from kgdx.text.stems import inflection
 
+LONGEST = 60
+"""Letters of the longest word that is corrected; no word of a name is as long."""
+
 SHORTEST = 6
 """Letters of the shortest word that is corrected: shorter ones have too many neighbours."""
 
@@ -81,7 +84,7 @@ class Spelling:
 
     def correct(self, word: str) -> str | None:
         """Return the only word of a name that a folded, unknown word is one slip away from, or ``None``."""
-        if len(word) < SHORTEST or not word.isalpha() or not word.isascii():
+        if not SHORTEST <= len(word) <= LONGEST or not word.isalpha() or not word.isascii():
             return None
         if self._has(self.known, _hash(word)) or self._has(self.known, _hash(inflection(word))):
             return None
