@@ -15,6 +15,7 @@ import kgdx
 from kgdx.actions import Match, Retrieve, State, step
 from kgdx.case import Case, Finding, Status
 from kgdx.errors import CaseError, KgdxError, StoreError, StoreLockedError, TemplateError, UsageError
+from kgdx.policies import FixedPolicy
 
 FILES = {
     "hp": "hp.obo",
@@ -97,10 +98,10 @@ def test_outdated_ids_are_replaced_with_a_notice(graph: kgdx.Graph) -> None:
     [
         ("She is well.", "no finding was recognised"),
         ("", "the text is empty"),
-        (["HP:7654321"], "unknown term 'HP:7654321'"),
-        (["Siezures of the xyzzy"], "unknown term"),
+        (["HP:7654321"], "HP:7654321 is not in this graph's ontology"),
+        (["Siezures of the xyzzy"], "is no known finding"),
         ({"phenotypicFeatures": []}, "no phenotypicFeatures"),
-        ({"observed": ["HP:7654321"]}, "unknown term 'HP:7654321'"),
+        ({"observed": ["HP:7654321"]}, "HP:7654321 is not in this graph's ontology"),
         ({"observed": 7}, "not a list of strings"),
         (Case("p", (Finding("HP:0001250", Status.ABSENT),)), "no observed finding"),
     ],
@@ -367,3 +368,28 @@ def test_to_pandas_gives_the_table_or_names_the_extra(graph: kgdx.Graph) -> None
             diagnosis.to_pandas()
     else:
         assert diagnosis.to_pandas()["id"].tolist() == diagnosis.table()["id"].to_list()
+
+
+def test_other_patients_count_only_when_asked_and_never_the_patients_own(tiny: Path, tmp_path: Path) -> None:
+    sources = {name: str(tiny / file) for name, file in FILES.items()} | {
+        "phenopackets": str(tiny / "phenopacket.json")
+    }
+    kgdx.build(sources, store=tmp_path / "graph")
+    with kgdx.open(tmp_path / "graph") as graph:
+        terms = ["HP:0001250", "HP:0001252"]
+        assert all(candidate.cases == () for candidate in graph.diagnose(terms).candidates)
+        document = graph.diagnose(terms, case_bank=True).to_dict()
+        assert document["candidates"][0]["id"] == DISEASE
+        (match,) = document["candidates"][0]["cases"]
+        assert match["shared"] == terms
+        explained = graph.explain(terms, DISEASE, case_bank=True).candidate(DISEASE)
+        assert [case.id for case in explained.cases] == [match["id"]]
+        own = graph.diagnose(tiny / "phenopacket.json", case_bank=True)
+        assert all(candidate.cases == () for candidate in own.candidates)
+
+
+def test_other_patients_are_asked_of_a_graph_that_has_them(graph: kgdx.Graph) -> None:
+    with pytest.raises(StoreError, match="holds no patient case with a diagnosis"):
+        graph.diagnose(["HP:0001250"], case_bank=True)
+    with pytest.raises(UsageError, match="goes with the name of a policy"):
+        graph.diagnose(["HP:0001250"], policy=FixedPolicy(), case_bank=True)

@@ -56,6 +56,7 @@ class Graph(GraphContext):
         explain: int | None = None,
         limits: Limits | None = None,
         seed: int = 0,
+        case_bank: bool = False,
     ) -> Diagnosis:
         """Rank the diseases that fit a patient, and say why.
 
@@ -66,18 +67,31 @@ class Graph(GraphContext):
             explain: For how many of them to find evidence paths; all by default.
             limits: When to stop a policy that would go on.
             seed: Of the policy's random choices.
+            case_bank: Whether to match with other patients of the graph too, never with those of the case's own
+                publications; for a policy given by name.
 
         Raises:
             CaseError: No usable case can be made of the input.
             UsageError: No such policy, or a setting that cannot be right.
+            StoreError: Other patients are wanted, and the graph has none with a diagnosis.
         """
         if top < 1:
             raise UsageError(f"top is {top}", hint="ask for at least one candidate")
         if isinstance(policy, str):
-            policy = make_policy(policy, top=top, explain=top if explain is None else explain)
+            policy = make_policy(policy, top=top, explain=top if explain is None else explain, **_bank(case_bank))
+        elif case_bank:
+            raise UsageError("case_bank goes with the name of a policy", hint="give your own policy such a setting")
         return self._episode(self.case(case), policy, limits, seed)
 
-    def explain(self, case: Diagnosis | CaseLike, disease: str, *, top: int = 10, policy: str = "fixed") -> Diagnosis:
+    def explain(
+        self,
+        case: Diagnosis | CaseLike,
+        disease: str,
+        *,
+        top: int = 10,
+        policy: str = "fixed",
+        case_bank: bool = False,
+    ) -> Diagnosis:
         """Diagnose, and explain one disease wherever it stands in the ranking.
 
         Args:
@@ -85,12 +99,13 @@ class Graph(GraphContext):
             disease: Id of a disease, or of an entry that is merged into one.
             top: How many candidates to rank beside it.
             policy: Name of a policy that can be asked for a disease.
+            case_bank: As for :meth:`diagnose`.
 
         Raises:
             UsageError: The disease is not among those that are ranked.
         """
         patient = case.case if isinstance(case, Diagnosis) else self.case(case)
-        chooser = make_policy(policy, top=top, explain=0, also=(disease,))
+        chooser = make_policy(policy, top=top, explain=0, also=(disease,), **_bank(case_bank))
         return self._episode(patient, chooser, None, 0)
 
     def case(self, given: CaseLike) -> Case:
@@ -376,6 +391,11 @@ def _derived() -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     from kgdx.text.dictionary import build_dictionary
 
     return (infer,), (compile_model, build_dictionary)
+
+
+def _bank(wanted: bool) -> dict[str, bool]:
+    """The setting of a policy that matches with other patients; a policy need not know of it otherwise."""
+    return {"case_bank": True} if wanted else {}
 
 
 def _quiet(message: str) -> None:

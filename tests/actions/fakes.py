@@ -42,6 +42,7 @@ class Fake:
             "similar_cases": [{"id": "case:1", "shared": 1}],
         }
         self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.banks: list[Any] = []
         self.contributions = (Contribution(SEIZURE, Status.PRESENT, 1.5, "exact", "likelihood", SEIZURE),)
 
     def run(self, template: str, /, **parameters: Any) -> list[dict[str, Any]]:
@@ -69,7 +70,12 @@ class Fake:
     def resolve(self, term: str) -> Resolution:
         return Resolution(Finding(term, label=f"name of {term}") if term.startswith("HP:") else None)
 
-    def rank(self, case: Case, top: int = 10, also: Sequence[str] = ()) -> Ranking:
+    @property
+    def bank(self) -> str:
+        return "the patients"
+
+    def rank(self, case: Case, top: int = 10, also: Sequence[str] = (), bank: Any = None) -> Ranking:
+        self.banks.append(bank)
         if not case.observed:
             raise CaseError("no observed finding of the case can be ranked")
         best = Candidate(1, DISEASE, "Tiny epilepsy", (DISEASE, MEMBER), 1.5, {"likelihood": 1.5}, self.contributions)

@@ -123,7 +123,7 @@ def test_the_bank_raises_the_disease_of_a_patient_alike(ranker: Ranker, snapshot
     query, _ = ranker.query(([FOCAL, SHORT], ()))
     scores = ranker.scores(query)
     total = ranker.fuse(scores)
-    raised = bank.raise_scores(query, scores, total)
+    raised = bank.match(query, scores, ranker.scales(scores)).raised(total)
     fever = ranker.number_of("OMIM:3")
     assert raised[fever] > total[fever]
     assert (raised >= total).all()
@@ -134,7 +134,7 @@ def test_the_bank_never_uses_a_patient_of_the_same_publication(ranker: Ranker, s
     query, _ = ranker.query(([FOCAL, SHORT], ()))
     scores = ranker.scores(query)
     total = ranker.fuse(scores)
-    left_out = bank.raise_scores(query, scores, total, leave_out=frozenset({"PMID:4"}))
+    left_out = bank.match(query, scores, ranker.scales(scores), frozenset({"PMID:4"})).raised(total)
     fever = ranker.number_of("OMIM:3")
     assert left_out[fever] == total[fever]
     assert bank.has(fever, frozenset()) and not bank.has(fever, frozenset({"PMID:4"}))

@@ -34,6 +34,13 @@ def test_nothing_is_explained_when_nothing_is_asked_for() -> None:
     assert chosen(FixedPolicy(explain=0), RANKED) == "diagnose"
 
 
+def test_other_patients_are_matched_only_when_asked_for() -> None:
+    asked = FixedPolicy(case_bank=True).choose(replace(START, read=True))
+    assert asked is not None and asked.parameters()["case_bank"] is True
+    usual = FixedPolicy().choose(replace(START, read=True))
+    assert usual is not None and usual.parameters()["case_bank"] is False
+
+
 def test_a_disease_asked_for_is_explained_under_the_entry_it_is_merged_into() -> None:
     policy = FixedPolicy(explain=0, also=("ORPHA:1",))
     assert chosen(policy, RANKED) == "explain"

@@ -16,8 +16,8 @@ from kgdx.errors import UsageError
 class Ranks(Protocol):
     """Ranks diseases for a case; the rank room's ranker does."""
 
-    def rank(self, case: Case, top: int = 10, also: Sequence[str] = ()) -> Any:
-        """Return the best ``top`` candidates, and the diseases of ``also`` with their true ranks."""
+    def rank(self, case: Case, top: int = 10, also: Sequence[str] = (), bank: Any = None) -> Any:
+        """Return the best ``top`` candidates and the diseases of ``also`` with their true ranks; ``bank``: patients."""
         ...
 
 
@@ -32,6 +32,11 @@ class Operations(Queries, Protocol):
     @property
     def ranker(self) -> Ranks:
         """Ranks diseases."""
+        ...
+
+    @property
+    def bank(self) -> Any:
+        """Other patients of the graph, for the ranker to match with."""
         ...
 
     @property

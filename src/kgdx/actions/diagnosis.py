@@ -141,7 +141,8 @@ class Diagnosis:
           ``span`` (start and end in the text, or null), ``text``, ``matched``, ``method``, ``score``, ``onset``;
         - ``candidates``: ``rank``, ``id``, ``name``, ``members``, ``score``, ``parts`` (scorer → part of the score) and
           ``contributions``, each with ``finding``, ``status``, ``scorer``, ``score``, ``rule``, ``matched``, ``via``,
-          ``frequency``, ``references``; they sum to the score;
+          ``frequency``, ``references``; they sum to the score; with a case bank ``cases`` (the most similar patients of
+          the disease), each with ``id``, ``score``, ``shared`` (findings that both have), ``publications``;
         - ``evidence``: candidate id → paths, each with ``kind``, ``finding``, ``frequency``, ``references``, ``nodes``
           (``id``, ``label``, ``name``) and ``relations`` (``type``, ``reversed``, ``properties``);
         - ``issues``: ``level``, ``where``, ``message``, ``remedy``;
@@ -259,6 +260,10 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
         "score": candidate.score,
         "parts": dict(candidate.parts),
         "contributions": [_contribution(part) for part in candidate.contributions],
+        "cases": [
+            {"id": case.id, "score": case.score, "shared": list(case.shared), "publications": list(case.publications)}
+            for case in candidate.cases
+        ],
     }
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kgdx.config import Settings
     from kgdx.load.folder import BuildFolder
     from kgdx.rank import Ranker
+    from kgdx.rank.bank import CaseBank
     from kgdx.store.protocol import Row, Store
     from kgdx.store.snapshot import Snapshot
     from kgdx.text.extractor import Extractor
@@ -121,6 +122,22 @@ class GraphContext:
 
         ranker: Ranker = self._once("ranker", make)
         return ranker
+
+    @property
+    def bank(self) -> CaseBank:
+        """The patients of the graph whose diagnosis is known, to match other cases with.
+
+        Raises:
+            StoreError: There are none.
+        """
+
+        def make() -> CaseBank:
+            from kgdx.rank.bank import CaseBank
+
+            return CaseBank(self.ranker, self.snapshot)
+
+        bank: CaseBank = self._once("bank", make)
+        return bank
 
     @property
     def ancestry(self) -> Hierarchy:

@@ -20,7 +20,7 @@ class Rank(Action):
 
     Example:
         >>> Rank(top=5).parameters()
-        {'top': 5, 'also': []}
+        {'top': 5, 'also': [], 'case_bank': False}
     """
 
     name: ClassVar[str] = "rank"
@@ -31,24 +31,30 @@ class Rank(Action):
     also: tuple[str, ...] = ()
     """Diseases to keep beside them, wherever they stand."""
 
+    case_bank: bool = False
+    """Whether to match with the graph's other patients too."""
+
     def run(self, graph: Operations, state: State) -> State:
         """Return the state with a ranking; evidence of an older one is dropped.
 
         Raises:
             CaseError: The case has no finding that the ranker knows.
             UsageError: A disease of :attr:`also` is not among those that are ranked.
+            StoreError: Other patients are wanted, and the graph has none.
         """
         given = {
             "observed": list(state.case.observed),
             "excluded": list(state.case.excluded),
             "top": self.top,
             "also": list(self.also),
+            "case_bank": self.case_bank,
         }
+        bank = graph.bank if self.case_bank else None
         state, ranking = tool(
             state,
             "ranker",
             given,
-            lambda: graph.ranker.rank(state.case, top=self.top, also=self.also),
+            lambda: graph.ranker.rank(state.case, top=self.top, also=self.also, bank=bank),
             lambda ranking: len(ranking.candidates),
         )
         return replace(state, ranking=ranking, evidence=None)

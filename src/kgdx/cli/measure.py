@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kgdx.cli import inputs, output
-from kgdx.cli.options import Json, Store
+from kgdx.cli.options import CaseBank, Json, Store
 
 
 def register(app: typer.Typer) -> None:
@@ -44,9 +44,7 @@ def rank(
     cases: Annotated[
         str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis: phenopackets, JSON lines.")
     ],
-    case_bank: Annotated[
-        bool, typer.Option("--case-bank", help="Also match with the patients in the graph (never of one publication).")
-    ] = False,
+    case_bank: CaseBank = False,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -60,11 +58,7 @@ def rank(
 
     source = inputs.many(cases)
     with kgdx.open(store) as graph, output.progress_bar("cases", inputs.lines(cases)) as advance:
-        bank = None
-        if case_bank:
-            from kgdx.rank.bank import CaseBank
-
-            bank = CaseBank(graph.ranker, graph.snapshot)
+        bank = graph.bank if case_bank else None
         result = evaluate_rank(graph.ranker, graph.snapshot, output.each(source, advance), bank)
     if as_json:
         output.write_json(result)

@@ -18,6 +18,8 @@ from kgdx.case.files import Failure
 from kgdx.case.model import Case
 from kgdx.errors import CaseError
 from kgdx.evaluate.metrics import MISS, mean_over, mean_rank, summary
+from kgdx.rank.bank import leaving_out
+from kgdx.rank.fusion import fused
 from kgdx.rank.withheld import Withheld
 
 if TYPE_CHECKING:
@@ -116,11 +118,13 @@ def _rank(ranker: Ranker, withheld: Withheld, bank: CaseBank | None, case: Case,
     begin = time.perf_counter()
     query, _ = ranker.query(case)
     scores = ranker.scores(query)
-    total = ranker.fuse(scores)
+    scales = ranker.scales(scores)
+    total = fused(scores, scales)
     if bank is not None:
-        total = bank.raise_scores(query, scores, total, leave_out=publications)
-        result.banked = any(bank.has(number, publications) for number in right)
+        total = bank.match(query, scores, scales, leaving_out(case)).raised(total)
     milliseconds = 1000 * (time.perf_counter() - begin)
+    if bank is not None:
+        result.banked = any(bank.has(number, leaving_out(case)) for number in right)
     result.rank = mean_rank(total, right)
     if result.seen and bank is None:
         columns = {number: withheld.without(number, publications) for number in right}

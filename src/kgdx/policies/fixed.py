@@ -21,6 +21,7 @@ class FixedPolicy:
         explain: How many of them to explain.
         also: Diseases to rank and explain beside the best, wherever they stand.
         language: Language of the case's text; found out when ``None``.
+        case_bank: Whether to match with the graph's other patients too.
 
     Example:
         >>> from kgdx.case import Case
@@ -32,6 +33,7 @@ class FixedPolicy:
     explain: int = 10
     also: tuple[str, ...] = ()
     language: str | None = None
+    case_bank: bool = False
 
     @property
     def name(self) -> str:
@@ -45,7 +47,7 @@ class FixedPolicy:
         if not state.read:
             return Extract(language=self.language)
         if state.ranking is None:
-            return Rank(top=self.top, also=self.also)
+            return Rank(top=self.top, also=self.also, case_bank=self.case_bank)
         if state.evidence is None and self.explain:
             return Explain(top=self.explain)
         if self.also and not set(self.also) <= _explained(state):

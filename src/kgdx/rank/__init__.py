@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kgdx.rank.model import Candidate, Contribution, Ranking
+from kgdx.rank.model import Candidate, Contribution, MatchedCase, Ranking
 
 if TYPE_CHECKING:
     from kgdx.rank.compile import compile_model
     from kgdx.rank.ranker import Ranker
 
-__all__ = ["Candidate", "Contribution", "Ranker", "Ranking", "compile_model"]
+__all__ = ["Candidate", "Contribution", "MatchedCase", "Ranker", "Ranking", "compile_model"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,24 +1,33 @@
 """Other patients as evidence: a switch of its own, off by default.
 
 Patients whose diagnosis the graph knows are scored like diseases, each finding certain; a disease then counts for the
-better of its own score and its best patient's. A case is never matched with one of its own publication.
+better of its own score and its best patient's. A case is never matched with itself or one of its own publication.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgdx.case.model import Case
+from kgdx.errors import StoreError
 from kgdx.rank.annotations import Annotations
 from kgdx.rank.closure import Floats, Ints
 from kgdx.rank.columns import columns, propagate
-from kgdx.rank.fusion import fused, scale
+from kgdx.rank.fusion import Scale, fused
+from kgdx.rank.model import MatchedCase
 from kgdx.rank.scorers import SCORERS, Query, Scores
 
 if TYPE_CHECKING:
     from kgdx.rank.ranker import Ranker
     from kgdx.store.snapshot import Snapshot
+
+SHOWN = 3
+"""How many patients are named for a candidate."""
 
 
 class CaseBank:
@@ -27,17 +36,30 @@ class CaseBank:
     Args:
         ranker: Supplies the terms, and which candidate a diagnosis is.
         snapshot: Holds the patients.
+
+    Raises:
+        StoreError: There is no patient with one diagnosis among the ranked diseases.
     """
 
     def __init__(self, ranker: Ranker, snapshot: Snapshot) -> None:
         self._basis = ranker.model.basis
-        diagnoses = snapshot.table("patient_case").column("diseases").to_pylist()
-        publications = snapshot.table("patient_case").column("publications").to_pylist()
-        numbers = [{ranker.number_of(id) for id in stated} - {-1} for stated in diagnoses]
-        known = np.array([len(stated) == 1 for stated in numbers], bool)
-        kept = np.flatnonzero(known)
+        self._names = ranker.names
+        ids, stated, publications = (
+            snapshot.table("patient_case").column(name).to_pylist() for name in ("id", "diseases", "publications")
+        )
+        numbers = [{ranker.number_of(id) for id in diseases} - {-1} for diseases in stated]
+        known = np.array([len(each) == 1 for each in numbers], bool)
+        kept = np.flatnonzero(known).tolist()
+        if not kept:
+            hint = "load some with `kgdx build hp hpoa genes phenopackets=FILE`"
+            raise StoreError("the graph holds no patient case with a diagnosis to match with", hint=hint)
         self.candidate = np.array([next(iter(numbers[row])) for row in kept], np.int64)
-        self._publications = [frozenset(publications[row]) for row in kept]
+        self.ids = [ids[row] for row in kept]
+        self.publications = [tuple(publications[row]) for row in kept]
+        self._reported: dict[str, list[int]] = defaultdict(list)
+        for number, (id, papers) in enumerate(zip(self.ids, self.publications, strict=True)):
+            for name in (id, *papers):
+                self._reported[name].append(number)
         annotations = self._findings(snapshot, known)
         lacking = Annotations(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
         propagated = propagate(annotations, self._basis.up)
@@ -49,27 +71,38 @@ class CaseBank:
         return len(self.candidate)
 
     def has(self, candidate: int, leave_out: frozenset[str]) -> bool:
-        """Return whether the bank has a patient of the candidate that no publication of ``leave_out`` reports."""
-        return any(not self._publications[row] & leave_out for row in np.flatnonzero(self.candidate == candidate))
+        """Return whether the bank has a patient of the candidate that nothing in ``leave_out`` names."""
+        return bool((self._used(leave_out) & (self.candidate == candidate)).any())
 
-    def raise_scores(
-        self, query: Query, scores: dict[str, Scores], total: Floats, leave_out: frozenset[str] = frozenset()
-    ) -> Floats:
-        """Return the candidates' scores, each at least that of its best patient.
+    def match(
+        self,
+        query: Query,
+        scores: Mapping[str, Scores],
+        scales: Mapping[str, Scale],
+        leave_out: frozenset[str] = frozenset(),
+    ) -> Matched:
+        """Score every patient as if it were a disease.
 
         Args:
             query: The case.
-            scores: The scorers' scores of the candidates: patients are standardised on their scale.
-            total: Fused score of each candidate.
-            leave_out: Publications whose patients do not count.
+            scores: The scorers' scores of the candidates.
+            scales: Their scales, on which the patients are standardised.
+            leave_out: Publications and ids of patients that do not count.
         """
         alone = Query(query.observed, query.excluded)
-        patients = {name: SCORERS[name](self._columns, self._basis, alone) for name in scores}
-        value = fused(patients, {name: scale(name, score) for name, score in scores.items()})
-        use = np.array([not publications & leave_out for publications in self._publications], bool)
-        raised = total.copy()
-        np.maximum.at(raised, self.candidate[use], value[use])
-        return raised
+        value = fused({name: SCORERS[name](self._columns, self._basis, alone) for name in scores}, scales)
+        return Matched(self, query, np.where(self._used(leave_out), value, -np.inf))
+
+    def shared(self, query: Query, patient: int) -> tuple[str, ...]:
+        """Return ids of the query's present findings that a patient has, or has something more specific of."""
+        having = (term for term in query.observed.tolist() if patient in self._columns.frequency.columns(term))
+        return tuple(self._names.term(term) for term in having)
+
+    def _used(self, leave_out: frozenset[str]) -> Ints:
+        used = np.ones(self.size, bool)
+        for name in leave_out:
+            used[self._reported.get(name, [])] = False
+        return used
 
     def _findings(self, snapshot: Snapshot, known: Ints) -> Annotations:
         case, term = (snapshot.column("observed", end) for end in ("case", "phenotype"))
@@ -79,3 +112,47 @@ class CaseBank:
         keys = np.unique(number[case[use]].astype(np.int64) * terms + term[use])
         candidate, found = (part.astype(np.int32) for part in np.divmod(keys, terms))
         return Annotations(candidate, found, np.ones(len(keys), np.float32))
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """How well the patients of a bank match one query.
+
+    Attributes:
+        bank: The patients.
+        query: The case.
+        value: Score of each patient, −∞ for those left out; shape (patients,).
+    """
+
+    bank: CaseBank
+    query: Query
+    value: Floats
+
+    def raised(self, total: Floats) -> Floats:
+        """Return the candidates' scores, each at least that of its best patient."""
+        raised = total.copy()
+        np.maximum.at(raised, self.bank.candidate, self.value.astype(total.dtype))
+        return raised
+
+    def cases(self, candidate: int) -> tuple[MatchedCase, ...]:
+        """Return the most similar patients of a candidate that share a finding with the query, best first."""
+        found: list[MatchedCase] = []
+        patients = np.flatnonzero((self.bank.candidate == candidate) & np.isfinite(self.value))
+        for patient in patients[np.argsort(-self.value[patients], kind="stable")].tolist():
+            if len(found) == SHOWN:
+                break
+            shared = self.bank.shared(self.query, patient)
+            if shared:
+                score = float(self.value[patient])
+                found.append(MatchedCase(self.bank.ids[patient], score, shared, self.bank.publications[patient]))
+        return tuple(found)
+
+
+def leaving_out(case: Case) -> frozenset[str]:
+    """Return what a case's own patients are known by: its id and its publications.
+
+    Example:
+        >>> sorted(leaving_out(Case("p1", publications=("PMID:1",))))
+        ['PMID:1', 'p1']
+    """
+    return frozenset({case.id, *case.publications} - {""})

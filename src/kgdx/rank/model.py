@@ -19,8 +19,10 @@ class Contribution:
         score: Its share of the candidate's score, in the score's own unit; a candidate's contributions sum to it.
         rule: How finding and disease were matched: ``exact``, ``descendant`` (a more specific term is annotated),
             ``ancestor`` (a more general one), ``shared`` (another term under a common ancestor), ``neighbour``
-            (similar diseases have it), ``annotated_absent``, ``excluded_annotated``, ``excluded``, ``background``.
-        matched: HPO CURIE of the annotated term that explains it, or of the similar disease for ``neighbour``.
+            (similar diseases have it), ``annotated_absent``, ``excluded_annotated``, ``excluded``, ``background``;
+            ``patient`` for what a patient of the case bank adds beyond the disease's own score.
+        matched: HPO CURIE of the annotated term that explains it; the similar disease's for ``neighbour``, the
+            patient's id for ``patient``.
         via: HPO CURIE of the ancestor that finding and annotated term share; empty where they are the same.
         frequency: The annotated term's frequency as its sources state it.
         references: The sources of that annotation.
@@ -39,6 +41,23 @@ class Contribution:
 
 
 @dataclass(frozen=True, slots=True)
+class MatchedCase:
+    """Another patient of the graph, diagnosed with the candidate.
+
+    Attributes:
+        id: The patient case's id.
+        score: Its score when it is ranked like a disease.
+        shared: HPO CURIEs of the case's findings that this patient has too, or has something more specific of.
+        publications: Where the patient is reported.
+    """
+
+    id: str
+    score: float
+    shared: tuple[str, ...]
+    publications: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """One disease in a ranking; entries that are the same disease are one candidate.
 
@@ -48,8 +67,9 @@ class Candidate:
         name: Its name.
         members: CURIEs of all merged entries, ``id`` first.
         score: Sum of the scorers' weighted, standardised parts.
-        parts: Scorer name → its part of the score.
+        parts: Scorer name → its part of the score; ``case_bank`` where a patient raised it.
         contributions: What each finding adds through each scorer; they sum to ``score``.
+        cases: The most similar patients with this disease, where the case bank is used.
     """
 
     rank: int
@@ -59,6 +79,7 @@ class Candidate:
     score: float
     parts: Mapping[str, float] = field(default_factory=dict)
     contributions: tuple[Contribution, ...] = ()
+    cases: tuple[MatchedCase, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,81 @@
+"""The case bank: patients alike raise their disease, say so, and never the patient's own."""
+
+from __future__ import annotations
+
+import pytest
+
+import small_graph
+from kgdx.case.model import Case, Finding, Status
+from kgdx.errors import StoreError
+from kgdx.rank import Candidate, Ranker
+from kgdx.rank.bank import CaseBank
+from kgdx.store.compile import compile_snapshot
+from kgdx.store.protocol import NodeTable
+from kgdx.store.snapshot import Snapshot
+from small_graph import FOCAL, HYPOTONIA, SEIZURE, SHORT
+
+
+@pytest.fixture(scope="module")
+def bank(ranker: Ranker, snapshot: Snapshot) -> CaseBank:
+    return CaseBank(ranker, snapshot)
+
+
+def patient(*observed: str, id: str = "new", publications: tuple[str, ...] = ()) -> Case:
+    return Case(id, tuple(Finding(term) for term in observed), publications=publications)
+
+
+def candidate(ranker: Ranker, case: Case, bank: CaseBank | None, disease: str = "OMIM:3") -> Candidate:
+    return next(found for found in ranker.rank(case, bank=bank).candidates if found.id == disease)
+
+
+def test_a_patient_alike_raises_the_disease_and_is_named(ranker: Ranker, bank: CaseBank) -> None:
+    case = patient(FOCAL, SHORT)
+    alone, raised = candidate(ranker, case, None), candidate(ranker, case, bank)
+    assert alone.cases == () and alone.rank > 1
+    assert raised.rank == 1 and raised.score > alone.score
+    (match,) = raised.cases
+    assert (match.id, match.shared, match.publications) == ("p1", (FOCAL, SHORT), ("PMID:4",))
+    assert match.score == pytest.approx(raised.score, abs=1e-4)
+
+
+def test_what_a_patient_adds_is_a_contribution_of_its_own(ranker: Ranker, bank: CaseBank) -> None:
+    raised = candidate(ranker, patient(FOCAL, SHORT), bank)
+    (part,) = [part for part in raised.contributions if part.scorer == "case_bank"]
+    assert (part.rule, part.matched, part.finding, part.status) == ("patient", "p1", "", Status.UNKNOWN)
+    assert part.score == raised.parts["case_bank"]
+    assert sum(part.score for part in raised.contributions) == pytest.approx(raised.score, abs=1e-4)
+    assert sum(raised.parts.values()) == pytest.approx(raised.score)
+
+
+def test_a_more_specific_finding_of_the_patient_is_shared_a_more_general_one_is_not(
+    ranker: Ranker, bank: CaseBank
+) -> None:
+    (match,) = candidate(ranker, patient(SEIZURE), bank).cases
+    assert match.shared == (SEIZURE,)
+    assert [found.shared for found in candidate(ranker, patient(HYPOTONIA), bank, "OMIM:2").cases] == [(HYPOTONIA,)]
+    assert candidate(ranker, patient(HYPOTONIA), bank).cases == ()
+
+
+@pytest.mark.parametrize("own", [{"publications": ("PMID:0", "PMID:4")}, {"id": "p1"}], ids=["publication", "id"])
+def test_a_case_is_never_matched_with_its_own(ranker: Ranker, bank: CaseBank, own: dict[str, object]) -> None:
+    case = patient(FOCAL, SHORT, **own)  # type: ignore[arg-type]
+    assert candidate(ranker, case, bank) == candidate(ranker, case, None)
+
+
+def test_a_disease_that_fits_better_than_its_patients_keeps_its_score(ranker: Ranker, bank: CaseBank) -> None:
+    case = patient(HYPOTONIA)
+    alone, kept = candidate(ranker, case, None, "OMIM:1"), candidate(ranker, case, bank, "OMIM:1")
+    assert (kept.score, kept.parts, kept.cases) == (alone.score, alone.parts, ())
+
+
+def test_a_graph_without_patients_is_an_error_that_says_what_to_load(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    tables = [
+        table
+        for table in small_graph.tables()
+        if "PatientCase" not in ((table.label,) if isinstance(table, NodeTable) else (table.start_label,))
+    ]
+    snapshot = compile_snapshot(tables, tmp_path_factory.mktemp("empty") / "snapshot", "f2")
+    with pytest.raises(StoreError, match=r"no patient case with a diagnosis .*kgdx build hp hpoa genes phenopackets="):
+        CaseBank(Ranker.open(snapshot), snapshot)
