@@ -101,7 +101,7 @@ def test_outdated_ids_are_replaced_with_a_notice(graph: kgdx.Graph) -> None:
         (["HP:7654321"], "HP:7654321 is not in this graph's ontology"),
         (["Siezures of the xyzzy"], "is no known finding"),
         ({"phenotypicFeatures": []}, "no phenotypicFeatures"),
-        ({"observed": ["HP:7654321"]}, "HP:7654321 is not in this graph's ontology"),
+        ({"observed": ["HP:7654321"]}, "unknown term 'HP:7654321'"),
         ({"observed": 7}, "not a list of strings"),
         (Case("p", (Finding("HP:0001250", Status.ABSENT),)), "no observed finding"),
     ],
