@@ -10,6 +10,7 @@ import numpy as np
 
 from kgdx.case.model import Status
 from kgdx.rank.closure import Floats, Ints, gather
+from kgdx.rank.columns import Basis
 from kgdx.rank.compile import RankModel
 from kgdx.rank.fusion import AS_IS, Scale
 from kgdx.rank.model import Contribution
@@ -95,24 +96,55 @@ def _tell(names: Names, candidate: int, finding: str, match: Match) -> _Told:
 
 
 def matches(model: RankModel, terms: Ints, candidates: Ints) -> list[list[Match]]:
-    """Return for each finding and candidate the annotation most similar to the finding, and how they meet."""
+    """Return for each finding and candidate the annotation most similar to the finding, and how they meet.
+
+    Equally similar annotations: the more frequent one, then the first.
+    """
     basis, annotated = model.basis, model.columns.annotated
     position, owner = gather(annotated.start, candidates)
-    annotation = annotated.index[position]
-    entry, which = gather(basis.up.start, annotation)
-    ancestor = basis.up.index[entry]
+    position = position[np.lexsort((annotated.index[position], -annotated.values[position], owner))]
+    some, begin = np.unique(owner, return_index=True)
+    if not len(terms) or not len(some):
+        return [[_match(model, term, int(candidate), None) for candidate in candidates] for term in terms.tolist()]
+    annotation, which = np.unique(annotated.index[position], return_inverse=True)
+    most, via = _common(basis, terms, annotation)
+    similar = 2 * most * -np.expm1(-most) / np.maximum(basis.ic[terms][:, None] + basis.ic[annotation], 1e-9)
+    first = _first_of_greatest(similar[:, which], begin)
+    chosen, value = which[first], np.take_along_axis(similar[:, which], first, axis=1)
     found = []
-    for term in terms.tolist():
-        above = np.zeros(len(basis.ic), bool)
-        above[basis.up.columns(term)] = True
-        common = np.flatnonzero(above[ancestor])
-        via, at = ancestor[common], which[common]
-        ic = basis.ic[via]
-        similar = 2 * ic * -np.expm1(-ic) / np.maximum(basis.ic[term] + basis.ic[annotation[at]], 1e-9)
-        order = np.lexsort((annotation[at], -annotated.values[position[at]], -similar, owner[at]))
-        first = order[np.flatnonzero(np.r_[True, np.diff(owner[at][order]) > 0])] if len(order) else order
-        best = {int(owner[at[i]]): (int(annotation[at[i]]), int(via[i]), float(similar[i])) for i in first}
+    for row, term in enumerate(terms.tolist()):
+        best = {
+            owner: (int(annotation[at]), int(via[row, at]), float(value[row, place]))
+            for place, (owner, at) in enumerate(zip(some.tolist(), chosen[row].tolist(), strict=True))
+        }
         found.append([_match(model, term, int(candidate), best.get(i)) for i, candidate in enumerate(candidates)])
+    return found
+
+
+def _common(basis: Basis, terms: Ints, others: Ints) -> tuple[Floats, Ints]:
+    """Return the information content of the most informative common ancestors of terms, and which they are."""
+    entry, _ = gather(basis.up.start, others)
+    ancestor = basis.up.index[entry]
+    above = np.zeros((len(terms), len(basis.ic)), bool)
+    up, of = gather(basis.up.start, terms)
+    above[of, basis.up.index[up]] = True
+    begin = np.cumsum(np.r_[0, np.diff(basis.up.start)[others][:-1]])
+    ic = np.where(above[:, ancestor], basis.ic[ancestor], np.float32(-1))
+    first = _first_of_greatest(ic, begin)
+    return np.take_along_axis(ic, first, axis=1), ancestor[first]
+
+
+def _first_of_greatest(values: Floats, begin: Ints) -> Ints:
+    """Return in each row the position of the greatest value of each segment; of equal ones the first.
+
+    Example:
+        >>> _first_of_greatest(np.array([[1.0, 3.0, 3.0, 0.0, 2.0]]), np.array([0, 3])).tolist()
+        [[1, 4]]
+    """
+    size = values.shape[1]
+    length = np.diff(np.r_[begin, size])
+    greatest = np.repeat(np.maximum.reduceat(values, begin, axis=1), length, axis=1)
+    found: Ints = np.minimum.reduceat(np.where(values == greatest, np.arange(size), size), begin, axis=1)
     return found
 
 
