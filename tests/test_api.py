@@ -313,10 +313,13 @@ def test_saving_waits_for_no_other_reader_and_says_so(own: Path, monkeypatch: py
 
 def test_saved_cases_survive_a_rebuild(own: Path, tiny: Path) -> None:
     with kgdx.open(own) as graph:
-        run = graph.save(graph.diagnose(["HP:0001250"]))
+        run = graph.save(graph.diagnose(Case("mine", (Finding("HP:0001250"),), sex="a boy")))
     kgdx.build({name: str(tiny / FILES[name]) for name in ("hp", "hpoa", "genes")}, store=own)
     with kgdx.open(own) as graph:
         assert all(again.same for again in graph.replay(run))
+        ((saved,), (user,)) = graph.run("run_by_id", run_id=run), [s for s in graph.run("sources") if s["id"] == "user"]
+        (case,) = graph.run("case_by_id", case_id=saved["case_id"])
+        assert (case["label"], case["sex"], user["quarantined"]) == ("mine", "UNKNOWN", 0)
 
 
 def test_a_graph_that_was_rebuilt_meanwhile_is_opened_anew_by_a_save(own: Path, tiny: Path) -> None:

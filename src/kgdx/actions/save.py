@@ -15,6 +15,7 @@ from kgdx.actions.diagnosis import Diagnosis
 from kgdx.actions.record import Queries
 from kgdx.actions.state import Segment
 from kgdx.case import Case, Finding, Status
+from kgdx.case.model import SEXES
 from kgdx.errors import StoreError, UsageError
 from kgdx.store.protocol import Store, Transaction
 
@@ -80,7 +81,7 @@ def _put_case(running: Transaction, case: Case, *, text: bool) -> str:
         case_id=key,
         source=SOURCE,
         label=case.id,
-        sex=case.sex,
+        sex=case.sex if case.sex in SEXES else "UNKNOWN",  # what a rebuild would refuse is not written
         age=case.age,
         text=(case.text or None) if text else None,
         origin=case.source,
