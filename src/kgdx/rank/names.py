@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ FREQUENCY_NAMES = {
 }
 """HPO's frequency classes in words."""
 
+_TABLES = ("has_phenotype", "lacks_phenotype")
+_KEPT = 4096
+
 
 class Names:
     """Turns rows and candidates into what people read."""
@@ -30,6 +33,7 @@ class Names:
     def __init__(self, snapshot: Snapshot, candidates: Candidates) -> None:
         self._snapshot = snapshot
         self._candidates = candidates
+        self._stated: dict[tuple[int, bool], dict[int, list[int]]] = {}
 
     @cached_property
     def terms(self) -> dict[str, int]:
@@ -58,7 +62,11 @@ class Names:
 
     def term(self, row: int) -> str:
         """Return a phenotype's id."""
-        return str(self._snapshot.table("phenotype").column("id")[row].as_py())
+        return self._term_ids[row]
+
+    @cached_property
+    def _term_ids(self) -> list[str]:
+        return list(self.terms)
 
     def candidate(self, number: int) -> str:
         """Return the id of the entry that stands for a candidate."""
@@ -80,44 +88,56 @@ class Names:
             term: Row of the annotated term.
             lacking: Look among what it is annotated not to have.
         """
-        table = self._snapshot.table("lacks_phenotype" if lacking else "has_phenotype")
-        rows = self._rows(number, term, lacking)
+        frequency, reference = self._texts[lacking]
         frequencies: dict[str, None] = {}
         references: dict[str, None] = {}
-        for row in rows.tolist():
-            stated = table.column("frequency")[row].as_py()
+        for row in self._rows(number, term, lacking):
+            stated = frequency[row].as_py()
             if stated:
                 frequencies[FREQUENCY_NAMES.get(stated, stated)] = None
-            for reference in (table.column("reference")[row].as_py() or "").split(";"):
-                if reference.strip():
-                    references[reference.strip()] = None
+            for cited in (reference[row].as_py() or "").split(";"):
+                if cited.strip():
+                    references[cited.strip()] = None
         return ", ".join(frequencies), tuple(references)
 
-    def _rows(self, number: int, term: int, lacking: bool) -> Ints:
+    def _rows(self, number: int, term: int, lacking: bool) -> list[int]:
         """Annotation rows of a candidate's own entries, or else of the broader groups that it inherits from."""
-        own = self._rows_of(self._candidates.members.columns(number), term, lacking)
-        if len(own) or lacking:
+        own = self._by_term(number, lacking).get(term, [])
+        if own or lacking:
             return own
         groups = self._candidates.broad[self._candidates.narrow == number]
-        rows = [self._rows_of(self._candidates.members.columns(int(group)), term, lacking) for group in groups]
-        return np.concatenate([own, *rows])
+        return [row for group in groups.tolist() for row in self._by_term(group, lacking).get(term, ())]
 
-    def _rows_of(self, members: Ints, term: int, lacking: bool) -> Ints:
-        disease, phenotype = self._ends[lacking]
-        begin = np.searchsorted(disease, members, "left")
-        end = np.searchsorted(disease, members, "right")
-        spans = [np.arange(first, last) for first, last in zip(begin, end, strict=True)]
-        rows = np.concatenate(spans)
-        chosen: Ints = rows[phenotype[rows] == term]
-        return chosen
+    def _by_term(self, number: int, lacking: bool) -> dict[int, list[int]]:
+        """Term → annotation rows of a candidate's own entries."""
+        if (number, lacking) not in self._stated:
+            disease, phenotype = self._ends[lacking]
+            members = self._candidates.members.columns(number)
+            begin, end = (np.searchsorted(disease, members, side).tolist() for side in ("left", "right"))
+            found: dict[int, list[int]] = {}
+            for first, last in zip(begin, end, strict=True):
+                for row, term in enumerate(phenotype[first:last].tolist(), start=first):
+                    found.setdefault(term, []).append(row)
+            if len(self._stated) > _KEPT:
+                self._stated.clear()
+            self._stated[number, lacking] = found
+        return self._stated[number, lacking]
 
     @cached_property
     def _ends(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
         has, lacks = (
-            (self._snapshot.column(table, "disease"), self._snapshot.column(table, "phenotype"))
-            for table in ("has_phenotype", "lacks_phenotype")
+            (self._snapshot.column(table, "disease"), self._snapshot.column(table, "phenotype")) for table in _TABLES
         )
         return has, lacks
+
+    @cached_property
+    def _texts(self) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+        has, lacks = ((self._texts_of(table, "frequency"), self._texts_of(table, "reference")) for table in _TABLES)
+        return has, lacks
+
+    def _texts_of(self, table: str, column: str) -> Any:
+        values = self._snapshot.table(table).column(column)
+        return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
 
     def _disease(self, column: str, row: int) -> str:
         return str(self._snapshot.table("disease").column(column)[row].as_py() or "")
