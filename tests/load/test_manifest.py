@@ -12,7 +12,6 @@ from kgdx.load.fetch import fetch
 from kgdx.load.manifest import Manifest, chosen, manifest, manifests, read_manifest
 from kgdx.load.mapping import stage
 from kgdx.load.sources import FORMATS, read
-from kgdx.schema import load_schema
 
 Write = Callable[[str, str | bytes], Path]
 
@@ -28,16 +27,10 @@ format: table
 
 
 @pytest.mark.parametrize("name", list(manifests()))
-def test_every_manifest_states_its_terms_and_fits_the_ontology(name: str) -> None:
-    found, schema = manifest(name), load_schema()
-    assert found.licence and found.citation and found.homepage.startswith("https://")
+def test_every_manifest_names_formats_that_can_be_read(name: str) -> None:
+    found = manifest(name)
+    assert found.homepage.startswith("https://")
     assert found.format in FORMATS and set(found.also.values()) <= set(FORMATS)
-    for node in found.nodes:
-        assert set(node.properties) <= set(schema.node(node.class_).properties)
-    for relation in found.relations:
-        declared = schema.relation(relation.type)
-        assert (relation.start.class_, relation.end.class_) in declared.ends
-        assert set(relation.properties) <= set(declared.properties)
 
 
 def test_every_manifest_maps_its_tiny_file(tiny_sources: dict[str, str]) -> None:
