@@ -43,7 +43,9 @@ def explain(
     """
     told = {
         "present": _told(names, query.observed, matches(model, query.observed, best), best),
-        "absent": _told(names, query.excluded, [[_excluded(model, t, c) for c in best] for t in query.excluded], best),
+        "absent": _told(
+            names, query.excluded, [_excluded(model, term, best) for term in query.excluded.tolist()], best
+        ),
     }
     shares = {name: score.findings(best) - score.mean[:, None] for name, score in scores.items()}
     parts = {name: scales[name].part(score.total[best]) for name, score in scores.items()}
@@ -186,11 +188,17 @@ def _neighbour(model: RankModel, term: int, candidate: int) -> int:
     return best
 
 
-def _excluded(model: RankModel, term: int, candidate: int) -> Match:
-    """How an excluded finding meets the candidate: what it would have at or below the term."""
-    annotated, frequency = model.columns.annotated.row(candidate)
-    below = np.isin(annotated, model.basis.down.columns(term))
-    if not below.any():
-        return Match("excluded")
-    matched = int(annotated[below][np.argmax(frequency[below])])
-    return Match("excluded_annotated", matched, -1 if matched == term else term)
+def _excluded(model: RankModel, term: int, candidates: Ints) -> list[Match]:
+    """How an excluded finding meets each candidate: what it would have at or below the term."""
+    below = np.zeros(len(model.basis.ic), bool)
+    below[model.basis.down.columns(term)] = True
+    found = []
+    for candidate in candidates.tolist():
+        annotated, frequency = model.columns.annotated.row(candidate)
+        having = np.flatnonzero(below[annotated])
+        if len(having):
+            matched = int(annotated[having[np.argmax(frequency[having])]])
+            found.append(Match("excluded_annotated", matched, -1 if matched == term else term))
+        else:
+            found.append(Match("excluded"))
+    return found
