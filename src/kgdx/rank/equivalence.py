@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgdx.rank.closure import Floats, Ints, ancestors, gather
-from kgdx.rank.wording import inheritance, stem, trigrams, words
+from kgdx.rank.wording import inheritance, parted, stem, trigrams, words
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -120,11 +120,19 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs that are compared: rows of :class:`Entries`, and their features of shape (pairs, features)."""
+    """Pairs that are compared.
+
+    Attributes:
+        left: Rows of :class:`Entries`; shape (pairs,).
+        right: Rows of :class:`Entries`.
+        features: Shape (pairs, features).
+        group: Whether one of the names is that of a group with subtypes.
+    """
 
     left: Ints
     right: Ints
     features: Floats
+    group: Ints
 
 
 def infer(tables: Sequence[GraphTable]) -> RelationTable:
@@ -143,11 +151,15 @@ def infer(tables: Sequence[GraphTable]) -> RelationTable:
 
 
 def judge(pairs: Pairs, weights: Weights) -> Floats:
-    """Return each pair's log-odds of being the same disease; −inf where it is not both entries' best pair."""
+    """Return each pair's log-odds of being the same disease.
+
+    It is −inf where the pair is not both entries' best one, and where a name is that of a group: what one source means
+    by it may be a single subtype in the other.
+    """
     alike = pairs.features @ np.array(weights.alike[:-1]) + weights.alike[-1]
     lead = leads(pairs, alike)
     second = lead @ np.array(weights.lead) + pairs.features @ np.array(weights.again[:-1]) + weights.again[-1]
-    return np.where(lead.min(axis=1) > 0, second, -np.inf)
+    return np.where((lead.min(axis=1) > 0) & ~pairs.group, second, -np.inf)
 
 
 def leads(pairs: Pairs, value: Floats) -> Floats:
@@ -247,7 +259,15 @@ def compare(entries: Entries) -> Pairs:
     same, numbered, mode, common, other, only, in_series, none, equal = rest.T
     columns = (*cosines.T[:3], same, numbered, mode, common, other, only, cosines[:, 3])
     features = np.column_stack([*columns, letters * (common > 0), in_series, none, equal])
-    return Pairs(left, right, features)
+    group = _groups(found)
+    return Pairs(left, right, features, group[left] | group[right])
+
+
+def _groups(found: list[frozenset[str]]) -> Ints:
+    """Whether another entry's name is this one's with a number or a letter more, as "type IIB" is "type II"."""
+    parts = [parted(words) for words in found]
+    groups = {part - {word} for part in set(parts) for word in part if len(word) == 1 or word.isdigit()}
+    return np.array([bool(part) and part in groups for part in parts], bool)
 
 
 def _gene_partners(entries: Entries) -> tuple[dict[int, set[int]], Ints]:

@@ -31,6 +31,7 @@ SAME = (
 )
 """Phrases that OMIM and Orphanet use for the same."""
 _WORD = re.compile(r"[a-z]+|\d+")
+_SUBTYPE = re.compile(rf"({'|'.join(numeral for numeral in NUMERALS if numeral)})([a-h])")
 _GENITIVE = re.compile(r"['’]s\b")
 
 
@@ -54,6 +55,20 @@ def stem(found: frozenset[str]) -> frozenset[str]:
         ['paraplegia', 'spastic']
     """
     return frozenset(word for word in found if len(word) > 1 and not word.isdigit())
+
+
+def parted(found: frozenset[str]) -> frozenset[str]:
+    """Return the words with Roman numerals parted from the letter of a subtype.
+
+    Example:
+        >>> sorted(parted(words("Pseudohypoaldosteronism, type IIB")))
+        ['2', 'b', 'pseudohypoaldosteronism']
+    """
+    result: set[str] = set()
+    for word in found:
+        lettered = _SUBTYPE.fullmatch(word)
+        result |= {NUMERALS[lettered[1]], lettered[2]} if lettered else {word}
+    return frozenset(result)
 
 
 def trigrams(found: frozenset[str]) -> frozenset[str]:
