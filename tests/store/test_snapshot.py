@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from kgdx.errors import StaleSnapshotError, StoreError
-from kgdx.store.compile import compile_snapshot
+from kgdx.store.compile import compile_snapshot, compile_tables
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.store.snapshot import TABLES, Snapshot
 
@@ -82,6 +82,18 @@ def test_row_order_of_the_input_does_not_matter(snapshot: Snapshot, tmp_path: Pa
     other = compile_snapshot(reversed_tables, tmp_path / "other", "f1")
     for name in TABLES:
         assert other.table(name).equals(snapshot.table(name))
+
+
+def test_edges_that_differ_in_any_one_property_have_one_order() -> None:
+    first = {"start": "D:1", "end": "HP:1", "frequency": "1/2", "sex": None, "onset": None, "modifiers": []}
+    rows = [first | other for other in ({"sex": "FEMALE"}, {"sex": "MALE"}, {"onset": "HP:9"}, {"modifiers": ["HP:8"]})]
+    kept = [table for table in graph() if not isinstance(table, RelationTable)]
+
+    def compiled(rows: list[dict[str, object]]) -> pa.Table:
+        edges = RelationTable("HAS_PHENOTYPE", "Disease", "Phenotype", pa.Table.from_pylist(rows))
+        return dict(compile_tables([*kept, edges]))["has_phenotype"]
+
+    assert compiled(rows).equals(compiled(rows[::-1]))
 
 
 def test_index_columns_are_read_without_a_copy(snapshot: Snapshot) -> None:

@@ -120,9 +120,15 @@ def _edges(name: str, edge: _Edge, parts: list[pa.Table], ids: dict[str, pa.Arra
             raise StoreError(f"{edge.type} refers to {missing}, which is no {label} of this graph")
         rows = rows.set_column(index, column, found)
     rows = rows.rename_columns([start, end, *rest])
-    # A total order over what usually differs, so that a staged graph and an exported one give the same files.
-    keys = [start, end, *(column for column in ("reference", "frequency", "source", "method") if column in rest)]
-    return rows.take(pc.sort_indices(rows, sort_keys=[(key, "ascending") for key in keys]))
+    return rows.take(pc.sort_indices(_sortable(rows), sort_keys=[(key, "ascending") for key in (start, end, *rest)]))
+
+
+def _sortable(rows: pa.Table) -> pa.Table:
+    """The rows with lists as text: an order over all columns makes a staged graph and an exported one equal files."""
+    for at, field in enumerate(rows.schema):
+        if pa.types.is_list(field.type):
+            rows = rows.set_column(at, field.name, pc.binary_join(rows.column(at), "\x1f"))
+    return rows
 
 
 def _links(cases: pa.Array, parts: list[pa.Table]) -> pa.Array:
