@@ -7,7 +7,7 @@ import pytest
 
 import small_graph
 from kgdx.rank.equivalence import FEATURES, METHOD, SOURCE, WEIGHTS, compare, infer, read_entries
-from kgdx.rank.wording import words
+from kgdx.rank.wording import parted, words
 from kgdx.store.protocol import NodeTable, RelationTable
 
 
@@ -62,3 +62,20 @@ def test_pairs_with_a_common_gene_are_compared_whatever_their_names() -> None:
     compared = {(entries.ids[a], entries.ids[b]) for a, b in zip(pairs.left, pairs.right, strict=True)}
     assert ("ORPHA:1", "OMIM:1") in compared
     assert pairs.features.shape == (len(pairs.left), len(FEATURES))
+
+
+@pytest.mark.parametrize(("more", "stated"), [("", 1), (" 2", 0), (", type IIB", 1)])
+def test_a_name_that_another_extends_by_a_number_is_that_of_a_group(more: str, stated: int) -> None:
+    name = f"{small_graph.NAMES['OMIM:1']}{more}" if more else "Another condition"
+    other = NodeTable("Disease", pa.table({"id": ["OMIM:2000"], "name": [name]}))
+    found = infer([*small_graph.tables(same_as=()), *other_diseases(), other])
+    assert found.rows.num_rows == stated
+
+
+def test_a_letter_after_a_roman_numeral_is_that_of_a_subtype() -> None:
+    group, subtype = (
+        parted(words("Pseudohypoaldosteronism, type II")),
+        parted(words("Pseudohypoaldosteronism type IIB")),
+    )
+    assert subtype - group == {"b"}
+    assert group < subtype
