@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 
-from kgdx.text.dictionary import Entries
+from kgdx.text.dictionary import VAGUE, Entries
 from kgdx.text.matcher import Match
-from kgdx.text.stems import word_class
-from kgdx.text.tokens import LINKED, SOFT, Words, words
+from kgdx.text.stems import inflection, word_class
+from kgdx.text.tokens import LINKED, NONE, SOFT, Words, words
+
+_ADJECTIVE = ("ac", "al", "ar", "ary", "ic", "ine", "ory", "ous")
+"""Endings of adjectives, which at the end of a match may belong to a noun after it."""
+
+_VAGUE = frozenset(word_class(word) for word in VAGUE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +108,12 @@ def _read(found: Words, match: Match, lexis: Lexis) -> Choice | None:
         name = lexis.label(position)
         if not _fits(found.text[start:end], said, name, crossing):
             continue
-        exact = [word for word in words(name).folded] == said
+        parts = words(name).folded
+        exact = parts == said
         rank = int(entries.ranks[position])
-        value = rank - (0.5 if exact else 0.0)
+        if not exact and (_runs_on(found, match, parts) or (rank > 1 and _unconnected(found, match))):
+            continue
+        value = rank - (0.5 if exact else 0.4 * _literal(said, parts))
         if best is None or value < best[0]:
             best = value, Choice(start, end, int(entries.terms[position]), name, exact, rank, mended)
     return best[1] if best else None
@@ -119,3 +127,23 @@ def _fits(text: str, said: list[str], name: str, crossing: bool) -> bool:
     if crossing:
         return [word_class(word) for word in said] == [word_class(word) for word in parts]
     return True
+
+
+def _literal(said: list[str], parts: list[str]) -> float:
+    """Share of the words said that the name has too, inflected or not."""
+    own = {inflection(part) for part in parts}
+    return sum(inflection(word) in own for word in said) / len(said)
+
+
+def _runs_on(found: Words, match: Match, parts: list[str]) -> bool:
+    """Whether the last word is an adjective of a noun that follows: "absence of retinal" before "hamartomas"."""
+    after = match.end
+    if len(match) < 2 or after >= len(found) or found.parting[after] != NONE:
+        return False
+    last = found.folded[after - 1]
+    return last not in parts and last.endswith(_ADJECTIVE)
+
+
+def _unconnected(found: Words, match: Match) -> bool:
+    """Whether a vague noun comes first and nothing hangs on it: "features bilateral", unlike "features of the face"."""
+    return len(match) > 1 and word_class(found.folded[match.start]) in _VAGUE and found.parting[match.start + 1] == NONE

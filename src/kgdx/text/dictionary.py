@@ -20,13 +20,14 @@ import numpy.typing as npt
 
 from kgdx.text.chinese import fold_chinese, lay_wordings, substring_keys, wordings
 from kgdx.text.fuzzy import Spelling
+from kgdx.text.shortened import Name, shortened
 from kgdx.text.stems import inflection, word_class
-from kgdx.text.tokens import SOFT, fold, scan
+from kgdx.text.tokens import fold, scan
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
 
-VERSION = 3
+VERSION = 4
 """Changes with the files' layout or with the rules that fill them."""
 
 CHINESE = "zh.json"
@@ -40,6 +41,7 @@ MAX_WORDS = 12
 
 _SCOPE_RANK = {"EXACT": 1, "NARROW": 3, "BROAD": 3, "RELATED": 3}
 _REWRITTEN = 4
+_SHORTENED = 8
 _MASK = (1 << 64) - 1
 
 
@@ -156,15 +158,13 @@ def compile_dictionary(snapshot: Snapshot, folder: Path) -> None:
     table = snapshot.table("phenotype")
     scope = in_scope(snapshot)
     rows = table.select(["name", "synonyms", "synonym_scopes", "name_zh"]).to_pylist()
-    english: list[tuple[int, int, int, int, bool]] = []
-    vocabulary: set[str] = set()
-    for term in np.flatnonzero(scope).tolist():
-        english.extend(_english(term, rows[term], vocabulary))
-    Entries.of(english).save(folder, "en")
+    names = [name for term in np.flatnonzero(scope).tolist() for name in _names(term, rows[term])]
+    vocabulary = {word for name in names for word in name.folded}
+    Entries.of(list(_english(names))).save(folder, "en")
     _spelling(snapshot, vocabulary).save(folder)
-    names = list(_chinese(snapshot, rows, scope))
-    Entries.of([(_key(name), term, 0, rank, False) for name, term, rank in names]).save(folder, "zh")
-    about = {"lengths": sorted({len(name) for name, *_ in names}), "named": any(row["name_zh"] for row in rows)}
+    chinese = list(_chinese(snapshot, rows, scope))
+    Entries.of([(_key(name), term, 0, rank, False) for name, term, rank in chinese]).save(folder, "zh")
+    about = {"lengths": sorted({len(name) for name, *_ in chinese}), "named": any(row["name_zh"] for row in rows)}
     (folder / CHINESE).write_text(json.dumps(about))
 
 
@@ -219,30 +219,37 @@ def in_scope(snapshot: Snapshot) -> npt.NDArray[np.bool_]:
     return result
 
 
-def _english(term: int, row: dict[str, Any], vocabulary: set[str]) -> Iterator[tuple[int, int, int, int, bool]]:
-    """Entries of a term's names; their words are added to the vocabulary."""
-    labels = [(row["name"], 0)]
+def _names(term: int, row: dict[str, Any]) -> Iterator[Name]:
+    """A term's names, best first."""
     scopes = row["synonym_scopes"] or ()
-    for number, synonym in enumerate(row["synonyms"] or ()):
-        labels.append((synonym, _SCOPE_RANK.get(scopes[number] if number < len(scopes) else "EXACT", 3)))
-    for number, (label, rank) in enumerate(labels):
+    for number, label in enumerate((row["name"], *(row["synonyms"] or ()))):
         folded, _, _, partings = scan(label or "")
-        vocabulary.update(folded)
-        if not 0 < len(folded) <= MAX_WORDS:
-            continue
-        joined = any(parting >= SOFT for parting in partings[1:])
-        if len(folded) == 1:
-            yield single_hash(folded[0]), term, number, rank, False
-            continue
-        hashes = [word_hash(word) for word in folded]
-        yield sum_hashes(hashes), term, number, rank, joined
-        for variant, penalty in _rewritten(hashes):
-            yield sum_hashes(variant), term, number, rank + penalty, joined
+        scope = scopes[number - 1] if 0 < number <= len(scopes) else "EXACT"
+        rank = _SCOPE_RANK.get(scope, 3) if number else 0
+        yield Name(term, number, rank, folded, partings, [word_hash(word) for word in folded])
 
 
-_VAGUE = (
+def _english(names: list[Name]) -> Iterator[tuple[int, int, int, int, bool]]:
+    """Entries of all names, of those rewritten and of those shortened."""
+    taken = set()
+    for name in names:
+        if not 0 < len(name.folded) <= MAX_WORDS:
+            continue
+        if len(name.folded) == 1:
+            yield single_hash(name.folded[0]), name.term, name.number, name.rank, False
+            continue
+        for variant, penalty in ((name.hashes, 0), *_rewritten(name.hashes)):
+            key = sum_hashes(variant)
+            taken.add(key)
+            yield key, name.term, name.number, name.rank + penalty, name.joined
+    for key, name in shortened(names, taken, sum_hashes):
+        yield key, name.term, name.number, name.rank + _SHORTENED, name.joined
+
+
+VAGUE = (
     "change",
     "characteristic",
+    "deformity",
     "difficulty",
     "feature",
     "finding",
@@ -260,10 +267,10 @@ def _rewritten(hashes: list[int]) -> Iterator[tuple[list[int], int]]:
     if abnormal not in hashes:
         return
     rest = [value for value in hashes if value not in (abnormal, morphology)]
-    if not rest:
+    if not rest or word_hash("chromosome") in rest:  # "chromosomal abnormalities" are causes, seldom findings
         return
     looser = _REWRITTEN + 2 + (morphology in hashes)
-    yield from (([*rest, word_hash(noun)], looser) for noun in _VAGUE)
+    yield from (([*rest, word_hash(noun)], looser) for noun in VAGUE)
     if morphology in hashes:
         yield [*rest, abnormal], _REWRITTEN
         yield [*rest, malformation], 1

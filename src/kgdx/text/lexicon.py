@@ -9,20 +9,21 @@ from __future__ import annotations
 _GROUPS = """
 abnormal abnormality abnormalities abnormally anomaly anomalies anomalous disturbance disturbances aberration aberrant
 abnormal aberrations defect defects defective
-malformation malformations malformed deformity deformities deformed
+malformation malformations malformed
+deformity deformities deformed deformation deformations
 change changes
 finding findings
 feature features
 manifestation manifestations
 characteristic characteristics
 involvement
-symptom symptoms symptomatic
+symptom symptoms
 absent absence missing lack lacking lacks
 kidney kidneys renal
 liver hepatic
 heart cardiac hearts
 lung lungs pulmonary
-eye eyes ocular
+eye eyes ocular ophthalmic ophthalmologic ophthalmological
 ear ears otic aural
 pinna pinnae auricle auricles auricular
 mouth oral

@@ -24,9 +24,10 @@ _SOFT = re.compile(r"[,/&+]")
 _NEW_LINE = re.compile(r"[\r\n]\s*$")
 
 ATTACHING = frozenset(
-    """a an the of in on to at both some any each this these those their his her its our your my s type""".split()  # noqa: SIM905
+    """a an the of in on to at both some any each this these those their his her its our your my s type
+    affecting involving""".split()  # noqa: SIM905
 )
-"""Articles, determiners, the prepositions with which a noun hangs on the one before, and the word type."""
+"""Articles, determiners, prepositions and participles with which a noun hangs on the one before, and the word type."""
 
 FUNCTION_WORDS = frozenset(
     "by for from with within into is are was were be been being such as very".split()  # noqa: SIM905
