@@ -73,9 +73,7 @@ def test_a_name_that_another_extends_by_a_number_is_that_of_a_group(more: str, s
 
 
 def test_a_letter_after_a_roman_numeral_is_that_of_a_subtype() -> None:
-    group, subtype = (
-        parted(words("Pseudohypoaldosteronism, type II")),
-        parted(words("Pseudohypoaldosteronism type IIB")),
-    )
-    assert subtype - group == {"b"}
+    group = parted(words("Pseudohypoaldosteronism, type II"))
+    subtype = parted(words("Pseudohypoaldosteronism, type IIB"))
+    assert subtype == group | {"b"}
     assert group < subtype
