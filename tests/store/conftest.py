@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
-from conftest import require
+from conftest import require, require_program
 from kgdx.store.protocol import GraphTable, Row, Store
 from store.graphs import Graph, make_graph
+
+if TYPE_CHECKING:
+    from kgdx.config import Neo4jAccess, Settings
+    from kgdx.store.arcade import ArcadeStore
 
 
 class Backend(Protocol):
@@ -134,3 +138,48 @@ def graph() -> Graph:
 def small_graph() -> Graph:
     """The same shape, a tenth of the size: for tests that write."""
     return make_graph(seed=11, scale=0.1)
+
+
+@pytest.fixture(scope="session")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """A local server of the tests' own, on free ports; a test that stops it starts it again."""
+    from kgdx.config import Settings
+    from kgdx.store import server
+
+    require_program("java", "install a JRE of version 17 or newer")
+    require_program("mvn", "install Maven, from which the server is assembled")
+    environ = {"KGDX_HOME": str(tmp_path_factory.mktemp("home"))}
+    environ |= {name: os.environ[name] for name in ("KGDX_CACHE", "NEO4J_HOME") if name in os.environ}
+    made = Settings.load(environ=environ)
+    server.up(made, bolt_port=server._free_port(), http_port=server._free_port(), heap="600m")
+    yield made
+    server.down(made)
+
+
+@pytest.fixture
+def access(settings: Settings) -> Neo4jAccess:
+    """How to open the local server's database."""
+    return settings.neo4j()
+
+
+@pytest.fixture
+def empty(access: Neo4jAccess) -> Neo4jAccess:
+    """The same, emptied."""
+    from kgdx.store.neo4j import Neo4jStore
+
+    with Neo4jStore.unchecked(access) as store:
+        store.clear()
+    return access
+
+
+@pytest.fixture(scope="session")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArcadeStore]:
+    """A small embedded graph with a finished build and awkward names, open for reading."""
+    from kgdx.store.arcade import ArcadeStore
+
+    folder = tmp_path_factory.mktemp("embedded") / "store"
+    with ArcadeStore.create(folder) as store:
+        store.load(make_graph(seed=5, scale=0.05).tables())
+        store.write("set_build", fingerprint=store.fingerprint(), kgdx_version="0.1.0", created="2026-01-01")
+    with ArcadeStore.open(folder) as store:
+        yield store

@@ -13,61 +13,22 @@ from urllib.request import urlopen
 import pyarrow as pa
 import pytest
 
-from conftest import require_module, require_program
+from conftest import require_module
 from kgdx.config import Neo4jAccess, Settings
 from kgdx.errors import StoreError
 from kgdx.load.folder import GraphFolder
 from kgdx.load.pull import pull
-from kgdx.store import offline, server
+from kgdx.store import copy, offline, server
 from kgdx.store.arcade import ArcadeStore
 from kgdx.store.copy import push
 from kgdx.store.neo4j import Neo4jStore
 from kgdx.store.protocol import NodeTable, RelationTable
 from kgdx.store.snapshot import Snapshot
-from store.graphs import make_graph
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.java, pytest.mark.maven, pytest.mark.slow]
 
 GENE = NodeTable("Gene", pa.table({"id": ["NCBIGene:1"], "name": ["A1BG"], "source": ["test"]}))
 RUN = {"source": "user", "created": "2026", "policy": "fixed", "kgdx_version": "0", "fingerprint": "f"}
-
-
-@pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """A running local server with a home of its own, on free ports."""
-    require_program("java", "install a JRE of version 17 or newer")
-    require_program("mvn", "install Maven, from which the server is assembled")
-    environ = {"KGDX_HOME": str(tmp_path_factory.mktemp("home"))}
-    environ |= {name: os.environ[name] for name in ("KGDX_CACHE", "NEO4J_HOME") if name in os.environ}
-    made = Settings.load(environ=environ)
-    ports = server._free_port(), server._free_port()
-    server.up(made, bolt_port=ports[0], http_port=ports[1], heap="600m")
-    yield made
-    server.down(made)
-
-
-@pytest.fixture
-def access(settings: Settings) -> Neo4jAccess:
-    """How to open the server's database."""
-    return settings.neo4j()
-
-
-@pytest.fixture
-def empty(access: Neo4jAccess) -> Neo4jAccess:
-    """The same, emptied."""
-    with Neo4jStore.unchecked(access) as store:
-        store.clear()
-    return access
-
-
-@pytest.fixture(scope="module")
-def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArcadeStore]:
-    """An embedded graph with a finished build and awkward names."""
-    store = ArcadeStore.create(tmp_path_factory.mktemp("embedded") / "store")
-    store.load(make_graph(seed=5, scale=0.05).tables())
-    store.write("set_build", fingerprint=store.fingerprint(), kgdx_version="0.1.0", created="2026-01-01")
-    yield store
-    store.close()
 
 
 def crash(settings: Settings) -> None:
@@ -217,8 +178,9 @@ def test_read_is_tried_again_while_the_server_restarts(settings: Settings, empty
 
 
 def test_push_by_offline_import_gives_an_equal_graph(
-    settings: Settings, empty: Neo4jAccess, embedded: ArcadeStore
+    settings: Settings, empty: Neo4jAccess, embedded: ArcadeStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(copy, "_OFFLINE_ROWS", 1)
     report = push(embedded, settings, empty)
     assert report.method == "offline import"
     assert report.fingerprint == embedded.fingerprint()
@@ -240,6 +202,7 @@ def test_failed_import_leaves_the_graph_of_before(
     def fail(*_: object) -> None:
         raise StoreError("the import failed")
 
+    monkeypatch.setattr(copy, "_OFFLINE_ROWS", 1)
     monkeypatch.setattr(offline, "_import", fail)
     with pytest.raises(StoreError, match="the import failed"):
         push(embedded, settings, empty, force=True)
@@ -251,6 +214,7 @@ def test_push_over_bolt_then_pull_gives_equal_graphs(
     settings: Settings, empty: Neo4jAccess, embedded: ArcadeStore, tmp_path: Path
 ) -> None:
     elsewhere = Settings.load(environ={"KGDX_HOME": str(tmp_path / "another home")})
+    assert server.status(elsewhere) is None
     report = push(embedded, elsewhere, empty)
     assert report.method == "bolt"
     assert push(embedded, elsewhere, empty).method == "unchanged"
@@ -260,10 +224,10 @@ def test_push_over_bolt_then_pull_gives_equal_graphs(
         assert pull(store, tmp_path / "pulled").method == "unchanged"
     assert (pulled.counts, pulled.fingerprint) == (report.counts, report.fingerprint)
     assert "Comparing both graphs" in said
-    with GraphFolder(tmp_path / "pulled").reading() as build, ArcadeStore.open(build.store) as copy:
-        assert copy.counts() == embedded.counts()
-        assert copy.run("build") == embedded.run("build")
-        assert Snapshot.open(build.snapshot, copy.run("build")[0]["fingerprint"]).rows("disease") > 0
+    with GraphFolder(tmp_path / "pulled").reading() as build, ArcadeStore.open(build.store) as held:
+        assert held.counts() == embedded.counts()
+        assert held.run("build") == embedded.run("build")
+        assert Snapshot.open(build.snapshot, held.run("build")[0]["fingerprint"]).rows("disease") > 0
 
 
 def test_push_into_another_graph_needs_force(

@@ -1,6 +1,7 @@
 """Copies of a whole graph between stores. Every copy ends with a comparison of counts and content fingerprint.
 
-Into a Neo4j that kgdx started itself the graph goes by Neo4j's offline import, into any other in batches over Bolt.
+Into a Neo4j that kgdx started itself a large graph goes by Neo4j's offline import, for which the server restarts; any
+other copy goes in batches over Bolt.
 The Build node is written last, after the comparison, so that an interrupted copy never opens as whole.
 """
 
@@ -20,6 +21,7 @@ from kgdx.store.tables import title
 
 Progress = Callable[[str], None]
 
+_OFFLINE_ROWS = 50_000  # fewer are over Bolt before the server has restarted
 _AGAIN = "it counts as incomplete; copy it again with --force"
 
 
@@ -139,7 +141,8 @@ def _written(content: Content, settings: Settings, access: Neo4jAccess, force: b
             )
     running = server.status(settings)
     ours = running is not None and running.kind == "java" and same_server(running.bolt, access.uri)
-    if running is not None and ours and access.database in (None, "neo4j"):
+    large = sum(content.counts.values()) >= _OFFLINE_ROWS
+    if running is not None and ours and large and access.database in (None, "neo4j"):
         from kgdx.store.offline import fits, import_offline
 
         if fits(content.tables):
