@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -200,10 +201,16 @@ def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
         reason=episode.reason,
         policy=episode.policy,
         fingerprint=fingerprint,
-        version=version("kgdx"),
+        version=_version(),
         n_candidates=0 if ranking is None else ranking.n_candidates,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+@cache
+def _version() -> str:
+    """Version of the installed package, which takes a while to find out."""
+    return version("kgdx")
 
 
 def open(store: str | Path | None = None) -> Graph:

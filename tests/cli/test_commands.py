@@ -337,3 +337,21 @@ def test_a_stale_snapshot_is_refused_where_paths_are_asked_for(invoke: Invoke, c
     done = invoke("batch", str(tmp_path / "cases.jsonl"), "--explain", "1", "--store", str(copy))
     assert done.returncode == 7
     assert "compiled from another state of the graph" in json.loads(done.stdout)["error"]
+
+
+def test_several_processes_give_what_one_gives_in_the_same_order(kgdx_: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    lines = [json.dumps({"id": f"p{number}", "observed": ["HP:0001250"]}) for number in range(40)]
+    path.write_text("\n".join([*lines, '{"id": "bad", "observed": []}']), encoding="utf-8")
+    one, two = (kgdx_("batch", str(path), "--jobs", jobs) for jobs in ("1", "2"))
+    assert one.returncode == two.returncode == 7
+    assert one.stdout == two.stdout
+    assert [json.loads(line)["id"] for line in two.stdout.splitlines()][:40] == [f"p{number}" for number in range(40)]
+
+
+def test_a_batch_without_patients_to_match_with_fails_at_once(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_text('{"id": "p", "observed": ["HP:0001250"]}\n', encoding="utf-8")
+    done = invoke("batch", str(path), "--case-bank")
+    assert (done.returncode, done.stdout) == (6, "")
+    assert "no patient case" in done.stderr

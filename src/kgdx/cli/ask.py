@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from kgdx.cli import inputs, output
+from kgdx.cli import inputs, many, output
 from kgdx.cli.options import CaseArgument, CaseBank, Excluded, Json, Observed, Policy, Store, Top
-
-if TYPE_CHECKING:
-    from kgdx.actions import Diagnosis
-    from kgdx.api import Graph
-    from kgdx.case import Case, Failure
 
 FAILED_CASES = 7
 
@@ -54,7 +48,7 @@ def diagnose(
         from kgdx.show.diagnosis import diagnosis
 
         output.show(diagnosis(result, explain=explain))
-    _finished(result)
+    many.finished(result)
     if save:
         saved = kgdx.save(result, store=store)
         output.remark(f"saved as {saved}")
@@ -73,6 +67,9 @@ def batch(
     to: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write; standard output by default.")
     ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=64, help="Processes; one for each core where cases are many.")
+    ] = None,
     store: Store = None,
 ) -> None:
     """Diagnose many cases, a JSON line for each.
@@ -83,15 +80,18 @@ def batch(
 
     import kgdx
 
-    source = inputs.many(cases)
+    source, total = inputs.many(cases), inputs.lines(cases)
+    opening: dict[str, Any] = {"store": store}
+    options = {"top": top, "explain": explain, "policy": policy, "case_bank": case_bank}
     done = failed = 0
-    with kgdx.open(store) as graph, output.progress_bar("cases", inputs.lines(cases)) as advance:
+    with kgdx.open(**opening) as graph, output.progress_bar("cases", total) as advance:
+        if case_bank:
+            graph.bank.size  # noqa: B018 - without patients the whole batch fails, not each of its cases
         target = sys.stdout if to is None else to.open("w", encoding="utf-8")
         try:
-            for case in source:
-                line = _line(graph, case, top=top, explain=explain, policy=policy, case_bank=case_bank)
-                print(json.dumps(line, ensure_ascii=False), file=target)
-                done, failed = done + 1, failed + ("error" in line)
+            for line, wrong in many.results(graph, source, jobs or many.jobs_for(total), opening, options):
+                print(line, file=target)
+                done, failed = done + 1, failed + wrong
                 advance()
         finally:
             if to is not None:
@@ -101,34 +101,6 @@ def batch(
     output.remark(count(done, "case") + (f", {failed} failed" if failed else ""))
     if failed:
         raise typer.Exit(FAILED_CASES)
-
-
-def _finished(result: Diagnosis) -> None:
-    """Fail where an action did: what was found before it may be shown, but is not the whole answer.
-
-    Raises:
-        KgdxError: What the action failed with.
-    """
-    from kgdx.errors import KgdxError
-
-    failed = [issue.message for issue in result.issues if (issue.level, issue.where) == ("error", "episode")]
-    if failed:
-        raise KgdxError(failed[0])
-
-
-def _line(graph: Graph, case: Case | Failure, **options: Any) -> dict[str, Any]:
-    """One result of a batch: the diagnosis without its trace, or what went wrong."""
-    from kgdx.case import Failure
-    from kgdx.errors import KgdxError
-
-    if isinstance(case, Failure):
-        return {"id": case.id, "where": case.where, "error": case.message}
-    try:
-        result = graph.diagnose(case, **options)
-        _finished(result)
-        return {**result.to_dict(trace=False), "id": case.id, "run": result.id}
-    except KgdxError as error:
-        return {"id": case.id, "error": str(error)}
 
 
 def explain(
@@ -151,7 +123,7 @@ def explain(
     with kgdx.open(store) as graph:
         patient = inputs.with_terms(given, inputs.split(hpo), inputs.split(exclude_hpo), graph)
         result = graph.explain(patient, disease, policy=policy, case_bank=case_bank)
-    _finished(result)
+    many.finished(result)
     candidate = result.candidate(disease)
     if as_json:
         document = result.to_dict(trace=False)
