@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kgdx.load.hooks import Hook
     from kgdx.load.report import BuildReport
     from kgdx.store.copy import CopyReport
+    from kgdx.text.encoder import Encoder
 
 CaseLike = Case | str | Path | Mapping[str, Any] | Iterable[str]
 """What can be diagnosed: a case, free text, a file, a parsed phenopacket (or other JSON form), or terms."""
@@ -213,7 +214,12 @@ def _version() -> str:
     return version("kgdx")
 
 
-def open(store: str | Path | None = None) -> Graph:
+def open(
+    store: str | Path | None = None,
+    *,
+    encoder: bool | Encoder = False,
+    progress: Callable[[str], None] | None = None,
+) -> Graph:
     """Open a graph for reading.
 
     There is no mode to write in: :func:`save` (and :meth:`Graph.writing`) takes the open graph over for one transaction
@@ -222,9 +228,13 @@ def open(store: str | Path | None = None) -> Graph:
     Args:
         store: Folder of an embedded graph, or Bolt address of a Neo4j server; ``KGDX_STORE``, the config file, or the
             default folder when ``None``.
+        encoder: Whether to read by meaning what no name of the graph matches (needs the extra ``encoder``; English),
+            or an encoder of your own. The graph's names are encoded once, when words are first read.
+        progress: Told in words what takes long.
 
     Raises:
         StoreError: There is no graph, or it cannot be opened.
+        MissingExtraError: The extra ``encoder`` is wanted and not installed.
 
     Example:
         >>> open("/nowhere")
@@ -232,7 +242,18 @@ def open(store: str | Path | None = None) -> Graph:
             ...
         kgdx.errors.StoreError: no graph at /nowhere: build one with `kgdx build`
     """
-    return Graph(Settings.load(store))
+    return Graph(Settings.load(store), _encoder(encoder), progress)
+
+
+def _encoder(wanted: bool | Encoder) -> Encoder | None:
+    """Return the encoder to use; the default one is loaded only when asked for."""
+    if not isinstance(wanted, bool):
+        return wanted
+    if not wanted:
+        return None
+    from kgdx.text.encoder import MiniLM
+
+    return MiniLM()
 
 
 def build(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kgdx.rank.bank import CaseBank
     from kgdx.store.protocol import Row, Store
     from kgdx.store.snapshot import Snapshot
+    from kgdx.text.encoder import Encoder
     from kgdx.text.extractor import Extractor
 
 
@@ -58,12 +59,20 @@ class GraphContext:
 
     Args:
         settings: Say which store, and where the state is kept.
+        encoder: Reads by meaning what no name of the graph matches.
+        progress: Told in words what takes long.
 
     Raises:
         StoreError: There is no graph, or (an embedded one) another process is writing it.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        encoder: Encoder | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        self._encoder, self._progress = encoder, progress
         self._source: _Source = _Server(settings) if settings.is_neo4j else _Folder(settings.graph_folder)
         self._opened: dict[str, Any] = {}
         self._lock = threading.RLock()
@@ -106,7 +115,7 @@ class GraphContext:
         def make() -> Extractor:
             from kgdx.text.extractor import Extractor
 
-            return Extractor.open(self.snapshot)
+            return Extractor.open(self.snapshot, self._encoder, self._progress)
 
         extractor: Extractor = self._once("reader", make)
         return extractor

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from kgdx.cli import inputs, many, output
-from kgdx.cli.options import CaseArgument, CaseBank, Excluded, Json, Observed, Policy, Store, Top
+from kgdx.cli.options import CaseArgument, CaseBank, Encoder, Excluded, Json, Observed, Policy, Store, Top
 
 FAILED_CASES = 7
 
@@ -28,6 +28,7 @@ def diagnose(
     policy: Policy = "fixed",
     case_bank: CaseBank = False,
     save: Annotated[bool, typer.Option("--save", help="Write case and result into the graph.")] = False,
+    encoder: Encoder = False,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -38,7 +39,7 @@ def diagnose(
     import kgdx
 
     given = inputs.one(case)
-    with kgdx.open(store) as graph:
+    with kgdx.open(store, encoder=encoder, progress=output.remark) as graph:
         patient = inputs.with_terms(given, inputs.split(hpo), inputs.split(exclude_hpo), graph)
         paths = top if as_json else min(explain, top)
         result = graph.diagnose(patient, top=top, policy=policy, explain=paths, case_bank=case_bank)
@@ -64,6 +65,7 @@ def batch(
     ] = 0,
     policy: Policy = "fixed",
     case_bank: CaseBank = False,
+    encoder: Encoder = False,
     to: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write; standard output by default.")
     ] = None,
@@ -81,10 +83,10 @@ def batch(
     import kgdx
 
     source, total = inputs.many(cases), inputs.lines(cases)
-    opening: dict[str, Any] = {"store": store}
+    opening: dict[str, Any] = {"store": store, "encoder": encoder}
     options = {"top": top, "explain": explain, "policy": policy, "case_bank": case_bank}
     done = failed = 0
-    with kgdx.open(**opening) as graph, output.progress_bar("cases", total) as advance:
+    with kgdx.open(progress=output.remark, **opening) as graph, output.progress_bar("cases", total) as advance:
         if case_bank:
             graph.bank.size  # noqa: B018 - without patients the whole batch fails, not each of its cases
         target = sys.stdout if to is None else to.open("w", encoding="utf-8")
@@ -110,6 +112,7 @@ def explain(
     exclude_hpo: Excluded = None,
     policy: Policy = "fixed",
     case_bank: CaseBank = False,
+    encoder: Encoder = False,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -120,7 +123,7 @@ def explain(
     import kgdx
 
     given = inputs.one(case)
-    with kgdx.open(store) as graph:
+    with kgdx.open(store, encoder=encoder, progress=output.remark) as graph:
         patient = inputs.with_terms(given, inputs.split(hpo), inputs.split(exclude_hpo), graph)
         result = graph.explain(patient, disease, policy=policy, case_bank=case_bank)
     many.finished(result)
@@ -138,6 +141,7 @@ def explain(
 def extract(
     text: Annotated[str, typer.Argument(metavar="TEXT|FILE|-", help="Free text, or a file of it.")],
     language: Annotated[str | None, typer.Option(metavar="CODE", help="en or zh; found out when not given.")] = None,
+    encoder: Encoder = False,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -153,7 +157,7 @@ def extract(
     case = inputs.one(text)
     if case is None or not case.text:
         raise CaseError("the case holds no text", hint="give free text, or use `kgdx diagnose`")
-    with kgdx.open(store) as graph:
+    with kgdx.open(store, encoder=encoder, progress=output.remark) as graph:
         found = graph.extract(case.text, language)
     if as_json:
         from dataclasses import asdict

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kgdx.cli import inputs, output
-from kgdx.cli.options import CaseBank, Json, Store
+from kgdx.cli.options import CaseBank, Encoder, Json, Store
 
 
 def register(app: typer.Typer) -> None:
@@ -20,6 +20,7 @@ def register(app: typer.Typer) -> None:
 
 def text(
     documents: Annotated[str, typer.Argument(metavar="FILE|-", help='JSON lines {"id", "text", "mentions"}; or .gz.')],
+    encoder: Encoder = False,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -30,7 +31,7 @@ def text(
     import kgdx
     from kgdx.evaluate.text import evaluate_text
 
-    with kgdx.open(store) as graph:
+    with kgdx.open(store, encoder=encoder, progress=output.remark) as graph:
         result = evaluate_text(graph.reader, inputs.json_lines(documents))
     if as_json:
         output.write_json(result)

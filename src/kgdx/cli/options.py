@@ -19,6 +19,10 @@ Store = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Top = Annotated[int, typer.Option("--top", "-n", metavar="N", min=1, max=1000, help="How many diseases to list.")]
 Policy = Annotated[str, typer.Option("--policy", metavar="NAME", help="Who chooses the steps of the diagnosis.")]
+Encoder = Annotated[
+    bool,
+    typer.Option("--encoder", help="Also read by meaning what no name matches (English; needs kgdx[encoder])."),
+]
 CaseBank = Annotated[
     bool,
     typer.Option("--case-bank", help="Also match with the patients in the graph (never of the same publication)."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,8 @@ from kgdx.text.tokens import corrected, words
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
+    from kgdx.text.encoder import Encoder
+    from kgdx.text.meaning import Meaning
 
 _ID = re.compile(r"(?<![\w:])HP[:_](\d{7})(?!\d)", re.IGNORECASE)
 _LOOSE = (0.9, 0.9, 0.85, 0.8, 0.75)
@@ -45,6 +47,7 @@ class Extractor:
         lengths: Lengths in characters that Chinese names have.
         named_in_chinese: The graph has Chinese names.
         spelling: Words of English names, to mend misspelt ones.
+        meaning: The names as vectors, for what no name matches; ``None`` without an encoder.
     """
 
     terms: Terms
@@ -53,10 +56,18 @@ class Extractor:
     lengths: tuple[int, ...]
     named_in_chinese: bool
     spelling: Spelling
+    meaning: Meaning | None = None
 
     @classmethod
-    def open(cls, snapshot: Snapshot) -> Extractor:
+    def open(
+        cls, snapshot: Snapshot, encoder: Encoder | None = None, progress: Callable[[str], None] | None = None
+    ) -> Extractor:
         """Open the snapshot's dictionary, compiling it first if need be.
+
+        Args:
+            snapshot: Where the names come from.
+            encoder: Reads by meaning what no name matches; the snapshot's names are encoded once.
+            progress: Told in words what takes long.
 
         Raises:
             StoreError: The snapshot cannot be read, or the dictionary cannot be written.
@@ -64,7 +75,7 @@ class Extractor:
         folder = build_dictionary(snapshot)
         try:
             chinese = json.loads((folder / CHINESE).read_bytes())
-            return cls(
+            reader = cls(
                 terms=Terms(snapshot),
                 english=Entries.open(folder, "en"),
                 chinese=Entries.open(folder, "zh"),
@@ -75,6 +86,11 @@ class Extractor:
         except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
             hint = "build the graph again with `kgdx build`"
             raise StoreError(f"the text dictionary in {folder} is damaged ({error})", hint=hint) from error
+        if encoder is None:
+            return reader
+        from kgdx.text.meaning import Meaning
+
+        return replace(reader, meaning=Meaning.open(snapshot, encoder, progress))
 
     def extract(self, text: str, language: str | None = None) -> Extraction:
         """Read all findings of a text, in its order.
@@ -93,6 +109,13 @@ class Extractor:
         return Extraction(findings, (*issues, *_contradictions(findings), *_nothing(text, findings, issues)))
 
     def mentions(self, text: str, language: str | None = None) -> list[Finding]:
+        """Return the findings that a text names or (with an encoder) comes near to, all as present, in no order."""
+        found = self.named(text, language)
+        if self.meaning and language != "zh":
+            found += self.meaning.read(text, found, self.terms)
+        return found
+
+    def named(self, text: str, language: str | None = None) -> list[Finding]:
         """Return the findings that a text names, all taken as present, in no particular order."""
         found = [] if language == "zh" else self._english(text)
         if language != "en" and has_chinese(text):

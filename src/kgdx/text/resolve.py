@@ -41,14 +41,19 @@ def resolve(term: str, reader: Extractor) -> Resolution:
         return Resolution(None, (Issue("error", given[:80], message, "give an HPO id or a name; longer text as text"),))
     if match := _HPO_ID.fullmatch(given):
         return _by_number(given, match.group(1), reader)
-    found = [f for f in reader.mentions(given) if f.span and _covers(given, f)]
+    found = [f for f in reader.named(given) if f.span and _covers(given, f)]
     if found:
         best = max(found, key=lambda f: (len(f.text), f.score))
         issues = []
         if best.method == "fuzzy":
             issues.append(Issue("info", given, f"{given!r} is read as {best.label} ({best.id})", "check the spelling"))
         return Resolution(replace(best, span=None, text=given), tuple(issues))
-    return _nearest(given, reader)
+    nearest = _nearest(given, reader)
+    near = reader.meaning.find(given, reader.terms) if reader.meaning and nearest.finding is None else None
+    if near is None:
+        return nearest
+    message = f"{given!r} is read as {near.label} ({near.id}), whose name is near in meaning"
+    return Resolution(near, (Issue("warning", given, message, "check that it is meant"),), nearest.suggestions)
 
 
 def _by_number(given: str, digits: str, reader: Extractor) -> Resolution:
