@@ -197,3 +197,22 @@ def test_a_document_without_end_is_not_read_to_the_end(monkeypatch: pytest.Monke
     stream = io.BytesIO(gzip.compress(content.encode()))
     with pytest.raises(CaseError, match="more than 100 characters"):
         list(parse_cases(stream))
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_bytes_that_are_no_utf8_spoil_their_own_line_alone(tmp_path: Path, at: int) -> None:
+    parts = [json.dumps(PLAIN).encode(), json.dumps(PACKET).encode()]
+    parts.insert(at, b'{"id": "caf\xe9", "observed": ["HP:0001250"]}')
+    found = list(read_cases(written(tmp_path / "c.jsonl", b"\n".join(parts))))
+    assert [isinstance(case, Failure) for case in found] == [number == at for number in range(3)]
+    bad = found[at]
+    assert isinstance(bad, Failure)
+    assert "not UTF-8" in bad.message and bad.where.endswith(f"line {at + 1}")
+
+
+@pytest.mark.parametrize(
+    "content", [b"caf\xe9 with seizures", b'{\n"text":\n"caf\xe9"}', '{"text": "x"}'.encode("utf-16")]
+)
+def test_a_file_of_another_encoding_is_refused(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(CaseError, match="not UTF-8"):
+        one_case(written(tmp_path / "c.json", content))

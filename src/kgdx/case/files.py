@@ -36,6 +36,10 @@ _BAD_JSON = (ValueError, RecursionError)
 MAX_DOCUMENT = 50_000_000
 """Most characters of one line, or of one document over several lines: more is no patient (or a gzip bomb)."""
 
+_IN_UTF8 = "give cases as JSON or text in UTF-8"
+_UNDECODED = re.compile("[\udc80-\udcff]")
+"""What bytes that are no UTF-8 are read as, so that they spoil their own line alone."""
+
 _TERM_LINE = re.compile(r"(?P<absent>[-!]\s*)?(?P<id>HP:\d{7})\b.*")
 
 
@@ -83,8 +87,6 @@ def parse_cases(stream: IO[bytes], where: str = "standard input") -> Iterator[Ca
     with _detached(stream) as text:
         try:
             yield from _parse(text, where)
-        except UnicodeDecodeError as error:
-            raise CaseError(f"{where}: it is not UTF-8 text", hint="give cases as JSON or text in UTF-8") from error
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise CaseError(f"{where}: the gzip file is truncated or damaged", hint="fetch it again") from error
 
@@ -94,7 +96,9 @@ def _detached(stream: IO[bytes]) -> Iterator[io.TextIOWrapper]:
     """Give a binary stream as text, unpacked if need be, and leave it open: it belongs to the caller."""
     buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)  # type: ignore[type-var]
     packed = buffered.peek(2)[:2] == b"\x1f\x8b"
-    text = io.TextIOWrapper(gzip.GzipFile(fileobj=buffered) if packed else buffered, encoding="utf-8-sig")
+    text = io.TextIOWrapper(
+        gzip.GzipFile(fileobj=buffered) if packed else buffered, encoding="utf-8-sig", errors="surrogateescape"
+    )
     try:
         yield text
     finally:
@@ -174,14 +178,17 @@ def _parse(stream: io.TextIOWrapper, where: str) -> Iterator[Case | Failure]:
     if not line:
         raise CaseError(f"{where}: it is empty", hint=f"give {_FORMS}")
     if line.lstrip()[0] not in "{[":
-        yield _plain_text(line + stream.read(MAX_CHARACTERS + 1), where)
+        yield _plain_text(_decoded(line + stream.read(MAX_CHARACTERS + 1), where), where)
         return
     try:
         document = json.loads(line)
     except _BAD_JSON:
         yield from _whole(line, stream, where, number)
         return
-    yield from _documents(document, f"{where} line {number}")
+    if _UNDECODED.search(line):
+        yield _line(line, f"{where} line {number}")
+    else:
+        yield from _documents(document, f"{where} line {number}")
     for at, text in lines:
         if text.strip():
             yield _line(text, f"{where} line {at}")
@@ -214,7 +221,14 @@ def _whole(line: str, stream: io.TextIOWrapper, where: str, number: int) -> Iter
         for at, text in parts:
             yield _line(text, f"{where} line {at}")
         return
+    _decoded(rest, where)
     yield from _documents(document, where)
+
+
+def _decoded(text: str, where: str) -> str:
+    if _UNDECODED.search(text):
+        raise CaseError(f"{where}: it is not UTF-8 text", hint=_IN_UTF8)
+    return text
 
 
 def _documents(document: object, where: str) -> Iterator[Case | Failure]:
@@ -229,9 +243,12 @@ def _documents(document: object, where: str) -> Iterator[Case | Failure]:
 
 def _line(line: str, where: str) -> Case | Failure:
     try:
+        _decoded(line, where)
         return _document(json.loads(line), where)
     except _BAD_JSON as error:
         return Failure(where, f"{where}: it is not valid JSON ({error}): mend the line")
+    except CaseError as error:
+        return Failure(where, str(error))
 
 
 def _document(document: object, where: str) -> Case | Failure:
@@ -252,7 +269,7 @@ def _is_json(line: str) -> bool:
 def _plain_text(text: str, where: str) -> Case | Failure:
     """Free text; or one HPO id a line, ``-`` or ``!`` before those that are absent."""
     if "\0" in text:
-        return Failure(where, f"{where}: it is not text: give cases as JSON or text in UTF-8")
+        return Failure(where, f"{where}: it is not text: {_IN_UTF8}")
     lines = [_TERM_LINE.fullmatch(line.strip()) for line in text.splitlines() if line.strip()]
     try:
         if all(lines):
