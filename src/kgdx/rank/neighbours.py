@@ -73,7 +73,7 @@ def by_name(names: Sequence[str], candidate: Ints, size: int) -> Sparse:
     owner: list[int] = []
     word: list[int] = []
     for name, at in zip(names, candidate.tolist(), strict=True):
-        for token in set(_WORD.findall(name.lower())):
+        for token in dict.fromkeys(_WORD.findall(name.lower())):  # in order: a set's differs from process to process
             owner.append(at)
             word.append(vocabulary.setdefault(token.removesuffix("s"), len(vocabulary)))
     return _nearest(_weighted(np.array(owner, int), np.array(word, int), (size, len(vocabulary))), NAME_SHARE)
