@@ -33,6 +33,7 @@ from kgdx.store.snapshot import Snapshot
 
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FOLDS = 5
+SECTIONS = ("accuracy", "constants", "parts", "bank", "speed", "table")
 GROUP_HEAD = ("group", "cases", "top-1", "top-3", "top-5", "top-10", "MRR", "top-10, 95% interval", "by disease")
 HEAD = ("", "in graph top-1", "top-10", "unseen top-1", "top-10")
 GRID = {"breadth": (0.0, 0.1, 0.2, 0.3), "coverage": (0.3, 0.6, 1.0), "typicality": (0.1, 0.2, 0.3)}
@@ -73,21 +74,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="?", type=Path, default=DATA / "phenopackets-dev.jsonl.gz")
     parser.add_argument("--table", type=Path, default=DATA / "orphanet-omim-xrefs.tsv.gz", help="cross-references")
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS, help="sections; all by default")
     options = parser.parse_args(arguments)
+    wanted = set(options.only)
     cases = list(read_cases(options.cases))
     with tempfile.TemporaryDirectory(prefix="kgdx-ranking-") as scratch, one_core():
         folder = Path(scratch)
-        kgdx.build(store=folder / "default")
         sources = {"hp": None, "hpoa": None, "genes": None, "orphanet_omim": str(options.table)}
         kgdx.build(sources | {"phenopackets": str(options.cases)}, store=folder / "table")
         with kgdx.open(folder / "table") as graph:
-            accuracy(graph.ranker, graph.snapshot, cases)
+            if "accuracy" in wanted:
+                accuracy(graph.ranker, graph.snapshot, cases)
             ranked = prepare(graph.ranker, graph.snapshot, cases)
-            cross_validation(graph.ranker, ranked)
-            ablation(graph.snapshot, ranked)
-            bank(graph.ranker, graph.snapshot, cases)
-            speed(graph.ranker, ranked)
-        worth_of_the_table(folder, cases)
+            if "constants" in wanted:
+                cross_validation(graph.ranker, ranked)
+            if "parts" in wanted:
+                ablation(graph.snapshot, ranked)
+            if "bank" in wanted:
+                bank(graph.ranker, graph.snapshot, cases)
+            if "speed" in wanted:
+                speed(graph.ranker, ranked)
+        if "table" in wanted:
+            kgdx.build(store=folder / "default")
+            worth_of_the_table(folder, cases)
     return 0
 
 

@@ -49,6 +49,7 @@ PARAMETERS: dict[str, Any] = {
     "known": TYPICAL,
     "minimum": 0.5,
     "matched": ["HP:0001083", "HP:0000767", "HP:0002108"],
+    "without": [],
     "via": ["HP:0000924", "HP:0000765", "HP:0000118"],
     "case_id": "none",
     "run_id": "none",
