@@ -39,6 +39,7 @@ def test_the_described_noun_stays() -> None:
 def test_a_word_that_tells_what_is_wrong_stays() -> None:
     assert _key("collecting system") not in _rests(_name(0, "Duplicated collecting system"))
     assert _key("palmitate level") not in _rests(_name(0, "Elevated palmitate level"))
+    assert _key("startle response") not in _rests(_name(0, "Exaggerated startle response"))
 
 
 def test_a_rest_of_two_terms_or_that_is_a_name_is_none() -> None:

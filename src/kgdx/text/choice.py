@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 
-from kgdx.text.dictionary import VAGUE, Entries
+from kgdx.text.dictionary import SHORTENED, Entries
 from kgdx.text.matcher import Match
 from kgdx.text.stems import inflection, word_class
 from kgdx.text.tokens import LINKED, NONE, SOFT, Words, words
@@ -13,7 +13,8 @@ from kgdx.text.tokens import LINKED, NONE, SOFT, Words, words
 _ADJECTIVE = ("ac", "al", "ar", "ary", "ic", "ine", "ory", "ous")
 """Endings of adjectives, which at the end of a match may belong to a noun after it."""
 
-_VAGUE = frozenset(word_class(word) for word in VAGUE)
+_CHROMOSOMAL = (["short", "arm"], ["long", "arm"])
+"""Parts of a chromosome; people who have short or long arms have two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,9 @@ def _read(found: Words, match: Match, lexis: Lexis) -> Choice | None:
         parts = words(name).folded
         exact = parts == said
         rank = int(entries.ranks[position])
-        if not exact and (_runs_on(found, match, parts) or (rank > 1 and _unconnected(found, match))):
+        if rank >= SHORTENED and match.gap != (0, 0):
+            continue
+        if not exact and _runs_on(found, match, parts):
             continue
         value = rank - (0.5 if exact else 0.4 * _literal(said, parts))
         if best is None or value < best[0]:
@@ -122,6 +125,8 @@ def _read(found: Words, match: Match, lexis: Lexis) -> Choice | None:
 def _fits(text: str, said: list[str], name: str, crossing: bool) -> bool:
     """Whether a name whose word classes agree may really be meant by these words."""
     parts = words(name).folded
+    if said in _CHROMOSOMAL:
+        return False
     if len(said) == 1 and len(name) <= 5 and name.isupper():  # an acronym
         return len(name) > 2 and text == name
     if crossing:
@@ -141,9 +146,4 @@ def _runs_on(found: Words, match: Match, parts: list[str]) -> bool:
     if len(match) < 2 or after >= len(found) or found.parting[after] != NONE:
         return False
     last = found.folded[after - 1]
-    return last not in parts and last.endswith(_ADJECTIVE)
-
-
-def _unconnected(found: Words, match: Match) -> bool:
-    """Whether a vague noun comes first and nothing hangs on it: "features bilateral", unlike "features of the face"."""
-    return len(match) > 1 and word_class(found.folded[match.start]) in _VAGUE and found.parting[match.start + 1] == NONE
+    return last != parts[-1] and last.endswith(_ADJECTIVE)

@@ -27,7 +27,7 @@ from kgdx.text.tokens import fold, scan
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
 
-VERSION = 4
+VERSION = 5
 """Changes with the files' layout or with the rules that fill them."""
 
 CHINESE = "zh.json"
@@ -41,7 +41,9 @@ MAX_WORDS = 12
 
 _SCOPE_RANK = {"EXACT": 1, "NARROW": 3, "BROAD": 3, "RELATED": 3}
 _REWRITTEN = 4
-_SHORTENED = 8
+SHORTENED = 12
+"""Rank of names with one word left out."""
+
 _MASK = (1 << 64) - 1
 
 
@@ -243,10 +245,10 @@ def _english(names: list[Name]) -> Iterator[tuple[int, int, int, int, bool]]:
             taken.add(key)
             yield key, name.term, name.number, name.rank + penalty, name.joined
     for key, name in shortened(names, taken, sum_hashes):
-        yield key, name.term, name.number, name.rank + _SHORTENED, name.joined
+        yield key, name.term, name.number, name.rank + SHORTENED, name.joined
 
 
-VAGUE = (
+_VAGUE = (
     "change",
     "characteristic",
     "deformity",
@@ -270,7 +272,7 @@ def _rewritten(hashes: list[int]) -> Iterator[tuple[list[int], int]]:
     if not rest or word_hash("chromosome") in rest:  # "chromosomal abnormalities" are causes, seldom findings
         return
     looser = _REWRITTEN + 2 + (morphology in hashes)
-    yield from (([*rest, word_hash(noun)], looser) for noun in VAGUE)
+    yield from (([*rest, word_hash(noun)], looser) for noun in _VAGUE)
     if morphology in hashes:
         yield [*rest, abnormal], _REWRITTEN
         yield [*rest, malformation], 1

@@ -134,10 +134,9 @@ neoplasm neoplasms neoplastic tumor tumors tumour tumours neoplasia
 cancer cancers carcinoma carcinomas
 seizure seizures
 fit fits
-delay delayed delays
+delay delayed delays retardation retarded
 neuroma neurinoma neurinomas neuromas
 nevus nevi naevus naevi
-retardation retarded
 small little
 large big enlarged enlargement
 short shortened shortening shortness

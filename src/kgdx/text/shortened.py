@@ -19,17 +19,22 @@ EXACT = 1
 RARE = 2
 """Terms at most whose names have the word that carries the meaning."""
 
+SHORTEST = 2
+"""Letters of words that are never left out."""
+
 LONGEST = 6
 """Content words of the longest name that is shortened."""
 
 _TELLING = frozenset(
     word_class(word)
-    for word in """abnormal absent acute atrophy atypical bifid bowed broken curved decreased defective deficient
-    delayed depressed displaced drooping duplicated ectopic excess excessive extra flat fused impaired increased large
-    lack long loss low malformed malpositioned missing narrow negative no poor positive premature prominent rotated
-    short slow small supernumerary thick thin underdeveloped unusual weak wide""".split()  # noqa: SIM905
+    for word in """abnormal absent acute addictive atrophy atypical bifid deficient difficulty ectopic excess extra flat
+    lack large long loss low negative no partial poor positive premature prominent severe short slow sluggish small
+    supernumerary thick thin unusual weak wide narrow""".split()  # noqa: SIM905
 )
 """Words that tell what is wrong: without them a name may be that of a healthy organ, or of the contrary."""
+
+_PARTICIPLE = ("ed", "ing", "ive")
+"""Endings of words that mostly tell what is wrong, too."""
 
 
 class Name(NamedTuple):
@@ -88,5 +93,6 @@ def _spare(name: Name) -> Iterator[int]:
     parted = [place for place, parting in enumerate(name.partings) if place and parting > NONE]
     head = (parted[0] if parted else len(name.folded)) - 1
     for place, word in enumerate(name.folded):
-        if place != head and word.isalpha() and word_class(word) not in _TELLING:
+        telling = word_class(word) in _TELLING or word.endswith(_PARTICIPLE)
+        if place != head and len(word) > SHORTEST and word.isalpha() and not telling:
             yield place
