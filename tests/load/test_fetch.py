@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import threading
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import pytest
 
 from kgdx.errors import SourceError
 from kgdx.load import fetch as module
-from kgdx.load.fetch import fetch
+from kgdx.load.fetch import fetch, read_bytes
 
 CONTENT = bytes(range(256)) * 400
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
@@ -143,3 +144,12 @@ def test_a_refusal_and_a_dead_server_are_one_clear_line(server: Server, tmp_path
         fetch(url(server), tmp_path)
     with pytest.raises(SourceError, match="cannot be downloaded .* give a local path"):
         fetch("http://127.0.0.1:1/x", tmp_path)
+
+
+def test_a_gzip_bomb_is_not_unpacked(tmp_path: Path) -> None:
+    bomb, small = tmp_path / "bomb.gz", tmp_path / "small.gz"
+    bomb.write_bytes(gzip.compress(b"x" * 40_000_000))
+    small.write_bytes(gzip.compress(b"x" * 4_000_000))
+    with pytest.raises(SourceError, match="unpacks to more than 200 times its size: no text does"):
+        read_bytes(bomb)
+    assert len(read_bytes(small)) == 4_000_000

@@ -22,6 +22,10 @@ from kgdx.errors import SourceError
 CHUNK = 1 << 20
 BINARY_SHARE = 0.05
 """Share of control characters in the first :data:`CHUNK` above which a file is taken for binary."""
+PACKING = 200
+"""How many times its packed size a file may have; tables of few words reach 50, a bomb 1,000."""
+SMALL = 1 << 24
+"""Size up to which that does not matter."""
 TIMEOUT_S = 30
 ATTEMPTS = 4
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f"))
@@ -78,13 +82,24 @@ def read_bytes(path: Path) -> bytes:
             raise SourceError(f"{path} is a folder", hint="name the file in it")
         content = path.read_bytes()
         if content.startswith(_GZIP):
-            content = gzip.decompress(content)
+            content = _unpacked(path, len(content))
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise SourceError(f"{path} is a truncated or damaged gzip file ({error})", hint="fetch it again") from error
     except OSError as error:
         raise SourceError(f"{path} cannot be read ({error.strerror or error})", hint="check the path") from error
     if not content.strip():
         raise SourceError(f"{path} is empty", hint="fetch it again")
+    return content
+
+
+def _unpacked(path: Path, packed: int) -> bytes:
+    """Unpack a gzip file, but for a bomb: no text packs to a :data:`PACKING`-th of its size."""
+    most = max(SMALL, packed * PACKING)
+    with gzip.open(path) as stream:
+        content = stream.read(most + 1)
+    if len(content) > most:
+        message = f"{path} unpacks to more than {PACKING} times its size"
+        raise SourceError(message, hint="no text does: check where it comes from")
     return content
 
 
