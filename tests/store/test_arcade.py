@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from kgdx.errors import StoreError, StoreLockedError, TemplateError
+from kgdx.store._engine import _translated
 from kgdx.store.arcade import ArcadeStore
 from kgdx.store.fingerprint import fingerprint
 from kgdx.store.protocol import NodeTable, Store
@@ -279,3 +281,17 @@ def test_a_write_that_the_disk_refuses_is_said_and_never_opens_as_whole(tmp_path
     assert out.endswith("Gene are there: see that the disk has space and is sound, then build again\n")
     with pytest.raises(StoreError, match="half-loaded"):
         ArcadeStore.open(tmp_path / "new")
+
+
+@pytest.mark.parametrize(
+    ("chain", "says"),
+    [
+        (["Transaction error on commit", "No space left on device"], "the disk of .* is full: free some space"),
+        (["Transaction error on commit", "File too large"], "the disk of .* is full: free some space"),
+        (["Transaction error on commit"], "failed .Transaction error on commit.: see that the disk has space"),
+    ],
+)
+def test_what_the_engine_fails_with_says_what_to_do(tmp_path: Path, chain: list[str], says: str) -> None:
+    error = RuntimeError(chain[0])
+    error.native = {"chain": [("Exception", text) for text in chain]}  # type: ignore[attr-defined]
+    assert re.search(says, str(_translated(error, tmp_path)))

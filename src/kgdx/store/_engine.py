@@ -230,10 +230,11 @@ def _translated(error: Exception, path: Path) -> StoreError:
         return StoreError(f"a node with this id is there already ({message})", hint="nothing was written")
     if "CommandParsing" in names:
         return TemplateError(f"the store cannot read the template: {message}")
-    if "No space left" in whole:
+    if "No space left" in whole or "File too large" in whole:
         return StoreError(
             f"the disk of {path} is full", hint="free some space and run it again; nothing is half-written"
         )
     if "Database is closed" in whole or "DatabaseIsClosed" in names:
         return StoreError("the store is closed", hint="open it again")
-    return StoreError(f"the store {path} failed: {message}")
+    hint = "see that the disk has space and is sound, then try again; build again with `kgdx build` if that fails"
+    return StoreError(f"the store {path} failed ({message})", hint=hint)
