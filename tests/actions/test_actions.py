@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -119,6 +120,29 @@ def test_shared_ancestors_are_looked_up_for_the_findings_that_help_most(graph: A
     graph.contributions = graph.contributions[:101]  # none of these helps
     paths(graph, *map(Finding, ids))
     assert "evidence_shared" not in [name for name, _ in graph.asked]
+
+
+@pytest.mark.parametrize(("each", "queries"), [(1, 1), (20, 2)])
+def test_many_findings_are_asked_for_one_candidate_after_the_other(graph: Any, each: int, queries: int) -> None:
+    graph.answers["evidence_supporting"] = []
+    state = step(graph, read(), Rank())
+    assert state.ranking is not None
+    candidates = [
+        replace(
+            state.ranking.candidates[0],
+            id=disease,
+            members=(disease,),
+            contributions=tuple(
+                Contribution(f"HP:{first + at:07}", Status.PRESENT, 0.2, "shared", "s", "HP:0001252", NERVOUS)
+                for at in range(each)
+            ),
+        )
+        for disease, first in ((DISEASE, 0), (MEMBER, 100))
+    ]
+    step(graph, replace(state, ranking=replace(state.ranking, candidates=tuple(candidates))), Explain())
+    asked = [parameters for name, parameters in graph.asked if name == "evidence_shared"]
+    assert len(asked) == queries
+    assert {disease for parameters in asked for disease in parameters["diseases"]} == {DISEASE, MEMBER}
 
 
 def test_what_a_scorer_compares_is_not_asked_for_where_a_direct_path_exists(graph: Any) -> None:
