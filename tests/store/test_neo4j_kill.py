@@ -99,7 +99,7 @@ def test_killed_offline_import_leaves_the_graph_of_before(
         assert store.counts() == {"Build": 1, "PatientCase": 1}
 
 
-@pytest.mark.parametrize("step", ["Compiling", "Loading", "Comparing"])
+@pytest.mark.parametrize("step", ["Loading", "Comparing"])
 def test_killed_pull_leaves_the_graph_of_before(
     empty: Neo4jAccess, embedded: ArcadeStore, tmp_path: Path, step: str
 ) -> None:
