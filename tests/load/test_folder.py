@@ -132,3 +132,15 @@ def test_a_lock_that_somebody_removed_is_made_again(folder: GraphFolder) -> None
         with attempt(0.0) as build:
             assert build.report.read_text() == "first"
         assert lock.exists()
+
+
+@pytest.mark.parametrize("damage", ["", "gone-build\n", None])
+def test_a_build_finds_the_complete_one_again_where_current_was_lost(folder: GraphFolder, damage: str | None) -> None:
+    old = folder.current()
+    (folder.path / "builds" / "99999999T000000Z-half").mkdir()
+    pointer = folder.path / "CURRENT"
+    pointer.unlink() if damage is None else pointer.write_text(damage)
+    with pytest.raises(ValueError, match="stop"), folder.building():
+        assert folder.current() == old
+        raise ValueError("stop")
+    assert folder.current() == old and builds(folder) == [old.id]

@@ -147,6 +147,7 @@ class GraphFolder:
         except OSError as error:
             raise _unwritable(self.path, error) from error
         with self._exclusive(time.monotonic() + wait_s):
+            self._recover()
             self._clean()
             name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(2)}"
             build = BuildFolder(name, self.path / "builds" / name)
@@ -174,7 +175,7 @@ class GraphFolder:
         path = self.path / "builds" / name
         if not name or Path(name).name != name or not path.is_dir():
             message = f"the graph at {self.path} names the build {name!r}, which is not there"
-            raise StoreError(message, hint="remove its file CURRENT and build it again with `kgdx build`")
+            raise StoreError(message, hint="build it again with `kgdx build`; saved cases of a whole build are kept")
         return BuildFolder(name, path)
 
     def _publish(self, build: BuildFolder) -> None:
@@ -189,6 +190,21 @@ class GraphFolder:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+    def _recover(self) -> None:
+        """Make the newest complete build current where CURRENT was lost, so that what users saved in it is kept.
+
+        A build writes its report last, so one that has a report is complete. Called under the folder's lock.
+        """
+        try:
+            if self._current() is not None:
+                return
+        except StoreError:
+            pass
+        complete = [path.name for path in (self.path / "builds").iterdir() if (path / "report.json").is_file()]
+        if complete:
+            newest = max(complete)
+            self._publish(BuildFolder(newest, self.path / "builds" / newest))
 
     def _clean(self) -> None:
         """Remove builds that are not current and that nobody reads. Called by whoever holds the folder's lock."""
