@@ -11,7 +11,8 @@ import hashlib
 import numpy as np
 from kgdx.rank.neighbours import by_name
 made = np.random.default_rng(0)
-names = [" ".join(f"word{number}" for number in made.zipf(1.4, 8) % 400) for _ in range(600)]
+words = ["".join(letters) for letters in made.choice(list("abcdefghij"), (400, 5))]
+names = [" ".join(words[number] for number in made.zipf(1.3, 8) % 400) for _ in range(600)]
 near = by_name(names, np.arange(len(names)), len(names))
 parts = (near.start, near.index, near.values)
 print(hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest())
