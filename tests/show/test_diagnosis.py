@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from kgdx.actions import Diagnosis, EvidencePath, PathRelation
@@ -83,8 +84,20 @@ def test_explanation_shows_every_path_as_a_sentence_and_the_parts_of_the_score()
     shown = text(explanation(DIAGNOSIS, FIRST), width=200)
     assert "patient ─has→ Short metacarpal ─a kind of→ Short long bone ─seen in→ Trichorhinophalangeal" in shown
     assert "patient ─does not have→ Intellectual disability ─seen in→" in shown
-    assert "What speaks for it (2)" in shown
+    assert "Paths from the findings to it (2)" in shown
     assert "similarity  +5.9" in shown
+
+
+def test_an_explanation_says_what_was_read_and_that_it_is_no_probability() -> None:
+    lines = text(explanation(DIAGNOSIS, FIRST)).splitlines()
+    assert any("Slow-growing hair" in line and "HP:0002217" in line for line in lines)
+    assert "Rank 1 of 12,731 diseases" in lines
+    assert "not a probability" in lines[-1]
+
+
+def test_what_rounds_to_nothing_has_no_sign() -> None:
+    little = replace(FIRST, parts={"excluded": -0.01})
+    assert re.search(r"excluded +0\.0\n", text(explanation(DIAGNOSIS, little)))
 
 
 def test_names_cannot_steer_the_terminal() -> None:

@@ -44,11 +44,7 @@ class Line:
 
 def diagnosis(result: Diagnosis, *, explain: int = 3) -> RenderableType:
     """The whole answer: patient, findings, notes, ranking, and the reasons of the first ``explain`` candidates."""
-    parts: list[RenderableType] = [patient(result.case), Text()]
-    if result.case.findings:
-        parts += [_indented(findings(result.case.findings, limit=40, places=False)), Text()]
-    if result.issues:
-        parts += [_heading("Notes"), issues(result.issues), Text()]
+    parts = _understood(result)
     ranked = count(result.n_candidates, "disease")
     parts += [_heading(f"Most likely of {ranked}"), ranking(result), Text()]
     explained = [candidate for candidate in result.candidates[:explain] if candidate.id in result.evidence]
@@ -112,10 +108,13 @@ def candidate_block(result: Diagnosis, candidate: Candidate) -> RenderableType:
 
 def explanation(result: Diagnosis, candidate: Candidate) -> RenderableType:
     """Everything the graph says about one candidate: the parts of its score, each finding, all evidence paths."""
-    parts: list[RenderableType] = [patient(result.case), Text(), candidate_block(result, candidate), Text()]
+    parts = _understood(result)
+    if result.n_candidates:
+        parts.append(_heading(f"Rank {candidate.rank} of {count(result.n_candidates, 'disease')}"))
+    parts += [candidate_block(result, candidate), Text()]
     if candidate.parts:
-        parts += [_heading("Parts of its score"), _parts(candidate.parts), Text()]
-    parts.append(evidence(result.paths(candidate.id)))
+        parts += [_heading("Parts of its score"), _parts({**candidate.parts, "together": candidate.score}), Text()]
+    parts += [evidence(result.paths(candidate.id)), Text(), Text(NOTE, style="dim")]
     return Group(*parts)
 
 
@@ -123,6 +122,16 @@ def identifiers(candidate: Candidate) -> str:
     """The candidate's id and those of the entries that are the same disease."""
     others = [clean(member) for member in candidate.members if member != candidate.id]
     return clean(candidate.id) + (f" = {', '.join(others)}" if others else "")
+
+
+def _understood(result: Diagnosis) -> list[RenderableType]:
+    """The patient, the findings that were read, and what was doubtful about them."""
+    parts: list[RenderableType] = [patient(result.case), Text()]
+    if result.case.findings:
+        parts += [_indented(findings(result.case.findings, limit=40, places=False)), Text()]
+    if result.issues:
+        parts += [_heading("Notes"), issues(result.issues), Text()]
+    return parts
 
 
 def _heading(words: str) -> Text:
@@ -240,16 +249,19 @@ def _cited(path: EvidencePath) -> Text:
 
 def _parts(parts: Mapping[str, float]) -> RenderableType:
     table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column()
+    table.add_column(justify="right")
     for name, value in parts.items():
         table.add_row(f"  {clean(name)}", _signed(value))
     return table
 
 
 def _signed(value: float) -> str:
-    """A number with its sign, and the true minus.
+    """A number with its sign, and the true minus; what rounds to nothing has no sign.
 
     Example:
         >>> _signed(-0.31), _signed(1.04), _signed(-0.01)
-        ('−0.3', '+1.0', '+0.0')
+        ('−0.3', '+1.0', '0.0')
     """
-    return f"{round(value, 1) or 0.0:+.1f}".replace("-", "−")
+    rounded = round(value, 1)
+    return f"{rounded:+.1f}".replace("-", "−") if rounded else "0.0"

@@ -33,7 +33,7 @@ BACKWARD = {
 """How a relation reads from its end to its start."""
 
 KINDS = {
-    "supports": "What speaks for it",
+    "supports": "Paths from the findings to it",
     "against": "What speaks against it",
     "typical_unmentioned": "Typical of it, not mentioned",
 }
