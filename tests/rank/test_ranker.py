@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import small_graph
 from kgdx.case.model import Case, Finding, Status
 from kgdx.errors import CaseError
 from kgdx.rank import Candidate, Ranker
 from kgdx.rank.fusion import WEIGHTS
 from kgdx.rank.scorers import EXCLUDED_MOST, SCORERS
-from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS, TERMS
+from kgdx.store.compile import compile_snapshot
+from kgdx.store.protocol import NodeTable
+from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NAMES, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS, TERMS
 
 PHENOTYPES = sorted(set(TERMS) - {"HP:0000001", RECESSIVE})
 
@@ -40,6 +46,16 @@ def test_equal_entries_are_one_candidate_and_unannotated_ones_are_none(ranker: R
     assert (best.id, best.members) == ("OMIM:1", ("OMIM:1", "ORPHA:1"))
     assert ranker.number_of("ORPHA:1") == ranker.number_of("OMIM:1")
     assert ranker.number_of("OMIM:4") == ranker.number_of("OMIM:99") == -1
+
+
+def test_a_candidate_whose_own_entry_has_no_name_takes_that_of_an_equal_one(tmp_path: Path) -> None:
+    diseases, *others = small_graph.tables()
+    at = diseases.rows.column_names.index("name")
+    names = ["OMIM:1", *diseases.rows.column("name").to_pylist()[1:]]
+    unnamed = NodeTable("Disease", diseases.rows.set_column(at, "name", pa.array(names)))
+    ranker = Ranker.open(compile_snapshot([unnamed, *others], tmp_path / "snapshot", "f1"))
+    candidate = first(ranker, [SEIZURE])
+    assert (candidate.id, candidate.name) == ("OMIM:1", NAMES["ORPHA:1"])
 
 
 def test_the_disease_that_has_the_findings_comes_first(ranker: Ranker) -> None:
@@ -144,6 +160,7 @@ def test_alternative_and_replaced_ids_are_read_as_the_current_one(ranker: Ranker
 def test_what_cannot_be_used_is_said(ranker: Ranker) -> None:
     ranking = ranker.rank(([SEIZURE, "HP:9999999", RECESSIVE], ()))
     assert [(issue.where, issue.level) for issue in ranking.issues] == [("HP:9999999", "warning"), (RECESSIVE, "info")]
+    assert all(issue.message.startswith(f"{issue.where} is not a") for issue in ranking.issues)
 
 
 def test_a_case_without_usable_finding_is_an_error_that_says_what_to_do(ranker: Ranker) -> None:

@@ -73,8 +73,10 @@ class Names:
         return self._disease("id", int(self._candidates.disease[number]))
 
     def label(self, number: int) -> str:
-        """Return a candidate's name."""
-        return self._disease("name", int(self._candidates.disease[number]))
+        """Return a candidate's name: another entry's where the one that stands for it has only its id."""
+        rows = self._candidates.members.columns(number).tolist()
+        names = [self._disease("name", row) for row in rows]
+        return next((name for name, row in zip(names, rows, strict=True) if name != self._disease("id", row)), names[0])
 
     def members(self, number: int) -> tuple[str, ...]:
         """Return the ids of a candidate's entries, the one that stands for it first."""

@@ -124,7 +124,7 @@ class Ranker:
     def _ranked(self, disease: str) -> int:
         number = self.number_of(disease)
         if number < 0:
-            hint = "give the id of a disease with annotated phenotypes, such as OMIM:154700"
+            hint = "give the id of a disease with annotated phenotypes; `kgdx run search_diseases text=NAME` finds ids"
             raise UsageError(f"{disease[:40]} is not among the ranked diseases", hint=hint)
         return number
 
@@ -164,9 +164,10 @@ class Ranker:
             if row < 0 or not self._inside[row]:
                 row = self.names.terms.get(self.names.replacements.get(id, ""), row)
             if row < 0:
-                issues.append(Issue("warning", id, "is not a phenotype of this graph", "it was left out"))
+                issues.append(Issue("warning", id, f"{id} is not a phenotype of this graph", "it was left out"))
             elif not self._inside[row]:
-                issues.append(Issue("info", id, "is not a phenotypic abnormality", "it does not take part in ranking"))
+                message = f"{id} is not a phenotypic abnormality"
+                issues.append(Issue("info", id, message, "it does not take part in ranking"))
             else:
                 rows[row] = None
         return np.array(list(rows), np.int64)
