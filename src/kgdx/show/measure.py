@@ -44,6 +44,9 @@ def rank_accuracy(result: Mapping[str, Any]) -> RenderableType:
     facts = []
     if result["ms_median"] is not None:
         facts.append(f"{result['ms_median']:.1f} ms a case (median), {result['ms_p95']:.1f} ms (95th percentile)")
+    if "banked" in result:
+        found = f"{count(result['banked'], 'case')} of in_graph with another publication's patient"
+        facts.append(f"{found} of the disease in the bank")
     if result["unrankable"]:
         facts.append(f"{count(result['unrankable'], 'case')} with a diagnosis that the graph does not annotate: misses")
     if result["failed"]:
