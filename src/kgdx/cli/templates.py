@@ -27,7 +27,7 @@ def run(
 ) -> None:
     """Run one template and show its rows.
 
-    Example: kgdx run disease_by_id id=OMIM:190350
+    Example: kgdx run disease_by_id disease=OMIM:190350
     """
     import kgdx
     from kgdx.cli.parameters import parse
