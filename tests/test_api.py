@@ -131,9 +131,15 @@ def test_present_and_absent_is_noted(graph: kgdx.Graph) -> None:
     assert any("both as present and as absent" in issue.message for issue in diagnosis.issues)
 
 
+def test_every_disease_can_be_ranked_at_once(graph: kgdx.Graph) -> None:
+    assert graph.diagnose(["HP:0001250"], top=100_000).candidates
+
+
 def test_settings_that_cannot_be_right_are_refused(graph: kgdx.Graph) -> None:
     with pytest.raises(UsageError, match="top is 0"):
         graph.diagnose(["HP:0001250"], top=0)
+    with pytest.raises(UsageError, match="ask for 1 to 100,000"):
+        graph.diagnose(["HP:0001250"], top=100_001)
     with pytest.raises(UsageError, match="no policy"):
         graph.diagnose(["HP:0001250"], policy="oracle")
 

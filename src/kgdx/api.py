@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 from kgdx.actions.diagnosis import Diagnosis
 from kgdx.actions.episode import Episode, Policy
 from kgdx.actions.episode import run as run_episode
+from kgdx.actions.explaining import MAX_EXPLAINED
 from kgdx.actions.graph import GraphContext
+from kgdx.actions.ranking import MAX_TOP
 from kgdx.actions.record import Replayed
 from kgdx.actions.record import replay as replay_trace
 from kgdx.actions.save import save as save_diagnosis
@@ -66,7 +68,7 @@ class Graph(GraphContext):
             case: A case, free text, a path to a file, a parsed phenopacket, or HPO terms (ids, labels, phrases).
             top: How many candidates.
             policy: Name of a policy (:data:`kgdx.policies.POLICIES`), or a policy of your own.
-            explain: For how many of them to find evidence paths; all by default.
+            explain: For how many of them to find evidence paths; by default, and at most, the first 1,000.
             limits: When to stop a policy that would go on.
             seed: Of the policy's random choices.
             case_bank: Whether to match with other patients of the graph too, never with those of the case's own
@@ -77,10 +79,11 @@ class Graph(GraphContext):
             UsageError: No such policy, or a setting that cannot be right.
             StoreError: Other patients are wanted, and the graph has none with a diagnosis.
         """
-        if top < 1:
-            raise UsageError(f"top is {top}", hint="ask for at least one candidate")
+        if not 1 <= top <= MAX_TOP:
+            raise UsageError(f"top is {top}", hint=f"ask for 1 to {MAX_TOP:,} candidates")
         if isinstance(policy, str):
-            policy = make_policy(policy, top=top, explain=top if explain is None else explain, **_bank(case_bank))
+            explained = min(top if explain is None else explain, MAX_EXPLAINED)
+            policy = make_policy(policy, top=top, explain=explained, **_bank(case_bank))
         elif case_bank:
             raise UsageError("case_bank goes with the name of a policy", hint="give your own policy such a setting")
         return self._episode(self.case(case), policy, limits, seed)

@@ -19,6 +19,9 @@ from kgdx.store.protocol import Row
 if TYPE_CHECKING:
     from kgdx.rank import Candidate, Contribution
 
+MAX_EXPLAINED = 1000
+"""Most candidates that one request explains."""
+
 TYPICAL_SHARE = 0.5
 """A phenotype that at least half of the patients have counts as typical."""
 
@@ -49,7 +52,7 @@ class Explain(Action):
     diseases: tuple[str, ...] | None = None
     """Ids of candidates, or of any diseases; the best of the ranking when absent."""
 
-    top: Annotated[int, Field(ge=1, le=1000)] = 10
+    top: Annotated[int, Field(ge=1, le=MAX_EXPLAINED)] = 10
     """How many of the ranking's best to explain, when no ids are given."""
 
     typical: Annotated[int, Field(ge=0, le=1000)] = 5
