@@ -115,9 +115,9 @@ class Neo4jBackend:
             store.clear()
 
 
-@pytest.fixture(scope="session", params=["arcade", pytest.param("neo4j", marks=pytest.mark.neo4j)])
+@pytest.fixture(scope="module", params=["arcade", pytest.param("neo4j", marks=pytest.mark.neo4j)])
 def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
-    """Each kind of store in turn."""
+    """Each kind of store in turn; a server's database is left empty."""
     made: ArcadeBackend | Neo4jBackend
     if request.param == "arcade":
         made = ArcadeBackend(tmp_path_factory.mktemp("arcade"))
