@@ -44,6 +44,9 @@ _WORDINGS = (
 )
 """Words that clinical Chinese uses for one another in the names of findings."""
 
+_DISORDER = re.compile("(?<!综合)(?<!并发)(?<=...)症$")
+"""A last word that clinicians leave out: 血小板减少症 is written 血小板减少."""
+
 _SHORTEST = 2
 
 
@@ -92,8 +95,10 @@ def wordings(name: str) -> set[str]:
     Example:
         >>> sorted(wordings("肝脏肿大"))
         ['肝增大', '肝肿大', '肝脏增大']
+        >>> "血小板减少" in wordings("血小板减少症")
+        True
     """
-    found = {name}
+    found = {name, _DISORDER.sub("", name)}
     for group in _WORDINGS:
         said = re.compile("|".join(sorted(group, key=len, reverse=True)))
         found |= {said.sub(word, other, count=1) for other in tuple(found) if said.search(other) for word in group}

@@ -27,11 +27,18 @@ _OWNER = r"(?:his|her|their|the|a|one|two|patient's|proband's|child's|maternal|p
 _TELLS = (
     r"(?:reports?|reported|sa(?:ys|id)|states?|stated|not(?:es|ed|iced)|describes?|described|den(?:y|ies|ied)|brought)"
 )
+_SPEAKS = rf"(?!(?:\s+(?:also|has|have|had))*\s+{_TELLS})"
 _FAMILY = re.compile(
-    rf"\b(?:{_OWNER}\s+)+(?:{_RELATIVES})\b(?!'s pregnancy)(?!\s+{_TELLS})"
+    rf"\b(?:{_OWNER}\s+)+(?:{_RELATIVES})\b(?!'s pregnancy){_SPEAKS}"
     r"(?!\s*,?\s+(?:and|&)\s+(?:son|daughter|child))",
     re.IGNORECASE,
 )
+_KIN_FIRST = re.compile(
+    rf"^\W*(?:{_OWNER}\s+)*(?:{_RELATIVES}){_SPEAKS}"
+    r"(?:\s*:|(?=\s+(?:also|both|with|had|has|have|was|were|is|are|suffers?|died)\b))",
+    re.IGNORECASE,
+)
+"""A relative whom a sentence begins with and tells something of: "Brother also has", "Sister: "."""
 _COMMA = re.compile("[，,]")
 _PAUSE = re.compile(r"[，,\s]")
 _MASK = "\x00"
@@ -123,7 +130,8 @@ def _triggers(part: str, spans: Sequence[tuple[int, int]]) -> list[Trigger]:
         phrase = re.sub(r"\s+", " ", match.group().lower().replace("’", "'"))
         chinese = bool(re.match(f"[{CJK}]", phrase)) or "：" in phrase
         found.append(Trigger(match.start(), match.end(), phrases[phrase], chinese))
-    found.extend(Trigger(m.start(), m.end(), (("forward", "family"),), False) for m in _FAMILY.finditer(part))
+    kin = [*_FAMILY.finditer(part), *_KIN_FIRST.finditer(part)]
+    found.extend(Trigger(m.start(), m.end(), (("forward", "family"),), False) for m in kin)
     return sorted(found, key=lambda trigger: trigger.start)
 
 

@@ -27,7 +27,7 @@ from kgdx.text.tokens import fold, scan
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
 
-VERSION = 5
+VERSION = 6
 """Changes with the files' layout or with the rules that fill them."""
 
 CHINESE = "zh.json"
