@@ -11,19 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgdx.rank.closure import Floats, Ints
+from kgdx.schema.frequency import FREQUENCIES
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
-
-CLASSES = {
-    "HP:0040280": 1.0,
-    "HP:0040281": 0.9,
-    "HP:0040282": 0.55,
-    "HP:0040283": 0.17,
-    "HP:0040284": 0.025,
-    "HP:0040285": 0.0,
-}
-"""HPO frequency class → the middle of the range that its definition gives (obligate … excluded)."""
 
 CLASS_PATIENTS = 5.0
 """A class or a percentage without a count weighs like this many patients."""
@@ -95,9 +86,9 @@ def _read(snapshot: Snapshot, table: str) -> Rows:
 
     share = np.full(snapshot.rows(table), np.nan)
     classes = snapshot.table(table).column("frequency_class")
-    found = pc.index_in(classes, value_set=pa.array(list(CLASSES))).to_numpy(zero_copy_only=False)
+    found = pc.index_in(classes, value_set=pa.array(list(FREQUENCIES))).to_numpy(zero_copy_only=False)
     known = ~np.isnan(found) if found.dtype.kind == "f" else np.ones(len(found), bool)
-    share[known] = np.array(list(CLASSES.values()))[found[known].astype(int)]
+    share[known] = np.array([each.share for each in FREQUENCIES.values()])[found[known].astype(int)]
     percentage = snapshot.column(table, "percentage").astype(float)
     share = np.where(np.isnan(share), percentage / 100, share)
     positive, patients = (snapshot.column(table, name).astype(float) for name in ("numerator", "denominator"))

@@ -9,19 +9,10 @@ import numpy as np
 
 from kgdx.rank.candidates import Candidates
 from kgdx.rank.closure import Ints
+from kgdx.schema.frequency import FREQUENCIES
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
-
-FREQUENCY_NAMES = {
-    "HP:0040280": "obligate",
-    "HP:0040281": "very frequent",
-    "HP:0040282": "frequent",
-    "HP:0040283": "occasional",
-    "HP:0040284": "very rare",
-    "HP:0040285": "excluded",
-}
-"""HPO's frequency classes in words."""
 
 _TABLES = ("has_phenotype", "lacks_phenotype")
 _KEPT = 4096
@@ -96,7 +87,7 @@ class Names:
         for row in self._rows(number, term, lacking):
             stated = frequency[row].as_py()
             if stated:
-                frequencies[FREQUENCY_NAMES.get(stated, stated)] = None
+                frequencies[FREQUENCIES[stated].name if stated in FREQUENCIES else stated] = None
             for cited in (reference[row].as_py() or "").split(";"):
                 if cited.strip():
                     references[cited.strip()] = None
