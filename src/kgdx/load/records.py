@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -75,3 +77,30 @@ def refuse(rows: pl.DataFrame, reason: pl.Expr | str) -> pl.DataFrame:
         record.alias("record"),
         why.alias("reason"),
     )
+
+
+def minted(source: str, class_: str, text: str) -> str:
+    """Return the stable id of something that its source knows by words only.
+
+    The text counts in Unicode's compatibility form and without surplus blanks, so that how it is typed makes no
+    difference.
+
+    Args:
+        source: The source's name.
+        class_: The node class.
+        text: The words.
+
+    Example:
+        >>> minted("chinese_kg", "Symptom", "咳嗽") == minted("chinese_kg", "Symptom", " 咳嗽 ")
+        True
+    """
+    words = " ".join(unicodedata.normalize("NFKC", text).split())
+    digest = hashlib.sha256("\x1f".join((source, class_, words)).encode()).hexdigest()
+    return f"KGDX:{source}.{digest[:16]}"
+
+
+def mint(source: str, class_: str, text: pl.Series) -> pl.Series:
+    """Return the :func:`minted` ids of a column, each different text being read once; absent stays absent."""
+    different = text.drop_nulls().unique()
+    ids = pl.Series([minted(source, class_, each) for each in different], dtype=pl.String)
+    return text.replace_strict(different, ids, default=None, return_dtype=pl.String)
