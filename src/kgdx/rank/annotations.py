@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgdx.rank.closure import Floats, Ints
 from kgdx.schema.frequency import FREQUENCIES
+from kgdx.store.closure import Floats, Ints
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
@@ -140,7 +140,7 @@ def with_groups(annotations: Annotations, narrow: Ints, broad: Ints, terms: int)
         broad: The group of each; shape (pairs,).
         terms: Number of terms.
     """
-    from kgdx.rank.closure import gather
+    from kgdx.store.closure import gather
 
     if not len(narrow):
         return annotations

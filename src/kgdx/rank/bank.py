@@ -16,11 +16,11 @@ import numpy as np
 from kgdx.case.model import Case
 from kgdx.errors import StoreError
 from kgdx.rank.annotations import Annotations
-from kgdx.rank.closure import Floats, Ints
 from kgdx.rank.columns import columns, propagate
 from kgdx.rank.fusion import Scale, fused
 from kgdx.rank.model import MatchedCase
 from kgdx.rank.scorers import SCORERS, Query, Scores
+from kgdx.store.closure import Floats, Ints
 
 if TYPE_CHECKING:
     from kgdx.rank.ranker import Ranker

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kgdx.rank.annotations import Annotations
-from kgdx.rank.closure import Floats, Ints, Sparse, compressed, gather
+from kgdx.store.closure import Floats, Ints, Sparse, compressed, gather
 
 LEAST_FREQUENCY = 0.02
 MOST_FREQUENCY = 0.98

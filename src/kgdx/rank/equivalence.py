@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgdx.rank.closure import Floats, Ints, ancestors, gather
 from kgdx.rank.wording import inheritance, parted, stem, trigrams, words
+from kgdx.store.closure import Floats, Ints, ancestors, gather
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgdx.case.model import Status
-from kgdx.rank.closure import Floats, Ints, gather
 from kgdx.rank.columns import Basis
 from kgdx.rank.compile import RankModel
 from kgdx.rank.fusion import AS_IS, Scale
 from kgdx.rank.model import Contribution
 from kgdx.rank.scorers import Query, Scores
+from kgdx.store.closure import Floats, Ints, gather
 
 if TYPE_CHECKING:
     from kgdx.rank.names import Names

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kgdx.rank.closure import Floats
 from kgdx.rank.scorers import Scores
+from kgdx.store.closure import Floats
 
 WEIGHTS: Mapping[str, float] = {"likelihood": 1.0, "coverage": 0.6, "typicality": 0.2, "excluded": 0.05}
 """Weight of each scorer's part."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgdx.rank.candidates import Candidates
-from kgdx.rank.closure import Ints
 from kgdx.schema.frequency import FREQUENCIES
+from kgdx.store.closure import Ints
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot

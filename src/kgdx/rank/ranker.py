@@ -11,13 +11,13 @@ import numpy as np
 from kgdx.case.model import Case, Issue, Status
 from kgdx.errors import CaseError, UsageError
 from kgdx.rank.bank import leaving_out
-from kgdx.rank.closure import Floats, Ints
 from kgdx.rank.compile import RankModel, compile_model
 from kgdx.rank.explain import explain
 from kgdx.rank.fusion import Scale, fused, scale
 from kgdx.rank.model import Candidate, Contribution, Ranking
 from kgdx.rank.names import Names
 from kgdx.rank.scorers import SCORERS, Query, Scores
+from kgdx.store.closure import Floats, Ints
 
 if TYPE_CHECKING:
     from kgdx.rank.bank import CaseBank, Matched

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kgdx.rank.closure import Floats, Ints, gather
 from kgdx.rank.columns import Basis, Columns
+from kgdx.store.closure import Floats, Ints, gather
 
 BREADTH = 0.1
 """Weight of the correction for broadly annotated candidates in the likelihood."""

@@ -13,9 +13,9 @@ import numpy as np
 
 from kgdx.rank import neighbours
 from kgdx.rank.annotations import Annotations, pooled, read_rows, with_groups
-from kgdx.rank.closure import Ints, transposed
 from kgdx.rank.columns import Columns, columns, propagate
 from kgdx.rank.scorers import SCORERS, Query, Scores
+from kgdx.store.closure import Ints, transposed
 
 if TYPE_CHECKING:
     from kgdx.rank.ranker import Ranker

@@ -1,4 +1,4 @@
-"""The ontology's ancestors and descendants as index arrays: every scorer walks these and never the graph."""
+"""The ontology's ancestors and descendants as index arrays: scorers and alignment walk these and never the graph."""
 
 from __future__ import annotations
 
