@@ -417,8 +417,8 @@ def _embedded(store: str | Path | None) -> Settings:
 
 def _derived() -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     """What a build infers from its tables, and what it compiles from its snapshot."""
+    from kgdx.align.equivalence import infer
     from kgdx.rank.compile import compile_model
-    from kgdx.rank.equivalence import infer
     from kgdx.text.dictionary import build_dictionary
 
     return (infer,), (compile_model, build_dictionary)

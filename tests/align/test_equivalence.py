@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 import small_graph
-from kgdx.rank.equivalence import FEATURES, METHOD, SOURCE, WEIGHTS, compare, infer, read_entries
-from kgdx.rank.wording import parted, words
+from kgdx.align.equivalence import FEATURES, METHOD, SOURCE, WEIGHTS, compare, infer, read_entries
+from kgdx.align.wording import parted, words
 from kgdx.store.protocol import NodeTable, RelationTable
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgdx.rank.wording import inheritance, parted, stem, trigrams, words
+from kgdx.align.wording import inheritance, parted, stem, trigrams, words
 from kgdx.store.closure import Floats, Ints, ancestors, gather
 
 if TYPE_CHECKING:
