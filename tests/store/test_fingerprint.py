@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from kgdx.errors import StoreError
-from kgdx.store.fingerprint import fingerprint
+from kgdx.store.fingerprint import combine, fingerprint, part_digests
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
 from store.graphs import Graph, make_graph
 
@@ -78,3 +78,27 @@ def test_a_generated_graph_has_one_fingerprint() -> None:
     same = fingerprint(make_graph(1, 0.05).tables())
     assert fingerprint(shuffled(make_graph(1, 0.05)).tables()) == same
     assert fingerprint(make_graph(2, 0.05).tables()) != same
+
+
+def test_a_part_is_what_one_source_states() -> None:
+    rows = {"start": ["OMIM:1", "OMIM:2"], "end": ["HP:1", "HP:1"]}
+    both = RelationTable("HAS_PHENOTYPE", "Disease", "Phenotype", pa.table({**rows, "source": ["s", "t"]}))
+    parts = part_digests(both)
+    assert {part: n for part, (n, _) in parts.items()} == {
+        ("Disease-HAS_PHENOTYPE->Phenotype", "s"): 1,
+        ("Disease-HAS_PHENOTYPE->Phenotype", "t"): 1,
+    }
+    alone = RelationTable("HAS_PHENOTYPE", "Disease", "Phenotype", both.rows.slice(1))
+    assert part_digests(alone).items() <= parts.items()
+    assert combine(parts) == fingerprint([both])
+
+
+def test_parts_of_the_same_rows_under_other_names_differ() -> None:
+    def prints(type_: str, source: str) -> str:
+        rows = pa.table({"start": ["OMIM:1"], "end": ["OMIM:2"], "source": [source]})
+        return fingerprint([RelationTable(type_, "Disease", "Disease", rows)])
+
+    assert len({prints("IS_A", "s"), prints("HAS_COMORBIDITY", "s"), prints("IS_A", "t")}) == 3
+    swapped = {("a", "b"): (1, "x"), ("c", "d"): (1, "y")}
+    assert combine(swapped) == combine(dict(reversed(swapped.items())))
+    assert combine(swapped) != combine({("a", "b"): (1, "y"), ("c", "d"): (1, "x")})
