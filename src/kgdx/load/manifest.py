@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from kgdx.errors import SourceError
 from kgdx.resources import resource
@@ -26,29 +28,50 @@ def _shorthand(value: Any) -> Any:
 
 
 class Value(_Model):
-    """How a property's value is made from a row: a column, a template of columns, or a constant.
+    """How a property's value is made from a row: a column, a template of columns, or a constant; then changed.
 
-    In YAML a plain word is a column, and text with braces is a template.
+    In YAML a plain word is a column, and text with braces is a template. The changes are made in the order in which
+    they stand here; of a list, to each of its members.
 
     Attributes:
         column: Take this column.
         template: Fill in columns: ``NCBIGene:{ncbi_gene_id}``; absent when one of them is.
         constant: The same for every row.
-        values: Translate; a value that is not listed is quarantined.
         separator: Split into a list.
+        case: Write it in lower or upper case.
+        pattern: Regular expression of which the first group (or the whole match) is kept; absent where it does not
+            match.
+        pad: Fill up with zeros on the left to this length.
+        prefix: Put this in front.
+        values: Translate; a value that is not listed is quarantined.
+        mint: Node class of which an id is made from these words, for what the source knows by its name only.
     """
 
     column: str | None = None
     template: str | None = None
     constant: str | float | bool | None = None
+    separator: str | None = Field(default=None, min_length=1)
+    case: Literal["lower", "upper"] | None = None
+    pattern: str | None = None
+    pad: int | None = Field(default=None, ge=1, le=64)
+    prefix: str | None = None
     values: dict[str, str] | None = None
-    separator: str | None = None
+    mint: str | None = None
 
     @model_validator(mode="after")
     def _one_origin(self) -> Value:
         if sum(origin is not None for origin in (self.column, self.template, self.constant)) != 1:
             raise ValueError("give exactly one of column, template, constant")
         return self
+
+    @field_validator("pattern")
+    @classmethod
+    def _regular(cls, pattern: str | None) -> str | None:
+        try:
+            re.compile(pattern or "")
+        except re.error as error:
+            raise ValueError(f"{pattern!r} is no regular expression ({error})") from None
+        return pattern
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -67,7 +90,31 @@ class Value(_Model):
 Expression = Annotated[Value, BeforeValidator(_shorthand)]
 
 
-class NodeMap(_Model):
+class _Each(_Model):
+    column: str
+    separator: str | None = Field(default=None, min_length=1)
+
+
+Each = Annotated[_Each, BeforeValidator(lambda value: {"column": value} if isinstance(value, str) else value)]
+
+
+class _Map(_Model):
+    """What mappings of nodes and of relations share.
+
+    Attributes:
+        frame: The frame whose rows are mapped.
+        where: Take only rows with one of these values (``null``: absent) in a column. A row that no record mapping of
+            its frame takes is quarantined.
+        each: A column with a list, or with text to split: the row counts once for each member, which then stands in
+            the column; a row without any is no record.
+    """
+
+    frame: str = "rows"
+    where: dict[str, tuple[str | None, ...]] = {}
+    each: Each | None = None
+
+
+class NodeMap(_Map):
     """Rows of a frame → nodes of a class.
 
     ``role`` says what a row is: a ``record`` that is counted; ``implied``, a node that records mention; or a
@@ -75,7 +122,6 @@ class NodeMap(_Model):
     """
 
     class_: str = Field(alias="class")
-    frame: str = "rows"
     role: Literal["record", "implied", "patch"] = "record"
     id: Expression
     properties: dict[str, Expression] = {}
@@ -88,11 +134,10 @@ class End(_Model):
     id: Expression
 
 
-class RelationMap(_Model):
+class RelationMap(_Map):
     """Rows of a frame → relations of a type; each row is a record."""
 
     type: str
-    frame: str = "rows"
     start: End
     end: End
     properties: dict[str, Expression] = {}
@@ -110,14 +155,21 @@ class Manifest(_Model):
 
     Attributes:
         name: The word used on the command line and in every node's and relation's ``source``.
-        default: Where it is read from when nothing else is given: ``package:file``, a path or a URL; null when
-            the user has to name a file.
+        default: Where it is read from when nothing else is given: ``package:file``, a path or the publisher's URL;
+            null when the user has to name a file.
+        files: Names under which it is published, as patterns (``kg.csv``, ``desc20??.xml*``), by which it is found in
+            a folder.
+        companions: Files that must stand beside one of them: ``{edges.csv: [nodes.csv]}``.
+        accept: Whether its licence must be accepted before it is downloaded; ``always``: before a local file is read
+            too.
         standard: Whether a build without arguments includes it.
         needs: Sources whose nodes it refers to; a build adds them.
         checksum: SHA-256 of the default file; the build report warns of another one.
         version: Regular expression with one group, searched in the first lines.
         format: Reader in ``kgdx.load.sources``.
         also: Other accepted formats by file suffix.
+        encoding: Of a text file.
+        delimiter: Between the columns of a ``csv`` file; found out when not given.
         columns: Columns that a table must have.
         only: Values that a column must have, other rows being quarantined.
     """
@@ -128,17 +180,33 @@ class Manifest(_Model):
     licence: str
     citation: str
     default: str | None
+    files: tuple[str, ...] = ()
+    companions: dict[str, tuple[str, ...]] = {}
+    accept: bool | Literal["always"] = False
     standard: bool = False
     needs: tuple[str, ...] = ()
     checksum: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
     version: str | None = None
     format: str
     also: dict[str, str] = {}
+    encoding: Literal["utf-8", "utf-16", "gb18030"] = "utf-8"
+    delimiter: str | None = Field(default=None, min_length=1, max_length=1)
     columns: tuple[str, ...] = ()
     only: dict[str, tuple[str, ...]] = {}
     expected: Expected | None = None
     nodes: tuple[NodeMap, ...] = ()
     relations: tuple[RelationMap, ...] = ()
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a suggestion to put behind a message, if a known word is like the given one.
+
+    Example:
+        >>> did_you_mean("Phenotyp", ["Disease", "Phenotype"])
+        ' (did you mean Phenotype?)'
+    """
+    like = difflib.get_close_matches(word, list(known), 1)
+    return f" (did you mean {like[0]}?)" if like else ""
 
 
 def read_manifest(path: Path) -> Manifest:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import polars as pl
 
 from kgdx.errors import SourceError
-from kgdx.load.manifest import Manifest, NodeMap, RelationMap, Value
-from kgdx.load.records import LINE, Records, join_rejects, refuse
+from kgdx.load.manifest import Manifest, NodeMap, RelationMap, Value, did_you_mean
+from kgdx.load.records import LINE, Records, join_rejects, mint, refuse
 
 Role = Literal["record", "implied", "patch"]
 
@@ -49,14 +51,14 @@ def stage(records: Records, manifest: Manifest) -> tuple[list[Staged], pl.DataFr
         rejects += _keep_only(records, manifest, column, allowed)
     entries: list[NodeMap | RelationMap] = [*manifest.nodes, *manifest.relations]
     for entry in entries:
-        frame = _frame(records, manifest, entry)
+        frame = _rows(_frame(records, manifest, entry), entry)
         values = _values(entry)
-        minted = isinstance(entry, RelationMap) or entry.role != "patch"
+        named = isinstance(entry, RelationMap) or entry.role != "patch"
         kept, refused = _translatable(frame, values)
         if isinstance(entry, RelationMap) or entry.role != "implied":
             rejects.append(refused)
-        columns = [_expression(value).alias(name) for name, value in values.items()]
-        if minted:
+        columns = [_expression(value, frame, manifest.name).alias(name) for name, value in values.items()]
+        if named:
             columns.append(pl.lit(manifest.name).alias("source"))
         rows = kept.select(*columns, pl.col(LINE).cast(pl.Int64))
         if isinstance(entry, NodeMap):
@@ -66,7 +68,7 @@ def stage(records: Records, manifest: Manifest) -> tuple[list[Staged], pl.DataFr
         else:
             ends = (entry.start.class_, entry.end.class_)
             tables.append(Staged(manifest.name, entry.type, ends, "record", rows))
-    return tables, join_rejects(rejects)
+    return tables, join_rejects([*rejects, *_untaken(records, manifest)])
 
 
 def _keep_only(records: Records, manifest: Manifest, column: str, allowed: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -79,16 +81,60 @@ def _keep_only(records: Records, manifest: Manifest, column: str, allowed: Seque
             records.frames[name] = frame.filter(~other)
 
 
+def _untaken(records: Records, manifest: Manifest) -> Iterator[pl.DataFrame]:
+    """Refuse the rows that no record mapping takes, in frames of which each mapping takes a part only."""
+    entries = [entry for entry in (*manifest.nodes, *manifest.relations) if getattr(entry, "role", "") != "implied"]
+    for name, frame in records.frames.items():
+        conditions = [entry.where for entry in entries if entry.frame == name]
+        if conditions and all(conditions):
+            columns = list(dict.fromkeys(column for where in conditions for column in where))
+            shown = [pl.format(f"{column} '{{}}'", pl.col(column).cast(pl.String).fill_null("")) for column in columns]
+            reason = pl.concat_str(pl.lit("no mapping takes a row with "), pl.concat_str(shown, separator=", "))
+            yield refuse(frame.filter(~pl.any_horizontal([_holds(where) for where in conditions])), reason)
+
+
+def _holds(where: Mapping[str, Sequence[str | None]]) -> pl.Expr:
+    """Whether a row has one of the values in each of the columns."""
+    return pl.all_horizontal(
+        [
+            pl.col(column)
+            .cast(pl.String)
+            .is_in([value for value in values if value is not None])
+            .fill_null(None in values)
+            for column, values in where.items()
+        ]
+    )
+
+
+def _rows(frame: pl.DataFrame, entry: NodeMap | RelationMap) -> pl.DataFrame:
+    """The rows that an entry takes, one for each member of the list that it may go through."""
+    if entry.where:
+        frame = frame.filter(_holds(entry.where))
+    if entry.each is None:
+        return frame
+    name = entry.each.column
+    if not isinstance(frame.schema[name], pl.List):
+        text = pl.col(name).cast(pl.String)
+        frame = frame.with_columns(
+            text.str.split(entry.each.separator) if entry.each.separator else pl.concat_list(text)
+        )
+    frame = frame.explode(name, empty_as_null=False, keep_nulls=False)
+    if frame.schema[name] == pl.String:
+        frame = frame.with_columns(pl.col(name).str.strip_chars()).filter(pl.col(name) != "")
+    return frame.filter(pl.col(name).is_not_null())
+
+
 def _frame(records: Records, manifest: Manifest, entry: NodeMap | RelationMap) -> pl.DataFrame:
     if entry.frame not in records.frames:
         message = f"the manifest of {manifest.name} maps the frame {entry.frame!r}"
         raise SourceError(message, hint=f"its format has {', '.join(records.frames)}")
     frame = records.frames[entry.frame]
-    for value in _values(entry).values():
-        for column in value.columns:
-            if column not in frame.columns:
-                message = f"the manifest of {manifest.name} maps the column {column!r}"
-                raise SourceError(message, hint=f"{entry.frame} has {', '.join(frame.columns)}")
+    each = (entry.each.column,) if entry.each else ()
+    for column in (*(name for value in _values(entry).values() for name in value.columns), *entry.where, *each):
+        if column not in frame.columns:
+            message = f"the manifest of {manifest.name} maps the column {column!r}"
+            given = [name for name in frame.columns if not name.startswith("_")]
+            raise SourceError(message, hint=f"{entry.frame} has {', '.join(given)}{did_you_mean(column, given)}")
     return frame
 
 
@@ -100,13 +146,15 @@ def _values(entry: NodeMap | RelationMap) -> dict[str, Value]:
 
 def _translatable(frame: pl.DataFrame, values: dict[str, Value]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Split rows by whether every value that has a translation table is in it."""
-    reasons = [
-        pl.when(~_origin(value).is_in(list(value.values)).fill_null(True)).then(
-            pl.format(f"{name} is '{{}}', not one of {', '.join(value.values)}", _origin(value))
-        )
-        for name, value in values.items()
-        if value.values is not None
-    ]
+    reasons = []
+    for name, value in values.items():
+        if value.values is not None:
+            given, known = _changed(value, frame), list(value.values)
+            several = _is_list(value, frame)
+            fits = given.list.eval(pl.element().is_in(known)).list.all() if several else given.is_in(known)
+            shown = given.list.join(", ") if several else given
+            reason = pl.format(f"{name} is '{{}}', not one of {', '.join(known)}", shown)
+            reasons.append(pl.when(~fits.fill_null(True)).then(reason))
     if not reasons:
         return frame, refuse(frame.clear(), "")
     judged = frame.with_columns(pl.coalesce(reasons).alias("_reason"))
@@ -114,14 +162,52 @@ def _translatable(frame: pl.DataFrame, values: dict[str, Value]) -> tuple[pl.Dat
     return judged.filter(pl.col("_reason").is_null()).drop("_reason"), refused
 
 
-def _expression(value: Value) -> pl.Expr:
-    made = _origin(value)
+def _expression(value: Value, frame: pl.DataFrame, source: str) -> pl.Expr:
+    """A property's value, made from the columns, changed, translated and minted."""
+    made = _changed(value, frame)
+    several = _is_list(value, frame)
     if value.values is not None:
-        made = made.replace_strict(value.values, default=None, return_dtype=pl.String)
-    if value.separator is not None:
-        parts = made.str.split(value.separator).list.eval(pl.element().str.strip_chars())
-        made = parts.list.eval(pl.element().filter(pl.element() != ""))
+        table = value.values
+        made = _for_all(made, several, lambda text: text.replace_strict(table, default=None, return_dtype=pl.String))
+    if value.mint is not None:
+        named = partial(mint, source, value.mint)
+        made = _for_all(made, several, lambda text: text.map_batches(named, return_dtype=pl.String))
     return made
+
+
+def _changed(value: Value, frame: pl.DataFrame) -> pl.Expr:
+    """The value before it is translated."""
+    made = _origin(value)
+    if value.separator is not None and not _has_list(value, frame):
+        parts = made.cast(pl.String).str.split(value.separator).list.eval(pl.element().str.strip_chars())
+        made = parts.list.eval(pl.element().filter(pl.element() != ""))
+    words = (value.case, value.pattern, value.pad, value.prefix, value.values, value.mint)
+    if all(change is None for change in words):
+        return made
+    return _for_all(made, _is_list(value, frame), lambda text: _rewritten(value, text.cast(pl.String)))
+
+
+def _rewritten(value: Value, text: pl.Expr) -> pl.Expr:
+    if value.case is not None:
+        text = text.str.to_lowercase() if value.case == "lower" else text.str.to_uppercase()
+    if value.pattern is not None:
+        text = text.str.extract(value.pattern, min(1, re.compile(value.pattern).groups))
+    if value.pad is not None:
+        text = text.str.zfill(value.pad)
+    return text if value.prefix is None else pl.lit(value.prefix) + text
+
+
+def _for_all(made: pl.Expr, several: bool, change: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
+    """Change a value, or each member of a list, leaving out the members that become absent."""
+    return made.list.eval(change(pl.element()).drop_nulls()) if several else change(made)
+
+
+def _has_list(value: Value, frame: pl.DataFrame) -> bool:
+    return value.column is not None and isinstance(frame.schema[value.column], pl.List)
+
+
+def _is_list(value: Value, frame: pl.DataFrame) -> bool:
+    return value.separator is not None or _has_list(value, frame)
 
 
 def _origin(value: Value) -> pl.Expr:
