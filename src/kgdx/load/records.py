@@ -12,8 +12,12 @@ import polars as pl
 LINE = "_line"
 """Column that holds the line (or record number) a row was read from."""
 
-REJECTS = {"file": pl.String, "line": pl.Int64, "record": pl.String, "reason": pl.String}
-"""Columns of refused records; ``file`` is null for the source's own file."""
+REJECTS = {"file": pl.String, "line": pl.Int64, "record": pl.String, "reason": pl.String, "part": pl.String}
+"""Columns of refused records.
+
+``file`` is null for the source's own file; ``part`` says what the record is a row of: ``frame:NAME``, a node class, or
+``Start-TYPE->End``; null where it could not be read that far.
+"""
 
 RECORD_LENGTH = 500
 """A refused record is kept up to this many characters."""
@@ -27,11 +31,15 @@ class Records:
         frames: Named frames; each has a column :data:`LINE`.
         rejects: Refused records, with the columns of :data:`REJECTS`.
         version: The release that the file states, if it does.
+        merged: Records that stand in no frame because the reader merged them into an equal one.
+        warnings: What the build report should say of the file.
     """
 
     frames: dict[str, pl.DataFrame]
     rejects: pl.DataFrame = field(default_factory=lambda: no_rejects())
     version: str | None = None
+    merged: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 def no_rejects() -> pl.DataFrame:
@@ -39,7 +47,7 @@ def no_rejects() -> pl.DataFrame:
 
     Example:
         >>> no_rejects().columns
-        ['file', 'line', 'record', 'reason']
+        ['file', 'line', 'record', 'reason', 'part']
     """
     return pl.DataFrame(schema=REJECTS)
 
@@ -51,20 +59,23 @@ def join_rejects(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
         >>> join_rejects([no_rejects(), no_rejects()]).height
         0
     """
-    frames = [part.select([pl.col(name).cast(kind) for name, kind in REJECTS.items()]) for part in parts]
-    return pl.concat([no_rejects(), *frames]).with_columns(pl.col("record").str.slice(0, RECORD_LENGTH))
+    absent = pl.lit(None, pl.String).alias("part")
+    frames = [rows if "part" in rows.columns else rows.with_columns(absent) for rows in parts]
+    typed = [rows.select([pl.col(name).cast(kind) for name, kind in REJECTS.items()]) for rows in frames]
+    return pl.concat([no_rejects(), *typed]).with_columns(pl.col("record").str.slice(0, RECORD_LENGTH))
 
 
-def refuse(rows: pl.DataFrame, reason: pl.Expr | str) -> pl.DataFrame:
+def refuse(rows: pl.DataFrame, reason: pl.Expr | str, part: str | None = None) -> pl.DataFrame:
     """Turn rows into refused records: line, the row as JSON, and why.
 
     Args:
         rows: Rows of a frame; columns that start with an underscore are not part of the record.
         reason: One reason for all, or an expression over the rows.
+        part: What they are rows of, see :data:`REJECTS`.
 
     Example:
-        >>> refuse(pl.DataFrame({"_line": [7], "id": ["x"]}), "no such id").row(0)
-        (None, 7, '{"id":"x"}', 'no such id')
+        >>> refuse(pl.DataFrame({"_line": [7], "id": ["x"]}), "no such id", "frame:rows").row(0)
+        (None, 7, '{"id":"x"}', 'no such id', 'frame:rows')
     """
     if rows.is_empty():
         return no_rejects()
@@ -76,6 +87,7 @@ def refuse(rows: pl.DataFrame, reason: pl.Expr | str) -> pl.DataFrame:
         line.cast(pl.Int64).alias("line"),
         record.alias("record"),
         why.alias("reason"),
+        pl.lit(part, pl.String).alias("part"),
     )
 
 
