@@ -104,7 +104,7 @@ def _hashes(lines: pl.Series) -> bytes:
 
 def _digest(hashes: list[bytes]) -> Digest:
     rows = np.frombuffer(b"".join(hashes), dtype=f"S{_BYTES}")
-    return len(rows), hashlib.sha256(np.sort(rows)).hexdigest()
+    return len(rows), hashlib.sha256(np.sort(rows).data).hexdigest()
 
 
 def _lines(frame: pl.DataFrame) -> pl.Series:
