@@ -224,7 +224,9 @@ def test_every_record_is_accounted_for(
         pl.concat(
             [
                 no_rejects(),
-                pl.DataFrame({"file": None, "line": 1, "record": "r", "reason": "w"}, schema=no_rejects().schema),
+                pl.DataFrame(
+                    {"file": None, "line": 1, "record": "r", "reason": "w", "part": None}, schema=no_rejects().schema
+                ),
             ]
             * refused
         )

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from kgdx.errors import SourceError
 from kgdx.load.mapping import Staged
-from kgdx.load.records import REJECTS, refuse
+from kgdx.load.records import REFUSED, refuse
 from kgdx.schema import Property, Schema
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
 
@@ -29,7 +29,7 @@ _TYPES: dict[str, pl.DataType] = {
 _SOURCE = "_source"
 _REASON = "_reason"
 _ROLE = "_role"
-QUARANTINE = {"source": pl.String, **REJECTS}
+QUARANTINE = {"source": pl.String, **REFUSED}
 """Columns of the quarantine table."""
 
 ACYCLIC = frozenset({"IS_A", "SAME_AS"})
@@ -109,7 +109,7 @@ def check(staged: Sequence[Staged], refused: dict[str, pl.DataFrame], schema: Sc
     Args:
         staged: All sources' tables, in the order of the sources: where two bring the same node, the first one's
             properties stand and the later one's fill what is absent.
-        refused: Records that were refused before, by source, with the columns of ``records.REJECTS``.
+        refused: Records that were refused before, by source, with the columns of ``records.REFUSED``.
         schema: The ontology.
 
     Raises:

@@ -54,7 +54,7 @@ def stage(records: Records, manifest: Manifest) -> tuple[list[Staged], pl.DataFr
         frame = _rows(_frame(records, manifest, entry), entry)
         values = _values(entry)
         named = isinstance(entry, RelationMap) or entry.role != "patch"
-        kept, refused = _translatable(frame, values)
+        kept, refused = _translatable(frame, values, entry.frame)
         if isinstance(entry, RelationMap) or entry.role != "implied":
             rejects.append(refused)
         columns = [_expression(value, frame, manifest.name).alias(name) for name, value in values.items()]
@@ -77,7 +77,7 @@ def _keep_only(records: Records, manifest: Manifest, column: str, allowed: Seque
         if column in frame.columns:
             other = ~pl.col(column).is_in(list(allowed)).fill_null(False)
             reason = pl.format(f"{column} is '{{}}', not one of {', '.join(allowed)}", pl.col(column).fill_null(""))
-            yield refuse(frame.filter(other), reason)
+            yield refuse(frame.filter(other), reason, f"frame:{name}")
             records.frames[name] = frame.filter(~other)
 
 
@@ -90,7 +90,9 @@ def _untaken(records: Records, manifest: Manifest) -> Iterator[pl.DataFrame]:
             columns = list(dict.fromkeys(column for where in conditions for column in where))
             shown = [pl.format(f"{column} '{{}}'", pl.col(column).cast(pl.String).fill_null("")) for column in columns]
             reason = pl.concat_str(pl.lit("no mapping takes a row with "), pl.concat_str(shown, separator=", "))
-            yield refuse(frame.filter(~pl.any_horizontal([_holds(where) for where in conditions])), reason)
+            yield refuse(
+                frame.filter(~pl.any_horizontal([_holds(where) for where in conditions])), reason, f"frame:{name}"
+            )
 
 
 def _holds(where: Mapping[str, Sequence[str | None]]) -> pl.Expr:
@@ -144,21 +146,21 @@ def _values(entry: NodeMap | RelationMap) -> dict[str, Value]:
     return {"start": entry.start.id, "end": entry.end.id, **entry.properties}
 
 
-def _translatable(frame: pl.DataFrame, values: dict[str, Value]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _translatable(frame: pl.DataFrame, values: dict[str, Value], name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Split rows by whether every value that has a translation table is in it."""
     reasons = []
-    for name, value in values.items():
+    for property, value in values.items():
         if value.values is not None:
             given, known = _changed(value, frame), list(value.values)
             several = _is_list(value, frame)
             fits = given.list.eval(pl.element().is_in(known)).list.all() if several else given.is_in(known)
             shown = given.list.join(", ") if several else given
-            reason = pl.format(f"{name} is '{{}}', not one of {', '.join(known)}", shown)
+            reason = pl.format(f"{property} is '{{}}', not one of {', '.join(known)}", shown)
             reasons.append(pl.when(~fits.fill_null(True)).then(reason))
     if not reasons:
         return frame, refuse(frame.clear(), "")
     judged = frame.with_columns(pl.coalesce(reasons).alias("_reason"))
-    refused = refuse(judged.filter(pl.col("_reason").is_not_null()), pl.col("_reason"))
+    refused = refuse(judged.filter(pl.col("_reason").is_not_null()), pl.col("_reason"), f"frame:{name}")
     return judged.filter(pl.col("_reason").is_null()).drop("_reason"), refused
 
 

@@ -12,11 +12,14 @@ import polars as pl
 LINE = "_line"
 """Column that holds the line (or record number) a row was read from."""
 
-REJECTS = {"file": pl.String, "line": pl.Int64, "record": pl.String, "reason": pl.String, "part": pl.String}
-"""Columns of refused records.
+REJECTS = {"file": pl.String, "line": pl.Int64, "record": pl.String, "reason": pl.String}
+"""Columns of records that a reader refused; ``file`` is null for the source's own file."""
 
-``file`` is null for the source's own file; ``part`` says what the record is a row of: ``frame:NAME``, a node class, or
-``Start-TYPE->End``; null where it could not be read that far.
+REFUSED = {**REJECTS, "part": pl.String}
+"""Columns of all refused records.
+
+``part`` says what the record is a row of: ``frame:NAME``, a node class, or ``Start-TYPE->End``; null where it could not
+be read that far.
 """
 
 RECORD_LENGTH = 500
@@ -49,7 +52,7 @@ def no_rejects() -> pl.DataFrame:
         >>> no_rejects().columns
         ['file', 'line', 'record', 'reason', 'part']
     """
-    return pl.DataFrame(schema=REJECTS)
+    return pl.DataFrame(schema=REFUSED)
 
 
 def join_rejects(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -61,7 +64,7 @@ def join_rejects(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """
     absent = pl.lit(None, pl.String).alias("part")
     frames = [rows if "part" in rows.columns else rows.with_columns(absent) for rows in parts]
-    typed = [rows.select([pl.col(name).cast(kind) for name, kind in REJECTS.items()]) for rows in frames]
+    typed = [rows.select([pl.col(name).cast(kind) for name, kind in REFUSED.items()]) for rows in frames]
     return pl.concat([no_rejects(), *typed]).with_columns(pl.col("record").str.slice(0, RECORD_LENGTH))
 
 
@@ -71,7 +74,7 @@ def refuse(rows: pl.DataFrame, reason: pl.Expr | str, part: str | None = None) -
     Args:
         rows: Rows of a frame; columns that start with an underscore are not part of the record.
         reason: One reason for all, or an expression over the rows.
-        part: What they are rows of, see :data:`REJECTS`.
+        part: What they are rows of, see :data:`REFUSED`.
 
     Example:
         >>> refuse(pl.DataFrame({"_line": [7], "id": ["x"]}), "no such id", "frame:rows").row(0)
