@@ -34,7 +34,8 @@ from kgdx.policies import policy as make_policy
 if TYPE_CHECKING:
     import polars
 
-    from kgdx.load.build import Derive, Progress
+    from kgdx.load.build import Progress
+    from kgdx.load.derive import Derive
     from kgdx.load.hooks import Hook
     from kgdx.load.report import BuildReport
     from kgdx.store.copy import CopyReport
@@ -417,11 +418,14 @@ def _embedded(store: str | Path | None) -> Settings:
 
 def _derived() -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     """What a build infers from its tables, and what it compiles from its snapshot."""
-    from kgdx.align.equivalence import infer
+    from kgdx.align.equivalence import SOURCE, infer
+    from kgdx.load.derive import Derive
     from kgdx.rank.compile import compile_model
     from kgdx.text.dictionary import build_dictionary
 
-    return (infer,), (compile_model, build_dictionary)
+    reads = ("Disease", "Phenotype", "IS_A", "HAS_PHENOTYPE", "ASSOCIATED_GENE", "SAME_AS")
+    equivalence = Derive(SOURCE, "1", reads, lambda tables: [infer(tables)], "inferring equivalences")
+    return (equivalence,), (compile_model, build_dictionary)
 
 
 def _bank(wanted: bool) -> dict[str, bool]:

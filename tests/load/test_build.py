@@ -14,6 +14,7 @@ import pytest
 
 from kgdx.errors import KgdxError, SourceError, StoreError, UsageError
 from kgdx.load.build import SHARES, Progress, build, parse_choice
+from kgdx.load.derive import Derive
 from kgdx.load.folder import GraphFolder
 from kgdx.load.info import sources, status
 from kgdx.load.manifest import manifests
@@ -33,11 +34,14 @@ def graph(tmp_path: Path) -> GraphFolder:
     return GraphFolder(tmp_path / "graph")
 
 
-def same(tables: Sequence[GraphTable]) -> RelationTable:
-    """A derive step that knows one equivalence."""
+def equivalent(tables: Sequence[GraphTable]) -> list[GraphTable]:
+    """State one equivalence."""
     rows = {"start": ["ORPHA:900001"], "end": ["OMIM:100001"], "relation": ["exact"], "method": ["test"]}
     assert {type(table).__name__ for table in tables} == {"NodeTable", "RelationTable"}
-    return RelationTable("SAME_AS", "Disease", "Disease", pa.table({**rows, "source": ["kgdx:equivalence"]}))
+    return [RelationTable("SAME_AS", "Disease", "Disease", pa.table({**rows, "source": ["kgdx:equivalence"]}))]
+
+
+same = Derive("kgdx:equivalence", "1", ("Disease", "SAME_AS", "HAS_PHENOTYPE"), equivalent)
 
 
 def save_a_case(graph: GraphFolder, disease: str = "OMIM:100001") -> None:

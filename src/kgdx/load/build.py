@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 
 import polars as pl
 import pyarrow as pa
@@ -19,20 +20,19 @@ from kgdx.config import Settings
 from kgdx.errors import SourceError, UsageError
 from kgdx.load.carry import saved
 from kgdx.load.check import Checked, Counts, check
+from kgdx.load.derive import Derive, name_of
 from kgdx.load.fetch import Fetched, fetch
 from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.hooks import Hook, Hooks
 from kgdx.load.manifest import Manifest, chosen, manifest
 from kgdx.load.mapping import Staged, stage
 from kgdx.load.report import BuildReport, Reason, SourceReport
-from kgdx.load.sources import read
+from kgdx.load.sources import Reader, read
 from kgdx.schema import load_schema
 from kgdx.store.arcade import ArcadeStore
 from kgdx.store.compile import compile_snapshot
 from kgdx.store.fingerprint import fingerprint
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
-
-Derive = Callable[[Sequence[GraphTable]], GraphTable | Iterable[GraphTable]]
 
 SHARES = {"fetch": 0.02, "parse": 0.3, "check": 0.05, "derive": 0.08, "compile": 0.1, "load": 0.35, "finish": 0.1}
 """Stages in order, and about how much of the whole each is: what a progress bar shows."""
@@ -114,6 +114,7 @@ def build(
     compile: Sequence[Hook] = (),
     keep_cases: bool = True,
     cache: Path | None = None,
+    readers: Mapping[str, Reader] = MappingProxyType({}),
 ) -> BuildReport:
     """Build a graph beside the one that is there, and put it in its place when it is complete.
 
@@ -126,6 +127,7 @@ def build(
         compile: Functions that compute something from the finished snapshot; they run in a second process.
         keep_cases: Whether what users saved in the old graph is carried over.
         cache: Where downloads are kept; ``None`` for the configured place.
+        readers: Readers of formats that are not in :data:`kgdx.load.sources.FORMATS`, by format.
 
     Raises:
         SourceError: A source is missing or not what it should be.
@@ -139,7 +141,7 @@ def build(
     clock = Clock(progress)
     with target.building() as made, closing(Hooks(compile)) as hooks:
         carried = saved(target, load_schema()) if keep_cases else []
-        parsed = _parse(wanted, cache, clock)
+        parsed = _parse(wanted, cache, readers, clock)
         return _make(made, parsed, carried, derive, hooks, clock)
 
 
@@ -154,7 +156,7 @@ def _origins(choice: Mapping[str, str | None]) -> dict[str, str]:
     return origins
 
 
-def _parse(wanted: Mapping[str, str], cache: Path, clock: Clock) -> list[_Source]:
+def _parse(wanted: Mapping[str, str], cache: Path, readers: Mapping[str, Reader], clock: Clock) -> list[_Source]:
     """Fetch and parse all sources, two at a time: pronto keeps one core busy, polars does the tables on the other."""
     fetched: dict[str, Fetched] = {}
     with clock.stage("fetch", "looking for the sources"):
@@ -163,7 +165,9 @@ def _parse(wanted: Mapping[str, str], cache: Path, clock: Clock) -> list[_Source
             clock.tell("fetch", title)
             fetched[name] = fetch(origin, cache, progress=partial(_arrived, clock, title))
     with clock.stage("parse", "reading the sources"), ThreadPoolExecutor(2) as pool:
-        jobs: list[Future[_Source]] = [pool.submit(_read, manifest(name), where) for name, where in fetched.items()]
+        jobs: list[Future[_Source]] = [
+            pool.submit(_read, manifest(name), where, readers) for name, where in fetched.items()
+        ]
         results = []
         for number, job in enumerate(jobs):
             results.append(job.result())
@@ -175,8 +179,8 @@ def _arrived(clock: Clock, title: str, bytes: int) -> None:
     clock.tell("fetch", f"{title}: {bytes / 1e6:.1f} MB")
 
 
-def _read(found: Manifest, fetched: Fetched) -> _Source:
-    records = read(fetched.path, found)
+def _read(found: Manifest, fetched: Fetched, readers: Mapping[str, Reader]) -> _Source:
+    records = read(fetched.path, found, readers)
     tables, rejects = stage(records, found)
     return _Source(
         found, fetched, records.version, tables, rejects.with_columns(pl.col("file").fill_null(fetched.origin))
@@ -295,8 +299,7 @@ def derived(steps: Sequence[Derive], tables: Sequence[GraphTable]) -> list[Graph
     """Run the derive steps, each on what was there before it, and return what they gave."""
     found: list[GraphTable] = []
     for step in steps:
-        more = step([*tables, *found])
-        found += [more] if isinstance(more, NodeTable | RelationTable) else more
+        found += step.function([table for table in (*tables, *found) if step.looks_at(name_of(table))])
     return [table for table in found if table.rows.num_rows]
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import polars as pl
 
 from kgdx.errors import SourceError
-from kgdx.load.build import Clock, Derive, Progress, derived, inferred_reports, now, source_nodes, totals
+from kgdx.load.build import Clock, Progress, derived, inferred_reports, now, source_nodes, totals
 from kgdx.load.carry import USER
+from kgdx.load.derive import Derive
 from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.hooks import Hook, Hooks
 from kgdx.load.manifest import manifests

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 
 from kgdx.errors import SourceError
 from kgdx.load.manifest import Manifest
@@ -19,25 +20,41 @@ FORMATS: Mapping[str, str] = {
 }
 """Format → module with ``read(path, manifest) -> Records`` and ``FRAMES``, its frames' columns (none for ``table``)."""
 
+Reader = Callable[[Path, Manifest], Records]
+"""Reads a file as its manifest says. It, or its module, may have ``VERSION: str``, which changes with what it gives."""
 
-def read(path: Path, manifest: Manifest) -> Records:
+
+def reader(path: Path, manifest: Manifest, readers: Mapping[str, Reader] = MappingProxyType({})) -> Reader:
+    """Return the reader of a source's file, by the manifest's format or that of the file's suffix.
+
+    Args:
+        path: The file; ``.gz`` at its end is no suffix.
+        manifest: The source's manifest.
+        readers: Readers beside those of :data:`FORMATS`, by format.
+
+    Raises:
+        SourceError: There is no such format.
+    """
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    name = manifest.also.get(suffix, manifest.format)
+    if name in readers:
+        return readers[name]
+    if name not in FORMATS:
+        message = f"the manifest of {manifest.name} names the format {name!r}"
+        raise SourceError(message, hint=f"one of {', '.join((*FORMATS, *readers))}")
+    function: Reader = import_module(FORMATS[name]).read
+    return function
+
+
+def read(path: Path, manifest: Manifest, readers: Mapping[str, Reader] = MappingProxyType({})) -> Records:
     """Read a source's file in its format, which its suffix may tell.
 
     Args:
         path: The file; gzip is unpacked whatever the name says.
         manifest: The source's manifest.
+        readers: As for :func:`reader`.
 
     Raises:
         SourceError: The file is not what the manifest says.
     """
-    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    reader = import_module(FORMATS[_known(manifest.also.get(suffix, manifest.format), manifest)])
-    function: Callable[[Path, Manifest], Records] = reader.read
-    return function(path, manifest)
-
-
-def _known(name: str, manifest: Manifest) -> str:
-    if name not in FORMATS:
-        message = f"the manifest of {manifest.name} names the format {name!r}"
-        raise SourceError(message, hint=f"one of {', '.join(FORMATS)}")
-    return name
+    return reader(path, manifest, readers)(path, manifest)
