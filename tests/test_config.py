@@ -173,3 +173,44 @@ def test_same_server_knows_the_names_of_this_machine() -> None:
     assert same_server("bolt://localhost", "neo4j://127.0.0.1:7687")
     assert not same_server("bolt://localhost:7688", "bolt://localhost")
     assert not same_server("bolt://a:1", "bolt://b:1")
+
+
+def test_a_language_model_is_reached_only_where_the_user_says(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no language model is named"):
+        Settings.load(environ={"KGDX_HOME": str(tmp_path)}).llm()
+    with pytest.raises(ConfigError, match="no endpoint is set for the model m"):
+        Settings.load(environ={"KGDX_HOME": str(tmp_path), "KGDX_LLM_MODEL": "m", "OPENAI_API_KEY": "k"}).llm()
+
+
+def test_the_settings_of_a_language_model_come_from_environment_then_file(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('[llm]\nbase_url = "http://h:1/v1/"\nmodel = "m"\ntimeout = 9\napi_key = "secret"\n')
+    config.chmod(0o600)
+    found = Settings.load(environ={"KGDX_HOME": str(tmp_path), "KGDX_LLM_MODEL": "n", "KGDX_LLM_PRICE_IN": "0.5"}).llm()
+    assert (found.base_url, found.model, found.timeout, found.price_in) == ("http://h:1/v1", "n", 9.0, 0.5)
+    assert found.api_key == "secret"
+    assert "secret" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("BASE_URL", "ftp://h"),
+        ("BASE_URL", "http://u:p@h"),
+        ("TIMEOUT", "soon"),
+        ("PRICE_IN", "-1"),
+        ("CASSETTE_MODE", "loop"),
+    ],
+)
+def test_a_wrong_setting_of_a_language_model_is_named(tmp_path: Path, name: str, value: str) -> None:
+    env = {"KGDX_HOME": str(tmp_path), "KGDX_LLM_MODEL": "m", "KGDX_LLM_BASE_URL": "http://h/v1"}
+    with pytest.raises(ConfigError, match=f"KGDX_LLM_{name}"):
+        Settings.load(environ=env | {f"KGDX_LLM_{name}": value}).llm()
+
+
+def test_a_readable_file_with_a_key_is_refused(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('[llm]\napi_key = "secret"\n')
+    config.chmod(0o644)
+    with pytest.raises(ConfigError, match="others can read it"):
+        Settings.load(environ={"KGDX_HOME": str(tmp_path)})

@@ -23,8 +23,12 @@ from kgdx.errors import ConfigError
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 DEFAULT_BOLT_PORT = 7687
 
-_KEYS = frozenset({"store", "neo4j"})
+_KEYS = frozenset({"store", "neo4j", "llm"})
 _NEO4J_KEYS = frozenset({"user", "password", "database", "home"})
+_LLM_NUMBERS = {"price_in": 0.0, "price_out": 0.0, "timeout": 120.0, "concurrency": 4.0, "attempts": 5.0}
+_LLM_KEYS = frozenset({"base_url", "model", "api_key", "cassette", "cassette_mode", *_LLM_NUMBERS})
+_SECTIONS = {"neo4j": _NEO4J_KEYS, "llm": _LLM_KEYS}
+_SECRETS = (("neo4j", "password"), ("llm", "api_key"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,35 @@ class Neo4jAccess:
 
 
 @dataclass(frozen=True, slots=True)
+class LlmAccess:
+    """What it takes to ask one language model; the key never shows in the representation.
+
+    Attributes:
+        model: The model's name at the endpoint.
+        base_url: Address of an endpoint that speaks OpenAI's protocol, up to and with ``/v1``; empty for a recording.
+        api_key: Its key; ``None`` for an endpoint that asks for none.
+        price_in: Price of a million tokens read, in any currency.
+        price_out: Price of a million tokens written.
+        timeout: Seconds to wait for an answer, or for the next piece of a stream.
+        concurrency: Calls at the same time.
+        attempts: Tries of one call.
+        cassette: File of recorded answers.
+        cassette_mode: ``replay`` answers from the recording alone, ``record`` writes one, ``auto`` adds what it lacks.
+    """
+
+    model: str
+    base_url: str
+    api_key: str | None = field(default=None, repr=False)
+    price_in: float = 0.0
+    price_out: float = 0.0
+    timeout: float = 120.0
+    concurrency: int = 4
+    attempts: int = 5
+    cassette: Path | None = None
+    cassette_mode: str = "replay"
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The settings of one invocation; made by :meth:`load`, handed to whoever needs them.
 
@@ -56,6 +89,7 @@ class Settings:
         neo4j_user: Neo4j user name as set, if set.
         neo4j_password: Neo4j password as set; empty means that the server asks for none, ``None`` that it is not set.
         neo4j_database: Neo4j database name, if set.
+        llm_settings: How to reach a language model, as set; see :meth:`llm`.
     """
 
     home: Path
@@ -65,6 +99,7 @@ class Settings:
     neo4j_user: str | None = None
     neo4j_password: str | None = field(default=None, repr=False)
     neo4j_database: str | None = None
+    llm_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def load(cls, store: str | Path | None = None, *, environ: Mapping[str, str] | None = None) -> Settings:
@@ -100,6 +135,7 @@ class Settings:
             neo4j_user=_first(env, "KGDX_NEO4J_USER", "NEO4J_USERNAME") or neo4j.get("user"),
             neo4j_password=_first(env, "KGDX_NEO4J_PASSWORD", "NEO4J_PASSWORD", default=neo4j.get("password")),
             neo4j_database=_first(env, "KGDX_NEO4J_DATABASE", "NEO4J_DATABASE") or neo4j.get("database"),
+            llm_settings=_llm_settings(env, config.get("llm", {})),
         )
 
     @property
@@ -146,6 +182,43 @@ class Settings:
                 f"[neo4j] in {self.home / 'config.toml'}",
             )
         return Neo4jAccess(uri, self.neo4j_user or "neo4j", self.neo4j_password or None, self.neo4j_database)
+
+    def llm(self, model: str | None = None) -> LlmAccess:
+        """Return how to ask a language model (default: the one that is set).
+
+        Raises:
+            ConfigError: No model or endpoint is set, or a setting cannot be used. There is no default endpoint: text
+                goes only where the user says.
+
+        Example:
+            >>> env = {"KGDX_HOME": "/tmp/kgdx-doc", "KGDX_LLM_BASE_URL": "http://127.0.0.1:11434/v1"}
+            >>> Settings.load(environ=env).llm("qwen3:8b").base_url
+            'http://127.0.0.1:11434/v1'
+        """
+        given = self.llm_settings
+        name = model or given.get("model")
+        if not name:
+            raise ConfigError("no language model is named", hint="set KGDX_LLM_MODEL and KGDX_LLM_BASE_URL")
+        mode = given.get("cassette_mode", "replay")
+        if mode not in ("replay", "record", "auto"):
+            raise ConfigError(f"KGDX_LLM_CASSETTE_MODE is {mode!r}", hint="one of replay, record, auto")
+        cassette = Path(given["cassette"]).expanduser() if given.get("cassette") else None
+        if "base_url" not in given and (cassette is None or mode != "replay"):
+            hint = "set KGDX_LLM_BASE_URL, such as http://127.0.0.1:11434/v1 or https://api.openai.com/v1"
+            raise ConfigError(f"no endpoint is set for the model {name}", hint=hint)
+        numbers = {key: _number(key, given[key]) if key in given else value for key, value in _LLM_NUMBERS.items()}
+        return LlmAccess(
+            name,
+            _endpoint(given["base_url"]) if "base_url" in given else "",
+            given.get("api_key") or None,
+            price_in=numbers["price_in"],
+            price_out=numbers["price_out"],
+            timeout=numbers["timeout"] or 120.0,
+            concurrency=max(1, int(numbers["concurrency"])),
+            attempts=max(1, int(numbers["attempts"])),
+            cassette=cassette,
+            cassette_mode=mode,
+        )
 
     def _local_server(self) -> dict[str, str] | None:
         try:
@@ -210,6 +283,34 @@ def _first(env: Mapping[str, str], *names: str, default: str | None = None) -> s
     return next((env[name] for name in names if name in env), default)
 
 
+def _llm_settings(env: Mapping[str, str], config: Mapping[str, Any]) -> dict[str, str]:
+    given = {key: env.get(f"KGDX_LLM_{key.upper()}", config.get(key)) for key in sorted(_LLM_KEYS)}
+    return {key: str(value) for key, value in given.items() if value not in (None, "")}
+
+
+def _number(key: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ConfigError(f"KGDX_LLM_{key.upper()} is {text!r}", hint="give a number that is not negative")
+    return value
+
+
+def _endpoint(url: str) -> str:
+    parts = urlsplit(url)
+    try:
+        host, _port = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if parts.scheme not in ("http", "https") or not host:
+        raise ConfigError("KGDX_LLM_BASE_URL is no http address", hint="for example http://127.0.0.1:8000/v1")
+    if "@" in parts.netloc:
+        raise ConfigError("KGDX_LLM_BASE_URL holds credentials", hint="leave them out and set KGDX_LLM_API_KEY")
+    return url.rstrip("/")
+
+
 def _folder(value: str | None, name: str) -> Path | None:
     if not value:
         return None
@@ -229,27 +330,34 @@ def _read_config(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read {path}: {error}", hint="mend or remove it") from error
     _check_config(path, config)
-    if "password" in config.get("neo4j", {}):
+    if any(secret in config.get(section, {}) for section, secret in _SECRETS):
         _check_private(path, mode)
     return config
 
 
 def _check_config(path: Path, config: dict[str, Any]) -> None:
-    neo4j = config.get("neo4j", {})
-    if not isinstance(neo4j, dict):
-        raise ConfigError(f"neo4j in {path} must be a section", hint="write [neo4j] on a line of its own")
-    unknown = sorted([*(config.keys() - _KEYS), *(f"neo4j.{key}" for key in neo4j.keys() - _NEO4J_KEYS)])
+    unknown = sorted(config.keys() - _KEYS)
+    values = [("store", config.get("store", ""))]
+    for name, keys in _SECTIONS.items():
+        section = config.get(name, {})
+        if not isinstance(section, dict):
+            raise ConfigError(f"{name} in {path} must be a section", hint=f"write [{name}] on a line of its own")
+        unknown += sorted(f"{name}.{key}" for key in section.keys() - keys)
+        values += [(f"{name}.{key}", value) for key, value in section.items()]
     if unknown:
-        known = sorted([*(_KEYS - {"neo4j"}), *(f"neo4j.{key}" for key in _NEO4J_KEYS)])
+        known = sorted(
+            [*(_KEYS - _SECTIONS.keys()), *(f"{name}.{key}" for name, keys in _SECTIONS.items() for key in keys)]
+        )
         raise ConfigError(f"unknown setting {unknown[0]!r} in {path}", hint=f"known are {', '.join(known)}")
-    for key, value in [("store", config.get("store", "")), *((f"neo4j.{key}", value) for key, value in neo4j.items())]:
-        if not isinstance(value, str):
+    for key, value in values:
+        number = key.removeprefix("llm.") in _LLM_NUMBERS and isinstance(value, int | float)
+        if not isinstance(value, str) and not number:
             raise ConfigError(f"{key} in {path} must be a string, not {value!r}")
 
 
 def _check_private(path: Path, mode: int) -> None:
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise ConfigError(f"{path} holds a password and others can read it", hint=f"run `chmod 600 {path}`")
+        raise ConfigError(f"{path} holds a password or key, and others can read it", hint=f"run `chmod 600 {path}`")
 
 
 def _read_secret(path: Path) -> str:

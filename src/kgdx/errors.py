@@ -5,6 +5,11 @@ The command line prints ``str(error)`` on one line, without a traceback, and exi
 
 from __future__ import annotations
 
+from typing import Literal
+
+LlmFault = Literal["denied", "rejected", "unreachable", "refused", "malformed", "truncated", "cut", "missing"]
+"""Kinds of :class:`LlmError`."""
+
 
 class KgdxError(Exception):
     """Base of every error that kgdx raises on purpose.
@@ -81,3 +86,23 @@ class CaseError(KgdxError):
     """A case file or text from which no usable case can be made."""
 
     exit_code = 7
+
+
+class LlmError(KgdxError):
+    """A language model that cannot be reached, refuses, or gives no usable answer.
+
+    Args:
+        message: What went wrong, in one sentence.
+        hint: What the user can do about it.
+        kind: ``denied`` (the key or account), ``rejected`` (the request), ``unreachable`` (after all retries),
+            ``refused`` (by the model), ``malformed`` (no JSON as asked for), ``truncated`` (the answer stopped at the
+            token limit), ``cut`` (the stream broke off), or ``missing`` (not in the recording).
+        partial: What had arrived of a stream.
+    """
+
+    exit_code = 8
+
+    def __init__(self, message: str, *, hint: str | None = None, kind: LlmFault, partial: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.kind = kind
+        self.partial = partial
