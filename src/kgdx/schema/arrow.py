@@ -30,7 +30,7 @@ def arrow_schema(entity: NodeClass | Relation) -> pa.Schema:
     Example:
         >>> from kgdx.schema import load_schema
         >>> arrow_schema(load_schema().relation("ASSOCIATED_GENE")).names
-        ['start', 'end', 'source', 'association']
+        ['start', 'end', 'source', 'association', 'validation', 'publications']
     """
     if isinstance(entity, NodeClass):
         ends: tuple[str, ...] = ()

@@ -96,8 +96,8 @@ class Schema:
 
         Example:
             >>> from kgdx.schema import load_schema
-            >>> load_schema().node("Gene").prefixes
-            ('NCBIGene',)
+            >>> load_schema().node("Phenotype").prefixes
+            ('HP',)
         """
         try:
             return self.nodes[name]

@@ -173,7 +173,7 @@ class _Reader:
         for start in _classes(entity.domain):
             only = [r.value for r in start.is_a if getattr(r, "property", None) is entity]
             for end in targets:
-                if all(end is value for value in only):
+                if all(end in _classes([value]) for value in only):
                     yield start.name, end.name
 
 
