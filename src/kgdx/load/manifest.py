@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import string
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
+from kgdx.config import Settings
 from kgdx.errors import SourceError
+from kgdx.load.faults import did_you_mean, line_of
 from kgdx.resources import resource
 
 
@@ -90,12 +100,14 @@ class Value(_Model):
 Expression = Annotated[Value, BeforeValidator(_shorthand)]
 
 
-class _Each(_Model):
+class Each(_Model):
+    """A column to go through, member by member."""
+
     column: str
     separator: str | None = Field(default=None, min_length=1)
 
 
-Each = Annotated[_Each, BeforeValidator(lambda value: {"column": value} if isinstance(value, str) else value)]
+Members = Annotated[Each, BeforeValidator(lambda value: {"column": value} if isinstance(value, str) else value)]
 
 
 class _Map(_Model):
@@ -111,7 +123,7 @@ class _Map(_Model):
 
     frame: str = "rows"
     where: dict[str, tuple[str | None, ...]] = {}
-    each: Each | None = None
+    each: Members | None = None
 
 
 class NodeMap(_Map):
@@ -196,28 +208,36 @@ class Manifest(_Model):
     expected: Expected | None = None
     nodes: tuple[NodeMap, ...] = ()
     relations: tuple[RelationMap, ...] = ()
+    _path: Path | None = PrivateAttr(default=None)
+
+    @property
+    def path(self) -> Path | None:
+        """The file that it was read from."""
+        return self._path
+
+    @property
+    def shipped(self) -> bool:
+        """Whether it is one of those that come with kgdx."""
+        return self._path is None or self._path.parent == resource("loaders")
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a suggestion to put behind a message, if a known word is like the given one.
-
-    Example:
-        >>> did_you_mean("Phenotyp", ["Disease", "Phenotype"])
-        ' (did you mean Phenotype?)'
-    """
-    like = difflib.get_close_matches(word, list(known), 1)
-    return f" (did you mean {like[0]}?)" if like else ""
-
-
-def read_manifest(path: Path) -> Manifest:
+def read_manifest(path: Path, *, named: bool = True) -> Manifest:
     """Read and validate one manifest file.
 
+    Args:
+        path: The file.
+        named: Whether it has to be named like its source.
+
     Raises:
-        SourceError: It is not readable YAML, or a field is missing, unknown or wrong; the message names it.
+        SourceError: It is not readable YAML, or a field is missing, unknown or wrong; the message says where, and what
+            may stand there.
     """
     try:
-        content = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        text = path.read_text("utf-8")
+        content = yaml.safe_load(text)
+    except FileNotFoundError:
+        raise SourceError(f"no such manifest: {path}", hint="make one with `kgdx sources new NAME FILE`") from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise SourceError(f"the manifest {path} cannot be read ({reason})", hint="mend the file") from error
     if not isinstance(content, dict):
@@ -227,30 +247,82 @@ def read_manifest(path: Path) -> Manifest:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "manifest"
-        raise SourceError(f"the manifest {path} is wrong at {where}", hint=first["msg"]) from error
-    if found.name != path.stem:
+        line = line_of(text, first["loc"])
+        raise SourceError(f"the manifest {path} is wrong at {where} (line {line})", hint=_advice(first)) from error
+    if named and found.name != path.stem:
         raise SourceError(f"the manifest {path} names its source {found.name!r}", hint="name it like its file")
+    found._path = path.absolute()
     return found
 
 
-@lru_cache(maxsize=1)
-def manifests() -> Mapping[str, Manifest]:
-    """Return the shipped manifests by name: first those of the default build, each after what it needs.
+def _advice(fault: Any) -> str:
+    """What is wrong with a field, with the names that it may have where it has an unknown one."""
+    if fault["type"] != "extra_forbidden":
+        return str(fault["msg"])
+    parts = [part for part in fault["loc"] if isinstance(part, str)]
+    model = _PLACES.get(parts[-2], Value) if len(parts) > 1 else Manifest
+    known = [field.alias or name for name, field in model.model_fields.items()]
+    return f"no such field; one of {', '.join(known)}{did_you_mean(parts[-1], known)}"
+
+
+_PLACES: Mapping[str, type[BaseModel]] = {
+    "nodes": NodeMap,
+    "relations": RelationMap,
+    "start": End,
+    "end": End,
+    "expected": Expected,
+    "each": Each,
+}
+
+
+def manifests(more: Sequence[Path] = ()) -> Mapping[str, Manifest]:
+    """Return the manifests by name: first those of the default build, each after what it needs.
+
+    They are those that ship with kgdx, and the user's own: in the folder ``loaders`` beside the configuration, and
+    ``more``, which win over that folder. None may have the name of one that ships.
+
+    Args:
+        more: Files of further manifests.
+
+    Raises:
+        SourceError: A manifest is wrong, or has the name of one that ships with kgdx.
 
     Example:
         >>> list(manifests())[0]
         'hp'
     """
-    found = {path.stem: read_manifest(path) for path in sorted(resource("loaders").glob("*.yaml"))}
+    own = [*sorted(own_folder().glob("*.y*ml")), *more]
+    return _catalogue(tuple((path.absolute(), path.stat().st_mtime_ns if path.exists() else 0) for path in own))
+
+
+def own_folder() -> Path:
+    """Return the folder in which the user's own manifests are found by name."""
+    return Settings.load().home / "loaders"
+
+
+@lru_cache(maxsize=8)
+def _catalogue(own: tuple[tuple[Path, int], ...]) -> Mapping[str, Manifest]:
+    found = dict(_shipped())
+    for path, _ in own:
+        mine = read_manifest(path, named=False)
+        if mine.name in _shipped():
+            message = f"the manifest {path} is called {mine.name!r}, like a source that ships with kgdx"
+            raise SourceError(message, hint="give it another name")
+        found[mine.name] = mine
     ordered: dict[str, Manifest] = {}
     for name in sorted(found, key=lambda name: (not found[name].standard, name)):
-        for needed in _with_needs(name, found, ()):
+        for needed in with_needs(name, found):
             ordered.setdefault(needed, found[needed])
     return ordered
 
 
-def manifest(name: str) -> Manifest:
-    """Return one shipped manifest.
+@lru_cache(maxsize=1)
+def _shipped() -> Mapping[str, Manifest]:
+    return {path.stem: read_manifest(path) for path in sorted(resource("loaders").glob("*.yaml"))}
+
+
+def manifest(name: str, more: Sequence[Path] = ()) -> Manifest:
+    """Return one manifest of :func:`manifests`.
 
     Raises:
         SourceError: There is no source of that name; the message lists them.
@@ -259,27 +331,38 @@ def manifest(name: str) -> Manifest:
         >>> manifest("hpoa").needs
         ('hp',)
     """
-    try:
-        return manifests()[name]
-    except KeyError:
-        raise SourceError(f"no source is called {name!r}", hint=f"one of {', '.join(manifests())}") from None
+    known = manifests(more)
+    if name not in known:
+        hint = f"one of {', '.join(known)}{did_you_mean(name, known)}"
+        raise SourceError(f"no source is called {name!r}", hint=hint)
+    return known[name]
 
 
-def _with_needs(name: str, found: Mapping[str, Manifest], path: tuple[str, ...]) -> Iterator[str]:
+def with_needs(name: str, found: Mapping[str, Manifest], path: tuple[str, ...] = ()) -> Iterator[str]:
+    """Go through what a source needs, and what that needs, then the source itself.
+
+    Raises:
+        SourceError: A source that is needed does not exist, or sources need each other.
+
+    Example:
+        >>> list(with_needs("hpoa", manifests()))
+        ['hp', 'hpoa']
+    """
     if name not in found:
         raise SourceError(f"the manifest of {path[-1]} needs {name!r}, which does not exist", hint="correct `needs`")
     if name in path:
         raise SourceError(f"manifests need each other: {' → '.join((*path, name))}", hint="correct `needs`")
     for needed in found[name].needs:
-        yield from _with_needs(needed, found, (*path, name))
+        yield from with_needs(needed, found, (*path, name))
     yield name
 
 
-def chosen(names: Mapping[str, str | None] | None) -> dict[str, str | None]:
+def chosen(names: Mapping[str, str | None] | None, more: Sequence[Path] = ()) -> dict[str, str | None]:
     """Complete a choice of sources with what they need, in the order in which they are loaded.
 
     Args:
         names: Source → path or URL (``None``: its default); ``None`` for the default build.
+        more: As for :func:`manifests`.
 
     Raises:
         SourceError: An unknown source.
@@ -288,8 +371,8 @@ def chosen(names: Mapping[str, str | None] | None) -> dict[str, str | None]:
         >>> list(chosen({"hpoa": None}))
         ['hp', 'hpoa']
     """
-    known = manifests()
+    known = manifests(more)
     if names is None:
-        names = {name: None for name, found in known.items() if found.standard}
-    wanted = {needed for name in names for needed in _with_needs(manifest(name).name, known, ())}
+        names = {name: None for name, found in known.items() if found.standard and found.shipped}
+    wanted = {needed for name in names for needed in with_needs(manifest(name, more).name, known)}
     return {name: names.get(name) for name in known if name in wanted}

