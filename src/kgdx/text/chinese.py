@@ -57,7 +57,13 @@ def _data(name: str) -> tuple[str, ...]:
 
 
 @cache
-def _simplified() -> dict[str, str]:
+def simplified_characters() -> dict[str, str]:
+    """Return the simplified character of each traditional one.
+
+    Example:
+        >>> simplified_characters()["熱"]
+        '热'
+    """
     traditional, simplified = _data("traditional.tsv")
     return dict(zip(traditional, simplified, strict=True))
 
@@ -74,7 +80,7 @@ def simplify(text: str) -> str:
 
 @cache
 def _table() -> dict[int, str]:
-    return {ord(char): simple for char, simple in _simplified().items()}
+    return {ord(char): simple for char, simple in simplified_characters().items()}
 
 
 def lay_wordings() -> Iterator[tuple[str, str]]:
@@ -122,7 +128,7 @@ def fold_chinese(text: str) -> Folded:
         >>> fold_chinese("Ⅱ型 發熱（Ａ）").text
         'ii型发热(a)'
     """
-    simplified = _simplified()
+    simplified = simplified_characters()
     chars: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text):
