@@ -153,7 +153,7 @@ def replaced(text: str, old: str, new: str) -> str:
         ('<key rdf:resource="#id"/>', "", "needs one of its properties as key"),
         ('<identity rdf:resource="#association"/>', '<identity rdf:resource="#policy"/>', "ASSOCIATED_GENE .*policy"),
         ('<rdfs:range rdf:resource="#Gene"/>', '<rdfs:range rdf:resource="#Concept"/>', "ASSOCIATED_GENE .*abstract"),
-        ('boolean"/>\n    <rdfs:comment>Whether the t', 'date"/>\n    <rdfs:comment>', "obsolete .*rdfs:range"),
+        ('boolean"/>\n    <rdfs:comment>Whether the e', 'date"/>\n    <rdfs:comment>', "obsolete .*rdfs:range"),
         ('<rdfs:domain rdf:resource="#Diagnosis"/>', "", "policy .*belongs to no node class"),
     ],
 )
