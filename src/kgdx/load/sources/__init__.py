@@ -17,6 +17,7 @@ FORMATS: Mapping[str, str] = {
     "hpoa": "kgdx.load.sources.hpoa",
     "orphanet_product1": "kgdx.load.sources.orphanet_product1",
     "phenopackets": "kgdx.load.sources.phenopackets",
+    "chinese_kg": "kgdx.load.sources.chinese_kg",
 }
 """Format → module with ``read(path, manifest) -> Records`` and ``FRAMES``, its frames' columns (none for ``table``)."""
 
