@@ -1,0 +1,217 @@
+"""What users have mended of the refused records: kept in the graph's folder, and put in their place by every build.
+
+A correction replaces one record by another. Records that the reader or the mapping refused are rows of a frame; those
+that the check refused are rows of a class or relation. ``part`` of the quarantine table tells them apart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from kgdx.errors import StoreError
+from kgdx.load.mapping import Staged
+from kgdx.load.records import LINE, RECORD_LENGTH, Records
+
+COLUMNS = {"part": pl.String, "line": pl.Int64, "record": pl.String, "mended": pl.String}
+"""A correction: what the record is a row of, where it stands, how it read, and what it is now (a JSON object)."""
+
+FRAME = "frame:"
+
+
+def read(folder: Path) -> dict[str, pl.DataFrame]:
+    """Return the corrections that a graph's folder keeps, by source.
+
+    Raises:
+        StoreError: A file of them is damaged.
+
+    Example:
+        >>> read(Path("/nowhere"))
+        {}
+    """
+    found = {}
+    for path in sorted((folder / "corrections").glob("*.parquet")):
+        try:
+            found[path.stem] = pl.read_parquet(path).select([pl.col(name).cast(kind) for name, kind in COLUMNS.items()])
+        except (OSError, pl.exceptions.PolarsError) as error:
+            message = f"the corrections in {path} cannot be read ({' '.join(str(error).split())})"
+            raise StoreError(message, hint="remove the file; what it mended is refused again") from error
+    return found
+
+
+def digest(corrections: pl.DataFrame | None) -> str:
+    """Return a checksum of a source's corrections, empty where there are none.
+
+    Example:
+        >>> digest(None)
+        ''
+    """
+    if corrections is None or corrections.is_empty():
+        return ""
+    return hashlib.sha256(corrections.sort(list(COLUMNS)).write_json().encode()).hexdigest()
+
+
+def add(folder: Path, source: str, new: pl.DataFrame) -> None:
+    """Keep further corrections of a source; what mends an earlier correction takes its place.
+
+    Raises:
+        StoreError: They cannot be written.
+    """
+    kept = {_key(row): row for row in read(folder).get(source, pl.DataFrame(schema=COLUMNS)).to_dicts()}
+    for row in new.to_dicts():
+        earlier = next((key for key, old in kept.items() if _mends(row, old)), None)
+        if earlier is None:
+            kept[_key(row)] = row
+        else:
+            kept[earlier] = {**kept[earlier], "mended": row["mended"]}
+    path = folder / "corrections" / f"{source}.parquet"
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pl.DataFrame(list(kept.values()), schema=COLUMNS).write_parquet(beside)
+        os.replace(beside, path)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written ({error.strerror or error})", hint="check its folder") from error
+
+
+@dataclass(slots=True)
+class Mending:
+    """Puts a source's corrections in the place of what they mend, first in its frames, then in its tables.
+
+    Attributes:
+        corrections: With the columns of :data:`COLUMNS`; ``None`` for none.
+        left: How many fit no record, until now.
+    """
+
+    corrections: pl.DataFrame | None
+    left: int = 0
+
+    def __post_init__(self) -> None:
+        self.left = 0 if self.corrections is None else self.corrections.height
+
+    def records(self, records: Records) -> None:
+        """Mend what the reader or the mapping refused; called before the records are mapped."""
+        for row in self._rows():
+            if _is_frame(row["part"]):
+                self.left -= _into_frame(records, row)
+
+    def table(self, table: Staged) -> Staged:
+        """Mend what the check refused; called with each table before it is checked."""
+        if table.role == "implied":
+            return table
+        rows = table.rows
+        for row in self._rows():
+            if row["part"] == part_of(table):
+                mended = _into_rows(rows, row)
+                self.left -= mended is not None
+                rows = rows if mended is None else mended
+        return table if rows is table.rows else replace(table, rows=rows)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [] if self.corrections is None else self.corrections.to_dicts()
+
+
+def _is_frame(part: str | None) -> bool:
+    return part is None or part.startswith(FRAME)
+
+
+def frame_of(part: str | None) -> str:
+    """Return the frame that a refused record belongs in.
+
+    Example:
+        >>> frame_of("frame:term"), frame_of(None)
+        ('term', 'rows')
+    """
+    return "rows" if part is None else part.removeprefix(FRAME)
+
+
+def part_of(table: Staged) -> str:
+    """Return what the records of a table are called in the quarantine table.
+
+    Example:
+        >>> part_of(Staged("hpoa", "HAS_PHENOTYPE", ("Disease", "Phenotype"), "record", pl.DataFrame()))
+        'Disease-HAS_PHENOTYPE->Phenotype'
+    """
+    return table.name if table.ends is None else f"{table.ends[0]}-{table.name}->{table.ends[1]}"
+
+
+def _into_frame(records: Records, correction: Mapping[str, Any]) -> bool:
+    """Put a mended record into its frame: in the place of a row, or beside them for one that could not be read."""
+    name = frame_of(correction["part"])
+    if name not in records.frames:
+        return False
+    frame = records.frames[name]
+    text = pl.col("record").str.slice(0, RECORD_LENGTH)
+    unread = ((pl.col("line") == correction["line"]) & (text == correction["record"])).fill_null(False)
+    if records.rejects.select(unread.any()).item():
+        records.rejects = records.rejects.filter(~unread)
+        records.frames[name] = pl.concat([frame, _row(frame, correction)], how="vertical_relaxed")
+        return True
+    whole = pl.struct(pl.exclude("^_.*$")).struct.json_encode().str.slice(0, RECORD_LENGTH)
+    for index in (frame[LINE] == correction["line"]).fill_null(False).arg_true().to_list():
+        if frame[index : index + 1].select(whole).item() == correction["record"]:
+            records.frames[name] = _put(frame, index, correction)
+            return True
+    return False
+
+
+def _into_rows(rows: pl.DataFrame, correction: Mapping[str, Any]) -> pl.DataFrame | None:
+    """Put a mended record in the place of the row of its line; of several, the one with the same ids."""
+    places = (rows[LINE] == correction["line"]).fill_null(False).arg_true().to_list()
+    if len(places) > 1:
+        before = _object(correction["record"])
+        keys = [name for name in ("id", "start", "end") if name in rows.columns]
+        wanted = [before.get(name) for name in keys]
+        places = [place for place in places if [rows[name][place] for name in keys] == wanted]
+    return _put(rows, places[0], correction) if places else None
+
+
+def _put(rows: pl.DataFrame, index: int, correction: Mapping[str, Any]) -> pl.DataFrame:
+    mended = _row(rows, correction, rows[index : index + 1])
+    return pl.concat([rows[:index], mended, rows[index + 1 :]], how="vertical_relaxed")
+
+
+def _row(rows: pl.DataFrame, correction: Mapping[str, Any], old: pl.DataFrame | None = None) -> pl.DataFrame:
+    """One row of the columns of ``rows``: what the correction says, and of what it does not name, what was there."""
+    new = {} if old is None else old.to_dicts()[0]
+    new |= {name: value for name, value in _object(correction["mended"]).items() if name in rows.columns}
+    new[LINE] = correction["line"]
+    return pl.DataFrame([_cell(name, new.get(name), kind) for name, kind in rows.schema.items()])
+
+
+def _cell(name: str, value: Any, kind: pl.DataType) -> pl.Series:
+    """One value as a column that can stand below one of the given type."""
+    if value is None:
+        return pl.Series(name, [None], dtype=kind)
+    if isinstance(kind, pl.List):
+        return pl.Series(name, [value if isinstance(value, list) else [value]])
+    return pl.Series(name, [json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value])
+
+
+def _object(text: str) -> dict[str, Any]:
+    """A record that is JSON; of what is none, nothing is known."""
+    try:
+        content = json.loads(text)
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["part"], row["line"], row["record"]
+
+
+def _mends(row: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    """Whether a correction mends what an earlier one made of the record."""
+    if (row["part"], row["line"]) != (old["part"], old["line"]):
+        return False
+    given, before = _object(row["record"]), _object(old["mended"])
+    common = [name for name in before if given.get(name) is not None]
+    return bool(common) and all(before[name] == given[name] for name in common)
