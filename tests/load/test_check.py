@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgdx.errors import SchemaError, SourceError
-from kgdx.load.check import Checked, Counts, check
+from kgdx.load.check import Checked, check
 from kgdx.load.mapping import Role, Staged
 from kgdx.load.records import LINE, no_rejects
+from kgdx.load.tally import Counts
 from kgdx.schema import load_schema
 from kgdx.store.protocol import NodeTable
 

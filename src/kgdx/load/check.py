@@ -6,16 +6,18 @@ All of it is columnar; no row is looked at by its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import polars as pl
 import pyarrow as pa
 
 from kgdx.errors import SourceError
 from kgdx.load.mapping import Staged
-from kgdx.load.records import REFUSED, refuse
-from kgdx.schema import Property, Schema
+from kgdx.load.nodes import current_ids, merged_nodes
+from kgdx.load.relations import checked_relations
+from kgdx.load.tally import ROLE, SOURCE, Counts, Tally, marked, title_of
+from kgdx.schema import NodeClass, Property, Relation, Schema
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
 
 _TYPES: dict[str, pl.DataType] = {
@@ -26,34 +28,6 @@ _TYPES: dict[str, pl.DataType] = {
     "strings": pl.List(pl.String()),
     "floats": pl.List(pl.Float64()),
 }
-_SOURCE = "_source"
-_REASON = "_reason"
-_ROLE = "_role"
-QUARANTINE = {"source": pl.String, **REFUSED}
-"""Columns of the quarantine table."""
-
-ACYCLIC = frozenset({"IS_A", "SAME_AS"})
-"""Relations in which an edge from a node to itself says nothing, and is refused."""
-
-
-@dataclass(slots=True)
-class Counts:
-    """What became of a source's records: ``read = loaded + merged + quarantined``.
-
-    ``resolved`` counts those whose obsolete or alternative HPO id was replaced by the current one.
-    """
-
-    read: int = 0
-    loaded: int = 0
-    merged: int = 0
-    quarantined: int = 0
-    resolved: int = 0
-
-    def settle(self, source: str) -> None:
-        """Raise an error unless every record is accounted for."""
-        if self.read != self.loaded + self.merged + self.quarantined:
-            parts = f"{self.read} read, {self.loaded} loaded, {self.merged} merged, {self.quarantined} quarantined"
-            raise SourceError(f"the counts of {source} do not add up ({parts})", hint="please report this as a defect")
 
 
 @dataclass(slots=True)
@@ -65,46 +39,8 @@ class Checked:
     counts: dict[str, Counts]
 
 
-@dataclass(slots=True)
-class _Check:
-    schema: Schema
-    counts: dict[str, Counts] = field(default_factory=dict)
-    rejects: list[pl.DataFrame] = field(default_factory=list)
-
-    def count(self, source: str) -> Counts:
-        return self.counts.setdefault(source, Counts())
-
-    def tally(self, rows: pl.DataFrame, outcome: str) -> None:
-        """Add the rows to their sources' counts."""
-        for source, number in rows.group_by(_SOURCE).len().iter_rows():
-            counts = self.count(source)
-            setattr(counts, outcome, getattr(counts, outcome) + number)
-
-    def quarantine(self, rows: pl.DataFrame) -> None:
-        """Set rows with a :data:`_REASON` apart."""
-        rows = _records(rows)
-        if rows.is_empty():
-            return
-        self.tally(rows, "quarantined")
-        refused = refuse(rows.drop("source", strict=False), pl.col(_REASON))
-        self.rejects.append(refused.with_columns(rows[_SOURCE].alias("source")).select(list(QUARANTINE)))
-
-    def split(self, rows: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:
-        """Quarantine the rows for which ``reason`` is not null, and return the others."""
-        judged = rows.with_columns(reason.alias(_REASON))
-        if judged[_REASON].null_count() == judged.height:
-            return rows
-        self.quarantine(judged.filter(pl.col(_REASON).is_not_null()))
-        return judged.filter(pl.col(_REASON).is_null()).drop(_REASON)
-
-
-def _records(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows that are records: an implied node is none, what mentions it is."""
-    return rows.filter(pl.col(_ROLE) != "implied")
-
-
 def check(staged: Sequence[Staged], refused: dict[str, pl.DataFrame], schema: Schema) -> Checked:
-    """Check staged tables against the ontology.
+    """Check staged tables against the ontology, all of them in memory.
 
     Args:
         staged: All sources' tables, in the order of the sources: where two bring the same node, the first one's
@@ -116,44 +52,40 @@ def check(staged: Sequence[Staged], refused: dict[str, pl.DataFrame], schema: Sc
         SchemaError: A table's class, relation or property is not in the ontology.
         SourceError: The counts do not add up.
     """
-    state = _Check(schema)
+    tally = Tally()
     for source, rejects in refused.items():
-        counts = state.count(source)
-        counts.read += rejects.height
-        counts.quarantined += rejects.height
-        state.rejects.append(rejects.with_columns(pl.lit(source).alias("source")).select(list(QUARANTINE)))
-    typed = [_typed(table, state) for table in staged]
-    nodes = _nodes([(table, rows) for table, rows in zip(staged, typed, strict=True) if table.ends is None], state)
-    current = _current_ids(nodes.get("Phenotype"))
-    relations = [(table, rows) for table, rows in zip(staged, typed, strict=True) if table.ends is not None]
-    tables: list[GraphTable] = [NodeTable(label, _arrow(rows)) for label, rows in nodes.items()]
-    tables += _relations(relations, nodes, current, state)
-    for source, counts in state.counts.items():
+        tally.refused(source, rejects)
+    fitting = [typed(table, schema, tally) for table in staged]
+    nodes: dict[str, pl.DataFrame] = {}
+    for label in dict.fromkeys(table.name for table in fitting if table.ends is None):
+        nodes[label] = merged_nodes([table for table in fitting if table.ends is None and table.name == label], tally)
+    ids = {label: rows["id"] for label, rows in nodes.items()}
+    tables: list[GraphTable] = [NodeTable(label, plain_table(rows)) for label, rows in nodes.items()]
+    current = current_ids(nodes.get("Phenotype"))
+    for source, type, ends in dict.fromkeys((table.source, table.name, table.ends) for table in fitting):
+        if ends is not None:
+            of_it = [each for each in fitting if (each.source, each.name, each.ends) == (source, type, ends)]
+            rows = checked_relations(of_it, ids, current, schema, tally)
+            tables.append(RelationTable(type, *ends, plain_table(rows)))
+    for source, counts in tally.counts.items():
         counts.settle(source)
-    return Checked(tables, _quarantine_table(state.rejects), state.counts)
+    return Checked(tables, tally.quarantine(), tally.counts)
 
 
-def _quarantine_table(rejects: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    return pl.concat([pl.DataFrame(schema=QUARANTINE), *(part.select(list(QUARANTINE)) for part in rejects)])
+def typed(table: Staged, schema: Schema, tally: Tally) -> Staged:
+    """Give a table's columns the ontology's types; quarantine rows whose values do not have them.
 
-
-def _typed(table: Staged, state: _Check) -> pl.DataFrame:
-    """Give the columns the ontology's types; quarantine rows whose values do not have them."""
-    kind = state.schema.node(table.name) if table.ends is None else state.schema.relation(table.name)
+    Raises:
+        SchemaError: The ontology has no such class or relation.
+        SourceError: It has no such property, or no such ends.
+    """
+    kind = schema.node(table.name) if table.ends is None else schema.relation(table.name)
     keys = ("id",) if table.ends is None else ("start", "end")
-    counted = table.role != "implied"
-    if counted:
-        state.count(table.source).read += table.rows.height
-    rows = table.rows.with_columns(pl.lit(table.source).alias(_SOURCE), pl.lit(table.role).alias(_ROLE))
+    if table.role != "implied":
+        tally.of(table.source).read += table.rows.height
+    rows = marked(table)
     names = [name for name in rows.columns if not name.startswith("_") and name not in keys]
-    properties = []
-    for name in names:
-        if name not in kind.properties:
-            raise SourceError(
-                f"the source {table.source} gives {table.name} a property {name!r}",
-                hint=f"the ontology has {', '.join(kind.properties)}",
-            )
-        properties.append(kind.properties[name])
+    properties = [_property(table, kind, name) for name in names]
     empty = [each for each in properties if rows.schema[each.name] == pl.Null]
     texts = [pl.col(key).cast(pl.String) for key in keys]
     rows = rows.with_columns(*texts, *(pl.col(each.name).cast(_TYPES[each.type]) for each in empty))
@@ -168,16 +100,30 @@ def _typed(table: Staged, state: _Check) -> pl.DataFrame:
         required = [each.name for each in properties if each.required]
         reasons += [pl.when(pl.col(name).is_null()).then(pl.lit(f"it has no {name}")) for name in required]
     classes = (table.name,) if table.ends is None else table.ends
-    for key, label in zip(keys, classes, strict=True):
-        if prefixes := state.schema.node(label).prefixes:
-            other = ~pl.col(key).str.contains(f"^(?:{'|'.join(prefixes)}):\\S")
-            reasons.append(
-                pl.when(other).then(
-                    pl.format("{} is no id of a {} ({})", key, pl.lit(label), pl.lit(", ".join(prefixes)))
-                )
-            )
-    rows = state.split(rows, pl.coalesce(reasons))
-    return rows.with_columns([pl.col(each.name).cast(_TYPES[each.type], strict=False) for each in properties])
+    reasons += [_foreign(key, schema.node(label)) for key, label in zip(keys, classes, strict=True)]
+    rows = tally.split(rows, pl.coalesce(reasons), title_of(table))
+    rows = rows.with_columns([pl.col(each.name).cast(_TYPES[each.type], strict=False) for each in properties])
+    return replace(table, rows=rows.drop(SOURCE, ROLE))
+
+
+def _property(table: Staged, kind: NodeClass | Relation, name: str) -> Property:
+    if name not in kind.properties:
+        message = f"the source {table.source} gives {table.name} a property {name!r}"
+        raise SourceError(message, hint=f"the ontology has {', '.join(kind.properties)}")
+    if isinstance(kind, Relation) and table.ends not in kind.ends:
+        assert table.ends is not None
+        message = f"no relation {table.name} goes from {table.ends[0]} to {table.ends[1]}"
+        raise SourceError(message, hint="see `kgdx schema`")
+    return kind.properties[name]
+
+
+def _foreign(key: str, kind: NodeClass) -> pl.Expr:
+    """The reason why an id is none of a class: it has another prefix."""
+    if not kind.prefixes:
+        return pl.lit(None, pl.String)
+    other = ~pl.col(key).str.contains(f"^(?:{'|'.join(kind.prefixes)}):\\S")
+    shown = pl.format("{} is no id of a {} ({})", key, pl.lit(kind.name), pl.lit(", ".join(kind.prefixes)))
+    return pl.when(other).then(shown)
 
 
 def _faults(each: Property, given: pl.DataType) -> list[pl.Expr]:
@@ -205,149 +151,8 @@ def _article(kind: str) -> str:
     return {"integer": "an integer", "strings": "a list", "floats": "a list of numbers"}.get(kind, f"a {kind}")
 
 
-def _nodes(typed: Sequence[tuple[Staged, pl.DataFrame]], state: _Check) -> dict[str, pl.DataFrame]:
-    """Merge the nodes of each class by id, then apply the patches."""
-    nodes: dict[str, pl.DataFrame] = {}
-    for label in dict.fromkeys(table.name for table, _ in typed):
-        parts = [rows for table, rows in typed if table.name == label and table.role != "patch"]
-        if not parts:
-            continue
-        rows = pl.concat(parts, how="diagonal")
-        first = pl.col("id").is_first_distinct()
-        state.tally(_records(rows.filter(first)), "loaded")
-        state.tally(_records(rows.filter(~first)), "merged")
-        nodes[label] = _coalesced(rows)
-    for table, rows in typed:
-        if table.ends is None and table.role == "patch":
-            nodes[table.name] = _patched(nodes.get(table.name, rows.clear()), rows, table.name, state)
-    return nodes
-
-
-def _coalesced(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row per id: of each property the first value that is not absent (or empty, for a list)."""
-    repeated = rows.filter(pl.col("id").is_duplicated())
-    if repeated.is_empty():
-        return rows
-    values = [
-        (
-            pl.col(name).filter(pl.col(name).list.len() > 0) if isinstance(kind, pl.List) else pl.col(name).drop_nulls()
-        ).first()
-        for name, kind in rows.schema.items()
-        if name != "id"
-    ]
-    merged = repeated.group_by("id", maintain_order=True).agg(values)
-    return pl.concat([rows.filter(pl.col("id").is_unique()), merged.select(rows.columns)])
-
-
-def _patched(nodes: pl.DataFrame, rows: pl.DataFrame, label: str, state: _Check) -> pl.DataFrame:
-    """Add properties to nodes; a patch of an unknown node, or one that contradicts it, is quarantined."""
-    names = [name for name in rows.columns if name != "id" and not name.startswith("_")]
-    known = pl.col("id").is_in(nodes["id"].implode())
-    rows = state.split(rows, pl.when(~known).then(pl.format("{} is no {} of this graph", "id", pl.lit(label))))
-    fresh = rows.select("id", *names).is_unique() | rows.select(pl.struct("id", *names).is_first_distinct()).to_series()
-    state.tally(rows.filter(~fresh), "merged")
-    rows = rows.filter(fresh)
-    again = ~pl.col("id").is_first_distinct()
-    rows = state.split(rows, pl.when(again).then(pl.format("{} has another value in this source", "id")))
-    absent = [pl.lit(None, rows.schema[name]).alias(name) for name in names if name not in nodes.columns]
-    nodes = nodes.with_columns(absent)
-    before = nodes.select("id", *(pl.col(name).alias(f"_old_{name}") for name in names))
-    rows = rows.join(before, on="id", how="left", maintain_order="left")
-    clash = pl.any_horizontal([(pl.col(f"_old_{name}") != pl.col(name)).fill_null(False) for name in names])
-    rows = state.split(rows, pl.when(clash).then(pl.format("{} has another value from an earlier source", "id")))
-    state.tally(rows, "loaded")
-    joined = nodes.join(rows.select("id", *names), on="id", how="left", maintain_order="left", suffix="_new")
-    filled = [pl.coalesce(name, f"{name}_new").alias(name) for name in names]
-    return joined.with_columns(filled).drop([f"{name}_new" for name in names])
-
-
-def _current_ids(phenotypes: pl.DataFrame | None) -> pl.DataFrame:
-    """Alternative and obsolete ids (``old``) and the current ones (``new``), or why there is none (``why``)."""
-    schema = {"old": pl.String, "new": pl.String, "why": pl.String}
-    if phenotypes is None or not {"alt_ids", "obsolete", "replaced_by", "consider"} <= set(phenotypes.columns):
-        return pl.DataFrame(schema=schema)
-    obsolete = phenotypes.filter(pl.col("obsolete").fill_null(False))
-    consider = (
-        pl.when(pl.col("consider").list.len() > 0).then(pl.col("consider").list.join(", ")).otherwise(pl.lit("nothing"))
-    )
-    replaced = obsolete.select(
-        pl.col("id").alias("old"),
-        pl.col("replaced_by").alias("new"),
-        pl.when(pl.col("replaced_by").is_null())
-        .then(pl.format("{} is obsolete without a replacement (to consider: {})", "id", consider))
-        .alias("why"),
-    )
-    alternative = phenotypes.filter(~pl.col("obsolete").fill_null(False)).explode(
-        "alt_ids", empty_as_null=True, keep_nulls=True
-    )
-    alternative = alternative.select(
-        pl.col("alt_ids").alias("old"), pl.col("id").alias("new"), pl.lit(None, pl.String).alias("why")
-    )
-    current = phenotypes.filter(~pl.col("obsolete").fill_null(False))
-    alternative = alternative.drop_nulls("old").join(current, left_on="old", right_on="id", how="anti")
-    table = pl.concat([alternative, replaced]).unique("old", keep="first", maintain_order=True)
-    for _ in range(4):  # a replacement may have been replaced itself
-        table = table.join(table.select(new="old", _next="new"), on="new", how="left", maintain_order="left")
-        table = table.with_columns(pl.coalesce("_next", "new").alias("new")).drop("_next")
-    return table
-
-
-def _relations(
-    typed: Sequence[tuple[Staged, pl.DataFrame]],
-    nodes: dict[str, pl.DataFrame],
-    current: pl.DataFrame,
-    state: _Check,
-) -> list[GraphTable]:
-    """Check the ends of all relations, bring them up to date, and merge duplicates."""
-    tables: list[GraphTable] = []
-    for type, ends in dict.fromkeys((table.name, table.ends) for table, _ in typed):
-        assert ends is not None
-        if ends not in state.schema.relation(type).ends:
-            raise SourceError(f"no relation {type} goes from {ends[0]} to {ends[1]}", hint="see `kgdx schema`")
-        rows = pl.concat([r for table, r in typed if (table.name, table.ends) == (type, ends)], how="diagonal")
-        for end, label in zip(("start", "end"), ends, strict=True):
-            if label == "Phenotype" and type != "IS_A":
-                rows = _up_to_date(rows, end, current, state)
-            known = nodes[label]["id"] if label in nodes else pl.Series("id", [], pl.String)
-            unknown = ~pl.col(end).is_in(known.implode())
-            rows = state.split(rows, pl.when(unknown).then(pl.format("{} is no {} of this graph", end, pl.lit(label))))
-        if type in ACYCLIC:
-            rows = state.split(rows, pl.when(pl.col("start") == pl.col("end")).then(pl.lit("it refers to itself")))
-        first = _first_of(rows, [name for name in rows.columns if not name.startswith("_")])
-        state.tally(rows.filter(~first), "merged")
-        rows = rows.filter(first)
-        identity = state.schema.relation(type).identity
-        again = ~_first_of(rows, ["start", "end", *(name for name in identity if name in rows.columns)])
-        if again.any():
-            reason = f"an earlier record states it with other values (told apart by {', '.join(identity)})"
-            rows = state.split(rows, pl.when(again).then(pl.lit(reason)))
-        state.tally(rows, "loaded")
-        tables.append(RelationTable(type, *ends, _arrow(rows)))
-    return tables
-
-
-def _first_of(rows: pl.DataFrame, names: Sequence[str]) -> pl.Series:
-    """Which rows are the first with their values of these columns."""
-    values = [
-        pl.col(name).list.join("\x1f").alias(name) if isinstance(rows.schema[name], pl.List) else pl.col(name)
-        for name in names
-    ]
-    return rows.select(pl.struct(values).is_first_distinct()).to_series()
-
-
-def _up_to_date(rows: pl.DataFrame, end: str, current: pl.DataFrame, state: _Check) -> pl.DataFrame:
-    """Replace obsolete and alternative HPO ids by the current ones, and count them."""
-    joined = rows.join(current, left_on=end, right_on="old", how="left", maintain_order="left")
-    joined = joined.rename({"new": "_new", "why": "_why"})
-    if joined["_new"].null_count() == joined.height and joined["_why"].null_count() == joined.height:
-        return rows
-    joined = state.split(joined, pl.col("_why")).drop("_why")
-    state.tally(joined.filter(pl.col("_new").is_not_null()), "resolved")
-    return joined.with_columns(pl.coalesce("_new", end).alias(end)).drop("_new")
-
-
-def _arrow(rows: pl.DataFrame) -> pa.Table:
-    """The columns of the graph as an Arrow table of plain strings, without the bookkeeping."""
+def plain_table(rows: pl.DataFrame) -> pa.Table:
+    """Return the columns of the graph as an Arrow table of plain strings, without the bookkeeping."""
     table = rows.select(pl.exclude("^_.*$")).to_arrow(compat_level=pl.CompatLevel.oldest())
     schema = pa.schema([pa.field(column.name, _plain(column.type)) for column in table.schema])
     return table.cast(schema)

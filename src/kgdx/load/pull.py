@@ -11,10 +11,10 @@ import polars as pl
 
 from kgdx.errors import StoreError
 from kgdx.load.build import totals
-from kgdx.load.check import QUARANTINE
 from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.hooks import Hook, Hooks
 from kgdx.load.report import BuildReport, SourceReport
+from kgdx.load.tally import QUARANTINE
 from kgdx.store.arcade import ArcadeStore
 from kgdx.store.compile import compile_snapshot
 from kgdx.store.copy import Content, CopyReport

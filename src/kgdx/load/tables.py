@@ -1,0 +1,161 @@
+"""The tables of a build as files: what the graph holds, part by part, without opening the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kgdx.errors import StoreError
+from kgdx.load.stages import Stage, Stages
+from kgdx.store.fingerprint import Digest, Part, combine
+from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
+
+LAYOUT = 1
+"""Changes with the form of the file; a build with another one is no base for an update."""
+TABLE = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltTable:
+    """One table of a build: nodes of a class, or the relations of one type, one pair of ends and one source.
+
+    Attributes:
+        name: Node class or relation type.
+        ends: Classes of a relation's ends; ``None`` for nodes.
+        stage: The stage whose file holds it.
+        parts: Source → number of rows and digest.
+    """
+
+    name: str
+    ends: tuple[str, str] | None
+    stage: str
+    parts: Mapping[str, Digest]
+
+    @property
+    def title(self) -> str:
+        """How it is called: ``Disease``, or ``Disease-HAS_PHENOTYPE->Phenotype``."""
+        return self.name if self.ends is None else f"{self.ends[0]}-{self.name}->{self.ends[1]}"
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return sum(rows for rows, _ in self.parts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltSource:
+    """A source of a build: where it was read from, and the stage that holds what was read.
+
+    Attributes:
+        origin: Path, URL or ``package:file``.
+        path: The file on this machine.
+        checksum: SHA-256 of the file.
+        parsed: The stage with its tables.
+        recipe: Digest of the software and the ontology by which it was read.
+        mapping: Digest of its manifest.
+        stated: How many rows it stated, by table; for nodes whatever other sources state of them.
+    """
+
+    origin: str
+    path: str
+    checksum: str
+    parsed: str
+    recipe: str
+    mapping: str
+    stated: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltGraph:
+    """All tables and sources of a build, and which stages its snapshot was made from."""
+
+    tables: Sequence[BuiltTable] = ()
+    sources: Mapping[str, BuiltSource] = field(default_factory=dict)
+    snapshot: str = ""
+
+    @property
+    def parts(self) -> dict[Part, Digest]:
+        """The digests of which the fingerprint is made."""
+        return {(table.title, source): digest for table in self.tables for source, digest in table.parts.items()}
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over the whole content."""
+        return combine(self.parts)
+
+    @property
+    def stages(self) -> set[str]:
+        """The stages that it is made of."""
+        return {table.stage for table in self.tables} | {source.parsed for source in self.sources.values()}
+
+    def totals(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Count nodes by class and relations by type."""
+        nodes: dict[str, int] = {}
+        relations: dict[str, int] = {}
+        for table in self.tables:
+            counts = nodes if table.ends is None else relations
+            counts[table.name] = counts.get(table.name, 0) + table.rows
+        return nodes, relations
+
+    def write(self, path: Path) -> None:
+        """Write it as JSON."""
+        path.write_text(json.dumps({"layout": LAYOUT, **asdict(self)}, ensure_ascii=False), "utf-8")
+
+
+def read_graph(path: Path, stages: Stages) -> BuiltGraph | None:
+    """Read what :meth:`BuiltGraph.write` wrote; nothing where it is missing, of another layout, or lacks a stage."""
+    try:
+        content = json.loads(path.read_bytes())
+        if content["layout"] != LAYOUT:
+            return None
+        graph = BuiltGraph(
+            tuple(_table(each) for each in content["tables"]),
+            {name: BuiltSource(**source) for name, source in content["sources"].items()},
+            content["snapshot"],
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    used = set(stages.used)
+    whole = all(stages.find(table.stage) is not None for table in graph.tables)
+    stages.used = used
+    return graph if whole else None
+
+
+def _table(content: Mapping[str, Any]) -> BuiltTable:
+    ends = content["ends"]
+    parts = {source: (int(rows), str(digest)) for source, (rows, digest) in content["parts"].items()}
+    return BuiltTable(content["name"], None if ends is None else (ends[0], ends[1]), content["stage"], parts)
+
+
+def built(stage: Stage, name: str, ends: tuple[str, str] | None) -> BuiltTable:
+    """Return the table that a stage holds; its facts name its parts (:func:`parts_of`)."""
+    parts = {source: (int(rows), str(digest)) for source, (rows, digest) in stage.facts["parts"].items()}
+    return BuiltTable(name, ends, stage.name, parts)
+
+
+def load_table(table: BuiltTable, stages: Stages) -> GraphTable:
+    """Read a table of a build.
+
+    Raises:
+        StoreError: Its file is missing or damaged.
+    """
+    stage = stages.find(table.stage)
+    if stage is None:
+        raise StoreError(f"the stage {stages.path / table.stage} is gone", hint="build again with `kgdx build`")
+    return graph_table(table.name, table.ends, stage.table(TABLE))
+
+
+def load_tables(tables: Iterable[BuiltTable], stages: Stages) -> Iterator[GraphTable]:
+    """Read tables one by one, so that only one is in memory."""
+    for table in tables:
+        yield load_table(table, stages)
+
+
+def graph_table(name: str, ends: tuple[str, str] | None, rows: pa.Table) -> GraphTable:
+    """Return rows as a table of nodes or of relations."""
+    return NodeTable(name, rows) if ends is None else RelationTable(name, *ends, rows)

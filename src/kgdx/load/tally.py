@@ -1,0 +1,104 @@
+"""What becomes of a source's records: counted, and kept with the reason where they are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from kgdx.errors import SourceError
+from kgdx.load.mapping import Staged
+from kgdx.load.records import REFUSED, refuse
+
+SOURCE = "_source"
+ROLE = "_role"
+_REASON = "_reason"
+QUARANTINE = {"source": pl.String, **REFUSED}
+"""Columns of the quarantine table."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """What became of a source's records: ``read = loaded + merged + quarantined``.
+
+    ``resolved`` counts those whose obsolete or alternative HPO id was replaced by the current one.
+    """
+
+    read: int = 0
+    loaded: int = 0
+    merged: int = 0
+    quarantined: int = 0
+    resolved: int = 0
+
+    def settle(self, source: str) -> None:
+        """Raise an error unless every record is accounted for."""
+        if self.read != self.loaded + self.merged + self.quarantined:
+            parts = f"{self.read} read, {self.loaded} loaded, {self.merged} merged, {self.quarantined} quarantined"
+            raise SourceError(f"the counts of {source} do not add up ({parts})", hint="please report this as a defect")
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts what becomes of records, and keeps those that are refused, with the columns of :data:`QUARANTINE`."""
+
+    counts: dict[str, Counts] = field(default_factory=dict)
+    rejects: list[pl.DataFrame] = field(default_factory=list)
+
+    def of(self, source: str) -> Counts:
+        """The counts of a source."""
+        return self.counts.setdefault(source, Counts())
+
+    def add(self, rows: pl.DataFrame, outcome: str) -> None:
+        """Count records of several sources, which the column ``_source`` names; implied nodes are none."""
+        for source, number in _records(rows).group_by(SOURCE).len().iter_rows():
+            counts = self.of(source)
+            setattr(counts, outcome, getattr(counts, outcome) + number)
+
+    def refused(self, source: str, rejects: pl.DataFrame) -> None:
+        """Count and keep records that were refused before they were rows of a table."""
+        counts = self.of(source)
+        counts.read += rejects.height
+        counts.quarantined += rejects.height
+        self.rejects.append(rejects.with_columns(pl.lit(source).alias("source")).select(list(QUARANTINE)))
+
+    def split(self, rows: pl.DataFrame, reason: pl.Expr, part: str) -> pl.DataFrame:
+        """Quarantine the rows for which ``reason`` is not null, and return the others."""
+        judged = rows.with_columns(reason.alias(_REASON))
+        if judged[_REASON].null_count() == judged.height:
+            return rows
+        wrong = _records(judged.filter(pl.col(_REASON).is_not_null()))
+        if wrong.height:
+            self.add(wrong, "quarantined")
+            rejects = refuse(wrong.drop("source", strict=False), pl.col(_REASON), part)
+            self.rejects.append(rejects.with_columns(wrong[SOURCE].alias("source")).select(list(QUARANTINE)))
+        return judged.filter(pl.col(_REASON).is_null()).drop(_REASON)
+
+    def quarantine(self) -> pl.DataFrame:
+        """All refused records."""
+        return quarantine_table(self.rejects)
+
+
+def quarantine_table(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Put refused records together.
+
+    Example:
+        >>> quarantine_table([]).columns
+        ['source', 'file', 'line', 'record', 'reason', 'part']
+    """
+    return pl.concat([pl.DataFrame(schema=QUARANTINE), *(part.select(list(QUARANTINE)) for part in parts)])
+
+
+def _records(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows that are records: an implied node is none, what mentions it is."""
+    return rows.filter(pl.col(ROLE) != "implied")
+
+
+def marked(table: Staged) -> pl.DataFrame:
+    """Return a table's rows with the bookkeeping columns that :class:`Tally` counts by."""
+    return table.rows.with_columns(pl.lit(table.source).alias(SOURCE), pl.lit(table.role).alias(ROLE))
+
+
+def title_of(table: Staged) -> str:
+    """Return what a staged table is called: ``Disease``, or ``Disease-HAS_PHENOTYPE->Phenotype``."""
+    return table.name if table.ends is None else f"{table.ends[0]}-{table.name}->{table.ends[1]}"
