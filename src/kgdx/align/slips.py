@@ -1,0 +1,228 @@
+"""Names that differ by a slip of spelling: an edit distance of at most three, and no more than their length allows.
+
+Two names within k edits share one of their 4k + 1 rarest trigrams (prefix filtering, as in Xiao et al., Efficient
+similarity joins for near duplicate detection, WWW 2008), so 50,000 names are compared with 50,000 by one join.
+Distance alone says little about meaning: what differs must look like a slip, and be none between two known words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+VERSION = 1
+"""Changes with what counts as a slip."""
+
+MOST = 3
+"""Greatest edit distance."""
+
+_GRAM = 3
+_SPOILT = _GRAM + 1
+"""Trigrams that one edit can spoil: a swap of neighbours is one edit of two letters."""
+_STEPS = ((18, 3), (12, 2), (8, 1))
+"""Letters of the shorter name from which on so many edits may be a slip."""
+_HAN_STEPS = ((8, 1),)
+"""The same for Chinese names, where one character is a word."""
+_WORD_STEPS = ((11, 2), (7, 1))
+"""Letters of a word from which on so many edits in it may be a slip."""
+_CHUNK = 4_000_000
+"""Pairs that are verified at once."""
+# fmt: off
+_PREFIXES = (
+    "hyper", "hypo", "anti", "pre", "post", "sub", "super", "supra", "infra", "inter", "intra", "macro", "micro",
+    "brady", "tachy", "poly", "oligo", "mono", "tri", "uni", "hemi", "quadri", "para", "endo", "exo", "ecto", "epi",
+    "peri", "pan", "ante", "retro", "neo", "dys", "eu", "un", "non", "in", "im", "ir", "an", "a", "ad", "ab", "dis",
+    "de", "di", "bi", "iso", "allo", "auto", "homo", "hetero", "meso", "meta", "ortho", "pseudo", "leuko", "lympho",
+    "erythro", "thrombo", "osteo", "myo", "myelo", "neuro", "nephro", "hepato", "photo", "phono", "acro", "aero",
+)
+_SUFFIXES = (
+    "itis", "osis", "oma", "emia", "uria", "penia", "pathy", "plasia", "trophy", "ectomy", "algia", "megaly",
+    "sclerosis", "stenosis", "malacia", "rrhagia", "rrhea", "plegia", "paresis", "cele", "lysis", "iasis", "ectasia",
+    "ptosis", "spasm", "tonia", "kinesia", "opia", "opsia", "genic", "ine", "ase", "one", "ide", "ate", "ol",
+)
+# fmt: on
+_DIGIT = re.compile(r"\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How often each word occurs among the names of either side, a name of each key counted once."""
+
+    subjects: Mapping[str, int]
+    objects: Mapping[str, int]
+
+    def known(self, word: str) -> bool:
+        """Whether a word is more than one name's own misspelling.
+
+        Example:
+            >>> Words({"sclerosis": 3}, {}).known("sclerosis"), Words({"sclerossis": 1}, {}).known("sclerossis")
+            (True, False)
+        """
+        return self.objects.get(word, 0) > 0 or self.subjects.get(word, 0) > 2
+
+
+def near(subjects: pl.DataFrame, objects: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs of keys that a slip of spelling parts.
+
+    Args:
+        subjects: Distinct keys, as :func:`kgdx.align.forms.with_forms` makes them: ``key``, ``mark``, ``han``.
+        objects: The same of the other side.
+
+    Returns:
+        ``key``, ``other`` (the object's key) and ``distance`` (1 to 3).
+
+    Example:
+        >>> frame = lambda *keys: pl.DataFrame({"key": keys, "mark": [""] * len(keys), "han": [False] * len(keys)})
+        >>> near(frame("legionela pneumonia"), frame("legionella pneumonia", "chlamydia pneumonia")).rows()
+        [('legionela pneumonia', 'legionella pneumonia', 1)]
+    """
+    left, right = (_measured(side) for side in (subjects, objects))
+    words = Words(_counts(subjects), _counts(objects))
+    found = [_verified(pairs, left, right) for pairs in _candidates(left, right)]
+    empty = pl.DataFrame(schema={"key": pl.String, "other": pl.String, "distance": pl.Int32})
+    pairs = pl.concat([empty, *found])
+    slips = [is_slip(key, other, words) for key, other, _ in pairs.iter_rows()]
+    return pairs.filter(pl.Series(slips, dtype=pl.Boolean)).sort("key", "distance", "other")
+
+
+def bound(letters: int, *, han: bool) -> int:
+    """Return how many edits may be a slip in a name of so many letters.
+
+    Example:
+        >>> [bound(n, han=False) for n in (7, 8, 12, 30)], bound(5, han=True)
+        ([0, 1, 2, 3], 0)
+    """
+    return next((edits for least, edits in (_HAN_STEPS if han else _STEPS) if letters >= least), 0)
+
+
+def is_slip(one: str, other: str, words: Words) -> bool:
+    """Say whether what parts two keys within the edit distance can be a slip rather than another meaning.
+
+    Blanks may be missing; otherwise the words must agree one by one, and a word that differs may do so by few letters,
+    not in its first one, not in a prefix or suffix of its own meaning, and not be another word that is known.
+
+    Example:
+        >>> none = Words({}, {})
+        >>> is_slip("lobarpneumonia", "lobar pneumonia", none), is_slip("hypertension", "hypotension", none)
+        (True, False)
+        >>> is_slip("pneumona", "pneumonia", Words({}, {"pneumonia": 4})), is_slip("gout 2", "gout 3", none)
+        (True, False)
+    """
+    if one.replace(" ", "") == other.replace(" ", ""):
+        return True
+    mine, yours = one.split(" "), other.split(" ")
+    return len(mine) == len(yours) and all(_word_slip(a, b, words) for a, b in zip(mine, yours, strict=True) if a != b)
+
+
+def _word_slip(one: str, other: str, words: Words) -> bool:
+    from rapidfuzz.distance import OSA
+
+    shortest = min(len(one), len(other))
+    if not one.isascii() or not other.isascii():
+        return shortest >= _HAN_STEPS[0][0]
+    allowed = next((edits for least, edits in _WORD_STEPS if shortest >= least), 0)
+    if OSA.distance(one, other, score_cutoff=allowed) > allowed or one[0] != other[0] or _DIGIT.search(one + other):
+        return False
+    if words.known(one) and words.known(other):
+        return False
+    return _part(one, _PREFIXES, str.startswith) == _part(other, _PREFIXES, str.startswith) and not _ends(one, other)
+
+
+def _part(word: str, parts: tuple[str, ...], has: Callable[[str, str], bool]) -> str:
+    return max((part for part in parts if has(word, part)), key=len, default="")
+
+
+def _ends(one: str, other: str) -> bool:
+    """Whether both words end in a suffix of its own meaning, and not the same."""
+    ends = _part(one, _SUFFIXES, str.endswith), _part(other, _SUFFIXES, str.endswith)
+    return bool(ends[0] and ends[1]) and ends[0] != ends[1]
+
+
+def _counts(side: pl.DataFrame) -> dict[str, int]:
+    words = side.filter(~pl.col("han")).select(pl.col("key").unique().str.split(" ").list.unique().explode().alias("w"))
+    return dict(words.group_by("w").len().iter_rows())
+
+
+def _measured(side: pl.DataFrame) -> pl.DataFrame:
+    """The keys long enough for a slip, with their length and how many edits they may be away."""
+    length = pl.col("key").str.len_chars().cast(pl.Int32)
+    edits = pl.when("han").then(_stepped(length, _HAN_STEPS)).otherwise(_stepped(length, _STEPS))
+    measured = side.select("key", "mark", "han").unique("key", maintain_order=True)
+    measured = measured.with_columns(length.alias("length"), edits.alias("edits")).filter(pl.col("edits") > 0)
+    return measured.with_row_index("row")
+
+
+def _stepped(length: pl.Expr, steps: tuple[tuple[int, int], ...]) -> pl.Expr:
+    found = pl.lit(0, pl.Int32)
+    for least, edits in sorted(steps):
+        found = pl.when(length >= least).then(pl.lit(edits, pl.Int32)).otherwise(found)
+    return found
+
+
+def _candidates(left: pl.DataFrame, right: pl.DataFrame) -> list[pl.DataFrame]:
+    """Pairs of rows that share a rare trigram at about the same place, of about the same length and the same mark."""
+    grams = [_grams(side) for side in (left, right)]
+    common = (
+        pl.concat([gram.select("gram").unique() for gram in grams]).group_by("gram").len().filter(pl.col("len") > 1)
+    )
+    frequent = pl.concat([gram.select("gram") for gram in grams]).group_by("gram").len("often")
+    mine, yours = (
+        _rarest(gram, frequent, side).join(common, on="gram", how="semi")
+        for gram, side in zip(grams, (left, right), strict=True)
+    )
+    facts = ("length", "edits", "mark")
+    mine = mine.join(left.select("row", *facts), on="row").with_columns(pl.col("mark").hash())
+    yours = yours.join(right.select("row", *facts), on="row").with_columns(pl.col("mark").hash())
+    allowed = pl.min_horizontal("edits", "edits_right")
+    pairs = (
+        mine.lazy()
+        .join(yours.lazy(), on=["gram", "mark"])
+        .filter(
+            ((pl.col("length") - pl.col("length_right")).abs() <= allowed)
+            & ((pl.col("place") - pl.col("place_right")).abs() <= allowed)
+        )
+        .select("row", "row_right", allowed.alias("edits"))
+        .unique()
+        .collect(engine="streaming")
+        .sort("row", "row_right")
+    )
+    return [pairs.slice(start, _CHUNK) for start in range(0, pairs.height, _CHUNK)]
+
+
+def _grams(side: pl.DataFrame) -> pl.DataFrame:
+    """Each different trigram of each key, as a number, and where it stands."""
+    keys = side["key"].to_list()
+    points = np.frombuffer("".join(keys).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
+    length = side["length"].to_numpy().astype(np.int64)
+    start = np.cumsum(length) - length
+    row = np.repeat(np.arange(len(keys), dtype=np.uint32), length)
+    place = (np.arange(len(points)) - start[row]).astype(np.int32)
+    inside = place <= (length[row] - _GRAM)
+    at = np.flatnonzero(inside)
+    gram = points[at] << np.uint64(42) | points[at + 1] << np.uint64(21) | points[at + 2] if len(at) else points[:0]
+    frame = pl.DataFrame({"row": row[at], "gram": gram, "place": place[at]}, schema_overrides={"row": pl.UInt32})
+    return frame.unique(["row", "gram"], keep="first", maintain_order=True)
+
+
+def _rarest(grams: pl.DataFrame, frequent: pl.DataFrame, side: pl.DataFrame) -> pl.DataFrame:
+    """The 4k + 1 rarest trigrams of each key; rarest by one order that both sides share."""
+    ranked = grams.join(frequent, on="gram").join(side.select("row", "edits"), on="row").sort("row", "often", "gram")
+    place = pl.int_range(pl.len(), dtype=pl.Int32).over("row")
+    return ranked.filter(place <= pl.col("edits") * _SPOILT).select("row", "gram", "place")
+
+
+def _verified(pairs: pl.DataFrame, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
+    """The pairs whose distance is within their bound, and not nought."""
+    from rapidfuzz.distance import OSA
+    from rapidfuzz.process import cpdist
+
+    mine, yours = left["key"].gather(pairs["row"]), right["key"].gather(pairs["row_right"])
+    distances = cpdist(
+        mine.to_list(), yours.to_list(), scorer=OSA.distance, score_cutoff=MOST, dtype=np.int32, workers=-1
+    )
+    found = pl.DataFrame({"key": mine, "other": yours, "distance": distances, "edits": pairs["edits"]})
+    return found.filter((pl.col("distance") > 0) & (pl.col("distance") <= pl.col("edits"))).drop("edits")
