@@ -1,1 +1,1 @@
-"""Language models behind any endpoint that speaks OpenAI's protocol: asked, retried, cached, recorded, accounted for."""
+"""Language models behind any endpoint that speaks OpenAI's protocol: asked, retried, cached, recorded, counted."""

@@ -1,0 +1,98 @@
+"""What is asked of a language model and what comes back; whoever answers is a :class:`ChatModel`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Protocol
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation; its text does not show in the representation, since it may be a patient's."""
+
+    role: Role
+    content: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A conversation to be continued.
+
+    Attributes:
+        messages: The turns so far.
+        schema: JSON schema that the answer has to fit; ``None`` for free text.
+        max_tokens: Length at which the answer is cut; ``None`` for the endpoint's own.
+        temperature: 0 for the likeliest answer.
+    """
+
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any] | None = None
+    max_tokens: int | None = None
+    temperature: float = 0.0
+
+    def key(self, *more: str) -> str:
+        """Return the SHA-256 of what is asked (and of ``more``): equal requests have equal keys.
+
+        Example:
+            >>> request = Request((Message("user", "hello"),))
+            >>> request.key("m") == Request((Message("user", "hello"),)).key("m") != request.key("n")
+            True
+        """
+        parts = [list(more), asdict(self)]
+        content = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens read and written; ``None`` where the endpoint does not say."""
+
+    read: int | None = None
+    written: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model answered.
+
+    Attributes:
+        text: Its words.
+        model: The model's name as the endpoint gives it.
+        usage: Tokens.
+        cached: It was answered before, and cost nothing now.
+    """
+
+    text: str = field(repr=False)
+    model: str
+    usage: Usage = Usage()
+    cached: bool = False
+
+
+class ChatModel(Protocol):
+    """Whoever can continue a conversation: an endpoint, a recording, a model in this process.
+
+    May be called from several threads. An answer that does not fit the schema is for the caller to judge; see
+    :func:`kgdx.llm.structured.structured`.
+    """
+
+    @property
+    def name(self) -> str:
+        """The model's name, as it stands in what is made of its answers."""
+        ...
+
+    def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
+        """Return the answer.
+
+        Args:
+            request: What is asked.
+            on_text: Given each piece of the answer as it arrives.
+
+        Raises:
+            LlmError: There is no answer; its ``kind`` says why.
+        """
+        ...

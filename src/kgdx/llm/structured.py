@@ -1,0 +1,173 @@
+"""Answers as JSON of a given form: read strictly, mended where they are nearly right, asked for again otherwise."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from kgdx.errors import LlmError, MissingExtraError
+from kgdx.llm.protocol import Answer, ChatModel, Message, Request
+
+Form = TypeVar("Form", bound=BaseModel)
+
+LONGEST = 200_000
+"""Characters of an answer at most; what is longer is not read."""
+
+DEEPEST = 40
+"""Brackets within brackets at most."""
+
+_PLACES = 20
+"""Places in prose at most where JSON is looked for."""
+
+_REFUSAL = re.compile(
+    r"^\W*(?:i['’]?m (?:very )?sorry|sorry|i (?:can(?:no|['’])t|am (?:unable|not able) to)|as an ai\b|"
+    r"(?:很|非常)?(?:抱歉|对不起)|我(?:无法|不能)|作为(?:一个)?(?:AI|人工智能))",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Structured(Generic[Form]):
+    """An answer of the form that was asked for.
+
+    Attributes:
+        value: The answer.
+        answer: As the model wrote it.
+        mended: It was not plain JSON of the form at once.
+        asked: How often the model was asked.
+    """
+
+    value: Form
+    answer: Answer
+    mended: bool
+    asked: int
+
+
+def structured(model: ChatModel, request: Request, form: type[Form], *, again: int = 1) -> Structured[Form]:
+    """Ask for an answer of a form.
+
+    Args:
+        model: Who is asked.
+        request: What is asked; its schema is that of ``form``.
+        form: A pydantic model.
+        again: How often a wrong answer is shown to the model with what is wrong, and asked for once more.
+
+    Raises:
+        LlmError: As of :meth:`~kgdx.llm.protocol.ChatModel.ask`; the model refuses in words; or its last answer is not
+            of the form.
+    """
+    request = replace(request, schema=form.model_json_schema())
+    for asked in range(1, again + 2):
+        cut: LlmError | None = None
+        try:
+            answer = model.ask(request)
+        except LlmError as error:
+            if error.kind != "truncated":
+                raise
+            cut, answer = error, Answer(error.partial, model.name)
+        try:
+            value, mended = parse(answer.text, form)
+            return Structured(value, answer, mended or cut is not None, asked)
+        except ValueError as error:
+            if cut is not None:
+                raise cut from None
+            if _REFUSAL.match(answer.text):
+                message = f"the model {model.name} refuses to answer"
+                raise LlmError(message, hint="ask something else, or another model", kind="refused") from None
+            wrong = str(error)
+        told = f"This answer cannot be used: {wrong}. Answer again, with the JSON object alone."
+        turns = (Message("assistant", answer.text[:LONGEST]), Message("user", told))
+        request = replace(request, messages=(*request.messages, *turns))
+    hint = "try another model, or one that is held to a schema"
+    raise LlmError(f"the model {model.name} gives no JSON as asked for ({wrong})", hint=hint, kind="malformed")
+
+
+def parse(text: str, form: type[Form]) -> tuple[Form, bool]:
+    """Read an answer.
+
+    Args:
+        text: JSON; or JSON in prose or a code fence, cut off, or misquoted.
+        form: What it should be.
+
+    Returns:
+        The answer, and whether it had to be looked for or mended.
+
+    Raises:
+        ValueError: It is not of the form; the message says where, without the answer's own words.
+
+    Example:
+        >>> class Pair(BaseModel):
+        ...     a: int
+        >>> parse('Here it is: {"a": 1}. Anything else?', Pair)
+        (Pair(a=1), True)
+    """
+    if len(text) > LONGEST:
+        raise ValueError(f"it is longer than {LONGEST:,} characters")
+    if _depth(text) > DEEPEST:
+        raise ValueError("it is nested too deeply")
+    wrong = "it holds no JSON object"
+    for number, found in enumerate(_readings(text)):
+        if not isinstance(found, dict):
+            continue
+        try:
+            return form.model_validate(found), number > 0
+        except ValidationError as error:
+            if wrong == "it holds no JSON object":
+                wrong = _fault(error)
+    raise ValueError(wrong)
+
+
+def _readings(text: str) -> Iterator[Any]:
+    """What the text may mean, the strictest reading first; readings that fail are ``None``."""
+    try:
+        yield json.loads(text)
+    except (ValueError, RecursionError):
+        yield None
+    decoder = json.JSONDecoder()
+    at = -1
+    for _ in range(_PLACES):
+        at = text.find("{", at + 1)
+        if at < 0:
+            break
+        try:
+            found, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            continue
+        yield found
+        at = end - 1
+    yield _mended(text)
+
+
+def _mended(text: str) -> Any:
+    """The JSON that was probably meant. An item that was cut off is left out: half a name is another name."""
+    try:
+        import json_repair
+    except ImportError:
+        raise MissingExtraError("reading a language model's JSON", "llm") from None
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0:
+        return None
+    try:
+        return json_repair.loads(text[start : end + 1]) if end > start else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _depth(text: str) -> int:
+    """How deeply brackets are nested at most, wherever they stand."""
+    deepest = depth = 0
+    for bracket in re.findall(r"[\[\]{}]", text):
+        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _fault(error: ValidationError) -> str:
+    first = error.errors(include_input=False, include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return f"{first['msg']}{f' at {where}' if where else ''}"

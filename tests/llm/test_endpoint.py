@@ -1,0 +1,331 @@
+"""The client over real HTTP, against a server that does what servers do."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import require_module
+from kgdx.config import LlmAccess
+from kgdx.errors import ConfigError, LlmError, StoreError
+from kgdx.llm.accounting import Meter
+from kgdx.llm.cache import AnswerCache, Cached
+from kgdx.llm.cassette import Cassette
+from kgdx.llm.connect import connect
+from kgdx.llm.endpoint import Endpoint
+from kgdx.llm.protocol import Message, Request
+from kgdx.llm.retry import Backoff
+from llm.server import Fail, Raw, Say, Script, Server, in_turn, serving
+
+SECRET = "sk-very-secret-key"
+TEXT = "The patient Jane Roe has ataxia since 1999."
+SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
+ASKED = Request((Message("system", "You help."), Message("user", TEXT)))
+
+
+@pytest.fixture(autouse=True)
+def _needs_the_extra() -> None:
+    require_module("openai", "llm")
+
+
+class Waits(list[float]):
+    """Waits that took no time."""
+
+
+def client(server: Server, *, attempts: int = 4, timeout: float = 5.0, waits: list[float] | None = None) -> Endpoint:
+    access = LlmAccess("m", server.url, SECRET, price_in=1.0, price_out=2.0, timeout=timeout, concurrency=2)
+    waits = Waits() if waits is None else waits
+    return Endpoint(access, backoff=Backoff(attempts, waits.append, lambda: 0.5))
+
+
+def test_an_answer_its_tokens_and_its_cost_arrive() -> None:
+    with serving(in_turn(Say("fine", usage=(1_000_000, 500_000)))) as server:
+        model = client(server)
+        answer = model.ask(ASKED)
+    assert (answer.text, answer.model, answer.usage.read) == ("fine", "m", 1_000_000)
+    assert model.meter.spent.cost == 2.0
+    assert server.requests[0]["messages"][1] == {"role": "user", "content": TEXT}
+    assert server.keys == [f"Bearer {SECRET}"]
+
+
+def test_an_endpoint_that_does_not_count_tokens_is_noted() -> None:
+    with serving(in_turn(Say("fine", usage=None))) as server:
+        model = client(server)
+        model.ask(ASKED)
+    assert (model.meter.spent.uncounted, model.meter.spent.cost) == (1, 0.0)
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
+def test_what_may_pass_is_tried_again_with_growing_waits(status: int) -> None:
+    waits: list[float] = []
+    with serving(in_turn(Fail(status), Fail(status), Say("fine"))) as server:
+        model = client(server, waits=waits)
+        assert model.ask(ASKED).text == "fine"
+    assert waits == [0.5, 1.0]
+    assert model.meter.spent.retries == 2
+
+
+def test_the_wait_that_the_endpoint_asks_for_is_honoured() -> None:
+    waits: list[float] = []
+    with serving(in_turn(Fail(429, headers={"Retry-After": "7"}), Say("fine"))) as server:
+        client(server, waits=waits).ask(ASKED)
+    assert waits == [7.0]
+
+
+def test_an_endpoint_that_asks_for_an_hour_is_not_waited_for() -> None:
+    script = in_turn(Fail(429, headers={"Retry-After": "3600"}))
+    with serving(script) as server, pytest.raises(LlmError, match="asks to wait 3,600 s") as caught:
+        client(server).ask(ASKED)
+    assert caught.value.kind == "unreachable"
+
+
+def test_an_endpoint_that_stays_down_gives_one_line_that_says_how_to_go_on() -> None:
+    with serving(in_turn(Fail(500, "overloaded"))) as server:
+        model = client(server)
+        with pytest.raises(
+            LlmError, match=r"gives no answer in 4 tries \(500 overloaded\): check that it runs"
+        ) as caught:
+            model.ask(ASKED)
+    assert (caught.value.kind, caught.value.exit_code, len(server.requests)) == ("unreachable", 8, 4)
+    assert model.meter.spent.failed == 1
+
+
+def test_an_endpoint_that_is_not_there_is_unreachable() -> None:
+    with serving(in_turn(Say("fine"))) as server:
+        model = client(server, attempts=2)
+    with pytest.raises(LlmError, match="no connection") as caught:
+        model.ask(ASKED)
+    assert caught.value.kind == "unreachable"
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (Fail(401, "bad key"), "denied"),
+        (Fail(403, "not yours"), "denied"),
+        (Fail(429, "pay first", code="insufficient_quota"), "denied"),
+        (Fail(404, "no such model"), "rejected"),
+        (Fail(400, "too long"), "rejected"),
+    ],
+)
+def test_what_will_not_pass_is_not_tried_again(reply: Fail, kind: str) -> None:
+    with serving(in_turn(reply)) as server, pytest.raises(LlmError, match=reply.message) as caught:
+        client(server).ask(ASKED)
+    assert (caught.value.kind, len(server.requests)) == (kind, 1)
+
+
+def test_a_time_out_is_tried_again() -> None:
+    with serving(in_turn(Say("late", stall=1.0), Say("fine"))) as server:
+        assert client(server, timeout=0.2).ask(ASKED).text == "fine"
+
+
+def test_a_connection_that_is_cut_within_the_body_is_tried_again() -> None:
+    with serving(in_turn(Say("a long answer", cut=40), Say("fine"))) as server:
+        assert client(server).ask(ASKED).text == "fine"
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"not JSON", b"{}", b'{"choices": []}', b"[1]", b'{"choices": "no"}', b"null", b"[" * 99_999]
+)
+def test_a_body_that_is_not_of_the_protocol_is_tried_again(content: bytes) -> None:
+    with serving(in_turn(Raw(content), Say("fine"))) as server:
+        assert client(server).ask(ASKED).text == "fine"
+
+
+@pytest.mark.parametrize("reply", [Say(refusal="I will not"), Say("", finish="content_filter")])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_refusal_is_recognised(reply: Say, streamed: bool) -> None:
+    with serving(in_turn(reply)) as server, pytest.raises(LlmError) as caught:
+        client(server).ask(ASKED, (lambda piece: None) if streamed else None)
+    assert caught.value.kind == "refused"
+
+
+def test_an_answer_that_stops_at_the_token_limit_keeps_what_there_is() -> None:
+    with serving(in_turn(Say("half an ans", finish="length"))) as server, pytest.raises(LlmError) as caught:
+        client(server).ask(ASKED)
+    assert (caught.value.kind, caught.value.partial) == ("truncated", "half an ans")
+
+
+def test_an_empty_answer_is_an_error() -> None:
+    with serving(in_turn(Say("  "))) as server, pytest.raises(LlmError, match="empty answer"):
+        client(server).ask(ASKED)
+
+
+# --- streams --------------------------------------------------------------------------------------------------------
+
+
+def test_a_stream_arrives_in_pieces_with_its_tokens() -> None:
+    pieces: list[str] = []
+    with serving(in_turn(Say("one two three"))) as server:
+        answer = client(server).ask(ASKED, pieces.append)
+    assert len(pieces) > 1
+    assert "".join(pieces) == answer.text == "one two three"
+    assert answer.usage.written == 5
+
+
+def test_a_stream_that_breaks_off_is_an_error_that_keeps_what_arrived() -> None:
+    with serving(in_turn(Say("a rather long answer in many pieces", cut=500))) as server:
+        pieces: list[str] = []
+        with pytest.raises(LlmError) as caught:
+            client(server).ask(ASKED, pieces.append)
+    assert caught.value.kind == "cut"
+    assert caught.value.partial == "".join(pieces) != ""
+    assert len(server.requests) == 1
+
+
+def test_a_stream_that_breaks_off_before_its_first_piece_is_tried_again() -> None:
+    with serving(in_turn(Say("text", cut=0), Say("fine"))) as server:
+        assert client(server).ask(ASKED, lambda piece: None).text == "fine"
+
+
+def test_an_endpoint_that_cannot_count_its_streams_is_asked_without() -> None:
+    def script(body: object, number: int) -> Say | Fail:
+        assert isinstance(body, dict)
+        return Fail(400, "unknown field") if "stream_options" in body else Say("fine")
+
+    with serving(script) as server:
+        model = client(server)
+        assert [model.ask(ASKED, lambda piece: None).text for _ in range(2)] == ["fine", "fine"]
+    assert len(server.requests) == 3
+
+
+# --- JSON -----------------------------------------------------------------------------------------------------------
+
+
+def only(*modes: str) -> Script:
+    """An endpoint that takes these response formats."""
+
+    def script(body: object, number: int) -> Say | Fail:
+        assert isinstance(body, dict)
+        kind = body.get("response_format", {}).get("type", "plain")
+        return Say("{}") if kind in modes else Fail(400, "response_format is not known")
+
+    return script
+
+
+@pytest.mark.parametrize("modes", [("json_schema", "json_object", "plain"), ("json_object", "plain"), ("plain",)])
+def test_the_strictest_way_to_ask_for_json_is_found_and_remembered(modes: tuple[str, ...]) -> None:
+    asked = Request(ASKED.messages, SCHEMA)
+    with serving(only(*modes)) as server:
+        model = client(server)
+        model.ask(asked)
+        tries = len(server.requests)
+        model.ask(asked)
+    assert model.mode == modes[0]
+    assert (tries, len(server.requests)) == (4 - len(modes), 5 - len(modes))
+    told = "additionalProperties" in server.requests[-1]["messages"][0]["content"]
+    assert told == (modes[0] != "json_schema")
+
+
+def test_a_request_that_is_wrong_in_every_form_is_rejected_and_nothing_is_remembered() -> None:
+    with serving(only()) as server:
+        model = client(server)
+        with pytest.raises(LlmError, match="response_format is not known"):
+            model.ask(Request(ASKED.messages, SCHEMA))
+    assert model.mode == "json_schema"
+
+
+# --- limits and silence ---------------------------------------------------------------------------------------------
+
+
+def test_no_more_calls_run_at_a_time_than_allowed() -> None:
+    with serving(in_turn(Say("fine", stall=0.05))) as server:
+        model = client(server)
+        threads = [threading.Thread(target=model.ask, args=(ASKED,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert server.busiest == 2
+    assert model.meter.spent.calls == 8
+
+
+@pytest.mark.parametrize(
+    "reply", [Fail(400, f"cannot read: {TEXT}"), Fail(401, f"wrong key {SECRET}"), Fail(500, f"at {TEXT[4:30]}")]
+)
+def test_neither_text_nor_key_gets_into_an_error_or_a_log(reply: Fail, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG), serving(in_turn(reply)) as server, pytest.raises(LlmError) as caught:
+        client(server).ask(ASKED)
+    for said in (str(caught.value), repr(caught.value), caplog.text, repr(ASKED)):
+        assert "Jane" not in said
+        assert SECRET not in said
+    assert caught.value.__cause__ is None
+
+
+# --- cache and recording --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[AnswerCache]:
+    found = AnswerCache(tmp_path / "answers.sqlite")
+    yield found
+    found.close()
+
+
+def test_a_question_that_was_answered_before_costs_nothing(cache: AnswerCache) -> None:
+    meter = Meter(1.0, 1.0)
+    with serving(in_turn(Say("fine"))) as server:
+        first = Cached(client(server), cache, meter, "here").ask(ASKED)
+        again = Cached(client(server), AnswerCache(cache.path), meter, "here").ask(ASKED)
+        elsewhere = Cached(client(server), cache, meter, "there").ask(ASKED)
+    assert (first.text, again.text, again.cached, elsewhere.cached) == ("fine", "fine", True, False)
+    assert len(server.requests) == 2
+    assert (meter.spent.cached, meter.spent.cost) == (1, 0.0)
+
+
+def test_a_failure_is_not_kept(cache: AnswerCache) -> None:
+    with serving(in_turn(Say(refusal="no"), Say("fine"))) as server:
+        model = Cached(client(server), cache, Meter())
+        with pytest.raises(LlmError):
+            model.ask(ASKED)
+        assert model.ask(ASKED).text == "fine"
+
+
+def test_the_cache_holds_no_question(cache: AnswerCache, tmp_path: Path) -> None:
+    with serving(in_turn(Say("fine"))) as server:
+        Cached(client(server), cache, Meter()).ask(ASKED)
+    assert all(b"Jane" not in file.read_bytes() for file in tmp_path.iterdir())
+    assert (cache.path.stat().st_mode & 0o077) == 0
+
+
+def test_a_damaged_cache_is_named(tmp_path: Path) -> None:
+    (tmp_path / "answers.sqlite").write_bytes(b"no database at all, but some bytes" * 100)
+    with pytest.raises(StoreError, match=r"answers\.sqlite cannot be used"):
+        AnswerCache(tmp_path / "answers.sqlite")
+
+
+def test_a_recording_answers_without_an_endpoint(tmp_path: Path) -> None:
+    tape = tmp_path / "tape.jsonl"
+    with serving(in_turn(Say("fine"), Say(refusal="no"))) as server:
+        recorder = Cassette(tape, "m", "record", client(server))
+        recorder.ask(ASKED)
+        with pytest.raises(LlmError):
+            recorder.ask(Request((Message("user", "other"),)))
+    player = connect(LlmAccess("m", "", cassette=tape))
+    assert player.ask(ASKED).text == "fine"
+    with pytest.raises(LlmError) as refused:
+        player.ask(Request((Message("user", "other"),)))
+    with pytest.raises(LlmError, match="has no answer to this") as missing:
+        player.ask(Request((Message("user", "never asked"),)))
+    assert (refused.value.kind, missing.value.kind) == ("refused", "missing")
+
+
+def test_a_recording_is_completed_when_asked_to(tmp_path: Path) -> None:
+    tape = tmp_path / "tape.jsonl"
+    with serving(in_turn(Say("fine"))) as server:
+        for _ in range(2):
+            Cassette(tape, "m", "auto", client(server)).ask(ASKED)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("line", ["", "[]", "{}", "no JSON", '{"key": "k", "error": {}}', "[" * 100_000])
+def test_a_recording_with_a_wrong_line_is_named(tmp_path: Path, line: str) -> None:
+    (tmp_path / "tape.jsonl").write_text(line + "\n")
+    with pytest.raises(ConfigError, match="line 1 of the recording"):
+        Cassette(tmp_path / "tape.jsonl", "m", "replay")
+    with pytest.raises(ConfigError, match="no recording at"):
+        Cassette(tmp_path / "other.jsonl", "m", "replay")

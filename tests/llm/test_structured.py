@@ -1,0 +1,174 @@
+"""JSON of a form, out of whatever a model writes."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict
+
+from conftest import require_module
+from kgdx.errors import LlmError
+from kgdx.llm.prompts import names, prompt
+from kgdx.llm.protocol import Answer, Message, Request
+from kgdx.llm.structured import LONGEST, parse, structured
+
+VERSIONS = {"relations": (1, "1e72d9f568c7e8c0")}
+"""Version of each prompt, and the digest of its words: new words need a new version."""
+
+
+class Item(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    name: str
+
+
+class Items(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    items: list[Item]
+
+
+class Scripted:
+    """A model that gives these answers in turn."""
+
+    name = "m"
+
+    def __init__(self, *answers: str | LlmError) -> None:
+        self.answers = list(answers)
+        self.requests: list[Request] = []
+
+    def ask(self, request: Request, on_text: object = None) -> Answer:
+        self.requests.append(request)
+        answer = self.answers.pop(0)
+        if isinstance(answer, LlmError):
+            raise answer
+        return Answer(answer, "m")
+
+
+@pytest.fixture(autouse=True)
+def _needs_the_extra() -> None:
+    require_module("json_repair", "llm")
+
+
+ASKED = Request((Message("user", "list them"),))
+GOOD = '{"items": [{"name": "咳嗽"}, {"name": "发热"}]}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD,
+        f"```json\n{GOOD}\n```",
+        f"Sure! Here you are:\n{GOOD}\nAnything else?",
+        f"An example is {{}} and the answer is {GOOD}",
+        GOOD.replace('"', "'"),
+        GOOD[:-1],
+        GOOD[:-2] + ",]}",
+        "<think>{ maybe } </think>" + GOOD,
+    ],
+)
+def test_an_answer_that_is_meant_right_is_read(text: str) -> None:
+    assert [item.name for item in parse(text, Items)[0].items] == ["咳嗽", "发热"]
+
+
+def test_an_item_that_was_cut_off_is_left_out() -> None:
+    found, mended = parse(GOOD[:-6], Items)
+    assert ([item.name for item in found.items], mended) == (["咳嗽"], True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "there are none",
+        "[]",
+        "null",
+        '{"items": "咳嗽"}',
+        '{"items": [{"name": 7}]}',
+        '{"items": [], "more": 1}',
+        "[" * 10_000,
+        '{"items": ' * 5_000,
+        "{" * LONGEST,
+        "x" * (LONGEST + 1),
+    ],
+)
+def test_an_answer_of_another_form_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        parse(text, Items)
+
+
+@settings(deadline=None)
+@given(st.text(max_size=400) | st.text(alphabet='{}[]":,\\ntems咳', max_size=200))
+def test_no_text_breaks_the_reader(text: str) -> None:
+    with contextlib.suppress(ValueError):
+        assert isinstance(parse(text, Items)[0], Items)
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(max_size=20), max_size=5), st.text(alphabet="abc .\n", max_size=30))
+def test_whatever_was_meant_is_read_within_prose(named: list[str], prose: str) -> None:
+    text = prose + json.dumps({"items": [{"name": name} for name in named]}) + prose
+    assert [item.name for item in parse(text, Items)[0].items] == named
+
+
+def test_a_wrong_answer_is_asked_for_again_with_what_is_wrong() -> None:
+    model = Scripted('{"items": 3}', GOOD)
+    found = structured(model, ASKED, Items)
+    assert (len(found.value.items), found.asked) == (2, 2)
+    last = model.requests[1].messages
+    assert last[-2] == Message("assistant", '{"items": 3}')
+    assert "items" in last[-1].content
+    assert model.requests[0].schema == Items.model_json_schema()
+
+
+def test_a_model_that_never_gets_it_right_is_given_up() -> None:
+    with pytest.raises(LlmError, match="no JSON as asked for") as caught:
+        structured(Scripted("no", "still not", "nor now"), ASKED, Items)
+    assert caught.value.kind == "malformed"
+
+
+@pytest.mark.parametrize("text", ["I'm sorry, but I can't help with that.", "抱歉，我无法回答。", "I cannot do this."])
+def test_a_refusal_in_words_is_recognised_and_not_asked_again(text: str) -> None:
+    model = Scripted(text)
+    with pytest.raises(LlmError) as caught:
+        structured(model, ASKED, Items)
+    assert (caught.value.kind, len(model.requests)) == ("refused", 1)
+
+
+def test_what_was_complete_of_a_truncated_answer_is_used() -> None:
+    cut = LlmError("stopped", kind="truncated", partial=GOOD[:-6])
+    found = structured(Scripted(cut), ASKED, Items)
+    assert ([item.name for item in found.value.items], found.mended) == (["咳嗽"], True)
+
+
+def test_a_truncated_answer_without_anything_whole_is_an_error() -> None:
+    with pytest.raises(LlmError, match="stopped"):
+        structured(Scripted(LlmError("stopped", kind="truncated", partial='{"ite')), ASKED, Items)
+
+
+# --- prompts --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_prompt_whose_words_change_gets_a_new_version(name: str) -> None:
+    found = prompt(name)
+    digest = hashlib.sha256(f"{found.system}\0{found.user}".encode()).hexdigest()[:16]
+    assert (found.version, digest) == VERSIONS[name]
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_prompt_fills_in_what_it_is_given_and_nothing_within_it(name: str) -> None:
+    found = prompt(name)
+    fields = set(re.findall(r"\$(\w+)", found.user + found.system))
+    messages = found.messages(**dict.fromkeys(fields, "costs $100 and $text {x}"))
+    assert [each.role for each in messages] == ["system", "user"]
+    assert "costs $100 and $text {x}" in messages[1].content
+
+
+def test_an_unknown_prompt_is_named() -> None:
+    with pytest.raises(LlmError, match="no prompt is called 'nonsense'"):
+        prompt("nonsense")
