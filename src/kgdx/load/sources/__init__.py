@@ -17,7 +17,13 @@ FORMATS: Mapping[str, str] = {
     "hpoa": "kgdx.load.sources.hpoa",
     "orphanet_product1": "kgdx.load.sources.orphanet_product1",
     "phenopackets": "kgdx.load.sources.phenopackets",
+    "mesh_descriptors": "kgdx.load.sources.mesh_descriptors",
+    "mesh_supplements": "kgdx.load.sources.mesh_supplements",
+    "mesh_qualifiers": "kgdx.load.sources.mesh_qualifiers",
     "chinese_kg": "kgdx.load.sources.chinese_kg",
+    "encyclopedia": "kgdx.load.sources.encyclopedia",
+    "cases": "kgdx.load.sources.cases",
+    "dx_symptoms": "kgdx.load.sources.dx_symptoms",
 }
 """Format → module with ``read(path, manifest) -> Records`` and ``FRAMES``, its frames' columns (none for ``table``)."""
 
