@@ -1,4 +1,4 @@
-"""Cases from files of any kept form (phenopackets, plain JSON, OSCE, text; gzipped or not) and from folders of them.
+"""Cases from files of any kept form (phenopackets, JSON, OSCE, dialogues, tables, text; gzipped), and folders of them.
 
 A case that cannot be read becomes a :class:`Failure`, so that one bad line does not lose the rest of a batch.
 """
@@ -16,20 +16,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from kgdx.case.delimited import BadRow, header, table_rows
+from kgdx.case.dialogue import case_from_dialogue, is_dialogue
 from kgdx.case.model import Case
 from kgdx.case.osce import case_from_osce
 from kgdx.case.phenopacket import case_from_phenopacket
-from kgdx.case.plain import case_from_json
+from kgdx.case.plain import KEYS, case_from_json
 from kgdx.case.reader import FindingReader
+from kgdx.case.row import CONTENT, case_from_row, is_row
 from kgdx.case.sanitise import sanitise
 from kgdx.case.text import MAX_CHARACTERS, case_from_text
 from kgdx.errors import CaseError
 
-SUFFIXES = (".json", ".jsonl", ".ndjson", ".txt")
+SUFFIXES = (".json", ".jsonl", ".ndjson", ".txt", ".csv", ".tsv")
 """Files of a folder that are read as cases (each also with ``.gz``)."""
 
 _PHENOPACKET_KEYS = {"phenotypicFeatures", "phenotypic_features", "metaData", "meta_data", "subject"}
-_FORMS = "a GA4GH phenopacket v2, {observed, excluded, …}, {text} or an OSCE case"
+_FORMS = "a GA4GH phenopacket v2, {observed, excluded, …}, {text}, an OSCE case, a DX dialogue or a table with a header"
 _BAD_JSON = (ValueError, RecursionError)
 """What the parser raises: syntax errors, numbers of thousands of digits, and nesting without end."""
 
@@ -121,10 +124,14 @@ def case_from_document(document: object, where: str = "case") -> Case:
         raise CaseError(f"{where}: a case is a JSON object", hint=f"give {_FORMS}")
     if "OSCE_Examination" in document:
         return case_from_osce(document, where)
-    if document.keys() & {"observed", "excluded", "text"}:
+    if is_dialogue(document):
+        return sanitise(case_from_dialogue(document, where))
+    if document.keys() & {"observed", "excluded"} or document.keys() <= KEYS:
         return sanitise(case_from_json(document, where))
     if document.keys() & _PHENOPACKET_KEYS:
         return sanitise(case_from_phenopacket(document, where))
+    if is_row(document):
+        return sanitise(case_from_row(document, where))
     raise CaseError(f"{where}: the form of the case is unknown", hint=f"give {_FORMS}")
 
 
@@ -178,6 +185,9 @@ def _parse(stream: io.TextIOWrapper, where: str) -> Iterator[Case | Failure]:
     if not line:
         raise CaseError(f"{where}: it is empty", hint=f"give {_FORMS}")
     if line.lstrip()[0] not in "{[":
+        if _is_header(line):
+            yield from _table([line, *(text for _, text in lines)], where, number)
+            return
         yield _plain_text(_decoded(line + stream.read(MAX_CHARACTERS + 1), where), where)
         return
     try:
@@ -192,6 +202,25 @@ def _parse(stream: io.TextIOWrapper, where: str) -> Iterator[Case | Failure]:
     for at, text in lines:
         if text.strip():
             yield _line(text, f"{where} line {at}")
+
+
+def _is_header(line: str) -> bool:
+    """Whether a first line is that of a table of cases; a word alone is a heading of a note."""
+    names, _ = header(line)
+    return len(names) > 1 and bool(set(names) & set(CONTENT))
+
+
+def _table(lines: list[str], where: str, first: int) -> Iterator[Case | Failure]:
+    for row in table_rows(lines, CONTENT):
+        if isinstance(row, BadRow):
+            place = f"{where} line {row.line + first - 1}"
+            yield Failure(place, f"{place}: {row.reason}: mend the line")
+        else:
+            place = f"{where} line {row[0] + first - 1}"
+            try:
+                yield sanitise(case_from_row(row[1], place))
+            except CaseError as error:
+                yield Failure(place, str(error), row[1].get("id", ""))
 
 
 def _lines(stream: io.TextIOWrapper, where: str) -> Iterator[str]:

@@ -108,6 +108,8 @@ class Case:
         genes: ``NCBIGene:``/``HGNC:`` CURIEs or symbols of genes that the source does not name as a mere candidate or
             as rejected (never read by scorers).
         source: Where the case comes from.
+        language: BCP 47 tag of its words, such as ``zh``, where it is known.
+        synthetic: Whether it was made up rather than observed; such a case is no evidence for a real one.
         issues: What was repaired or doubtful while reading it.
         extra: What its form has beyond this, unread (an OSCE case's tests, unknown keys of plain JSON).
     """
@@ -121,6 +123,8 @@ class Case:
     publications: tuple[str, ...] = ()
     genes: tuple[str, ...] = ()
     source: str = "user"
+    language: str | None = None
+    synthetic: bool = False
     issues: tuple[Issue, ...] = ()
     extra: dict[str, Any] = field(default_factory=dict, hash=False, compare=False)
 

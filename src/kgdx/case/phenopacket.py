@@ -17,6 +17,8 @@ _NOT_CAUSATIVE = frozenset({"REJECTED", "CANDIDATE"})
 """``InterpretationStatus`` of a gene that is not held to cause the disease."""
 _HPO_ID = re.compile(r"HP:\d{7}")
 _PMID = re.compile(r"(?:PMID[:_ ]\s*|pubmed(?:\.ncbi\.nlm\.nih\.gov)?/)(\d{1,9})", re.IGNORECASE)
+SYNTHETIC = "kgdx:synthetic"
+"""Id of the external reference that marks a packet as made up: the standard has no field for it."""
 _CURIE = re.compile(r"[A-Za-z][A-Za-z0-9.]*:\S+")
 _AGE = re.compile(r"P(?=\d|T\d)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?(T.*)?")
 
@@ -60,6 +62,7 @@ def case_from_phenopacket(packet: object, where: str = "phenopacket") -> Case:
         publications=tuple(dict.fromkeys(_publications(reader, top, identifier))),
         genes=tuple(dict.fromkeys(_genes(reader, top))),
         source="phenopacket",
+        synthetic=any(reader.string(each, "id") == SYNTHETIC for each in _references(reader, top)),
         issues=tuple(reader.issues),
     ).identified()
 
@@ -173,9 +176,13 @@ def _diseases(reader: _Reader, top: Mapping[str, Any]) -> Iterator[str]:
             yield identifier
 
 
+def _references(reader: _Reader, top: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for _, reference in reader.objects(reader.child(top, "metaData"), "externalReferences"):
+        yield reference
+
+
 def _publications(reader: _Reader, top: Mapping[str, Any], identifier: str) -> Iterator[str]:
-    meta = reader.child(top, "metaData")
-    for _, reference in reader.objects(meta, "externalReferences"):
+    for reference in _references(reader, top):
         for key in ("id", "reference"):
             for number in _PMID.findall(reader.string(reference, key)):
                 yield f"PMID:{int(number)}"
@@ -236,6 +243,8 @@ def case_to_phenopacket(case: Case, created: str | None = None) -> dict[str, Any
         "phenopacketSchemaVersion": "2.0",
         "externalReferences": [{"id": publication} for publication in case.publications],
     }
+    if case.synthetic:
+        packet["metaData"]["externalReferences"].append({"id": SYNTHETIC, "description": "made up, no real patient"})
     return packet
 
 

@@ -9,7 +9,10 @@ from kgdx.case.model import SEXES, Case, Finding, Issue, Status, valid
 from kgdx.errors import CaseError
 
 KEYS = frozenset(
-    {"id", "observed", "excluded", "diseases", "sex", "age", "text", "publications", "genes", "language", "source"}
+    {
+        *("id", "observed", "excluded", "diseases", "sex", "age", "text"),
+        *("publications", "genes", "language", "source", "synthetic"),
+    }
 )
 """Keys that the plain form knows; others are kept in ``Case.extra``."""
 
@@ -43,6 +46,8 @@ def case_from_json(document: Mapping[str, Any], where: str = "case") -> Case:
         publications=_strings(document, "publications", where),
         genes=_strings(document, "genes", where),
         source=_string(document, "source", where) or "user",
+        language=_string(document, "language", where) or None,
+        synthetic=_synthetic(document, where),
         issues=() if known else (strange,),
         extra={key: value for key, value in document.items() if key not in KEYS},
     ).identified()
@@ -66,6 +71,10 @@ def case_to_json(case: Case, *, text: bool = False) -> dict[str, Any]:
         "genes": list(case.genes),
         "source": case.source,
     }
+    if case.language:
+        document["language"] = case.language
+    if case.synthetic:
+        document["synthetic"] = True
     if text:
         document["text"] = case.text
     return document
@@ -79,6 +88,13 @@ def _string(document: Mapping[str, Any], key: str, where: str) -> str:
         _refuse(where, f'"{key}" is not a string', "see the documented forms of a case")
     text = valid(str(value))
     return text if key == "text" else text.strip()
+
+
+def _synthetic(document: Mapping[str, Any], where: str) -> bool:
+    value = document.get("synthetic", False)
+    if not isinstance(value, bool):
+        _refuse(where, '"synthetic" is neither true nor false', 'write "synthetic": true for a case that is made up')
+    return value
 
 
 def _strings(document: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:

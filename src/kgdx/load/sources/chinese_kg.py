@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import Records
-from kgdx.load.sources.documents import MAX_TEXT, Reading, documents, fault_of_phrase, phrase, prose
+from kgdx.load.sources.documents import MAX_TEXT, WORDS, Reading, documents, fault_of_phrase, phrase, prose
 
 VERSION = "1"
 
@@ -35,7 +37,7 @@ _LISTS = {
     "recommand_eat": "dishes",
 }
 _INSURED = "yibao_status"
-_YES_NO = {"是": "true", "否": "false"}
+_YES_NO = {"是": True, "否": False}
 _STATEMENTS = {"symptom": "symptom", "check": "test", "cure_way": "cure", "acompany": "comorbidity"}
 _DRUGS = ("common_drug", "recommand_drug")
 _PRODUCTS = "drug_detail"
@@ -50,6 +52,8 @@ FRAMES = {
     "medicine": ("name", "products"),
 }
 
+_KINDS = {**dict.fromkeys((*_LISTS.values(), "products"), WORDS), "insured": pl.Boolean()}
+
 _SEPARATORS = re.compile(r"[、，,;；|\n]+|\s{2,}")
 _PRODUCT = re.compile(r"(?P<product>.+?)[(（](?P<drug>[^()（）]+)[)）]")
 
@@ -62,7 +66,7 @@ def read(path: Path, manifest: Manifest) -> Records:
     Raises:
         SourceError: The file is unreadable, or holds no record.
     """
-    reading = Reading(FRAMES, frozenset({*_LISTS.values(), "products"}))
+    reading = Reading(FRAMES, _KINDS)
     products: dict[str, dict[str, None]] = {}
     first: dict[str, int] = {}
     unread: set[str] = set()

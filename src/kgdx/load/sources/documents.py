@@ -22,6 +22,9 @@ from kgdx.errors import CaseError, SourceError
 from kgdx.load.fetch import read_text
 from kgdx.load.records import LINE, RECORD_LENGTH, REFUSED, Records, join_rejects
 
+WORDS = pl.List(pl.String())
+"""Kind of a column that holds lists of words."""
+
 MAX_TEXT = 1_000_000
 """Most characters of one value: more is no article but a damaged file."""
 MAX_PHRASE = 300
@@ -42,13 +45,14 @@ class Reading:
     """What a reader has gathered of a file so far.
 
     Attributes:
-        frames: Frame → its columns' kinds, list or text.
+        frames: Frame → its columns.
+        kinds: Kind of a column that is no text.
         rows: Frame → rows, the line first.
         rejects: Refused records.
     """
 
     frames: Mapping[str, Sequence[str]]
-    lists: frozenset[str] = frozenset()
+    kinds: Mapping[str, pl.DataType] = field(default_factory=dict)
     rows: dict[str, list[tuple[Any, ...]]] = field(init=False)
     rejects: list[tuple[str | None, int | None, str, str, str | None]] = field(default_factory=list)
 
@@ -64,7 +68,7 @@ class Reading:
         """Return frames and refused records."""
         frames = {}
         for name, columns in self.frames.items():
-            kinds = {column: pl.List(pl.String()) if column in self.lists else pl.String() for column in columns}
+            kinds = {column: self.kinds.get(column, pl.String()) for column in columns}
             frames[name] = pl.DataFrame(self.rows[name], schema={LINE: pl.Int64(), **kinds}, orient="row")
         refused = pl.DataFrame(self.rejects, schema=REFUSED, orient="row")
         return Records(frames, join_rejects([refused]), version, warnings=tuple(warnings))

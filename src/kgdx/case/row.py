@@ -1,0 +1,209 @@
+"""A case as one row of a table, or one flat JSON object: free text, terms by id or name, diagnosis, age and sex.
+
+Column names are those that such tables have, in English and Chinese; see :data:`COLUMNS`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kgdx.case.delimited import fold_name
+from kgdx.case.model import Case, Finding, Issue, Status, valid
+from kgdx.errors import CaseError
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "id": ("id", "case_id", "patient_id", "case", "patient", "index", "编号", "病例号"),
+    "text": (
+        *("text", "raw_text", "description", "note", "narrative", "complaint", "chief_complaint", "history"),
+        *("self_report", "主诉", "现病史", "病情描述", "描述", "文本"),
+    ),
+    "observed": (
+        *("observed", "hpo", "hpo_id", "hpo_ids", "hpo_terms", "phenotype", "phenotypes", "present", "findings"),
+        *("symptom", "symptoms", "表型", "症状", "阳性症状"),
+    ),
+    "excluded": ("excluded", "excluded_hpo", "absent", "negated", "negative", "阴性症状", "排除"),
+    "diagnosis": (
+        *("diagnosis", "diagnoses", "disease", "diseases", "disease_id", "disease_ids", "disease_name"),
+        *("诊断", "疾病", "疾病名称"),
+    ),
+    "age": ("age", "年龄"),
+    "sex": ("sex", "gender", "性别"),
+    "language": ("language", "lang", "语言"),
+    "publications": ("publications", "publication", "pmid", "pmids"),
+    "genes": ("genes", "gene"),
+    "synthetic": ("synthetic",),
+}
+"""What a row can say → the columns that may say it, the first one given counting."""
+
+CONTENT = tuple(name for part in ("text", "observed", "excluded") for name in COLUMNS[part])
+"""Columns of which a table of cases has at least one."""
+
+_SEXES = {
+    **dict.fromkeys(("m", "male", "man", "boy", "男", "男性", "男孩"), "MALE"),
+    **dict.fromkeys(("f", "female", "woman", "girl", "女", "女性", "女孩"), "FEMALE"),
+    **dict.fromkeys(("other", "other_sex"), "OTHER"),
+    **dict.fromkeys(("", "u", "unknown", "unknown_sex", "na", "n/a", "未知", "不详"), "UNKNOWN"),
+}
+_CURIE = re.compile(r"[A-Za-z][A-Za-z0-9_.]*:[A-Za-z0-9_.-]+")
+_HPO = re.compile(r"HP[:_](\d{7})(?!\d)", re.IGNORECASE)
+_SEPARATORS = re.compile(r"[;|\n；、]+")
+_LIST_OF_IDS = re.compile(r"\s*[A-Za-z][A-Za-z0-9_.]*:[^\s,，]+(?:[\s,，]+[A-Za-z][A-Za-z0-9_.]*:[^\s,，]+)+\s*")
+_ISO = re.compile(r"P(?=\d)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?", re.IGNORECASE)
+_AGE = re.compile(
+    r"(?P<number>\d{1,3})\s*-?\s*(?P<unit>years?|yrs?|y/?o|y|months?|mos?|weeks?|wks?|w|days?|d|周岁|岁|年|个月|月|周|天|日)",
+    re.IGNORECASE,
+)
+_UNITS = {"y": "Y", "m": "M", "w": "W", "d": "D", "周岁": "Y", "岁": "Y", "年": "Y", "个月": "M", "月": "M"}
+_UNITS |= {"周": "W", "天": "D", "日": "D"}
+_OLDEST = 130
+_HAN = re.compile("[\u4e00-\u9fff]")
+_TRUE = {"true": True, "yes": True, "1": True, "是": True, "false": False, "no": False, "0": False, "否": False}
+
+
+def is_row(keys: Iterable[str]) -> bool:
+    """Say whether an object's keys are those of a row.
+
+    Example:
+        >>> is_row({"raw_text": "", "disease_name": ""}), is_row({"name": ""})
+        (True, False)
+    """
+    return bool({fold_name(key) for key in keys} & set(CONTENT))
+
+
+def case_from_row(row: Mapping[str, Any], where: str = "case") -> Case:
+    """Read one row.
+
+    A cell holds one term or several (separated by ``;``, ``|`` or line breaks; ids also by commas); in JSON it may be a
+    list. A term is an HPO id, also with its label beside it, or a phrase. A diagnosis that is no id but a name is kept
+    in ``extra["diagnosis"]``, unread by any scorer.
+
+    Raises:
+        CaseError: A value has the wrong type, or there is neither a term nor a text.
+
+    Example:
+        >>> case = case_from_row({"Case ID": "7", "phenotypes": "HP:0001250 Seizure; fever", "年龄": "3岁", "sex": "f"})
+        >>> case.observed, case.age, case.sex
+        (('HP:0001250', 'fever'), 'P3Y', 'FEMALE')
+    """
+    given = {fold_name(key): value for key, value in row.items() if value is not None and value != ""}
+    known = {part: _first(given, names) for part, names in COLUMNS.items()}
+    issues: list[Issue] = []
+    text = _text(known["text"], "text", where)
+    observed, excluded = (_terms(known[part], part, where) for part in ("observed", "excluded"))
+    if not (text.strip() or observed or excluded):
+        raise CaseError(f"{where}: the case has no finding and no text", hint="give a column text, hpo or symptoms")
+    findings = [Finding(term, Status.PRESENT, text=said) for term, said in observed]
+    findings += [Finding(term, Status.ABSENT, text=said) for term, said in excluded]
+    stated = [each for each, _ in _terms(known["diagnosis"], "diagnosis", where, hpo=False)]
+    names = [each for each in stated if not _CURIE.fullmatch(each)]
+    read = {name for part in COLUMNS.values() for name in part}
+    extra: dict[str, Any] = {key: value for key, value in row.items() if fold_name(key) not in read}
+    if names:
+        extra["diagnosis"] = names[0] if len(names) == 1 else names
+    words = " ".join((text, *(said for _, said in (*observed, *excluded))))
+    return Case(
+        id=_text(known["id"], "id", where).strip(),
+        findings=tuple(findings),
+        text=text,
+        sex=_sex(known["sex"], where, issues),
+        age=_age(known["age"], where, issues),
+        diseases=tuple(dict.fromkeys(each for each in stated if _CURIE.fullmatch(each))),
+        publications=tuple(_publications(known["publications"], where)),
+        genes=tuple(each for each, _ in _terms(known["genes"], "genes", where, hpo=False)),
+        source="table",
+        language=_text(known["language"], "language", where).strip() or ("zh" if _HAN.search(words) else None),
+        synthetic=_flag(known["synthetic"], where, issues),
+        issues=tuple(issues),
+        extra=extra,
+    ).identified()
+
+
+def _first(given: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((given[name] for name in names if name in given), None)
+
+
+def _text(value: Any, key: str, where: str) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise CaseError(f"{where}: {key} is no text", hint="see the documented forms of a case")
+    return valid(str(value))
+
+
+def _terms(value: Any, key: str, where: str, *, hpo: bool = True) -> list[tuple[str, str]]:
+    """Terms and the words that were given for them."""
+    if value is None:
+        return []
+    items = value if isinstance(value, list) else _split(_text(value, key, where))
+    found = []
+    for item in items:
+        if not isinstance(item, str):
+            raise CaseError(f"{where}: a member of {key} is no text", hint=f'write "{key}": ["…", "…"]')
+        said = " ".join(valid(item).split()).rstrip(".。")
+        if said:
+            ids = _HPO.findall(said) if hpo else []
+            found.append((f"HP:{ids[0]}" if len(ids) == 1 else said, said))
+    return list({term: (term, said) for term, said in reversed(found)}.values())[::-1]
+
+
+def _split(text: str) -> list[str]:
+    if _LIST_OF_IDS.fullmatch(text):
+        return re.split(r"[\s,，]+", text.strip())
+    if len(_HPO.findall(text)) > 1 and not _SEPARATORS.search(text):
+        return re.split(r"[,，]", text)
+    return _SEPARATORS.split(text)
+
+
+def _publications(value: Any, where: str) -> Iterator[str]:
+    for said, _ in _terms(str(value) if isinstance(value, int) else value, "publications", where, hpo=False):
+        yield f"PMID:{said}" if said.isdecimal() else said
+
+
+def _sex(value: Any, where: str, issues: list[Issue]) -> str:
+    said = _text(value, "sex", where).strip().lower()
+    if said not in _SEXES:
+        issues.append(Issue("warning", f"{where}: sex", f"{said[:40]!r} is no sex that is known", "read as unknown"))
+    return _SEXES.get(said, "UNKNOWN")
+
+
+def _age(value: Any, where: str, issues: list[Issue]) -> str | None:
+    said = _text(value, "age", where).strip()
+    if not said:
+        return None
+    if found := iso_age(said):
+        return found
+    issues.append(Issue("warning", f"{where}: age", f"{said[:40]!r} is no age such as P7Y3M or 7", "ignored"))
+    return None
+
+
+def iso_age(said: str) -> str | None:
+    """Return an age as an ISO 8601 duration; a number alone is years.
+
+    Example:
+        >>> [iso_age(said) for said in ("P7Y3M", "7", "2 years 3 months", "5个月", "old")]
+        ['P7Y3M', 'P7Y', 'P2Y3M', 'P5M', None]
+    """
+    if _ISO.fullmatch(said):
+        return said.upper()
+    number = re.fullmatch(r"(\d{1,3})(?:\.0+)?", said)
+    if number:
+        return f"P{int(number[1])}Y" if int(number[1]) <= _OLDEST else None
+    parts: dict[str, int] = {}
+    for found in _AGE.finditer(said):
+        unit = found["unit"].lower()
+        parts.setdefault(_UNITS.get(unit) or _UNITS[unit[0]], int(found["number"]))
+    if not parts or parts.get("Y", 0) > _OLDEST:
+        return None
+    return "P" + "".join(f"{parts[unit]}{unit}" for unit in "YMWD" if unit in parts)
+
+
+def _flag(value: Any, where: str, issues: list[Issue]) -> bool:
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    said = str(value).strip().lower()
+    if said not in _TRUE:
+        message = f"{said[:40]!r} is neither true nor false"
+        issues.append(Issue("warning", f"{where}: synthetic", message, "taken as synthetic, to be safe"))
+    return _TRUE.get(said, True)
