@@ -2,119 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from kgdx.errors import StoreError
 from kgdx.schema.model import Schema
 from kgdx.store._engine import Batch, Database
+from kgdx.store._records import RecordIds
 from kgdx.store.protocol import GraphTable, NodeTable
-from kgdx.store.tables import columns_of, conformed, title
-
-
-class RecordIds:
-    """The engine's record ids by node id, read from the store once per class and kept up to date while loading."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._known: dict[str, dict[str, str]] = {}
-
-    def of(self, label: str) -> dict[str, str]:
-        """Record ids of a class's nodes."""
-        if label not in self._known:
-            rows = self._database.query(f"SELECT id, @rid AS rid FROM `{label}`", language="sql")
-            self._known[label] = {row["id"]: row["rid"].text for row in rows}
-        return self._known[label]
-
-    def by_record(self, label: str) -> dict[str, str]:
-        """The same, the other way round."""
-        return {record: id_ for id_, record in self.of(label).items()}
-
-    def resolve(self, table: GraphTable, label: str, ids: Sequence[str]) -> list[str]:
-        """Record ids of an edge table's ends; StoreError names the first that is not there."""
-        known = self.of(label)
-        try:
-            return [known[id_] for id_ in ids]
-        except KeyError as error:
-            raise StoreError(
-                f"{title(table)}: no {label} {error.args[0]}", hint="load the nodes first, or quarantine the row"
-            ) from None
+from kgdx.store.tables import columns_of, conformed
 
 
 class BulkLoad:
-    """One load of many tables; ``fresh`` says that the database is empty and nobody else's.
+    """One load of many tables.
 
-    The engine writes pages behind the loader's back, without a log when the database is fresh, and says nothing when
-    the disk refuses them. So :meth:`check`, on the database closed and opened again, counts what is really there.
+    The engine writes pages behind the loader's back, without a log where none is asked for, and says nothing when the
+    disk refuses them. So :meth:`check`, on the database closed and opened again, counts what is really there.
+
+    Args:
+        database: The open database.
+        schema: The ontology.
+        fresh: Whether the database is empty, and nobody else's.
+        log_ahead: Whether the write-ahead log is written: what a database in use needs. ``None``: unless it is fresh.
     """
 
-    def __init__(self, database: Database, schema: Schema, fresh: bool) -> None:
+    def __init__(self, database: Database, schema: Schema, fresh: bool, *, log_ahead: bool | None = None) -> None:
         self._database = database
         self._schema = schema
         self._fresh = fresh
-        self._ids = RecordIds(database)
-        self._before: dict[str, tuple[int, ...]] = {}
+        self._log_ahead = not fresh if log_ahead is None else log_ahead
+        self._ids = RecordIds(database, fresh=fresh)
+        self._wanted: dict[str, list[int]] = {}
         self.loaded: dict[str, int] = {}
+
+    def expect(self, growth: Mapping[str, int]) -> None:
+        """Count labels and types now, so that :meth:`check` finds them grown by so many rows."""
+        for name, rows in growth.items():
+            self._wanted[name] = [number + rows for number in self._held(self._database, name)]
 
     def run(self, tables: Iterable[GraphTable]) -> None:
         """Load the tables; StoreError names the table and row that cannot be right."""
-        with self._database.batch(log_ahead=not self._fresh) as batch:
+        expected = frozenset(self._wanted)
+        with self._database.batch(log_ahead=self._log_ahead) as batch:
             for table in tables:
                 columns_of(table, self._schema)  # raises when the ontology has no such class or relation
                 name = table.label if isinstance(table, NodeTable) else table.type
-                if name not in self._before:
-                    self._before[name] = () if self._fresh else self._held(self._database, name)
-                self.loaded[name] = self.loaded.get(name, 0) + self._load(batch, table)
+                if name not in self._wanted:
+                    self._wanted[name] = [0] * 3 if self._fresh else self._held(self._database, name)
+                rows = self._load(batch, table)
+                self.loaded[name] = self.loaded.get(name, 0) + rows
+                if name not in expected:
+                    self._wanted[name] = [number + rows for number in self._wanted[name]]
 
     def check(self, database: Database) -> None:
-        """Count every loaded label and type, edges from both ends too; StoreError when rows are missing."""
-        for name, rows in self.loaded.items():
+        """Count every label and type, edges from both ends too; StoreError when rows are missing."""
+        for name, wanted in self._wanted.items():
             held = self._held(database, name)
-            before = self._before[name] or (0,) * len(held)
-            if any(now != then + rows for now, then in zip(held, before, strict=True)):
+            if any(now != then for now, then in zip(held, wanted, strict=False)):
                 raise StoreError(
-                    f"{database.path} lost rows while loading: {min(held):,} of {before[0] + rows:,} {name} are there",
+                    f"{database.path} lost rows while loading: {min(held):,} of {wanted[0]:,} {name} are there",
                     hint="see that the disk has space and is sound, then build again",
                 )
 
-    def _held(self, database: Database, name: str) -> tuple[int, ...]:
+    def _held(self, database: Database, name: str) -> list[int]:
         """Records of a label or type, read one by one; for edges also what the nodes at both ends list."""
         records = _number(database, f"SELECT count(@rid) AS n FROM `{name}`")
         if name in self._schema.nodes:
-            return (records,)
+            return [records]
         ends = self._schema.relations[name].ends
         starts = {start for start, _ in ends}
         out = sum(_number(database, f"SELECT sum(outE('{name}').size()) AS n FROM `{label}`") for label in starts)
         finish = {end for _, end in ends}
         in_ = sum(_number(database, f"SELECT sum(inE('{name}').size()) AS n FROM `{label}`") for label in finish)
-        return (records, out, in_)
+        return [records, out, in_]
 
     def _load(self, batch: Batch, table: GraphTable) -> int:
         from kgdx.store._json import json_rows  # polars: only a load needs it
 
         rows = conformed(table, self._schema)
         if isinstance(table, NodeTable):
-            keys = rows.column("id").to_pylist()
-            known = self._ids.of(table.label)
-            twice = _repeated(keys, known)
+            keys = rows.column("id").combine_chunks()
+            twice = self._ids.repeated(table.label, keys)
             if twice is not None:
                 raise StoreError(f"{table.label} {twice} is there twice", hint="merge its rows before loading")
-            made = batch.vertices(table.label, json_rows(rows, rows.column_names))
-            known.update(zip(keys, made, strict=True))
+            self._ids.add(table.label, keys, batch.vertices(table.label, json_rows(rows, rows.column_names)))
         elif len(rows):
-            starts = self._ids.resolve(table, table.start_label, rows.column("start").to_pylist())
-            ends = self._ids.resolve(table, table.end_label, rows.column("end").to_pylist())
-            batch.edges(table.type, starts, ends, json_rows(rows, rows.column_names[2:]))
+            starts = self._ids.resolve(table, table.start_label, rows.column("start"))
+            ends = self._ids.resolve(table, table.end_label, rows.column("end"))
+            properties = json_rows(rows, rows.column_names[2:])
+            batch.edges(table.type, starts.to_pylist(), ends.to_pylist(), properties)
         return len(rows)
-
-
-def _repeated(keys: Sequence[str], known: Mapping[str, str]) -> str | None:
-    """A key that is known already or comes twice; ``None`` when there is none."""
-    seen: set[str] = set()
-    for key in keys:
-        if key in known or key in seen:
-            return key
-        seen.add(key)
-    return None
 
 
 def _number(database: Database, statement: str) -> int:

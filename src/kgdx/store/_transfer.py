@@ -12,6 +12,7 @@ from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError
 from kgdx.schema import Schema
 from kgdx.store._bolt import rows_of, translated
+from kgdx.store.delta import Delta, misfit, nodes_of, present, relations_of
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Row
 from kgdx.store.statements import statement
 from kgdx.store.tables import columns_of, conformed, title
@@ -37,7 +38,7 @@ def load_table(session: neo4j.Session, table: GraphTable, schema: Schema, access
     else:
         text = statement("load_relations", schema, type=table.type, start=table.start_label, end=table.end_label)
     for at in range(0, rows.num_rows, _LOAD_ROWS):
-        part = [_present(row) for row in rows.slice(at, _LOAD_ROWS).to_pylist()]
+        part = [present(row) for row in rows.slice(at, _LOAD_ROWS).to_pylist()]
         if isinstance(table, RelationTable):
             part = [{"start": row.pop("start"), "end": row.pop("end"), "properties": row} for row in part]
         try:
@@ -93,6 +94,65 @@ def remove_source(
     return removed
 
 
+def remove_rows(session: neo4j.Session, delta: Delta, schema: Schema, access: Neo4jAccess) -> None:
+    """Remove what a delta (conformed) removes, edges first, each batch in a transaction of its own.
+
+    Raises:
+        StoreError: A row that is not there, or a node that keeps an edge.
+    """
+    for relation in relations_of(delta.removed):
+        ends = {"start": relation.start_label, "end": relation.end_label}
+        text = statement("remove_relations", schema, type=relation.type, **ends)
+        names = [name for name in relation.rows.column_names if name not in ("start", "end")]
+        grouped = _counted(relation.rows.to_pylist(), names)
+        for at in range(0, len(grouped), _LOAD_ROWS):
+            part = grouped[at : at + _LOAD_ROWS]
+            found = _written(session, text, {"rows": part, "names": names}, access)
+            if found != (wanted := sum(row["n"] for row in part)):
+                raise misfit(f"{wanted - found:,} {title(relation)} that should go are not there")
+    for node in nodes_of(delta.removed):
+        text = statement("remove_nodes", schema, label=node.label)
+        ids = node.rows.column("id").to_pylist()
+        for at in range(0, len(ids), _LOAD_ROWS):
+            gone = ids[at : at + _LOAD_ROWS]
+            try:
+                found = _written(session, text, {"ids": gone}, access)
+            except StoreError as error:
+                if "still has relationships" not in error.message:
+                    raise
+                raise misfit(f"a {node.label} that should go has edges that stay ({error.message})") from error
+            if found != len(gone):
+                raise misfit(f"{len(gone) - found:,} {node.label} that should go are not there")
+
+
+def change_nodes(session: neo4j.Session, node: NodeTable, schema: Schema, access: Neo4jAccess) -> None:
+    """Give nodes (conformed) new properties, each batch in a transaction of its own.
+
+    Raises:
+        StoreError: One of them is not there.
+    """
+    text = statement("replace_nodes", schema, label=node.label)
+    for at in range(0, node.rows.num_rows, _LOAD_ROWS):
+        rows = [present(row) for row in node.rows.slice(at, _LOAD_ROWS).to_pylist()]
+        if _written(session, text, {"rows": rows}, access) != len(rows):
+            raise misfit(f"not every {node.label} whose properties change is there")
+
+
+def _counted(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
+    """Rows that name an edge, each different one once and with how many there are of it."""
+    found: dict[str, Row] = {}
+    for row in rows:
+        identity = present({name: row[name] for name in names})
+        entry = {"start": row["start"], "end": row["end"], "identity": identity, "n": 0}
+        found.setdefault(repr(entry), entry)["n"] += 1
+    return list(found.values())
+
+
+def _written(session: neo4j.Session, text: str, parameters: dict[str, Any], access: Neo4jAccess) -> int:
+    with translated(access, writing=True):
+        return int(session.execute_write(rows_of, text, parameters)[0]["n"])
+
+
 class _MissingEnd(Exception):
     """An edge whose end is not among the nodes; the batch is rolled back."""
 
@@ -113,10 +173,6 @@ def _missing_end(
         for id_ in sorted(ids - {row["id"] for row in found}):
             return StoreError(f"{title(table)}: no {label} {id_}", hint="load the nodes first, or quarantine the row")
     return StoreError(f"{title(table)}: not every edge was made", hint="the graph changed meanwhile; load it again")
-
-
-def _present(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if value is not None and value != []}
 
 
 def _arrow(

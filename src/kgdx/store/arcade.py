@@ -15,7 +15,8 @@ from kgdx.errors import StoreError
 from kgdx.schema import Schema, fits, load_schema
 from kgdx.schema.model import Property, PropertyType
 from kgdx.store import _engine
-from kgdx.store._bulk import BulkLoad, RecordIds
+from kgdx.store._bulk import BulkLoad
+from kgdx.store.delta import Delta, ordered
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Row
 from kgdx.store.rows import plain
 from kgdx.store.tables import columns_of, title, whole
@@ -129,16 +130,36 @@ class ArcadeStore:
         """
         self._refuse_readers()
         fresh, self._fresh = self._fresh, False
-        path = self._database.path
         load = BulkLoad(self._database, self._schema(), fresh)
-        marker = path / _MARKER
-        marker.touch()
-        load.run(tables)
-        self._database.close()
-        self._database = _engine.open_(path, read_only=False)
-        load.check(self._database)
-        marker.unlink()
+        with self._marked():
+            load.run(tables)
+            self._reopen()
+            load.check(self._database)
         return load.loaded
+
+    def apply(self, delta: Delta) -> None:
+        """Turn the graph into another one: remove, add and change what the delta says.
+
+        Like :meth:`load` it is not atomic, and the directory cannot be opened until it is through: apply it to a copy
+        that nobody else has open.
+
+        Raises:
+            StoreError: The delta was not made from this graph or does not fit the schema, or a disk did not keep what
+                was written.
+        """
+        from kgdx.store import _update  # Arrow's kernels, which only a writer needs
+
+        self._refuse_readers()
+        schema = self._schema()
+        fitted = delta.conformed(schema)
+        load = BulkLoad(self._database, schema, fresh=False, log_ahead=False)
+        with self._marked():
+            load.expect(fitted.growth())
+            _update.remove(self._database, fitted, schema)
+            load.run(ordered(fitted.added))
+            _update.change(self._database, fitted, schema)
+            self._reopen()
+            load.check(self._database)
 
     def delete_source(self, source: str) -> Mapping[str, int]:
         """Remove, in one transaction, a source's edges, and its nodes that no other source's edge touches."""
@@ -151,25 +172,23 @@ class ArcadeStore:
 
     def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
         """All nodes of one class: ``id`` and ``columns``, sorted by id; absent values are null, absent lists empty."""
+        from kgdx.store import _export
+
         types = columns_of(NodeTable(label, pa.table({})), self._schema())
         wanted = _wanted(title_of=label, types=types, keys=("id",), columns=columns)
-        rows = self._database.query(f"SELECT FROM `{label}`", language="sql")
-        return _arrow(rows, wanted).sort_by("id")
+        return _export.nodes(self._database, label, wanted).sort_by("id")
 
     def export_relations(self, type: str, start_label: str, end_label: str, columns: Sequence[str]) -> pa.Table:
         """All edges of one type between two classes: ``start``, ``end`` and ``columns``, in no particular order."""
+        from kgdx.store import _export
+        from kgdx.store._records import NodeIds
+
         empty = RelationTable(type, start_label, end_label, pa.table({}))
         wanted = _wanted(
             title_of=title(empty), types=columns_of(empty, self._schema()), keys=("start", "end"), columns=columns
         )
-        ids = RecordIds(self._database)
-        starts, ends = ids.by_record(start_label), ids.by_record(end_label)
-        out = []
-        for row in self._database.query(f"SELECT *, @out AS `start`, @in AS `end` FROM `{type}`", language="sql"):
-            row["start"], row["end"] = starts.get(row["start"].text), ends.get(row["end"].text)
-            if row["start"] is not None and row["end"] is not None:
-                out.append(row)
-        return _arrow(out, wanted)
+        ids = {label: NodeIds.read(self._database, label) for label in {start_label, end_label}}
+        return _export.relations(self._database, type, (ids[start_label], ids[end_label]), wanted)
 
     def counts(self) -> Mapping[str, int]:
         """Nodes per label and edges per type; only what is there."""
@@ -215,6 +234,20 @@ class ArcadeStore:
                 hint="build it again with `kgdx build`",
             )
 
+    @contextmanager
+    def _marked(self) -> Iterator[None]:
+        """Keep the directory from being opened by anybody else until the block has ended normally."""
+        marker = self._database.path / _MARKER
+        marker.touch()
+        yield
+        marker.unlink()
+
+    def _reopen(self) -> None:
+        """Have everything written, and read again what the disk kept of it."""
+        path = self._database.path
+        self._database.close()
+        self._database = _engine.open_(path, read_only=False)
+
     def _refuse_readers(self) -> None:
         if self.read_only:
             raise StoreError(f"the graph at {self.url} is open for reading only", hint="open it with read_only=False")
@@ -257,12 +290,3 @@ def _wanted(
         if name not in types:
             raise StoreError(f"{title_of} has no property {name!r} in the ontology", hint="`kgdx schema` lists them")
     return {name: types[name] for name in dict.fromkeys((*keys, *columns))}
-
-
-def _arrow(rows: Sequence[Mapping[str, Any]], types: Mapping[str, pa.DataType]) -> pa.Table:
-    out = {}
-    for name, type_ in types.items():
-        absent: Any = [] if pa.types.is_list(type_) else None
-        values = [absent if (value := row.get(name)) is None else value for row in rows]
-        out[name] = pa.array(values, type_)
-    return pa.table(out)

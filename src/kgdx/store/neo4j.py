@@ -18,7 +18,8 @@ from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError
 from kgdx.schema import Schema, fits, load_schema
 from kgdx.store._bolt import connect, rows_of, translated
-from kgdx.store._transfer import export_table, load_table, remove_source
+from kgdx.store._transfer import change_nodes, export_table, load_table, remove_rows, remove_source
+from kgdx.store.delta import Delta, ordered, refuse_other_counts
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Row
 from kgdx.store.statements import statement
 from kgdx.store.tables import whole
@@ -164,6 +165,25 @@ class Neo4jStore:
                 name = table.label if isinstance(table, NodeTable) else table.type
                 loaded[name] = loaded.get(name, 0) + load_table(session, table, self._schema(), self._access)
         return loaded
+
+    def apply(self, delta: Delta) -> None:
+        """Turn the graph into another one, in batches, while it counts as incomplete.
+
+        Raises:
+            StoreError: The delta was not made from this graph, or does not fit the schema.
+        """
+        self._refuse_readers()
+        schema = self._schema()
+        fitted = delta.conformed(schema)
+        before = self.counts()
+        with self.incomplete():
+            with self._session() as session:
+                remove_rows(session, fitted, schema, self._access)
+                for table in ordered(fitted.added):
+                    load_table(session, table, schema, self._access)
+                for node in fitted.changed:
+                    change_nodes(session, node, schema, self._access)
+            refuse_other_counts(before, self.counts(), fitted)
 
     def delete_source(self, source: str) -> Mapping[str, int]:
         """Remove a source's edges, and its nodes that no other source's edge touches.

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from kgdx.store.delta import Delta
 
 Row = dict[str, Any]
 
@@ -77,6 +80,14 @@ class Store(Protocol):
         """Bulk load tables (nodes before the edges that need them); returns rows loaded per label and type.
 
         The ids are checked before; a row that the store refuses raises StoreError and names the table.
+        """
+        ...
+
+    def apply(self, delta: Delta) -> None:
+        """Turn the graph into another one: remove, add and change what the delta says, and count afterwards.
+
+        An embedded store must be a private copy: one that is interrupted never opens as whole. Raises StoreError for a
+        delta that was not made from this graph.
         """
         ...
 

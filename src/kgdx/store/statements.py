@@ -1,4 +1,4 @@
-"""Neo4j's administration statements (``cypher/neo4j``): keys, bulk load, export. Only the Neo4j store runs them.
+"""Statements that stores run by themselves (``cypher/neo4j``): keys, bulk load, export; nearly all are Neo4j's alone.
 
 Cypher takes no parameter for a label or a type, so these files have ``<placeholders>``; only names that the ontology
 defines are filled in. All values are bound as parameters.
