@@ -147,9 +147,15 @@ class End(_Model):
 
 
 class RelationMap(_Map):
-    """Rows of a frame → relations of a type; each row is a record."""
+    """Rows of a frame → relations of a type.
+
+    ``role`` says what a row is: a ``record`` that is counted, and quarantined where an end is not in the graph; or
+    ``implied``, a reference that a record makes beside what it states itself, which is left out in that case: a
+    cross-reference to a vocabulary that was not loaded is no fault.
+    """
 
     type: str
+    role: Literal["record", "implied"] = "record"
     start: End
     end: End
     properties: dict[str, Expression] = {}

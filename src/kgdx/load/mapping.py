@@ -27,7 +27,7 @@ class Staged:
         source: Who states them.
         name: The node class or relation type.
         ends: The classes of a relation's ends; ``None`` for nodes.
-        role: Whether its rows are records (counted), implied nodes, or patches of nodes (counted).
+        role: Whether its rows are records (counted), implied nodes or relations, or patches of nodes (counted).
         rows: ``id``, or ``start`` and ``end``; properties; :data:`~kgdx.load.records.LINE`.
     """
 
@@ -54,9 +54,9 @@ def stage(records: Records, manifest: Manifest) -> tuple[list[Staged], pl.DataFr
     for entry in entries:
         frame = _rows(_frame(records, manifest, entry), entry)
         values = _values(entry)
-        named = isinstance(entry, RelationMap) or entry.role != "patch"
+        named = entry.role != "patch"
         kept, refused = _translatable(frame, values, entry.frame)
-        if isinstance(entry, RelationMap) or entry.role != "implied":
+        if entry.role != "implied":
             rejects.append(refused)
         columns = [_expression(value, frame, manifest.name).alias(name) for name, value in values.items()]
         if named:
@@ -68,7 +68,7 @@ def stage(records: Records, manifest: Manifest) -> tuple[list[Staged], pl.DataFr
             tables.append(Staged(manifest.name, entry.class_, None, entry.role, rows))
         else:
             ends = (entry.start.class_, entry.end.class_)
-            tables.append(Staged(manifest.name, entry.type, ends, "record", rows))
+            tables.append(Staged(manifest.name, entry.type, ends, entry.role, rows))
     return tables, join_rejects([*rejects, *_untaken(records, manifest)])
 
 
@@ -84,7 +84,7 @@ def _keep_only(records: Records, manifest: Manifest, column: str, allowed: Seque
 
 def _untaken(records: Records, manifest: Manifest) -> Iterator[pl.DataFrame]:
     """Refuse the rows that no record mapping takes, in frames of which each mapping takes a part only."""
-    entries = [entry for entry in (*manifest.nodes, *manifest.relations) if getattr(entry, "role", "") != "implied"]
+    entries = [entry for entry in (*manifest.nodes, *manifest.relations) if entry.role != "implied"]
     for name, frame in records.frames.items():
         conditions = [entry.where for entry in entries if entry.frame == name]
         if conditions and all(conditions):
