@@ -97,9 +97,23 @@ def combine(parts: Mapping[Part, Digest]) -> str:
     return hashlib.sha256(json.dumps(entries).encode()).hexdigest()
 
 
-def _hashes(lines: pl.Series) -> bytes:
+def lines(table: GraphTable) -> pl.Series:
+    """Each row in the one way to write it, which its hash is made from; equal rows, equal lines.
+
+    Raises:
+        StoreError: The table does not fit the schema.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> lines(NodeTable("Gene", pa.table({"name": ["FBN1"], "id": ["NCBIGene:2200"]}))).to_list()
+        ['id=s13:NCBIGene:2200;name=s4:FBN1']
+    """
+    return _lines(pl.DataFrame(pl.from_arrow(conformed(table, load_schema()))))
+
+
+def _hashes(rows: pl.Series) -> bytes:
     sha256 = hashlib.sha256
-    return b"".join([sha256(line.encode()).digest() for line in lines.to_list()])
+    return b"".join([sha256(row.encode()).digest() for row in rows.to_list()])
 
 
 def _digest(hashes: list[bytes]) -> Digest:
