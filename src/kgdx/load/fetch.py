@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import http.client
 import importlib.metadata
@@ -12,24 +11,25 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from kgdx.errors import SourceError
+from kgdx.load.digests import Digests
+from kgdx.load.unpack import unpacked
 
 CHUNK = 1 << 20
 BINARY_SHARE = 0.05
 """Share of control characters in the first :data:`CHUNK` above which a file is taken for binary."""
-PACKING = 200
-"""How many times its packed size a file may have; tables of few words reach 50, a bomb 1,000."""
-SMALL = 1 << 24
-"""Size up to which that does not matter."""
+SHARE_OF_DAMAGE = 0.05
+"""Share of what is no text above which a file is taken for one in another encoding."""
+MUCH_DAMAGE = 100
+"""As few damaged places spoil their lines only."""
 TIMEOUT_S = 30
 ATTEMPTS = 4
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f"))
-_GZIP = b"\x1f\x8b"
 _PACKAGED = re.compile(r"(?P<package>[A-Za-z][\w.-]+):(?P<file>[\w./-]+)")
 
 
@@ -48,13 +48,16 @@ class Fetched:
     checksum: str
 
 
-def fetch(origin: str, cache: Path, *, progress: Callable[[int], None] | None = None) -> Fetched:
+def fetch(
+    origin: str, cache: Path, *, progress: Callable[[int], None] | None = None, digests: Digests | None = None
+) -> Fetched:
     """Bring a source's file to this machine.
 
     Args:
         origin: ``package:file`` (a file of an installed package), a path, ``file://``, ``http://`` or ``https://``.
         cache: Folder for downloads. An interrupted download goes on where it stopped.
         progress: Called with the number of bytes that have arrived.
+        digests: Remembers the checksums of files, so that one that did not change is not read.
 
     Raises:
         SourceError: There is no such file, or it cannot be downloaded.
@@ -68,23 +71,19 @@ def fetch(origin: str, cache: Path, *, progress: Callable[[int], None] | None = 
         path = _packaged(packaged["package"], packaged["file"], origin)
     else:
         path = Path(origin).expanduser()
-    return Fetched(path, origin, _digest(path, origin))
+    checksum = partial(file_digest, origin=origin)
+    return Fetched(path, origin, checksum(path) if digests is None else digests.of(path, checksum))
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a whole file; a gzip one is unpacked, whatever its name.
+    """Read a whole file; a compressed one is unpacked, whatever its name.
 
     Raises:
-        SourceError: It cannot be read, is a folder, is empty, or is a damaged gzip file.
+        SourceError: It cannot be read, is a folder, is empty, or is a damaged compressed file.
     """
     try:
-        if path.is_dir():
-            raise SourceError(f"{path} is a folder", hint="name the file in it")
-        content = path.read_bytes()
-        if content.startswith(_GZIP):
-            content = _unpacked(path, len(content))
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise SourceError(f"{path} is a truncated or damaged gzip file ({error})", hint="fetch it again") from error
+        with unpacked(path) as stream:
+            content = stream.read()
     except OSError as error:
         raise SourceError(f"{path} cannot be read ({error.strerror or error})", hint="check the path") from error
     if not content.strip():
@@ -92,30 +91,38 @@ def read_bytes(path: Path) -> bytes:
     return content
 
 
-def _unpacked(path: Path, packed: int) -> bytes:
-    """Unpack a gzip file, but for a bomb: no text packs to a :data:`PACKING`-th of its size."""
-    most = max(SMALL, packed * PACKING)
-    with gzip.open(path) as stream:
-        content = stream.read(most + 1)
-    if len(content) > most:
-        message = f"{path} unpacks to more than {PACKING} times its size"
-        raise SourceError(message, hint="no text does: check where it comes from")
-    return content
+def read_text(path: Path, encoding: str = "utf-8") -> bytes:
+    """Read a text file as UTF-8 bytes without a byte order mark; bytes that are no text become U+FFFD.
 
-
-def read_text(path: Path) -> bytes:
-    """Read a text file as UTF-8 bytes without a byte order mark.
+    Args:
+        path: The file.
+        encoding: Its encoding.
 
     Raises:
-        SourceError: As :func:`read_bytes`; or it is binary, or not UTF-8 at all.
+        SourceError: As :func:`read_bytes`; or it is binary, or in another encoding.
     """
     content = read_bytes(path)
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise SourceError(f"{path} is UTF-16", hint="save it as UTF-8")
+    if encoding != "utf-8":
+        content = content.decode(encoding, "replace").encode()
+    elif content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise SourceError(f"{path} is UTF-16", hint="save it as UTF-8, or say `encoding: utf-16` in its manifest")
     content = content.removeprefix(b"\xef\xbb\xbf")
     head = content[:CHUNK]
     if len(head) - len(head.translate(None, _CONTROLS)) > len(head) * BINARY_SHARE:
         raise SourceError(f"{path} is a binary file, not text", hint="check that it is the right file")
+    return _valid(content, path, encoding)
+
+
+def _valid(content: bytes, path: Path, encoding: str) -> bytes:
+    """Replace what is no text, unless there is so much of it that the encoding must be another."""
+    try:
+        damaged = 0 if content.isascii() else content.decode().count("\ufffd")
+    except UnicodeDecodeError:
+        text = content.decode("utf-8", "replace")
+        content, damaged = text.encode(), text.count("\ufffd")
+    if damaged > max(MUCH_DAMAGE, SHARE_OF_DAMAGE * len(content)):
+        hint = "say its encoding in the manifest: `encoding: gb18030` or `encoding: utf-16`"
+        raise SourceError(f"{path} is not text in {encoding.upper()}", hint=hint)
     return content
 
 
@@ -134,13 +141,13 @@ def _packaged(package: str, file: str, origin: str) -> Path:
     )
 
 
-def _digest(path: Path, origin: str) -> str:
+def file_digest(path: Path, origin: str) -> str:
     try:
         if path.is_dir():
             files = sorted(file for file in path.rglob("*") if file.is_file())
             total = hashlib.sha256()
             for file in files:
-                total.update(f"{file.relative_to(path).as_posix()}\0{_digest(file, origin)}\0".encode())
+                total.update(f"{file.relative_to(path).as_posix()}\0{file_digest(file, origin)}\0".encode())
             return total.hexdigest()
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from kgdx.errors import SourceError
-from kgdx.load.fetch import PACKING, SMALL
+from kgdx.load.unpack import PACKING, SMALL
 
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _AGAIN = "fetch it again"

@@ -34,9 +34,9 @@ def read_lines(path: Path, manifest: Manifest) -> tuple[pl.DataFrame, list[pl.Da
     Returns:
         The rows with :data:`LINE` and ``_text`` (the line itself); refused lines; the version that the file states.
     """
-    content = read_text(path)
+    content = read_text(path, manifest.encoding)
     version = find_version(content, manifest)
-    lines = pl.read_lines(io.BytesIO(_valid(content)), name="_text", row_index_name=LINE, row_index_offset=1)
+    lines = pl.read_lines(io.BytesIO(content), name="_text", row_index_name=LINE, row_index_offset=1)
     lines = lines.with_columns(pl.col("_text").str.strip_chars_end("\r"))
     lines = lines.filter((pl.col("_text").str.strip_chars(" \t") != "") & ~pl.col("_text").str.starts_with("#"))
     if lines.is_empty():
@@ -82,15 +82,6 @@ def _reject(rows: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:
         pl.col("_text").alias("record"),
         reason.alias("reason"),
     )
-
-
-def _valid(content: bytes) -> bytes:
-    """Return the bytes, with what is not UTF-8 replaced by U+FFFD."""
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return content.decode("utf-8", "replace").encode()
-    return content
 
 
 def _check_header(path: Path, header: Sequence[str], columns: Sequence[str]) -> None:
