@@ -1,0 +1,260 @@
+"""Alignment in stages, as MedKGI describes it: the same name, a slip of spelling, near in meaning.
+
+Each stage is only for what the one before left open. The outcome is a table of candidates, and of it a decision for
+each subject.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import polars as pl
+
+from kgdx.align.names import Side
+from kgdx.align.slips import near
+from kgdx.text.encoder import Encoder
+
+VERSION = 1
+"""Changes with what any stage finds or how a decision is made."""
+
+STAGES = ("given", "exact", "normalised", "edit", "encoder")
+"""How a pair was found, the surest first: by an id that the source itself gives, by the same folded name, by the same
+name without plural, spelling variant, numeral form or word order, by a slip of spelling, by meaning."""
+
+COSINE = 0.85
+"""Cosine from which on names are near enough in meaning, as MedKGI has it."""
+
+CANDIDATES = {
+    "subject": pl.String,
+    "object": pl.String,
+    "method": pl.String,
+    "score": pl.Float64,
+    "said": pl.String,
+    "matched": pl.String,
+    "relation": pl.String,
+}
+"""Columns of a table of candidates; ``relation`` is how the subject relates to the object."""
+
+_NORMALISED, _REORDERED = 0.98, 0.97
+_SLIP = 0.03
+"""What each letter of a slip takes from the score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What one alignment may state.
+
+    Attributes:
+        stages: The stages that may state something; candidates of others are only shown.
+        cosine: Least cosine of the stage ``encoder``.
+        least: Least score of the other stages.
+        alone: Whether an object is stated for one subject of a vocabulary only, and for exact relations only: what
+            joins diseases must not join two of one source.
+    """
+
+    stages: tuple[str, ...] = STAGES
+    cosine: float = COSINE
+    least: float = 0.85
+    alone: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the thresholds as a decision records them."""
+        return asdict(replace(self, stages=())) | {"stages": list(self.stages)}
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The encoder of the last stage.
+
+    Attributes:
+        encoder: Turns names into vectors.
+        chinese: Whether it reads Chinese.
+    """
+
+    encoder: Encoder
+    chinese: bool = False
+
+    @property
+    def name(self) -> str:
+        """The encoder's name, and what it reads."""
+        return f"{self.encoder.name}{'+zh' if self.chinese else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is known before names are compared.
+
+    Attributes:
+        pairs: ``subject`` and ``object``: what a source states itself, by id.
+        refused: ``subject`` and ``object``: what people have rejected.
+    """
+
+    pairs: pl.DataFrame = field(default_factory=lambda: pairs_frame())
+    refused: pl.DataFrame = field(default_factory=lambda: pairs_frame())
+
+
+def pairs_frame(subjects: list[str] | None = None, objects: list[str] | None = None) -> pl.DataFrame:
+    """Return a table of pairs of ids.
+
+    Example:
+        >>> pairs_frame(["OMIM:1"], ["MESH:D1"]).rows()
+        [('OMIM:1', 'MESH:D1')]
+    """
+    return pl.DataFrame(
+        {"subject": subjects or [], "object": objects or []}, schema={"subject": pl.String, "object": pl.String}
+    )
+
+
+def candidates(
+    subjects: Side, objects: Side, given: Given | None = None, meaning: Meaning | None = None
+) -> pl.DataFrame:
+    """Return the candidates of each subject by the first stage that finds any.
+
+    Args:
+        subjects: What is to be mapped.
+        objects: What it may be mapped to.
+        given: What is known before.
+        meaning: The encoder; without one the last stage is left out.
+
+    Returns:
+        Columns :data:`CANDIDATES`; the best pair of names of each subject and object.
+    """
+    known = given or Given()
+    there = known.pairs.join(objects.entities.select(object="id"), on="object", how="semi")
+    there = there.join(subjects.entities.select("id", "name"), left_on="subject", right_on="id")
+    there = there.join(objects.entities.select("id", matched="name"), left_on="object", right_on="id")
+    fixed = {"method": pl.lit("given"), "score": pl.lit(1.0), "relation": pl.lit("exact"), "said": pl.col("name")}
+    found = [_shaped(there.with_columns(**fixed))]
+    left = subjects
+    stages = (_same_names, _slips, *((lambda a, b: _meanings(a, b, meaning),) if meaning else ()))
+    for stage in stages:
+        left = left.without(found[-1]["subject"].unique())
+        new = stage(left, objects).join(known.refused, on=["subject", "object"], how="anti")
+        found.append(_best_names(new))
+    refused = [frame.join(known.refused, on=["subject", "object"], how="anti") for frame in found]
+    return pl.concat(refused)
+
+
+def _same_names(subjects: Side, objects: Side) -> pl.DataFrame:
+    """Pairs with a common folded name, key, or words in any order."""
+    found = [
+        _joined(subjects.names, objects.names, form, method, factor)
+        for form, method, factor in (
+            ("folded", "exact", 1.0),
+            ("key", "normalised", _NORMALISED),
+            ("bag", "normalised", _REORDERED),
+        )
+    ]
+    return pl.concat(found)
+
+
+def _joined(mine: pl.DataFrame, yours: pl.DataFrame, form: str, method: str, factor: float) -> pl.DataFrame:
+    columns = [pl.col("entity"), pl.col("text"), pl.col("weight"), pl.col("relation"), pl.col(form).alias("form")]
+    pairs = mine.select(columns).drop_nulls("form").join(yours.select(columns).drop_nulls("form"), on="form")
+    return _scored(pairs, pl.lit(method), pl.lit(factor))
+
+
+def _slips(subjects: Side, objects: Side) -> pl.DataFrame:
+    keys = [side.names.select("key", "mark", "han").unique("key", maintain_order=True) for side in (subjects, objects)]
+    columns = ["entity", "text", "weight", "relation", "key"]
+    pairs = (
+        near(*keys)
+        .join(subjects.names.select(columns), on="key")
+        .join(objects.names.select(columns), left_on="other", right_on="key")
+    )
+    return _scored(pairs, pl.lit("edit"), 1 - _SLIP * pl.col("distance"))
+
+
+def _meanings(subjects: Side, objects: Side, meaning: Meaning | None) -> pl.DataFrame:
+    from kgdx.align.nearness import nearest
+
+    assert meaning is not None
+    pairs = nearest(subjects.names, objects.names, meaning.encoder, chinese=meaning.chinese)
+    pairs = pairs.rename({"subject": "entity", "said": "text", "object": "entity_right", "matched": "text_right"})
+    return _scored(pairs, pl.lit("encoder"), pl.col("cosine"), weigh=False)
+
+
+def _scored(pairs: pl.DataFrame, method: pl.Expr, factor: pl.Expr, *, weigh: bool = True) -> pl.DataFrame:
+    """Turn pairs of names into candidates; two relations that are no equality leave none."""
+    mine, yours = pl.col("relation"), pl.col("relation_right")
+    turned = yours.replace({"narrower": "broader", "broader": "narrower"})
+    usable = pairs.filter((pl.col("entity") != pl.col("entity_right")) & ((mine == "exact") | (yours == "exact")))
+    score = factor * pl.col("weight") * pl.col("weight_right") if weigh else factor
+    return usable.select(
+        subject="entity",
+        object="entity_right",
+        method=method,
+        score=score.cast(pl.Float64).round(4),
+        said="text",
+        matched="text_right",
+        relation=pl.when(mine == "exact").then(turned).otherwise(mine),
+    )
+
+
+def _shaped(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.select(pl.col(name).cast(type_) for name, type_ in CANDIDATES.items())
+
+
+def _best_names(found: pl.DataFrame) -> pl.DataFrame:
+    """Keep the best pair of names of each subject and object."""
+    order = ["subject", "object", "score", "said", "matched"]
+    best = _shaped(found).sort(order, descending=[False, False, True, False, False])
+    return best.unique(["subject", "object"], keep="first", maintain_order=True)
+
+
+def decide(found: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+    """Say of each candidate what becomes of it.
+
+    Args:
+        found: Candidates (:func:`candidates`) of one alignment, to objects of one vocabulary.
+        rules: What may be stated.
+
+    Returns:
+        The candidates, each subject's best first, with ``outcome``: ``stated``; ``ambiguous`` (another one is as
+        good); ``below`` (its score or stage is not enough); ``taken`` (the object is another subject's); ``other`` (a
+        better one is there). A subject has at most one that is stated.
+
+    Example:
+        >>> row = {"subject": "s", "method": "exact", "said": "x", "matched": "x", "relation": "exact"}
+        >>> two = pl.DataFrame([row | {"object": "o1", "score": 1.0}, row | {"object": "o2", "score": 0.9}])
+        >>> decide(two, Rules())["outcome"].to_list()
+        ['stated', 'other']
+        >>> decide(two.with_columns(score=1.0), Rules())["outcome"].to_list()
+        ['ambiguous', 'ambiguous']
+    """
+    stage = pl.col("method").replace_strict({name: at for at, name in enumerate(STAGES)}, return_dtype=pl.Int32)
+    keys = ["subject", "stage", "score", "object"]
+    ranked = _shaped(found).with_columns(stage.alias("stage")).sort(keys, descending=[False, False, True, False])
+    first = pl.col("score").first().over("subject"), pl.col("stage").first().over("subject")
+    best = (pl.col("score") >= first[0] - 1e-9) & (pl.col("stage") == first[1])
+    ranked = ranked.with_columns(best.alias("best"))
+    least = pl.when(pl.col("method") == "encoder").then(rules.cosine).otherwise(rules.least)
+    enough = (pl.col("score") >= least) & pl.col("method").is_in(rules.stages)
+    if rules.alone:
+        enough = enough & (pl.col("relation") == "exact")
+    outcome = (
+        pl.when(~pl.col("best"))
+        .then(pl.lit("other"))
+        .when(~enough)
+        .then(pl.lit("below"))
+        .when(pl.col("best").sum().over("subject") > 1)
+        .then(pl.lit("ambiguous"))
+        .otherwise(pl.lit("stated"))
+    )
+    decided = ranked.with_columns(outcome.alias("outcome"))
+    if rules.alone:
+        decided = _alone(decided)
+    return decided.drop("stage", "best")
+
+
+def _alone(decided: pl.DataFrame) -> pl.DataFrame:
+    """Leave each object to its best subject; where two are as good, to none."""
+    stated = decided.filter(pl.col("outcome") == "stated").sort("stage", "score", descending=[False, True])
+    first = pl.col("stage").first().over("object"), pl.col("score").first().over("object")
+    best = (pl.col("stage") == first[0]) & (pl.col("score") >= first[1] - 1e-9)
+    kept = stated.with_columns(best.alias("best")).with_columns(pl.col("best").sum().over("object").alias("rivals"))
+    lost = kept.filter(~pl.col("best") | (pl.col("rivals") > 1)).select("subject", "object", pl.lit(True).alias("lost"))
+    joined = decided.join(lost, on=["subject", "object"], how="left", maintain_order="left")
+    outcome = pl.when(pl.col("lost").fill_null(False)).then(pl.lit("taken")).otherwise("outcome")
+    return joined.with_columns(outcome.alias("outcome")).drop("lost")

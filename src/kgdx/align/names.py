@@ -1,0 +1,186 @@
+"""All names of the entities that are aligned, with how much each says: read from the graph's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from kgdx.align.forms import folded, is_chinese, variants, with_forms
+from kgdx.store.protocol import GraphTable, NodeTable
+from kgdx.text.chinese import lay_wordings, wordings
+
+ROOT = "HP:0000118"
+"""Phenotypic abnormality: modes of inheritance, onsets and modifiers are no findings."""
+
+_WEIGHTS = {"name": 1.0, "synonym": 0.995, "translation": 0.995, "related": 0.95, "scoped": 0.9, "wording": 0.96}
+"""What a match of each kind of name counts; of equal matches, the one of the preferred names wins."""
+_LAY = 0.98
+_BARE = 0.99
+"""The same for everyday wordings, and for names without the abbreviation that follows them."""
+_ABBREVIATION = r"^[A-Z0-9-]{1,3}$"
+"""An abbreviation that stands for too many things to be anybody's name."""
+_SCHEMA = {"entity": pl.String, "text": pl.String, "weight": pl.Float64, "relation": pl.String}
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Entities of one class that take part in an alignment.
+
+    Attributes:
+        entities: ``id``, ``name``, ``source`` and ``vocabulary`` (the id's prefix, or the source that minted it).
+        names: The forms of all names (:func:`kgdx.align.forms.with_forms`) with ``entity`` (id), ``text``, ``weight``
+            and ``relation``: how the entity relates to what the name says.
+    """
+
+    entities: pl.DataFrame
+    names: pl.DataFrame
+
+    def of(self, vocabulary: str) -> Side:
+        """Return the entities of one vocabulary."""
+        chosen = self.entities.filter(pl.col("vocabulary") == vocabulary)
+        return Side(chosen, self.names.join(chosen.select(entity="id"), on="entity", how="semi"))
+
+    def without(self, ids: pl.Series) -> Side:
+        """Return the side without some entities."""
+        gone = pl.DataFrame({"id": ids})
+        return Side(
+            self.entities.join(gone, on="id", how="anti"),
+            self.names.join(gone, left_on="entity", right_on="id", how="anti"),
+        )
+
+
+def node_frame(tables: Iterable[GraphTable], label: str, columns: Sequence[str]) -> pl.DataFrame:
+    """Return the nodes of a class with some of their properties; an absent column is null."""
+    frames = [pl.DataFrame(schema=dict.fromkeys(columns, pl.Null))]
+    for table in tables:
+        if isinstance(table, NodeTable) and table.label == label:
+            rows = table.rows.select([name for name in columns if name in table.rows.column_names])
+            frame = pl.from_arrow(rows)
+            assert isinstance(frame, pl.DataFrame)
+            frames.append(frame)
+    found = pl.concat(frames, how="diagonal_relaxed")
+    lists = ("synonyms", "synonym_scopes", "entry_terms", "entry_term_scopes", "tree_numbers", "xrefs")
+    types = {c: pl.List(pl.String) if c in lists else pl.Boolean if c == "obsolete" else pl.String for c in columns}
+    return found.cast(types)  # type: ignore[arg-type]
+
+
+def symptoms(tables: Sequence[GraphTable]) -> Side:
+    """Return the symptoms: the phrases of their sources, and what these list as the same."""
+    nodes = node_frame(tables, "Symptom", ("id", "name", "source", "synonyms"))
+    return side(nodes, pl.concat([_named(nodes, "name", "name"), _listed(nodes, "synonyms")]))
+
+
+def phenotypes(tables: Sequence[GraphTable], *, lay: bool = True) -> Side:
+    """Return the current findings of the Human Phenotype Ontology.
+
+    Args:
+        tables: The graph's; without is_a edges all terms count as findings.
+        lay: Whether everyday Chinese wordings are names too.
+    """
+    columns = ("id", "name", "source", "name_zh", "synonyms", "synonym_scopes", "obsolete")
+    nodes = node_frame(tables, "Phenotype", columns).filter(~pl.col("obsolete").fill_null(False))
+    inside = _below(tables, ROOT)
+    if inside:
+        nodes = nodes.filter(pl.col("id").is_in(inside))
+    names = [
+        _named(nodes, "name", "name"),
+        _named(nodes, "name_zh", "translation"),
+        _scoped(nodes, "synonyms", "synonym_scopes"),
+    ]
+    names += [_chinese_wordings(nodes), _lay_names(nodes)] if lay else [_chinese_wordings(nodes)]
+    return side(nodes, pl.concat(names))
+
+
+def diseases(tables: Sequence[GraphTable]) -> Side:
+    """Return the current diseases of all vocabularies."""
+    columns = ("id", "name", "source", "name_source", "name_zh", "synonyms", "obsolete")
+    nodes = node_frame(tables, "Disease", columns).filter(~pl.col("obsolete").fill_null(False))
+    named = nodes.filter(pl.col("name_source").fill_null("") != "id")
+    names = [_named(named, "name", "name"), _named(nodes, "name_zh", "translation"), _listed(nodes, "synonyms")]
+    return side(nodes, pl.concat(names), diseases=True)
+
+
+def descriptors(tables: Sequence[GraphTable], branches: Sequence[str] = ()) -> Side:
+    """Return the MeSH descriptors of some branches of the tree (``C``, ``F03``); all of them when none is named."""
+    columns = ("id", "name", "source", "entry_terms", "entry_term_scopes", "tree_numbers")
+    nodes = node_frame(tables, "MeshDescriptor", columns)
+    if branches:
+        within = pl.any_horizontal(pl.element().str.starts_with(branch) for branch in branches)
+        nodes = nodes.filter(pl.col("tree_numbers").list.eval(within).list.any().fill_null(False))
+    terms = _scoped(nodes, "entry_terms", "entry_term_scopes")
+    return side(nodes, pl.concat([_named(nodes, "name", "name"), terms]), diseases=True)
+
+
+def side(nodes: pl.DataFrame, names: pl.DataFrame, *, diseases: bool = False) -> Side:
+    """Put entities and their names together.
+
+    Args:
+        nodes: ``id``, ``name`` and ``source`` of the entities.
+        names: ``entity``, ``text``, ``weight`` and ``relation``.
+        diseases: As for :func:`kgdx.align.forms.with_forms`.
+    """
+    vocabulary = pl.col("id").str.extract(r"^(?:KGDX:)?([^:.]*)").alias("vocabulary")
+    entities = nodes.select("id", "name", "source", vocabulary)
+    usable = names.drop_nulls("text").filter(~pl.col("text").str.contains(_ABBREVIATION))
+    every = variants(usable)
+    bare = pl.int_range(every.height) >= usable.height
+    every = every.with_columns(pl.when(bare).then(pl.col("weight") * _BARE).otherwise("weight").alias("weight"))
+    forms = with_forms(every, diseases=diseases)
+    best = forms.sort("entity", pl.col("weight"), descending=[False, True], maintain_order=True)
+    return Side(entities, best.unique(["entity", "folded"], keep="first", maintain_order=True))
+
+
+def _named(nodes: pl.DataFrame, column: str, kind: str) -> pl.DataFrame:
+    weight, relation = pl.lit(_WEIGHTS[kind]).alias("weight"), pl.lit("exact").alias("relation")
+    return nodes.select(pl.col("id").alias("entity"), pl.col(column).alias("text"), weight, relation).drop_nulls("text")
+
+
+def _listed(nodes: pl.DataFrame, column: str) -> pl.DataFrame:
+    return _named(nodes.select("id", column).explode(column), column, "synonym")
+
+
+def _scoped(nodes: pl.DataFrame, column: str, scopes: str) -> pl.DataFrame:
+    """Synonyms with what their scope says: the term is broader than a narrow synonym, and the other way round."""
+    fitting = pl.col(scopes).list.len() == pl.col(column).list.len()
+    unknown = pl.col(column).list.eval(pl.lit("EXACT"))
+    lists = nodes.select("id", column, pl.when(fitting).then(scopes).otherwise(unknown).alias("scope"))
+    rows = lists.filter(pl.col(column).list.len() > 0).explode(column, "scope")
+    kinds = {"EXACT": "synonym", "RELATED": "related", "NARROW": "scoped", "BROAD": "scoped"}
+    weight = pl.col("scope").replace_strict({k: _WEIGHTS[v] for k, v in kinds.items()}, default=0.95)
+    relation = pl.col("scope").replace_strict({"NARROW": "broader", "BROAD": "narrower"}, default="exact")
+    return rows.select(entity="id", text=column, weight=weight.cast(pl.Float64), relation=relation)
+
+
+def _chinese_wordings(nodes: pl.DataFrame) -> pl.DataFrame:
+    """The other wordings that clinical Chinese has for a finding's name."""
+    chinese = (
+        nodes.select("id", folded(pl.col("name_zh")).alias("zh")).drop_nulls("zh").filter(is_chinese(pl.col("zh")))
+    )
+    rows = [
+        (id, other, _WEIGHTS["wording"], "exact") for id, zh in chinese.iter_rows() for other in sorted(wordings(zh))
+    ]
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+
+def _lay_names(nodes: pl.DataFrame) -> pl.DataFrame:
+    rows = pl.DataFrame([(id, phrase, _LAY, "exact") for phrase, id in lay_wordings()], schema=_SCHEMA, orient="row")
+    return rows.join(nodes, left_on="entity", right_on="id", how="semi")
+
+
+def _below(tables: Iterable[GraphTable], root: str) -> set[str]:
+    """The descendants of a term, itself left out; none when the tables have no such hierarchy."""
+    children: dict[str, list[str]] = {}
+    for table in tables:
+        if not isinstance(table, NodeTable) and (table.type, table.start_label) == ("IS_A", "Phenotype"):
+            ends = (table.rows.column(end).to_pylist() for end in ("start", "end"))
+            for child, parent in zip(*ends, strict=True):
+                children.setdefault(parent, []).append(child)
+    found: set[str] = set()
+    waiting = [root]
+    while waiting:
+        new = [child for child in children.get(waiting.pop(), ()) if child not in found]
+        found.update(new)
+        waiting += new
+    return found
