@@ -46,15 +46,16 @@ _MEANINGLESS = {"_id"}
 """The database's own key: it says nothing of the disease and is not kept."""
 
 FRAMES = {
-    "disease": ("name", *_TEXTS.values(), *_LISTS.values(), "insured"),
+    "disease": ("name", "synonyms", *_TEXTS.values(), *_LISTS.values(), "insured"),
     **{frame: ("disease", "name") for frame in _STATEMENTS.values()},
     "drug": ("disease", "name", "reference"),
     "medicine": ("name", "products"),
 }
 
-_KINDS = {**dict.fromkeys((*_LISTS.values(), "products"), WORDS), "insured": pl.Boolean()}
+_KINDS = {**dict.fromkeys(("synonyms", *_LISTS.values(), "products"), WORDS), "insured": pl.Boolean()}
 
 _SEPARATORS = re.compile(r"[、，,;；|\n]+|\s{2,}")
+_FOREIGN = re.compile(r"[^(（。]{1,30}[(（](?P<names>[^()（）]*[A-Za-z]{3}[^()（）]*)[)）]")
 _PRODUCT = re.compile(r"(?P<product>.+?)[(（](?P<drug>[^()（）]+)[)）]")
 
 
@@ -112,7 +113,20 @@ def _disease(line: int, name: str, document: dict[str, Any], reading: Reading) -
     insured = _text(line, document, _INSURED, reading)
     if insured is not None and insured not in _YES_NO:
         reading.refuse(line, {"disease": name, _INSURED: insured}, f"{_INSURED} is '{insured[:40]}', not 是 or 否")
-    reading.rows["disease"].append((line, name, *texts, *lists, _YES_NO.get(insured or "")))
+    synonyms = english_names(texts[0] or "")
+    reading.rows["disease"].append((line, name, synonyms, *texts, *lists, _YES_NO.get(insured or "")))
+
+
+def english_names(definition: str) -> list[str]:
+    """Return the foreign names of a disease, which stand in the first brackets of its definition.
+
+    Example:
+        >>> english_names("百日咳(pertussis，whooping cough)是由百日咳杆菌所致的急性呼吸道传染病。")
+        ['pertussis', 'whooping cough']
+    """
+    found = _FOREIGN.match(definition)
+    names = [each.strip() for each in re.split(r"[,，;；、]", found["names"])] if found else []
+    return [each for each in names if re.fullmatch(r"[A-Za-z][A-Za-z0-9 '’./-]{2,99}", each)]
 
 
 def _text(line: int, document: dict[str, Any], key: str, reading: Reading) -> str | None:

@@ -1,7 +1,7 @@
 """MeSH in NLM's XML: what descriptors, supplementary records and qualifiers have in common.
 
 Terms come from all concepts of a record. A concept that is not the preferred one is narrower than it, broader, or
-otherwise related, so each entry term keeps the scope of its concept: a narrower concept's term is no name of the heading.
+otherwise related, so each entry term keeps its concept's scope: a narrower concept's term does not name the heading.
 Format: https://www.nlm.nih.gov/mesh/xml_data_elements.html
 """
 
@@ -220,7 +220,8 @@ def _scopes(preferred: Any) -> dict[str, str]:
     own = preferred.findtext("ConceptUI")
     found = {}
     for relation in preferred.iterfind("ConceptRelationList/ConceptRelation"):
-        name, first, second = relation.get("RelationName"), relation.findtext("Concept1UI"), relation.findtext("Concept2UI")
+        name = relation.get("RelationName")
+        first, second = relation.findtext("Concept1UI"), relation.findtext("Concept2UI")
         if first == own:
             found[second] = _SCOPES.get(name, "RELATED")
         elif second == own:
