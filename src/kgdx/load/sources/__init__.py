@@ -13,6 +13,10 @@ from kgdx.load.records import Records
 
 FORMATS: Mapping[str, str] = {
     "table": "kgdx.load.sources.table",
+    "tsv": "kgdx.load.sources.table",
+    "csv": "kgdx.load.sources.delimited",
+    "jsonl": "kgdx.load.sources.jsonl",
+    "parquet": "kgdx.load.sources.parquet",
     "obo": "kgdx.load.sources.obo",
     "hpoa": "kgdx.load.sources.hpoa",
     "orphanet_product1": "kgdx.load.sources.orphanet_product1",
@@ -24,6 +28,7 @@ FORMATS: Mapping[str, str] = {
     "encyclopedia": "kgdx.load.sources.encyclopedia",
     "cases": "kgdx.load.sources.cases",
     "dx_symptoms": "kgdx.load.sources.dx_symptoms",
+    "primekg": "kgdx.load.sources.primekg",
 }
 """Format → module with ``read(path, manifest) -> Records`` and ``FRAMES``, its frames' columns (none for ``table``)."""
 

@@ -1,0 +1,255 @@
+"""Large CSV files block by block: a block that is in order is read at once, any other record by record.
+
+So a file of a gigabyte passes through little memory, and every damaged line is named. A record that spans lines is
+followed for a few lines only: a quotation mark that nobody closes costs its own line, not the rest of the file.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from kgdx.errors import SourceError
+from kgdx.load.fetch import BINARY_SHARE
+from kgdx.load.records import LINE, no_rejects
+from kgdx.load.unpack import unpacked
+
+BLOCK = 1 << 25
+"""Bytes that are looked at together."""
+LONGEST_LINE = 1 << 27
+"""Bytes without a line break beyond which a file is no table."""
+LONGEST_CELL = 1 << 17
+"""Characters beyond which a cell is taken for damage; the longest description in PrimeKG has 30,000."""
+SPAN = 200
+"""Lines that one record may have."""
+
+_BOM, _UTF16 = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f"))
+_DAMAGED = "the line holds bytes that are no text in UTF-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The columns of a file and what stands between them."""
+
+    columns: tuple[str, ...]
+    separator: str
+
+
+def read_header(path: Path) -> Header:
+    """Read the first line; tabs or commas separate the columns.
+
+    Raises:
+        SourceError: The file cannot be read, is empty, is no text, or has a column name twice.
+    """
+    first = next(_lines(path), b"").split(b"\n", 1)[0]
+    try:
+        text = first.decode().rstrip("\r")
+    except UnicodeDecodeError as error:
+        raise SourceError(f"the header line of {path} is not UTF-8", hint="save it as UTF-8") from error
+    separator = "\t" if "\t" in text else ","
+    columns = tuple(cell.strip() for cell in next(csv.reader([text], delimiter=separator), []))
+    if not any(columns):
+        raise SourceError(f"{path} is empty", hint="fetch it again")
+    if len(set(columns)) != len(columns) or any(name.startswith("_") for name in columns):
+        raise SourceError(f"{path} has a column name twice, or one that starts with '_'", hint="mend the header line")
+    return Header(columns, separator)
+
+
+def read_blocks(path: Path, header: Header, encoding: str = "utf-8") -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Read the records after the header line, block by block.
+
+    Args:
+        path: The file, compressed or not.
+        header: Its columns.
+        encoding: Of its text.
+
+    Yields:
+        The records as text (an empty cell is null) with :data:`~kgdx.load.records.LINE`, and what was refused.
+
+    Raises:
+        SourceError: The file cannot be read, or has a line without end.
+    """
+    line, carried, headed = 2, b"", False
+    for lines in _lines(path, encoding):
+        block = lines
+        if not headed:
+            block, headed = lines.split(b"\n", 1)[1], True
+        block = carried + block.replace(b"\r\n", b"\n")
+        frame, rejects, carried = _parsed(block, line, header, final=False)
+        line += block.count(b"\n") - carried.count(b"\n")
+        yield frame, rejects
+    if carried:
+        yield _parsed(carried, line, header, final=True)[:2]
+
+
+def _lines(path: Path, encoding: str = "utf-8") -> Iterator[bytes]:
+    """The file's bytes in pieces that end with a line."""
+    rest: list[bytes] = []
+    held = 0
+    for piece in _pieces(path, encoding):
+        end = piece.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*rest, piece[:end]])
+            rest, held = [], 0
+        rest.append(piece[end:])
+        held += len(piece) - end
+        if held > LONGEST_LINE:
+            raise SourceError(f"{path} has a line of more than {LONGEST_LINE:,} bytes", hint="it is no table")
+    if held:
+        yield b"".join(rest) + b"\n"
+
+
+def _pieces(path: Path, encoding: str) -> Iterator[bytes]:
+    """The file's content in UTF-8, unpacked; what is no text becomes U+FFFD where the file has another encoding."""
+    decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)("replace")
+    try:
+        with unpacked(path) as stream:
+            first = True
+            while piece := stream.read(BLOCK):
+                text = piece if decoder is None else decoder.decode(piece).encode()
+                yield _begun(path, text) if first else text
+                first = False
+            if decoder is not None:
+                yield decoder.decode(b"", True).encode()
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read ({error.strerror or error})", hint="check the path") from error
+
+
+def _begun(path: Path, piece: bytes) -> bytes:
+    """The first piece without its byte order mark, if it is text at all."""
+    if piece.startswith(_UTF16):
+        raise SourceError(f"{path} is UTF-16", hint="save it as UTF-8, or say `encoding: utf-16` in its manifest")
+    head = piece[: 1 << 20]
+    if len(head) - len(head.translate(None, _CONTROLS)) > len(head) * BINARY_SHARE:
+        raise SourceError(f"{path} is a binary file, not text", hint="check that it is the right file")
+    return piece.removeprefix(_BOM)
+
+
+def _parsed(block: bytes, line: int, header: Header, *, final: bool) -> tuple[pl.DataFrame, pl.DataFrame, bytes]:
+    """Records, refused lines, and the lines at the end whose record goes on in the next block."""
+    frame = _at_once(block, line, header)
+    if frame is not None:
+        return frame, no_rejects(), b""
+    return _one_by_one(block, line, header, final=final)
+
+
+def _at_once(block: bytes, line: int, header: Header) -> pl.DataFrame | None:
+    """The block's records if nothing is wrong with any."""
+    if b"\0" in block or block.count(b'"') % 2:
+        return None
+    try:
+        frame = _csv(block, header)
+    except pl.exceptions.PolarsError:
+        return None
+    longest = frame.select(pl.all().str.len_bytes().max()).row(0) if frame.height else ()
+    if any(length is not None and length > LONGEST_CELL for length in longest):
+        return None
+    breaks = block.count(b"\n")
+    if frame.height == breaks:
+        numbers = pl.int_range(line, line + frame.height, eager=True)
+    else:
+        inner = pl.sum_horizontal(pl.all().str.count_matches("\n", literal=True).fill_null(0)).cast(pl.Int64)
+        spans = frame.select(inner + 1).to_series()
+        if spans.sum() != breaks or (spans.max() or 0) > SPAN:  # type: ignore[operator]
+            return None
+        numbers = spans.cum_sum() - spans + line
+    frame = frame.with_columns(numbers.cast(pl.Int64).alias(LINE))
+    return _kept(frame) if b'""' in block or b"\n\n" in block else frame
+
+
+def _csv(block: bytes, header: Header) -> pl.DataFrame:
+    schema = dict.fromkeys(header.columns, pl.String)
+    if not block.strip():
+        return pl.DataFrame(schema=schema)
+    return pl.read_csv(block, has_header=False, schema=schema, separator=header.separator, quote_char='"')
+
+
+def _kept(frame: pl.DataFrame) -> pl.DataFrame:
+    """Without blank lines, and with null for an empty cell."""
+    cells = pl.exclude(LINE)
+    frame = frame.with_columns(pl.when(cells != "").then(cells))
+    blank = pl.all_horizontal(cells.is_null())
+    return frame.filter(~blank)
+
+
+def _one_by_one(block: bytes, line: int, header: Header, *, final: bool) -> tuple[pl.DataFrame, pl.DataFrame, bytes]:
+    lines = block.decode("utf-8", "replace").split("\n")[:-1]
+    width = len(header.columns)
+    plain: list[str] = []
+    numbers: list[int] = []
+    special: list[tuple[int, list[str]]] = []
+    refused: list[tuple[int, str, str]] = []
+    at = 0
+    while at < len(lines):
+        text = lines[at]
+        span, reason = 1, None
+        cells: list[str] = []
+        if '"' in text:
+            span, cells, reason = _record(lines, at, header, final=final)
+            if not span:
+                break
+        elif "\ufffd" in text or "\0" in text:
+            reason = _DAMAGED
+        elif text.strip():
+            reason = _fault(text.split(header.separator), width)
+        if reason is not None:
+            refused.append((line + at, text, reason))
+        elif cells:
+            special.append((line + at, cells))
+        elif text.strip():
+            plain.append(text)
+            numbers.append(line + at)
+        at += span
+    frame = _csv(("\n".join(plain) + "\n").encode(), header).with_columns(pl.Series(LINE, numbers, pl.Int64))
+    schema = {**dict.fromkeys(header.columns, pl.String), LINE: pl.Int64}
+    others = pl.DataFrame([(*cells, number) for number, cells in special], schema=schema, orient="row")
+    rejects = pl.DataFrame(refused, schema={"line": pl.Int64, "record": pl.String, "reason": pl.String}, orient="row")
+    rejects = pl.concat([no_rejects(), rejects], how="diagonal")
+    rest = "\n".join([*lines[at:], ""]).encode() if at < len(lines) else b""
+    return _kept(pl.concat([frame, others]).sort(LINE)), rejects, rest
+
+
+def _record(lines: Sequence[str], at: int, header: Header, *, final: bool) -> tuple[int, list[str], str | None]:
+    """The record that begins at a line with quotation marks: how many lines it has, its cells, or what is wrong.
+
+    It has no line when the block ends before it does.
+    """
+    text, span = lines[at], 1
+    cells, reason = _cells(text, header)
+    while reason is not None and text.count('"') % 2 and span < SPAN:
+        if at + span >= len(lines):
+            if not final:
+                return 0, [], None
+            break
+        text, span = f"{text}\n{lines[at + span]}", span + 1
+        if text.count('"') % 2 == 0:
+            cells, reason = _cells(text, header)
+    if reason is None:
+        return span, cells, None
+    return 1, [], "a quotation mark is not closed" if lines[at].count('"') % 2 else reason
+
+
+def _cells(text: str, header: Header) -> tuple[list[str], str | None]:
+    """A record's cells, and what is wrong with it."""
+    if "\ufffd" in text or "\0" in text:
+        return [], _DAMAGED
+    try:
+        rows = list(csv.reader((f"{line}\n" for line in text.split("\n")), delimiter=header.separator, strict=True))
+    except csv.Error as error:
+        return [], f"the line is not CSV ({error})"
+    cells = rows[0] if len(rows) == 1 else []
+    return cells, _fault(cells, len(header.columns))
+
+
+def _fault(cells: Sequence[str], width: int) -> str | None:
+    if len(cells) != width:
+        return f"the line has {len(cells)} columns, the header has {width}"
+    if max(len(cell) for cell in cells) > LONGEST_CELL:
+        return f"a cell has more than {LONGEST_CELL:,} characters"
+    return None
