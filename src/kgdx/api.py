@@ -419,13 +419,14 @@ def _embedded(store: str | Path | None) -> Settings:
 def _derived() -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     """What a build infers from its tables, and what it compiles from its snapshot."""
     from kgdx.align.equivalence import SOURCE, infer
+    from kgdx.extract.annotate import step as texts
     from kgdx.load.derive import Derive
     from kgdx.rank.compile import compile_model
     from kgdx.text.dictionary import build_dictionary
 
     reads = ("Disease", "Phenotype", "IS_A", "HAS_PHENOTYPE", "ASSOCIATED_GENE", "SAME_AS")
     equivalence = Derive(SOURCE, "1", reads, lambda tables: [infer(tables)], "inferring equivalences")
-    return (equivalence,), (compile_model, build_dictionary)
+    return (texts(), equivalence), (compile_model, build_dictionary)
 
 
 def _bank(wanted: bool) -> dict[str, bool]:

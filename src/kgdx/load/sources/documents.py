@@ -236,6 +236,8 @@ def fault_of_phrase(text: str) -> str | None:
     letters = sum(bool(_WORD.match(char)) for char in text)
     if not letters or (letters < _LEAST_LETTERS and text.isascii()):
         return "it has no word"
+    if "\ufffd" in text:
+        return "it holds bytes that are no text in UTF-8"
     if len(text) > MAX_PHRASE:
         return f"it has {len(text):,} characters"
     if text.endswith(("...", "…", "……")):
