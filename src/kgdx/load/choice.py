@@ -13,9 +13,7 @@ from kgdx.config import Settings
 from kgdx.errors import SourceError, UsageError
 from kgdx.load.licences import require
 from kgdx.load.manifest import Manifest, manifest, manifests, read_manifest, with_needs
-
-PACKED = (".gz", ".zst", ".bz2", ".xz", ".zip")
-"""Suffixes of compressed files; a file's pattern also fits its compressed form."""
+from kgdx.load.unpack import PACKED
 
 _MANIFEST = re.compile(r"\.ya?ml$", re.IGNORECASE)
 _ELSEWHERE = re.compile(r"[a-z][a-z+]*://|[A-Za-z][\w.-]+:[\w./-]+$")
@@ -125,7 +123,7 @@ def companions(manifest: Manifest, path: Path) -> tuple[Path, ...]:
 def in_folder(folder: Path, known: Mapping[str, Manifest]) -> Found:
     """Find the sources' files in a folder and the folders below it, by the names under which they are published.
 
-    A file may belong to several sources.
+    A pattern also fits a file's compressed form, and a file may belong to several sources.
 
     Raises:
         SourceError: There is no such folder, or two files are of one source.

@@ -72,6 +72,21 @@ def stage(records: Records, manifest: Manifest) -> tuple[list[Staged], pl.DataFr
     return tables, join_rejects([*rejects, *_untaken(records, manifest)])
 
 
+def mapped_columns(manifest: Manifest) -> tuple[str, ...]:
+    """Return the columns that a manifest names anywhere.
+
+    Example:
+        >>> from kgdx.load.manifest import manifest
+        >>> mapped_columns(manifest("genes"))
+        ('ncbi_gene_id', 'gene_symbol', 'disease_id')
+    """
+    named: list[str] = [*manifest.columns, *manifest.only]
+    for entry in (*manifest.nodes, *manifest.relations):
+        named += [*entry.where, *([entry.each.column] if entry.each else [])]
+        named += [name for value in _values(entry).values() for name in value.columns]
+    return tuple(dict.fromkeys(named))
+
+
 def _keep_only(records: Records, manifest: Manifest, column: str, allowed: Sequence[str]) -> Iterator[pl.DataFrame]:
     """Take the rows with other values out of the frames that have the column, and yield them as refused."""
     for name, frame in records.frames.items():

@@ -19,6 +19,9 @@ PACKING = 200
 SMALL = 1 << 24
 """Size up to which that does not matter."""
 
+PACKED = (".gz", ".zst", ".bz2", ".xz", ".zip")
+"""Suffixes of compressed files."""
+
 _MAGIC = {
     b"\x1f\x8b": "gzip",
     b"PK\x03\x04": "zip",

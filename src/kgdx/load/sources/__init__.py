@@ -10,6 +10,7 @@ from types import MappingProxyType
 from kgdx.errors import SourceError
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import Records
+from kgdx.load.unpack import PACKED
 
 FORMATS: Mapping[str, str] = {
     "table": "kgdx.load.sources.table",
@@ -40,14 +41,14 @@ def reader(path: Path, manifest: Manifest, readers: Mapping[str, Reader] = Mappi
     """Return the reader of a source's file, by the manifest's format or that of the file's suffix.
 
     Args:
-        path: The file; ``.gz`` at its end is no suffix.
+        path: The file; ``.gz`` and the like at its end are no suffix.
         manifest: The source's manifest.
         readers: Readers beside those of :data:`FORMATS`, by format.
 
     Raises:
         SourceError: There is no such format.
     """
-    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    suffix = next((each for each in reversed(path.suffixes) if each.lower() not in PACKED), "").lower()
     name = manifest.also.get(suffix, manifest.format)
     if name in readers:
         return readers[name]
@@ -62,7 +63,7 @@ def read(path: Path, manifest: Manifest, readers: Mapping[str, Reader] = Mapping
     """Read a source's file in its format, which its suffix may tell.
 
     Args:
-        path: The file; gzip is unpacked whatever the name says.
+        path: The file; a compressed one is unpacked whatever its name says.
         manifest: The source's manifest.
         readers: As for :func:`reader`.
 

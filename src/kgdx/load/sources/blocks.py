@@ -30,7 +30,8 @@ SPAN = 200
 
 _BOM, _UTF16 = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f"))
-_DAMAGED = "the line holds bytes that are no text in UTF-8"
+_REPLACED = "\ufffd".encode()
+_DAMAGED = "the line holds bytes that are no text in the file's encoding"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ def _parsed(block: bytes, line: int, header: Header, *, final: bool) -> tuple[pl
 
 def _at_once(block: bytes, line: int, header: Header) -> pl.DataFrame | None:
     """The block's records if nothing is wrong with any."""
-    if b"\0" in block or block.count(b'"') % 2:
+    if b"\0" in block or _REPLACED in block or block.count(b'"') % 2:
         return None
     try:
         frame = _csv(block, header)
