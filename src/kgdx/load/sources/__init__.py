@@ -19,6 +19,8 @@ FORMATS: Mapping[str, str] = {
     "jsonl": "kgdx.load.sources.jsonl",
     "parquet": "kgdx.load.sources.parquet",
     "obo": "kgdx.load.sources.obo",
+    "owl": "kgdx.load.sources.owl",
+    "obographs": "kgdx.load.sources.obographs",
     "hpoa": "kgdx.load.sources.hpoa",
     "orphanet_product1": "kgdx.load.sources.orphanet_product1",
     "phenopackets": "kgdx.load.sources.phenopackets",
@@ -30,6 +32,8 @@ FORMATS: Mapping[str, str] = {
     "cases": "kgdx.load.sources.cases",
     "dx_symptoms": "kgdx.load.sources.dx_symptoms",
     "primekg": "kgdx.load.sources.primekg",
+    "primekg_disease_features": "kgdx.load.sources.primekg_disease_features",
+    "primekg_drug_features": "kgdx.load.sources.primekg_drug_features",
 }
 """Format → module with ``read(path, manifest) -> Records`` and ``FRAMES``, its frames' columns (none for ``table``)."""
 
