@@ -1,8 +1,8 @@
-"""HPO in OBO format (`hp.obo`): terms read by pronto, is_a edges from their lines.
+"""Ontologies in OBO format (`hp.obo`, `mondo.obo`): terms read by pronto; edges and matches from their lines.
 
-pronto stops at a missing parent or a syntax error and drops a self-loop in silence. So the edges are read here, where
-each has its line and what is wrong with one is said, and a stanza that pronto's grammar refuses is set apart. A cycle
-cannot be loaded around: it is an error that names its terms.
+pronto stops at a missing parent or a syntax error, drops a self-loop in silence, and has no place for what is said of
+a cross-reference. So edges and matches are read here, where each has its line and what is wrong with one is said, and a
+stanza that pronto's grammar refuses is set apart. A cycle cannot be loaded around: it is an error that names its terms.
 """
 
 from __future__ import annotations
@@ -22,26 +22,14 @@ from kgdx.load.fetch import read_text
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import LINE, Records, join_rejects
 from kgdx.load.sources.table import find_version
+from kgdx.load.sources.terms import FRAMES, HINT, TERM, curie, finished, prefixes
 
-FRAMES = {
-    "term": (
-        "id",
-        "name",
-        "definition",
-        "comment",
-        "synonyms",
-        "synonym_scopes",
-        "alt_ids",
-        "xrefs",
-        "obsolete",
-        "replaced_by",
-        "consider",
-    ),
-    "is_a": ("child", "parent"),
-}
+VERSION = "2"
+_BY_PRONTO = tuple(name for name in TERM if name != "subsets")
 _LISTS = ("synonyms", "synonym_scopes", "alt_ids", "xrefs", "consider")
 _TAGS = r"^(id|name|def|comment|synonym|alt_id|xref|is_obsolete|replaced_by|consider):"
-_HINT = "use a release from https://github.com/obophenotype/human-phenotype-ontology/releases"
+_MATCH = r"^property_value:\s+(?:skos:|http://www\.w3\.org/2004/02/skos/core#)?(exactMatch|broadMatch|narrowMatch)\s"
+__all__ = ["FRAMES", "VERSION", "read"]
 _REFUSALS = (SyntaxError, ValueError, KeyError, TypeError, AttributeError)
 """What pronto raises for a text that is no OBO."""
 
@@ -50,17 +38,13 @@ def read(path: Path, manifest: Manifest) -> Records:
     """Read terms and their is_a edges as the frames ``term`` and ``is_a``.
 
     Raises:
-        SourceError: The file is unreadable, is no OBO file, is not UTF-8, or its is_a edges form a cycle.
+        SourceError: The file is unreadable, is no OBO file, or its is_a edges form a cycle.
     """
     content = read_text(path)
-    try:
-        content.decode()
-    except UnicodeDecodeError as error:
-        raise SourceError(f"{path} is not UTF-8 (byte {error.start})", hint=_HINT) from error
     lines = _lines(content)
     if lines.filter(pl.col("_kind") == "[Term]").is_empty():
-        raise SourceError(f"{path} has no [Term]: it is not an OBO file", hint=_HINT)
-    broken = _without_own_id(lines)
+        raise SourceError(f"{path} has no [Term]: it is not an OBO file", hint=HINT)
+    broken = _plainly_broken(lines)
     try:
         terms = _parse(lines, broken)
     except _REFUSALS:
@@ -69,14 +53,16 @@ def read(path: Path, manifest: Manifest) -> Records:
             terms = _parse(lines, broken)
         except _REFUSALS as error:
             reason = " ".join(str(error).split())[:200]
-            raise SourceError(f"{path} is not a usable OBO file ({reason})", hint=_HINT) from error
+            raise SourceError(f"{path} is not a usable OBO file ({reason})", hint=HINT) from error
     ids = _ids(lines).join(broken, on="_stanza", how="anti")
-    edges, wrong = _edges(lines, ids)
-    _refuse_cycle(path, edges)
+    own = prefixes(manifest)
     terms = terms.join(ids.select(LINE, "id"), on="id", how="left", maintain_order="left")
-    rejects = [_stanza_rejects(lines, broken), wrong]
-    frames = {"term": terms, "is_a": edges.select(LINE, "child", "parent")}
-    return Records(frames, join_rejects(rejects), find_version(content, manifest))
+    terms = terms.join(_subsets(lines, ids), on="id", how="left", maintain_order="left")
+    terms = terms.with_columns(pl.col("subsets").fill_null([]))
+    if own:
+        terms = terms.filter(pl.col("id").str.contains(f"^(?:{'|'.join(own)}):"))
+    frames, wrong = finished(path, terms, _edges(lines, ids), _matches(lines, ids), own)
+    return Records(frames, join_rejects([_stanza_rejects(lines, broken), wrong]), find_version(content, manifest))
 
 
 def _lines(content: bytes) -> pl.DataFrame:
@@ -99,18 +85,22 @@ def _ids(lines: pl.DataFrame) -> pl.DataFrame:
     return _tagged(lines, "id", "id").unique("_stanza", keep="first", maintain_order=True)
 
 
-def _without_own_id(lines: pl.DataFrame) -> pl.DataFrame:
-    """Term stanzas without an id, or with one that an earlier stanza has: ``_stanza`` and ``reason``."""
+def _plainly_broken(lines: pl.DataFrame) -> pl.DataFrame:
+    """Term stanzas of damaged text, without an id, or with an earlier stanza's: ``_stanza`` and ``reason``."""
+    damaged = lines.filter((pl.col("_kind") == "[Term]") & pl.col("text").str.contains("[\ufffd\x00]"))
     stanzas = lines.filter(pl.col("text") == "[Term]").select("_stanza")
     ids = _ids(lines)
     nameless = stanzas.join(ids.drop_nulls("id"), on="_stanza", how="anti")
     twice = ids.drop_nulls("id").filter(~pl.col("id").is_first_distinct())
     return pl.concat(
         [
+            damaged.select("_stanza", reason=pl.lit("the term holds bytes that are no text in UTF-8")).unique(
+                "_stanza"
+            ),
             nameless.select("_stanza", reason=pl.lit("the term has no id")),
             twice.select("_stanza", reason=pl.format("{} stands here a second time", "id")),
         ]
-    )
+    ).unique("_stanza", keep="first", maintain_order=True)
 
 
 def _parse(lines: pl.DataFrame, broken: pl.DataFrame) -> pl.DataFrame:
@@ -119,7 +109,7 @@ def _parse(lines: pl.DataFrame, broken: pl.DataFrame) -> pl.DataFrame:
     kept = (pl.col("_kind") == "[Term]") & (pl.col("text").str.contains(_TAGS) | (pl.col("text") == "[Term]"))
     chosen = lines.filter(header | kept).join(broken, on="_stanza", how="anti", maintain_order="left")
     rows = list(_terms("\n".join(chosen["text"]).encode() + b"\n"))
-    kinds = {name: pa.list_(pa.string()) if name in _LISTS else pa.string() for name in FRAMES["term"]}
+    kinds = {name: pa.list_(pa.string()) if name in _LISTS else pa.string() for name in _BY_PRONTO}
     kinds["obsolete"] = pa.bool_()
     columns = zip(*rows, strict=True) if rows else ([] for _ in kinds)
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)]
@@ -142,7 +132,7 @@ def _terms(content: bytes) -> Iterator[tuple[Any, ...]]:
                 [text for text, _ in synonyms],
                 [scope for _, scope in synonyms],
                 sorted(term.alternate_ids),
-                sorted({xref.id for xref in term.xrefs}),
+                sorted({curie(xref.id) for xref in term.xrefs}),
                 term.obsolete,
                 min(term.replaced_by.ids, default=None),
                 sorted(term.consider.ids),
@@ -164,25 +154,34 @@ def _unreadable(lines: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"_stanza": lines.schema["_stanza"], "reason": pl.String}, orient="row")
 
 
-def _edges(lines: pl.DataFrame, ids: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The is_a lines of the kept terms, and those that cannot be used with their reason."""
+def _edges(lines: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
+    """The is_a lines of the kept terms."""
     edges = _tagged(lines, "is_a", "parent")
     edges = edges.join(ids.select("_stanza", child="id"), on="_stanza", maintain_order="left")
-    reason = pl.coalesce(
-        pl.when(pl.col("parent").is_null()).then(pl.lit("is_a names no parent")),
-        pl.when(pl.col("parent") == pl.col("child")).then(pl.lit("the term is its own parent")),
-        pl.when(~pl.col("parent").is_in(ids["id"].implode())).then(
-            pl.format("its parent {} is not a term of this file", "parent")
-        ),
+    return edges.select(LINE, "child", "parent", "text")
+
+
+def _subsets(lines: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
+    rows = _tagged(lines, "subset", "subset").join(ids.select("_stanza", "id"), on="_stanza")
+    return rows.group_by("id").agg(pl.col("subset").unique().sort().alias("subsets"))
+
+
+def _matches(lines: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
+    """What a term is said to match: by what qualifies its cross-references, and by SKOS."""
+    xrefs = _tagged(lines, "xref", "other")
+    said = pl.col("text").str.extract(r"\{(.*)\}\s*(?:!.*)?$").str.extract_all(r'source="[^"]*"')
+    xrefs = xrefs.with_columns(said.alias("evidence")).explode("evidence", empty_as_null=False, keep_nulls=False)
+    xrefs = xrefs.with_columns(pl.col("evidence").str.extract(r'"([^"]*)"'))
+    stated = lines.filter((pl.col("_kind") == "[Term]") & pl.col("text").str.contains(_MATCH)).select(
+        LINE,
+        "_stanza",
+        "text",
+        pl.col("text").str.extract(_MATCH + r'"?([^\s"]+)', 2).alias("other"),
+        pl.format("skos:{}", pl.col("text").str.extract(_MATCH)).alias("evidence"),
     )
-    edges = edges.with_columns(reason.alias("reason"))
-    wrong = edges.filter(pl.col("reason").is_not_null()).select(
-        pl.lit(None).cast(pl.String).alias("file"),
-        pl.col(LINE).alias("line"),
-        record=pl.format("{} {}", "child", "text"),
-        reason="reason",
-    )
-    return edges.filter(pl.col("reason").is_null()), wrong
+    rows = pl.concat([xrefs, stated]).join(ids.select("_stanza", "id"), on="_stanza", maintain_order="left")
+    others = pl.col("other").map_elements(curie, return_dtype=pl.String, skip_nulls=True)
+    return rows.drop_nulls(["id", "other"]).select(LINE, "id", others, "evidence").sort(LINE)
 
 
 def _stanza_rejects(lines: pl.DataFrame, broken: pl.DataFrame) -> pl.DataFrame:
@@ -194,29 +193,3 @@ def _stanza_rejects(lines: pl.DataFrame, broken: pl.DataFrame) -> pl.DataFrame:
         pl.col("reason").first(),
     )
     return grouped.drop("_stanza")
-
-
-def _refuse_cycle(path: Path, edges: pl.DataFrame) -> None:
-    """Raise an error that names the terms and lines of a cycle, if there is one."""
-    import numpy as np
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    names = pl.concat([edges["child"], edges["parent"]]).unique(maintain_order=True)
-    if names.is_empty():
-        return
-    codes = pl.Enum(names)
-    child, parent = (edges[end].cast(codes).to_physical().to_numpy() for end in ("child", "parent"))
-    graph = coo_array((np.ones(len(child), np.int8), (child, parent)), shape=(len(names), len(names)))
-    count, component = connected_components(graph, directed=True, connection="strong")
-    if count == len(names):
-        return
-    inside = edges.filter(pl.Series(component[child] == component[parent]))
-    parents = {row["child"]: row for row in inside.iter_rows(named=True)}
-    walk = [str(inside.item(0, "child"))]
-    while walk.count(walk[-1]) == 1:
-        walk.append(parents[walk[-1]]["parent"])
-    cycle = walk[walk.index(walk[-1]) :]
-    line = parents[cycle[0]][LINE]
-    message = f"{path} has an is_a cycle: {' → '.join(cycle[:10])} (line {line})"
-    raise SourceError(message, hint=f"remove one of these is_a lines, or {_HINT}")

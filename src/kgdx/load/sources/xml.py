@@ -14,7 +14,7 @@ from typing import Any
 from lxml import etree
 
 from kgdx.errors import SourceError
-from kgdx.load.sources.stream import opened
+from kgdx.load.unpack import unpacked
 
 _OPTIONS: Mapping[str, Any] = {
     "resolve_entities": False,
@@ -32,7 +32,7 @@ class XmlFile:
     """One XML file, whose records are elements directly below the root, or below a list in it.
 
     Args:
-        path: The file, gzipped or not.
+        path: The file, compressed or not.
         root: Tag of its root element.
         title: What it should be, for the messages.
 
@@ -59,7 +59,7 @@ class XmlFile:
             SourceError: The file is unreadable, is not well-formed, has another root, or declares entities.
         """
         found = False
-        with opened(self.path) as stream:
+        with unpacked(self.path) as stream:
             events = ("start", "end") if nested else ("end",)
             context = etree.iterparse(stream, events=events, tag=tags, **_OPTIONS)
             depth = 0
@@ -92,6 +92,8 @@ class XmlFile:
         self.doctype = tree.docinfo.system_url or ""
 
     def _malformed(self, error: Any) -> SourceError:
+        if not self.path.stat().st_size:
+            return SourceError(f"{self.path} is empty", hint="fetch it again")
         what = " ".join(str(error.msg or "it ends before its root element").split())
         message = f"{self.path} is not well-formed XML (line {error.lineno}: {what})"
         return SourceError(message, hint=f"it should be {self.title}; fetch it again")
