@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from kgdx.load.corrections import part_of
 from kgdx.load.mapping import Staged
 from kgdx.load.records import LINE
-from kgdx.load.tally import ROLE, SOURCE, Tally, marked, title_of
+from kgdx.load.tally import ROLE, SOURCE, Tally, marked
 from kgdx.schema import Schema
 
-ACYCLIC = frozenset({"IS_A", "SAME_AS", "HAS_MEMBER"})
+ACYCLIC = frozenset({"IS_A", "SAME_AS", "HAS_MEMBER", "PHENOTYPE_PHENOTYPE"})
 """Relations in which an edge from a node to itself says nothing, and is refused."""
 
 _ROW = "_row"
@@ -30,7 +31,7 @@ def checked_relations(
         schema: The ontology.
         tally: Counts what becomes of the records.
     """
-    type, ends, part = tables[0].name, tables[0].ends, title_of(tables[0])
+    type, ends, part = tables[0].name, tables[0].ends, part_of(tables[0])
     assert ends is not None
     rows = pl.concat([marked(table) for table in tables], how="diagonal") if len(tables) > 1 else marked(tables[0])
     for end, label in zip(("start", "end"), ends, strict=True):
