@@ -34,10 +34,11 @@ from kgdx.policies import policy as make_policy
 if TYPE_CHECKING:
     import polars
 
-    from kgdx.load.build import Progress
+    from kgdx.load.clock import Progress
     from kgdx.load.derive import Derive
     from kgdx.load.hooks import Hook
     from kgdx.load.report import BuildReport
+    from kgdx.load.sources import Reader
     from kgdx.store.copy import CopyReport
     from kgdx.text.encoder import Encoder
 
@@ -266,17 +267,22 @@ def build(
     store: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
     keep_cases: bool = True,
+    force: bool = False,
 ) -> BuildReport:
     """Build the embedded graph from its sources, and put it in the place of the one that is there.
+
+    What an earlier build of the folder made of the same inputs is not made again: a build that was interrupted goes on
+    where it stopped.
 
     Args:
         sources: Names of sources, or ``name=path-or-URL``; the default build when ``None``.
         store: Graph folder.
         progress: Called as the build goes on.
         keep_cases: Whether saved cases and runs are carried over.
+        force: Whether a source may have lost half of the rows that it has in the old graph.
 
     Raises:
-        SourceError: A source is missing or not what it should be.
+        SourceError: A source is missing, not what it should be, or has lost half of its rows.
         StoreLockedError: Another process builds or writes.
         UsageError: The store is a Neo4j server.
 
@@ -289,22 +295,44 @@ def build(
     settings = _embedded(store)
     from kgdx.load.build import build as build_graph
 
-    derive, compile = _derived()
     return build_graph(
-        sources,
-        settings.graph_folder,
-        progress=progress,
-        derive=derive,
-        compile=compile,
-        keep_cases=keep_cases,
-        cache=settings.cache / "downloads",
+        sources, settings.graph_folder, progress=progress, keep_cases=keep_cases, force=force, **_making(settings)
     )
+
+
+def update(
+    sources: Iterable[str] | Mapping[str, str | None],
+    *,
+    store: str | Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    force: bool = False,
+) -> BuildReport:
+    """Read some sources of the embedded graph again, or add further ones, without rebuilding the rest.
+
+    The graph is then what a build of all its sources would give. The old one stays until that is done.
+
+    Args:
+        sources: Names of sources, or ``name=path-or-URL``; a name alone is read from where it was read before.
+        store: Graph folder.
+        progress: Called as it goes on.
+        force: Whether a source may have lost half of its rows.
+
+    Raises:
+        SourceError: A source is missing, not what it should be, or has lost half of its rows.
+        StoreError: There is no graph, or it was copied from a server.
+        StoreLockedError: Another process builds or writes.
+        UsageError: The store is a Neo4j server.
+    """
+    settings = _embedded(store)
+    from kgdx.load.build import update as update_graph
+
+    return update_graph(sources, settings.graph_folder, progress=progress, force=force, **_making(settings))
 
 
 def remove(
     source: str, *, store: str | Path | None = None, progress: Callable[[Progress], None] | None = None
 ) -> BuildReport:
-    """Remove what one source stated from the embedded graph; what was inferred from it is inferred again.
+    """Take one source out of the embedded graph, which is then what a build without it would give.
 
     Args:
         source: The source's name; ``user`` for all saved cases and runs.
@@ -313,14 +341,14 @@ def remove(
 
     Raises:
         SourceError: The graph has no such source, or another one needs it.
+        StoreError: There is no graph, or it was copied from a server.
         StoreLockedError: Another process builds or writes.
         UsageError: The store is a Neo4j server.
     """
     settings = _embedded(store)
-    from kgdx.load.remove import remove as remove_source
+    from kgdx.load.build import remove as remove_source
 
-    derive, compile = _derived()
-    return remove_source(source, settings.graph_folder, progress=progress, derive=derive, compile=compile)
+    return remove_source(source, settings.graph_folder, progress=progress, **_making(settings))
 
 
 def push(
@@ -427,6 +455,17 @@ def _derived() -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     reads = ("Disease", "Phenotype", "IS_A", "HAS_PHENOTYPE", "ASSOCIATED_GENE", "SAME_AS")
     equivalence = Derive(SOURCE, "1", reads, lambda tables: [infer(tables)], "inferring equivalences")
     return (texts(), equivalence), (compile_model, build_dictionary)
+
+
+def _making(settings: Settings) -> dict[str, Any]:
+    """What every way to make a graph has in common."""
+    derive, compile = _derived()
+    return {"derive": derive, "compile": compile, "readers": _readers(), "cache": settings.cache / "downloads"}
+
+
+def _readers() -> dict[str, Reader]:
+    """Readers of formats that live above the load room."""
+    return {}
 
 
 def _bank(wanted: bool) -> dict[str, bool]:

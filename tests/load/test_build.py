@@ -13,12 +13,12 @@ import pyarrow as pa
 import pytest
 
 from kgdx.errors import KgdxError, SourceError, StoreError, UsageError
-from kgdx.load.build import SHARES, Progress, build, parse_choice
+from kgdx.load.build import build, parse_choice, remove
+from kgdx.load.clock import SHARES, Progress
 from kgdx.load.derive import Derive
 from kgdx.load.folder import GraphFolder
 from kgdx.load.info import sources, status
 from kgdx.load.manifest import manifests
-from kgdx.load.remove import remove
 from kgdx.load.report import read_report
 from kgdx.schema import schema_checksum
 from kgdx.store.arcade import ArcadeStore
@@ -98,7 +98,7 @@ def test_a_default_file_of_another_release_gives_a_warning(
     known = manifests()
     for checksum, warnings in (("0" * 64, 1), (hashlib.sha256(Path(core_sources["hp"]).read_bytes()).hexdigest(), 0)):
         changed = {"hp": known["hp"].model_copy(update={**mine, "checksum": checksum})}
-        monkeypatch.setattr("kgdx.load.manifest.manifests", lambda changed=changed: {**known, **changed})
+        monkeypatch.setattr("kgdx.load.choice.manifests", lambda _own, changed=changed: {**known, **changed})
         found = build(["hp"], graph).warnings
         assert len(found) == warnings and all("another release" in each for each in found)
 

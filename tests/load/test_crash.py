@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from kgdx.errors import StoreLockedError
-from kgdx.load.build import SHARES, build
+from kgdx.load.build import build
+from kgdx.load.clock import SHARES
 from kgdx.load.folder import GraphFolder
 from kgdx.store.arcade import ArcadeStore
 from kgdx.store.snapshot import Snapshot

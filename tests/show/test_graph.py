@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from kgdx.actions import Replayed
-from kgdx.load.build import Progress
+from kgdx.load.clock import Progress
 from kgdx.load.manifest import manifests
 from kgdx.load.report import BuildReport, Reason, SourceReport
 from kgdx.schema import load_schema

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 import pyarrow as pa
@@ -10,25 +11,43 @@ import pyarrow.compute as pc
 
 from kgdx.errors import StoreError
 from kgdx.load.folder import GraphFolder
-from kgdx.load.mapping import Staged
+from kgdx.load.mapping import Role, Staged
 from kgdx.load.records import LINE
 from kgdx.schema import Schema
 from kgdx.store.arcade import ArcadeStore
-from kgdx.store.protocol import Store
+from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
 
 USER = "user"
-NODES = {"PatientCase": "record", "Diagnosis": "record", "Publication": "implied"}
+NODES: Mapping[str, Role] = {"PatientCase": "record", "Diagnosis": "record", "Publication": "implied"}
 _STARTS = ("PatientCase", "Diagnosis")
 
 
-def saved(folder: GraphFolder, schema: Schema) -> list[Staged]:
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What users saved in a graph.
+
+    Attributes:
+        staged: Their rows, to be checked against the new graph.
+        now: The tables that hold such rows, whole, as they are in the store now.
+    """
+
+    staged: Sequence[Staged] = ()
+    now: Sequence[GraphTable] = ()
+
+
+def saved(folder: GraphFolder, schema: Schema, *, carried: bool = False) -> Saved:
     """Return what users saved in the current graph; nothing where there is no graph.
+
+    Args:
+        folder: The graph folder.
+        schema: The ontology.
+        carried: Whether the graph's build had such rows already; if so the tables are read though none may be left.
 
     Raises:
         StoreError: There is a graph, but it cannot be read.
     """
     if not folder.exists:
-        return []
+        return Saved()
     with folder.reading() as build:
         try:
             store = ArcadeStore.open(build.store)
@@ -36,22 +55,29 @@ def saved(folder: GraphFolder, schema: Schema) -> list[Staged]:
             hint = "to build without the cases that were saved in it, use `kgdx build --discard-cases`"
             raise StoreError(f"the old graph cannot be read ({error.message})", hint=hint) from error
         with store:
-            return list(_staged(store, schema))
+            if not carried and not store.run("user_cases", source=USER, limit=1):  # every run belongs to a case
+                return Saved()
+            now = list(_tables(store, schema))
+            return Saved(list(_staged(now)), now)
 
 
-def _staged(store: Store, schema: Schema) -> Iterator[Staged]:
-    if not store.run("user_cases", source=USER, limit=1):  # every run belongs to a case
-        return
-    for label, role in NODES.items():
-        rows = _of_user(store.export_nodes(label, list(schema.node(label).properties)))
-        if rows.height:
-            yield Staged(USER, label, None, "implied" if role == "implied" else "record", rows)
+def _tables(store: Store, schema: Schema) -> Iterator[GraphTable]:
+    for label in NODES:
+        yield NodeTable(label, store.export_nodes(label, list(schema.node(label).properties)))
     for type, relation in schema.relations.items():
         for start, end in relation.ends:
             if start in _STARTS:
-                rows = _of_user(store.export_relations(type, start, end, list(relation.properties)))
-                if rows.height:
-                    yield Staged(USER, type, (start, end), "record", rows)
+                rows = store.export_relations(type, start, end, list(relation.properties))
+                yield RelationTable(type, start, end, rows)
+
+
+def _staged(tables: Sequence[GraphTable]) -> Iterator[Staged]:
+    for table in tables:
+        rows = _of_user(table.rows)
+        if rows.height and isinstance(table, NodeTable):
+            yield Staged(USER, table.label, None, NODES[table.label], rows)
+        elif rows.height and isinstance(table, RelationTable):
+            yield Staged(USER, table.type, (table.start_label, table.end_label), "record", rows)
 
 
 def _of_user(rows: pa.Table) -> pl.DataFrame:

@@ -13,10 +13,11 @@ import polars as pl
 import pyarrow as pa
 
 from kgdx.errors import SourceError
+from kgdx.load.corrections import part_of
 from kgdx.load.mapping import Staged
 from kgdx.load.nodes import current_ids, merged_nodes
 from kgdx.load.relations import checked_relations
-from kgdx.load.tally import ROLE, SOURCE, Counts, Tally, marked, title_of
+from kgdx.load.tally import ROLE, SOURCE, Counts, Tally, marked
 from kgdx.schema import NodeClass, Property, Relation, Schema
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
 
@@ -101,7 +102,7 @@ def typed(table: Staged, schema: Schema, tally: Tally) -> Staged:
         reasons += [pl.when(pl.col(name).is_null()).then(pl.lit(f"it has no {name}")) for name in required]
     classes = (table.name,) if table.ends is None else table.ends
     reasons += [_foreign(key, schema.node(label)) for key, label in zip(keys, classes, strict=True)]
-    rows = tally.split(rows, pl.coalesce(reasons), title_of(table))
+    rows = tally.split(rows, pl.coalesce(reasons), part_of(table))
     rows = rows.with_columns([pl.col(each.name).cast(_TYPES[each.type], strict=False) for each in properties])
     return replace(table, rows=rows.drop(SOURCE, ROLE))
 

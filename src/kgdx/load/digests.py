@@ -51,7 +51,10 @@ class Digests:
     def of(self, path: Path, read: Callable[[Path], str]) -> str:
         """Return a file's or folder's digest, computed by ``read`` when it is not known."""
         known = self._known.get(str(path.absolute()))
-        state = signature(path)
+        try:
+            state = signature(path)
+        except OSError:
+            return read(path)  # which says what is wrong
         if known is not None and known["signature"] == state:
             return str(known["digest"])
         digest = read(path)

@@ -142,6 +142,11 @@ def _packaged(package: str, file: str, origin: str) -> Path:
 
 
 def file_digest(path: Path, origin: str) -> str:
+    """Return the SHA-256 of a file; of the files' names and contents for a folder.
+
+    Raises:
+        SourceError: It cannot be read; the message says ``origin``.
+    """
     try:
         if path.is_dir():
             files = sorted(file for file in path.rglob("*") if file.is_file())

@@ -7,7 +7,8 @@ Layout::
     builds/<id>/lock          held shared by readers of this build, exclusively by whoever writes into it
     builds/<id>/store/        the embedded store
     builds/<id>/snapshot/     the compiled snapshot
-    builds/<id>/report.json   quarantine.parquet
+    builds/<id>/report.json   quarantine.parquet, tables.json, previous.json, manifests/
+    stages/                   results of a build's stages, by content; see :mod:`kgdx.load.stages`
 
 A build is made beside the current one and becomes current in one rename, so readers never wait for a builder, and a
 builder that is killed leaves the old graph as it was. What it left behind goes when the next one starts.
@@ -60,6 +61,21 @@ class BuildFolder:
     def quarantine(self) -> Path:
         """The quarantined records, Parquet."""
         return self.path / "quarantine.parquet"
+
+    @property
+    def tables(self) -> Path:
+        """What the graph is made of, JSON; see :mod:`kgdx.load.tables`."""
+        return self.path / "tables.json"
+
+    @property
+    def previous(self) -> Path:
+        """The same of the build before."""
+        return self.path / "previous.json"
+
+    @property
+    def manifests(self) -> Path:
+        """Copies of the users' own manifests that the graph was built with."""
+        return self.path / "manifests"
 
 
 class GraphFolder:

@@ -10,10 +10,10 @@ from pathlib import Path
 import polars as pl
 
 from kgdx.errors import StoreError
-from kgdx.load.build import totals
 from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.hooks import Hook, Hooks
 from kgdx.load.report import BuildReport, SourceReport
+from kgdx.load.reporting import totals
 from kgdx.load.tally import QUARANTINE
 from kgdx.store.arcade import ArcadeStore
 from kgdx.store.compile import compile_snapshot

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kgdx.errors import StoreError
+from kgdx.load.change import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class SourceReport:
         merged: Records equal to one that is loaded.
         quarantined: Records refused, see the quarantine table.
         resolved: Records whose HPO id was obsolete or alternative and was replaced.
+        seconds: How long it took to read it, or to find it as it was read before.
+        found: Whether it was found as it was read before.
     """
 
     name: str
@@ -42,6 +45,37 @@ class SourceReport:
     merged: int = 0
     quarantined: int = 0
     resolved: int = 0
+    seconds: float = 0.0
+    found: bool = False
+
+    @property
+    def rows_per_s(self) -> float:
+        """Records read in a second; 0 where they were not read now.
+
+        Example:
+            >>> SourceReport("hp", read=1000, seconds=0.5).rows_per_s
+            2000.0
+        """
+        return 0.0 if self.found or not self.seconds else self.read / self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class StageReport:
+    """One stage of a build.
+
+    Attributes:
+        stage: Which, as in :data:`kgdx.load.clock.SHARES`.
+        what: A source, a step, or the tables of the graph.
+        made: Results that were made.
+        found: Results that were found as an earlier build made them.
+        seconds: How long that took.
+    """
+
+    stage: str
+    what: str
+    made: int
+    found: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +106,12 @@ class BuildReport:
         reasons: Quarantined records by source and reason, most frequent first.
         warnings: What a person should know, such as counts outside the expected range.
         seconds: Wall-clock seconds by stage; stages that run side by side overlap.
+        kind: ``build``, ``update`` or ``remove``.
+        stages: What was made, and what was found made.
+        changes: How the graph differs from the one before, by table and source; ``None`` where there was none, or
+            none to compare with.
+        store: ``loaded`` anew, or ``changed`` where it differs from the one before.
+        peak_memory: The most memory that the process had, in bytes.
     """
 
     id: str
@@ -87,6 +127,11 @@ class BuildReport:
     reasons: tuple[Reason, ...] = ()
     warnings: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    kind: str = "build"
+    stages: tuple[StageReport, ...] = ()
+    changes: tuple[Change, ...] | None = None
+    store: str = "loaded"
+    peak_memory: int = 0
 
     @property
     def quarantined(self) -> int:
@@ -118,6 +163,11 @@ def read_report(path: Path) -> BuildReport:
         content["sources"] = {name: SourceReport(**source) for name, source in content["sources"].items()}
         content["reasons"] = tuple(Reason(**reason) for reason in content["reasons"])
         content["warnings"] = tuple(content["warnings"])
+        content["stages"] = tuple(StageReport(**stage) for stage in content.get("stages", ()))
+        if content.get("changes") is not None:
+            content["changes"] = tuple(
+                Change(**{**change, "examples": tuple(change["examples"])}) for change in content["changes"]
+            )
         return BuildReport(**content)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         hint = "build the graph again with `kgdx build`"

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from kgdx.errors import StoreError
-from kgdx.load.stages import Stage, Stages
-from kgdx.store.fingerprint import Digest, Part, combine
+from kgdx.load.stages import Stage, Stages, write_table
+from kgdx.store.fingerprint import Digest, Part, combine, part_digests
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
 
 LAYOUT = 1
@@ -29,12 +29,14 @@ class BuiltTable:
         ends: Classes of a relation's ends; ``None`` for nodes.
         stage: The stage whose file holds it.
         parts: Source → number of rows and digest.
+        file: Name of the table in the stage.
     """
 
     name: str
     ends: tuple[str, str] | None
     stage: str
     parts: Mapping[str, Digest]
+    file: str = TABLE
 
     @property
     def title(self) -> str:
@@ -129,13 +131,26 @@ def read_graph(path: Path, stages: Stages) -> BuiltGraph | None:
 def _table(content: Mapping[str, Any]) -> BuiltTable:
     ends = content["ends"]
     parts = {source: (int(rows), str(digest)) for source, (rows, digest) in content["parts"].items()}
-    return BuiltTable(content["name"], None if ends is None else (ends[0], ends[1]), content["stage"], parts)
+    pair = None if ends is None else (ends[0], ends[1])
+    return BuiltTable(content["name"], pair, content["stage"], parts, content["file"])
 
 
-def built(stage: Stage, name: str, ends: tuple[str, str] | None) -> BuiltTable:
-    """Return the table that a stage holds; its facts name its parts (:func:`parts_of`)."""
-    parts = {source: (int(rows), str(digest)) for source, (rows, digest) in stage.facts["parts"].items()}
-    return BuiltTable(name, ends, stage.name, parts)
+def keep_table(folder: Path, file: str, table: GraphTable) -> dict[str, Any]:
+    """Write a table into a stage that is being made, and return what its facts must say of it (:func:`built`)."""
+    write_table(folder, file, table.rows)
+    ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
+    parts = {source: digest for (_, source), digest in part_digests(table).items()}
+    return {"name": name_of(table), "ends": ends, "parts": parts, "file": file}
+
+
+def built(stage: Stage, facts: Mapping[str, Any]) -> BuiltTable:
+    """Return a table that a stage holds, by what :func:`keep_table` said of it."""
+    return _table({**facts, "stage": stage.name})
+
+
+def name_of(table: GraphTable) -> str:
+    """Return a table's node class or relation type."""
+    return table.label if isinstance(table, NodeTable) else table.type
 
 
 def load_table(table: BuiltTable, stages: Stages) -> GraphTable:
@@ -147,7 +162,7 @@ def load_table(table: BuiltTable, stages: Stages) -> GraphTable:
     stage = stages.find(table.stage)
     if stage is None:
         raise StoreError(f"the stage {stages.path / table.stage} is gone", hint="build again with `kgdx build`")
-    return graph_table(table.name, table.ends, stage.table(TABLE))
+    return graph_table(table.name, table.ends, stage.table(table.file))
 
 
 def load_tables(tables: Iterable[BuiltTable], stages: Stages) -> Iterator[GraphTable]:

@@ -97,8 +97,3 @@ def _records(rows: pl.DataFrame) -> pl.DataFrame:
 def marked(table: Staged) -> pl.DataFrame:
     """Return a table's rows with the bookkeeping columns that :class:`Tally` counts by."""
     return table.rows.with_columns(pl.lit(table.source).alias(SOURCE), pl.lit(table.role).alias(ROLE))
-
-
-def title_of(table: Staged) -> str:
-    """Return what a staged table is called: ``Disease``, or ``Disease-HAS_PHENOTYPE->Phenotype``."""
-    return table.name if table.ends is None else f"{table.ends[0]}-{table.name}->{table.ends[1]}"

@@ -16,7 +16,7 @@ from kgdx.show.tables import plain
 from kgdx.show.words import clean, count, seconds
 
 if TYPE_CHECKING:
-    from kgdx.load.build import Progress
+    from kgdx.load.clock import Progress
     from kgdx.load.manifest import Manifest
     from kgdx.load.report import BuildReport, SourceReport
 

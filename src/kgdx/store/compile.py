@@ -79,6 +79,39 @@ def compile_snapshot(tables: Iterable[GraphTable], path: str | os.PathLike[str],
     return Snapshot.open(path, fingerprint)
 
 
+def link_snapshot(old: Path, new: Path, fingerprint: str) -> Snapshot:
+    """Make a snapshot of the same content for a graph with another fingerprint, from hard links to its files.
+
+    Args:
+        old: The snapshot's folder.
+        new: The folder to make, in the same file system.
+        fingerprint: That of the new graph.
+
+    Raises:
+        StoreError: The old one cannot be used.
+        OSError: The files cannot be linked.
+    """
+    Snapshot.open(old)
+    shutil.copytree(old, new, copy_function=os.link, ignore=shutil.ignore_patterns(".*"))
+    manifest = new / MANIFEST
+    content = json.loads(manifest.read_bytes())
+    manifest.unlink()  # not written into: the old snapshot has the same file
+    manifest.write_text(json.dumps({**content, "fingerprint": fingerprint}, indent=1))
+    return Snapshot.open(new, fingerprint)
+
+
+def reads(name: str, ends: tuple[str, str] | None) -> bool:
+    """Whether a snapshot holds anything of a node class, or of a relation between two classes.
+
+    Example:
+        >>> reads("Disease", None), reads("IS_A", ("Phenotype", "Phenotype")), reads("IS_A", ("Disease", "Disease"))
+        (True, True, False)
+    """
+    if ends is None:
+        return name in NODES
+    return _Edge(name, *ends) in (*EDGES.values(), *_LINKS.values())
+
+
 def compile_tables(tables: Iterable[GraphTable]) -> Iterator[tuple[str, pa.Table]]:
     """Yield the snapshot's tables by name, node tables first.
 

@@ -1,0 +1,97 @@
+"""The tables of a graph → its snapshot and its store: made anew, or brought there from those of the build before."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kgdx.errors import StoreError
+from kgdx.load.clock import Clock
+from kgdx.load.folder import BuildFolder
+from kgdx.load.stages import Stages, code_digest, key_of
+from kgdx.load.tables import BuiltGraph, BuiltTable, load_table, load_tables
+from kgdx.store.arcade import ArcadeStore
+from kgdx.store.compile import compile_snapshot, link_snapshot, reads
+from kgdx.store.delta import Delta
+from kgdx.store.protocol import GraphTable
+from kgdx.store.snapshot import FORMAT
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The build before: its folder, and the tables that its store holds now."""
+
+    folder: BuildFolder
+    graph: BuiltGraph
+
+
+def snapshot_key(tables: Iterator[BuiltTable] | tuple[BuiltTable, ...]) -> str:
+    """Return the digest of what a snapshot is compiled from."""
+    parts = sorted([table.title, sorted(table.parts.items())] for table in tables if reads(table.name, table.ends))
+    return key_of(FORMAT, code_digest("kgdx.store.compile"), code_digest("kgdx.store.snapshot"), parts)
+
+
+def make_snapshot(made: BuildFolder, graph: BuiltGraph, before: Before | None, stages: Stages) -> bool:
+    """Compile the snapshot, or link that of the build before where it would be the same; returns whether it was."""
+    if before is not None and before.graph.snapshot == graph.snapshot:
+        try:
+            link_snapshot(before.folder.snapshot, made.snapshot, graph.fingerprint)
+        except (OSError, StoreError):
+            shutil.rmtree(made.snapshot, ignore_errors=True)
+        else:
+            return True
+    wanted = [table for table in graph.tables if reads(table.name, table.ends)]
+    compile_snapshot(load_tables(wanted, stages), made.snapshot, graph.fingerprint)
+    return False
+
+
+def fill_store(
+    made: BuildFolder,
+    graph: BuiltGraph,
+    before: Before | None,
+    delta: Delta | None,
+    stages: Stages,
+    clock: Clock,
+    build: Mapping[str, str],
+) -> str:
+    """Fill the store; returns how: ``changed`` from a copy of the one before, or ``loaded`` anew.
+
+    Args:
+        made: The new build.
+        graph: What the store is to hold.
+        before: The build before, if its store may be brought to the new state.
+        delta: What differs; ``None`` to load the store anew.
+        stages: Where the tables are.
+        clock: Told how far it is.
+        build: What the store is to know of its build.
+    """
+    if before is not None and delta is not None:
+        clock.tell("load", f"changing {delta.rows:,} rows in a copy of the store")
+        try:
+            shutil.copytree(before.folder.store, made.store)
+            with ArcadeStore.open(made.store, read_only=False) as store:
+                store.apply(delta)
+                store.write("set_build", **build)
+                counts = {name: n for name, n in store.counts().items() if name != "Build"}
+            nodes, relations = graph.totals()
+            if counts == {**nodes, **relations}:
+                return "changed"
+        except StoreError:  # the store before is not what its build says: it is made anew
+            pass
+        shutil.rmtree(made.store)
+    with ArcadeStore.create(made.store) as store:
+        store.load(_told(graph, stages, clock))
+        store.write("set_build", **build)
+    return "loaded"
+
+
+def _told(graph: BuiltGraph, stages: Stages, clock: Clock) -> Iterator[GraphTable]:
+    """The tables, nodes first, telling the progress as the store takes them."""
+    ordered = sorted(graph.tables, key=lambda table: table.ends is not None)
+    total = sum(table.rows for table in ordered) or 1
+    done = 0
+    for table in ordered:
+        clock.tell("load", f"{table.rows:,} {table.name}", done / total, rows=done, total=total)
+        yield load_table(table, stages)
+        done += table.rows

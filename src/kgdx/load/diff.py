@@ -1,0 +1,188 @@
+"""What two graphs differ in, by table and source, down to the rows; only tables whose digests differ are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from kgdx.load.change import Change
+from kgdx.load.tables import BuiltTable, graph_table
+from kgdx.schema import Schema
+from kgdx.store.delta import Delta
+from kgdx.store.fingerprint import lines
+from kgdx.store.protocol import GraphTable, NodeTable
+from kgdx.store.tables import conformed
+
+_ROWS = 100_000
+_SEEDS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
+EXAMPLES = 5
+"""How many examples of each kind are kept."""
+
+Loader = Callable[[BuiltTable], GraphTable]
+
+
+@dataclass(slots=True)
+class Difference:
+    """The difference between two graphs.
+
+    Attributes:
+        changes: By table and source.
+        rows: How many rows differ.
+        delta: The rows themselves; ``None`` when there are more than were asked for.
+    """
+
+    changes: list[Change] = field(default_factory=list)
+    rows: int = 0
+    delta: Delta | None = None
+
+
+@dataclass(slots=True)
+class _Side:
+    """The differing tables of one name in one graph; ``rows`` holds those of the sources whose digests differ."""
+
+    rows: pa.Table | None
+    hashes: np.ndarray[Any, Any]
+
+
+def compare(
+    old: Sequence[BuiltTable],
+    new: Sequence[BuiltTable],
+    load_old: Loader,
+    load_new: Loader,
+    schema: Schema,
+    *,
+    limit: int = 0,
+) -> Difference:
+    """Compare two graphs by their tables.
+
+    Args:
+        old: Tables of the old graph.
+        new: Tables of the new graph.
+        load_old: Reads a table of the old graph.
+        load_new: Reads a table of the new graph.
+        schema: The ontology.
+        limit: Up to how many differing rows are kept for a delta.
+    """
+    found = Difference()
+    removed: list[GraphTable] = []
+    added: list[GraphTable] = []
+    changed: list[NodeTable] = []
+    for title, (before, after) in _by_title(old, new).items():
+        sources = _differing(before, after)
+        if not sources:
+            continue
+        any_table = (after or before)[0]
+        one = _side(before, sources, load_old, schema)
+        other = _side(after, sources, load_new, schema)
+        gone, come, other_values = _masks(any_table.ends is None, one, other)
+        found.changes += _counted(title, one, other, gone, come, other_values)
+        number = int(gone.sum() + come.sum() + other_values.sum())
+        found.rows += number
+        if number and found.rows <= limit:
+            removed += _taken(any_table, one, gone)
+            added += _taken(any_table, other, come)
+            changed += [table for table in _taken(any_table, other, other_values) if isinstance(table, NodeTable)]
+    if found.rows <= limit:
+        found.delta = Delta(removed, added, changed)
+    return found
+
+
+def _by_title(
+    old: Iterable[BuiltTable], new: Iterable[BuiltTable]
+) -> dict[str, tuple[list[BuiltTable], list[BuiltTable]]]:
+    found: dict[str, tuple[list[BuiltTable], list[BuiltTable]]] = {}
+    for at, tables in enumerate((old, new)):
+        for table in tables:
+            found.setdefault(table.title, ([], []))[at].append(table)
+    return found
+
+
+def _differing(before: Iterable[BuiltTable], after: Iterable[BuiltTable]) -> set[str]:
+    """The sources whose rows of a table are not the same on both sides."""
+    one, other = ({s: tuple(d) for table in tables for s, d in table.parts.items()} for tables in (before, after))
+    return {source for source in one.keys() | other.keys() if one.get(source) != other.get(source)}
+
+
+def _side(tables: Sequence[BuiltTable], sources: set[str], load: Loader, schema: Schema) -> _Side:
+    parts = []
+    for table in tables:
+        if sources & set(table.parts):
+            rows = conformed(load(table), schema)
+            if not sources >= set(table.parts):
+                rows = rows.filter(_among(rows.column("source"), sources))
+            parts.append(rows)
+    if not parts:
+        return _Side(None, np.empty((0, 2), np.uint64))
+    rows = pa.concat_tables(parts, promote_options="default")
+    return _Side(rows, _hashes(tables[0], rows))
+
+
+def _among(column: pa.ChunkedArray, sources: set[str]) -> pa.ChunkedArray:
+    import pyarrow.compute as pc
+
+    return pc.is_in(column, value_set=pa.array(sorted(sources), pa.string()))
+
+
+def _hashes(table: BuiltTable, rows: pa.Table) -> np.ndarray[Any, Any]:
+    """128 bits of each row's content; absent columns, nulls and empty lists count as the same."""
+    out = np.empty((rows.num_rows, 2), np.uint64)
+    for start in range(0, rows.num_rows, _ROWS):
+        text = lines(graph_table(table.name, table.ends, rows.slice(start, _ROWS)))
+        for at, seed in enumerate(_SEEDS):
+            out[start : start + len(text), at] = text.hash(seed).to_numpy()
+    return out
+
+
+def _masks(nodes: bool, one: _Side, other: _Side) -> tuple[Any, Any, Any]:
+    """Which rows of the old side are gone; which of the new one have come, and which have other values."""
+    old, new = _keys(one, "old", nodes), _keys(other, "new", nodes)
+    keys = ["id"] if nodes else ["h0", "h1"]
+    gone = old.join(new, on=keys, how="anti")["old"]
+    come = new.join(old, on=keys, how="anti")["new"]
+    values = new.clear()["new"]
+    if nodes:
+        both = new.join(old, on="id", how="inner", suffix="_old")
+        values = both.filter((pl.col("h0") != pl.col("h0_old")) | (pl.col("h1") != pl.col("h1_old")))["new"]
+    return _mask(gone, old.height), _mask(come, new.height), _mask(values, new.height)
+
+
+def _keys(side: _Side, row: str, nodes: bool) -> pl.DataFrame:
+    frame = pl.DataFrame({"h0": side.hashes[:, 0], "h1": side.hashes[:, 1]}).with_row_index(row)
+    if not nodes:
+        return frame
+    ids = pl.Series("id", [], pl.String) if side.rows is None else pl.Series("id", pl.from_arrow(side.rows["id"]))
+    return frame.with_columns(ids)
+
+
+def _mask(rows: pl.Series, height: int) -> np.ndarray[Any, Any]:
+    mask = np.zeros(height, bool)
+    mask[rows.to_numpy()] = True
+    return mask
+
+
+def _counted(title: str, one: _Side, other: _Side, gone: Any, come: Any, values: Any) -> Iterator[Change]:
+    """The changes by source, with examples."""
+    kinds = (("removed", "-", one, gone), ("added", "+", other, come), ("changed", "~", other, values))
+    counts: dict[str, dict[str, int]] = {}
+    examples: dict[str, list[str]] = {}
+    for kind, sign, side, mask in kinds:
+        if side.rows is None or not mask.any():
+            continue
+        keys = [key for key in ("id", "start", "end") if key in side.rows.column_names]
+        rows = cast(pl.DataFrame, pl.from_arrow(side.rows.select([*keys, "source"]).filter(pa.array(mask))))
+        for (source,), part in rows.group_by("source", maintain_order=True):
+            counts.setdefault(str(source), {})[kind] = part.height
+            shown = part.head(EXAMPLES).select(pl.concat_str(keys, separator=" ")).to_series()
+            examples.setdefault(str(source), []).extend(f"{sign} {each}" for each in shown)
+    for source in sorted(counts):
+        yield Change(title, source, **counts[source], examples=tuple(examples[source]))
+
+
+def _taken(table: BuiltTable, side: _Side, mask: Any) -> Iterator[GraphTable]:
+    if side.rows is not None and mask.any():
+        yield graph_table(table.name, table.ends, side.rows.filter(pa.array(mask)))

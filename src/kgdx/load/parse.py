@@ -1,0 +1,208 @@
+"""A source's file → its tables with the ontology's types, kept by the content of all that they were made from."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import polars as pl
+
+from kgdx.errors import SourceError
+from kgdx.load import corrections
+from kgdx.load.choice import Wanted, companions
+from kgdx.load.digests import Digests
+from kgdx.load.fetch import Fetched, file_digest
+from kgdx.load.mapping import Role, Staged, stage
+from kgdx.load.sources import Reader, read, reader
+from kgdx.load.stages import Stage, Stages, code_digest, key_of, write_table
+from kgdx.load.tally import Tally
+from kgdx.schema import Schema
+
+REJECTS = "rejects"
+ENDS = ("start", "end")
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedTable:
+    """A table of a parsed source: what it is, and the name of its file."""
+
+    name: str
+    ends: tuple[str, str] | None
+    role: Role
+    file: str
+    rows: int
+
+    @property
+    def title(self) -> str:
+        """``Disease``, or ``Disease-HAS_PHENOTYPE->Phenotype``."""
+        return self.name if self.ends is None else f"{self.ends[0]}-{self.name}->{self.ends[1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A source that was read, or found as it was read before.
+
+    Attributes:
+        source: Its name.
+        stage: Holds its tables.
+        seconds: How long it took now.
+    """
+
+    source: str
+    stage: Stage
+    seconds: float = 0.0
+
+    @property
+    def tables(self) -> tuple[ParsedTable, ...]:
+        """Its tables, nodes first."""
+        return tuple(
+            ParsedTable(each["name"], _ends(each["ends"]), each["role"], each["file"], each["rows"])
+            for each in self.stage.facts["tables"]
+        )
+
+    @property
+    def stated(self) -> dict[str, int]:
+        """How many rows it states, by table."""
+        found: dict[str, int] = {}
+        for table in self.tables:
+            found[table.title] = found.get(table.title, 0) + table.rows
+        return found
+
+    def rows(self, table: ParsedTable) -> Staged:
+        """Read a table."""
+        frame = cast(pl.DataFrame, pl.from_arrow(self.stage.table(table.file)))
+        return Staged(self.source, table.name, table.ends, table.role, frame)
+
+    def ends_of(self, table: ParsedTable, end: str) -> pl.Series:
+        """Read the different ids at one end of a relation table."""
+        frame = cast(pl.DataFrame, pl.from_arrow(self.stage.table(f"{table.file}-{end}")))
+        return frame[end]
+
+    def rejects(self) -> pl.DataFrame:
+        """Read the records that were refused; ``file`` is null for the source's own file."""
+        return cast(pl.DataFrame, pl.from_arrow(self.stage.table(REJECTS)))
+
+
+def recipe(wanted: Wanted, path: Path, readers: Mapping[str, Reader], schema: Schema) -> str:
+    """Return the digest of the software and ontology by which a source is read."""
+    found = reader(path, wanted.manifest, readers)
+    function = found.func if isinstance(found, partial) else found
+    module = getattr(function, "__module__", type(function).__module__)
+    version = getattr(found, "VERSION", None) or getattr(sys.modules.get(module), "VERSION", "")
+    packages = ("kgdx.load", "kgdx.case", module.rpartition(".")[0] or module)
+    code = [code_digest(package) for package in dict.fromkeys(packages)]
+    return key_of(module, str(version), code, schema.checksum)
+
+
+def mapping_digest(wanted: Wanted) -> str:
+    """Return the digest of a source's manifest."""
+    return key_of(wanted.manifest.model_dump(mode="json", by_alias=True))
+
+
+def parse(
+    wanted: Wanted,
+    fetched: Fetched,
+    stages: Stages,
+    digests: Digests,
+    schema: Schema,
+    *,
+    readers: Mapping[str, Reader],
+    mended: pl.DataFrame | None,
+) -> Parsed:
+    """Read a source's file, map it to the ontology and give its columns their types, unless that was done before.
+
+    Args:
+        wanted: The source.
+        fetched: Its file.
+        stages: Where the result is kept.
+        digests: Remembers the checksums of files.
+        schema: The ontology.
+        readers: Readers beside those of :data:`kgdx.load.sources.FORMATS`.
+        mended: Corrections of records that were refused.
+
+    Raises:
+        SourceError: The file is not what the manifest says, or changed while it was read.
+    """
+    started = time.perf_counter()
+    beside = companions(wanted.manifest, fetched.path)
+    checksums = [(path.name, digests.of(path, partial(file_digest, origin=str(path)))) for path in beside]
+    place = str(fetched.path) if fetched.path.is_dir() else ""
+    key = key_of(
+        mapping_digest(wanted),
+        [fetched.checksum, place, checksums],
+        recipe(wanted, fetched.path, readers, schema),
+        corrections.digest(mended),
+    )
+
+    def make(folder: Path) -> Mapping[str, Any]:
+        facts = _parse(wanted, fetched, schema, readers, mended, folder)
+        for path in (fetched.path, *beside):
+            if digests.unchanged(path) is False:
+                message = f"{path} changed while it was read"
+                raise SourceError(message, hint="wait until it is written, then run the command again")
+        return facts
+
+    made = stages.get("parsed", key, make)
+    return Parsed(wanted.manifest.name, made, time.perf_counter() - started)
+
+
+def _parse(
+    wanted: Wanted,
+    fetched: Fetched,
+    schema: Schema,
+    readers: Mapping[str, Reader],
+    mended: pl.DataFrame | None,
+    folder: Path,
+) -> dict[str, Any]:
+    """Write a source's tables into a folder, and return the facts."""
+    name = wanted.manifest.name
+    mending = corrections.Mending(mended)
+    records = read(fetched.path, wanted.manifest, readers)
+    mending.records(records)
+    version, merged, warnings = records.version, records.merged, list(records.warnings)
+    tables, rejects = stage(records, wanted.manifest)
+    del records
+    tally = Tally()
+    tally.refused(name, rejects)
+    facts = write_tables(_mended(tables, mending), schema, tally, folder)
+    if mending.left:
+        warnings.append(f"{mending.left:,} of its corrections fit no record any more")
+    return {**facts, "version": version, "merged": merged, "warnings": warnings}
+
+
+def _mended(tables: list[Staged], mending: corrections.Mending) -> Iterator[Staged]:
+    """The tables one by one, each being let go when the next is asked for."""
+    tables.reverse()
+    while tables:
+        yield mending.table(tables.pop())
+
+
+def write_tables(tables: Iterable[Staged], schema: Schema, tally: Tally, folder: Path) -> dict[str, Any]:
+    """Give tables of one source their types, write them into a folder, and return what its facts must say of them."""
+    from kgdx.load.check import typed
+
+    written = []
+    for number, table in enumerate(tables):
+        fitting = typed(table, schema, tally)
+        file = f"{number:03}"
+        write_table(folder, file, fitting.rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
+        if table.ends is not None:
+            for end in ENDS:
+                ids = fitting.rows.select(pl.col(end).unique()).sort(end)
+                write_table(folder, f"{file}-{end}", ids.to_arrow(compat_level=pl.CompatLevel.oldest()))
+        kind = {"name": table.name, "ends": table.ends, "role": table.role}
+        written.append({**kind, "file": file, "rows": fitting.rows.height})
+        del table, fitting
+    rejects = tally.quarantine().drop("source")
+    write_table(folder, REJECTS, rejects.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    counts = next(iter(tally.counts.values()), None)
+    return {"tables": written, "read": counts.read if counts else 0, "refused": rejects.height}
+
+
+def _ends(pair: Sequence[str] | None) -> tuple[str, str] | None:
+    return None if pair is None else (pair[0], pair[1])

@@ -1,0 +1,162 @@
+"""From what a build did to what it reports, and to the Source nodes that keep the counts in the graph."""
+
+from __future__ import annotations
+
+import datetime
+import resource
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import polars as pl
+import pyarrow as pa
+
+from kgdx.load.change import Change
+from kgdx.load.choice import Wanted
+from kgdx.load.parse import Parsed
+from kgdx.load.report import Reason, SourceReport
+from kgdx.load.tables import BuiltSource, BuiltTable, name_of
+from kgdx.load.tally import Counts
+from kgdx.store.protocol import GraphTable, NodeTable
+
+_TEXTS = ("version", "checksum", "licence", "citation")
+_NUMBERS = ("read", "loaded", "merged", "quarantined")
+
+
+def source_reports(
+    wanted: Mapping[str, Wanted],
+    parsed: Sequence[Parsed],
+    sources: Mapping[str, BuiltSource],
+    counts: Mapping[str, Counts],
+) -> dict[str, SourceReport]:
+    """Report the sources that were read, and what users saved."""
+    reports = {}
+    for each in parsed:
+        numbers = counts[each.source]
+        outcome = {name: getattr(numbers, name) for name in (*_NUMBERS, "resolved")}
+        if each.source not in wanted:
+            reports[each.source] = SourceReport(each.source, "saved cases and runs", **outcome)
+            continue
+        found = wanted[each.source].manifest
+        reports[each.source] = SourceReport(
+            each.source,
+            found.title,
+            sources[each.source].origin,
+            each.stage.facts["version"],
+            sources[each.source].checksum,
+            found.licence,
+            found.citation,
+            **outcome,
+            seconds=round(each.seconds, 3),
+            found=not each.stage.made,
+        )
+    return reports
+
+
+def inferred_reports(steps: Iterable[tuple[str, Sequence[BuiltTable]]]) -> dict[str, SourceReport]:
+    """Report what kgdx inferred, by step."""
+    numbers = {name: sum(table.rows for table in tables) for name, tables in steps}
+    return {
+        name: SourceReport(name, "inferred by kgdx", read=number, loaded=number)
+        for name, number in sorted(numbers.items())
+        if number
+    }
+
+
+def source_nodes(reports: Mapping[str, SourceReport], *, counted: bool = True) -> NodeTable:
+    """Return the Source nodes; without the counts for those who only want to know what was read."""
+    numbers = _NUMBERS if counted else ()
+    rows = [
+        {"id": name, "source": name}
+        | {column: getattr(report, column) or None for column in _TEXTS}
+        | {column: getattr(report, column) for column in numbers}
+        for name, report in reports.items()
+    ]
+    fields = [(name, pa.string()) for name in ("id", "source", *_TEXTS)] + [(name, pa.int64()) for name in numbers]
+    return NodeTable("Source", pa.Table.from_pylist(rows, schema=pa.schema(fields)))
+
+
+def totals(tables: Iterable[GraphTable]) -> tuple[dict[str, int], dict[str, int]]:
+    """Count nodes by class and relations by type."""
+    nodes: dict[str, int] = {}
+    relations: dict[str, int] = {}
+    for table in tables:
+        counts = nodes if isinstance(table, NodeTable) else relations
+        name = name_of(table)
+        counts[name] = counts.get(name, 0) + table.rows.num_rows
+    return nodes, relations
+
+
+def reasons(quarantine: pl.DataFrame) -> Iterator[Reason]:
+    """Group refused records by reason, with ids and quoted values taken out of it."""
+    shape = pl.col("reason").str.replace_all(r"'[^']*'|\b[A-Za-z]+:\w+\b", "…").alias("shape")
+    grouped = quarantine.group_by("source", shape).agg(pl.len().alias("n"), pl.col("reason").first())
+    for source, shape_, number, example in grouped.sort(
+        "n", "source", "shape", descending=[True, False, False]
+    ).iter_rows():
+        yield Reason(source, shape_, number, example)
+
+
+def warnings(
+    wanted: Mapping[str, Wanted],
+    parsed: Sequence[Parsed],
+    sources: Mapping[str, BuiltSource],
+    counts: Mapping[str, Counts],
+) -> Iterator[str]:
+    """Say what the readers had to say, and where the default files are not what their manifests describe."""
+    for each in parsed:
+        for warning in each.stage.facts.get("warnings", ()):
+            yield f"{each.source}: {warning}"
+        if each.source not in wanted:
+            continue
+        found, source, numbers = wanted[each.source].manifest, sources[each.source], counts[each.source]
+        if source.origin != found.default:
+            continue
+        if found.checksum not in (None, source.checksum):
+            yield f"{each.source} is another release than the one its manifest describes (SHA-256 differs)"
+        if found.expected is None:
+            continue
+        for what, number, (least, most) in (
+            ("records", numbers.read, found.expected.records),
+            ("quarantined records", numbers.quarantined, found.expected.quarantined),
+        ):
+            if not least <= number <= most:
+                yield f"{each.source} has {number:,} {what}, expected are {least:,} to {most:,}"
+
+
+def losses(
+    names: Iterable[str], before: Mapping[str, BuiltSource], after: Mapping[str, BuiltSource], changes: Sequence[Change]
+) -> Iterator[tuple[str, list[str]]]:
+    """Name the sources whose new file lost half of what the old one stated, with the counts of what it lost.
+
+    Args:
+        names: The sources to compare.
+        before: As they were.
+        after: As they are.
+        changes: How the graphs differ: relations that are gone count as lost, though the file still states them.
+    """
+    for name in names:
+        if name not in before or before[name].parsed == after[name].parsed:
+            continue
+        gone = {each.table: each.removed - each.added for each in changes if each.source == name and "->" in each.table}
+        shown = []
+        for table, old in before[name].stated.items():
+            new = min(after[name].stated.get(table, 0), old - gone.get(table, 0))
+            if old >= FEW and new * 2 <= old:
+                shown.append(f"{table} {old:,} → {max(new, 0):,}")
+        if shown:
+            yield name, shown
+
+
+FEW = 100
+"""A table with fewer rows may lose half of them: so few are no sign that something is wrong."""
+
+
+def now() -> str:
+    """The time, UTC, ISO 8601."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def peak_memory() -> int:
+    """The most memory that this process had, in bytes."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
