@@ -65,7 +65,7 @@ def check_files(tiny_sources: dict[str, str]) -> Callable[..., Checked]:
         tables, rejects = [], {}
         for name in (*names, *(file for file in files if file not in names)):
             found = manifest(name)
-            staged, refused = stage(read(Path(files.get(name, tiny_sources[name])), found), found)
+            staged, refused = stage(read(Path(files[name] if name in files else tiny_sources[name]), found), found)
             tables += staged
             rejects[name] = refused
         return check(tables, rejects, load_schema())

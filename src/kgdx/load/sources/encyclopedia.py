@@ -27,7 +27,8 @@ ENCYCLOPEDIA = "encyclopedia"
 _NAMES = ("disease", "disease_name", "name", "title", "疾病", "名称")
 _TEXTS = ("text", "content", "article", "description", "symptoms", "desc", "内容")
 _PHRASES = ("symptoms", "symptom", "症状")
-_BUTTONS = re.compile(r"(?:^|\s)(?:Open pop-up dialog box|Close|Enlarge image)(?=\s|$)")
+_BUTTON = "Open pop-up dialog box"
+_CLOSE = "Close"
 _HAN = re.compile("[\u4e00-\u9fff]")
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 _CAPTION = 12
@@ -106,16 +107,16 @@ def article(given: str) -> str:
         'Rash on the arm\nIt itches.'
     """
     seen: dict[str, None] = {}
-    kept = []
+    kept: dict[str, None] = {}
     for line in prose(given).splitlines():
-        bare = " ".join(_BUTTONS.sub(" ", line).split())
+        bare = " ".join(line.replace(_BUTTON, " ").split())
         for caption in seen:
-            bare = bare.removeprefix(f"{caption} ")
-        sentences = [each for each in re.split(r"(?<=[.!?。！？])\s+", bare) if each]
-        new = [each for each in sentences if len(each) < _CAPTION or each not in seen]
+            bare = bare.removeprefix(f"{_CLOSE} {caption} ").removeprefix(f"{caption} ")
+        sentences = [each for each in re.split(r"(?<=[.!?。！？])\s+", bare) if each and bare != _CLOSE]
+        new = " ".join(each for each in sentences if len(each) < _CAPTION or each not in seen)
         seen |= dict.fromkeys(each for each in sentences if len(each) >= _CAPTION)
-        if new and (len(bare) >= _CAPTION or bare not in kept):
-            kept.append(" ".join(new))
+        if new:
+            kept.setdefault(new)
     return "\n".join(kept)
 
 
