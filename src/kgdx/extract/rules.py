@@ -22,11 +22,11 @@ _MOST_ITEMS = 40
 _LONGEST_ITEM = 20
 
 _L = r"[:：]?\s*(?P<list>.+)"
-_HAVE = r"(?:主要|常见的?|一般|大多|通常)?(?:包括|表现为|如下|有|是|为)?"
+_IS = r"(?:主要|常见的?|一般|大多|通常)?(?:包括|表现为|如下|有|是|为|[:：])"
 _MANY = r"(?:患者|病人|多数|大多|一般|主要|往往|还|同时|常常?|多|可以?|可能|也|会|易|容易|能)*"
 _CUES: Mapping[str, tuple[str, ...]] = {
     "HAS_SYMPTOM": (
-        rf"(?:症状|表现|征兆|体征|征象){_HAVE}{_L}",
+        rf"(?:症状|表现|征兆|体征|征象){_IS}{_L}",
         rf"表现[为出]{_L}",
         r"以(?P<list>.+?)为(?:主要|首发|典型|突出)(?:症状|表现|特征)",
         rf"(?:患者|病人|{_MANY})(?:会出现|可出现|出现|可见|伴有(?!.*等(?:疾病|病))|会有|常有){_L}",
@@ -52,7 +52,7 @@ _CUES: Mapping[str, tuple[str, ...]] = {
         r"通过(?P<list>.+)(?:来|等方法|等方式|等手段)(?:进行)?(?:治疗|缓解|改善|控制)",
     ),
     "HAS_COMORBIDITY": (
-        rf"(?:并发症|合并症|伴随疾病){_HAVE}{_L}",
+        rf"(?:并发症|合并症|伴随疾病){_IS}{_L}",
         rf"(?:^|[，,；;可会易能常时重]|患者|病人|往往|同时|严重者)(?:并发|合并|伴发|继发|诱发|引发){_L}",
         r"伴有(?P<list>.+?)等(?:疾病|其[他它]病|病症|病变)",
     ),
@@ -91,7 +91,7 @@ _BEHIND = re.compile(
     r"还会|好不好|[多常往]|该|可[以能]|主要|治疗|检查|诊断|[,，。？?！!:：;；、\s]|$"
 )
 _SUBJECT = re.compile(r"^(?:您好[，,]|你好[，,])?(?:诊断|治疗|确诊)?(?P<name>[^，,。：:；;、\s]{2,24})$")
-_JOINED = re.compile(r"和|以及|及|与|或者?|还有|并")
+_JOINED = re.compile(r"和|以及|及|与|或者?|还有")
 _NUMBER = re.compile(r"[(（]?\d{1,2}[)）.、．]\s*|[①-⑳]")
 _TAIL_WORDS = re.compile(
     r"等+(?=$|[，,。；;等]|检查|检验|症状?|药物?|方法|方式|疾病|病症|情况|表现|手段|治疗|多种|各种|一系列|现象|并发症|疗法)"
@@ -99,7 +99,7 @@ _TAIL_WORDS = re.compile(
 )
 _ITEM_START = re.compile(r"^(?:是|有|为|了|以|如|即|或|和|及|与|主要|常见的?|明显的?|会|可|个|一下|[:：\-])+(?=.{2,})")
 _TWICE = re.compile(r"(检查|治疗|症状)\1$")
-_CLEAR = frozenset({"以及", "及", "还有", "并"})
+_CLEAR = frozenset({"以及", "及", "还有"})
 _GENERAL = frozenset(
     {"治疗", "检查", "药物", "手术", "疗法", "症状", "疾病", "方法", "化验", "并发症", "药物方面", "综合", "典型"}
 )
@@ -167,11 +167,11 @@ class RuleReader:
 
     def _disease(self, words: str) -> str | None:
         """The disease that words begin with: the longest one in the vocabulary, else the first that is worded so."""
-        for size in range(min(_LONGEST_ITEM, len(words)), 1, -1):
-            if self.vocabulary.holds(words[:size], "Disease"):
-                return words[:size]
-        for behind in _BEHIND.finditer(words):
-            name = words[: behind.start()].strip(_MARKS)
+        names = [words[: behind.start()].strip(_MARKS) for behind in _BEHIND.finditer(words)]
+        known = [name for name in names if self.vocabulary.holds(name, "Disease")]
+        if known:
+            return max(known, key=len)
+        for name in names:
             if 2 <= len(name) <= _LONGEST_ITEM + 4 and DISEASE.search(name) and not running(name):
                 return name
         return None
