@@ -1,0 +1,106 @@
+"""One row of a table is a case: columns of many names, terms by id or in words, age and sex as people write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgdx.case import case_from_document
+from kgdx.case.row import case_from_row, is_row
+from kgdx.errors import CaseError
+
+
+def test_english_and_chinese_columns_say_the_same() -> None:
+    english = {"Case ID": "1", "phenotypes": "HP:0001250;HP:0001252", "absent": "HP:0001945", "Sex": "male", "age": "3"}
+    chinese = {"编号": "1", "表型": "HP:0001250；HP:0001252", "排除": "HP:0001945", "性别": "男", "年龄": "3岁"}
+    assert case_from_row(english) == case_from_row(chinese)
+    assert case_from_row(chinese).age == "P3Y"
+
+
+@pytest.mark.parametrize(
+    ("cell", "terms"),
+    [
+        ("HP:0001250", ("HP:0001250",)),
+        ("HP:0001250, HP:0001252", ("HP:0001250", "HP:0001252")),
+        ("HP:0001250 HP:0001252", ("HP:0001250", "HP:0001252")),
+        ("HP:0001250 Seizure | hp_0001252 (Hypotonia)", ("HP:0001250", "HP:0001252")),
+        ("HP:0001250 Seizure, HP:0001252 Hypotonia", ("HP:0001250", "HP:0001252")),
+        ("Pain in the arm, worse at night; fever", ("Pain in the arm, worse at night", "fever")),
+        ("发热、咳嗽；流涕", ("发热", "咳嗽", "流涕")),
+        (["limb weakness.", "limb weakness"], ("limb weakness",)),
+    ],
+)
+def test_a_cell_holds_terms(cell: Any, terms: tuple[str, ...]) -> None:
+    assert case_from_row({"hpo": cell}).observed == terms
+
+
+def test_a_diagnosis_is_an_id_or_a_name() -> None:
+    case = case_from_row({"text": "Fits.", "diagnosis": "OMIM:148600; Dravet syndrome"})
+    assert case.diseases == ("OMIM:148600",)
+    assert case.extra == {"diagnosis": "Dravet syndrome"}
+
+
+def test_a_line_of_symptom2disease_is_a_case() -> None:
+    line = {"disease_name": "malaria", "index": 7, "raw_text": "I have chills.", "symptoms": ["chills", "high fever"]}
+    case = case_from_document(line)
+    assert (case.id, case.text, case.observed) == ("7", "I have chills.", ("chills", "high fever"))
+    assert case.extra["diagnosis"] == "malaria"
+
+
+def test_chinese_words_make_a_chinese_case() -> None:
+    assert case_from_row({"text": "发热三天"}).language == "zh"
+    assert case_from_row({"text": "fever"}).language is None
+    assert case_from_row({"text": "fever", "lang": "en"}).language == "en"
+
+
+@pytest.mark.parametrize(
+    ("said", "age"),
+    [
+        *(("7", "P7Y"), ("7.0", "P7Y"), ("P7Y3M", "P7Y3M"), ("18 months", "P18M"), ("2 yrs", "P2Y")),
+        *(("35-year-old", "P35Y"), ("2岁3个月", "P2Y3M"), ("10天", "P10D")),
+        *(("three", None), ("999", None), ("-1", None), ("1e9", None)),
+    ],
+)
+def test_ages_as_people_write_them(said: str, age: str | None) -> None:
+    case = case_from_row({"text": "x", "age": said})
+    assert case.age == age
+    assert bool(case.issues) == (age is None)
+
+
+def test_an_unknown_sex_is_an_issue() -> None:
+    case = case_from_row({"text": "x", "sex": "?"})
+    assert case.sex == "UNKNOWN"
+    assert [issue.where for issue in case.issues] == ["case: sex"]
+
+
+@pytest.mark.parametrize(("said", "synthetic"), [(True, True), ("false", False), ("是", True), ("perhaps", True)])
+def test_a_case_that_may_be_made_up_counts_as_made_up(said: object, synthetic: bool) -> None:
+    assert case_from_row({"text": "x", "synthetic": said}).synthetic is synthetic
+
+
+@pytest.mark.parametrize(
+    "row",
+    [{}, {"id": "1"}, {"text": " "}, {"hpo": []}, {"hpo": {"a": 1}}, {"hpo": [1]}, {"text": ["a"]}, {"text": True}],
+)
+def test_a_row_that_says_nothing_is_refused(row: dict[str, Any]) -> None:
+    with pytest.raises(CaseError, match="row 3"):
+        case_from_row(row, "row 3")
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.text() | st.integers())
+
+
+@given(
+    st.dictionaries(st.sampled_from(["id", "text", "hpo", "absent", "diagnosis", "age", "sex", "pmid", "x"]), VALUES)
+)
+def test_any_row_is_a_case_or_a_case_error(row: dict[str, Any]) -> None:
+    try:
+        case = case_from_row(row)
+    except CaseError:
+        return
+    assert case.id
+    assert case == case_from_row(row)
+    assert is_row(row)
