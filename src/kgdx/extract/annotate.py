@@ -31,7 +31,7 @@ from kgdx.text.extractor import Extractor
 
 SOURCE = "kgdx:text"
 VERSION = "1"
-READS = ("Phenotype", "IS_A", "Document", "MENTIONS", "PatientCase", "Symptom", "OBSERVED", "EXCLUDED")
+READS = ("Phenotype", "IS_A", "Disease", "Document", "MENTIONS", "PatientCase", "Symptom", "OBSERVED", "EXCLUDED")
 
 _RELATION = {Status.PRESENT: "OBSERVED", Status.ABSENT: "EXCLUDED"}
 _PASSAGE = 300
