@@ -149,7 +149,7 @@ def _at_once(block: bytes, line: int, header: Header) -> pl.DataFrame | None:
     except pl.exceptions.PolarsError:
         return None
     longest = frame.select(pl.all().str.len_bytes().max()).row(0) if frame.height else ()
-    if any(length is not None and length > LONGEST_CELL for length in longest):
+    if any(length is not None and length > LONGEST_CELL for length in longest) or not _complete(block, frame, header):
         return None
     breaks = block.count(b"\n")
     if frame.height == breaks:
@@ -161,7 +161,18 @@ def _at_once(block: bytes, line: int, header: Header) -> pl.DataFrame | None:
             return None
         numbers = spans.cum_sum() - spans + line
     frame = frame.with_columns(numbers.cast(pl.Int64).alias(LINE))
-    return _kept(frame) if b'""' in block or b"\n\n" in block else frame
+    return _kept(frame) if b'""' in block or frame[frame.columns[0]].null_count() else frame
+
+
+def _complete(block: bytes, frame: pl.DataFrame, header: Header) -> bool:
+    """Whether no line has fewer columns than the header, which polars would read as empty cells."""
+    if not frame[frame.columns[-1]].null_count():
+        return True
+    inner, separators = 0, block.count(header.separator.encode())
+    if b'"' in block:
+        inner = sum(frame.select(pl.all().str.count_matches(header.separator, literal=True).sum()).row(0))
+    blank = frame.select(pl.all_horizontal(pl.all().is_null()).sum()).item()
+    return bool(separators - inner == (frame.height - blank) * (len(header.columns) - 1))
 
 
 def _csv(block: bytes, header: Header) -> pl.DataFrame:

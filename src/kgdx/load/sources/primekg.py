@@ -240,17 +240,17 @@ def _unite(edges: _Edges, nodes: Nodes) -> _United:
     warnings = _oddities(len(first) - int(both.sum()), merged - int(both.sum()), _contradicted(words, key[begins]))
     first = np.sort(first)
     start, end = np.where(turned[first], y[first], x[first]), np.where(turned[first], x[first], y[first])
-    chosen = word[first]
     displays = pl.Series([display for _, display in words], dtype=pl.String)
+    kinds = np.array([RELATIONS.index(relation) for relation, _ in words], np.uint8)[word[first]] if words else first
     frames = {}
-    for name in RELATIONS:
-        own = np.isin(chosen, [number for number, (relation, _) in enumerate(words) if relation == name])
+    for number, name in enumerate(RELATIONS):
+        own = kinds == number
         frames[name] = pl.DataFrame(
             {
                 LINE: pl.Series(line[first[own]], dtype=pl.Int64),
                 "start": curies.gather(start[own]),
                 "end": curies.gather(end[own]),
-                "display_relation": displays.gather(chosen[own]),
+                "display_relation": displays.gather(word[first[own]]),
             }
         )
     return _United(frames, merged, tuple(warnings), refuse(loops, "it refers to itself", "frame:edges"))
