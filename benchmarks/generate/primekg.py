@@ -314,8 +314,8 @@ def _hierarchy(nodes: pl.DataFrame, start: int, count: int, rng: Rng) -> np.ndar
         for parent in parents
         if id_ in place and parent in place
     ]
-    lone = [place[id_] for id_ in hpo_terms().filter(~pl.col("current"))["id"] if id_ in place]
-    pairs = [*pairs[: max(0, count - len(lone))], *((0, number) for number in lone if number)]
+    lone = set(range(1, size)).difference(*pairs)  # merged or given up since, or with relatives that are not here
+    pairs = [*pairs[: max(0, count - len(lone))], *((0, number) for number in sorted(lone))]
     keys = np.array([min(pair) * size + max(pair) for pair in pairs], dtype=np.int64)
     turned = np.array([x * size + y for y, x in pairs if y > x], dtype=np.int64)
     keys = _filled(np.unique(keys)[:count], size, size, count, rng, undirected=True)
