@@ -465,7 +465,9 @@ def _making(settings: Settings) -> dict[str, Any]:
 
 def _readers() -> dict[str, Reader]:
     """Readers of formats that live above the load room."""
-    return {}
+    from kgdx.extract.huatuo import read
+
+    return {"huatuo": read}
 
 
 def _bank(wanted: bool) -> dict[str, bool]:

@@ -18,7 +18,7 @@ from kgdx.llm.prompts import names, prompt
 from kgdx.llm.protocol import Answer, Message, Request
 from kgdx.llm.structured import LONGEST, parse, structured
 
-VERSIONS = {"relations": (1, "1e72d9f568c7e8c0")}
+VERSIONS = {"relations": (1, "4bb2a5bb87e28360")}
 """Version of each prompt, and the digest of its words: new words need a new version."""
 
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from kgdx.cli import ask, graphs, measure, schema, servers, templates
+from kgdx.cli import ask, graphs, measure, quarantine, relations, schema, servers, sources, templates
 from kgdx.errors import KgdxError
 
 INTERRUPTED = 130
@@ -27,9 +27,12 @@ app = typer.Typer(
 )
 ask.register(app)
 graphs.register(app)
+sources.register(app)
+quarantine.register(app)
 schema.register(app)
 templates.register(app)
 measure.register(app)
+relations.register(app)
 servers.register(app)
 
 

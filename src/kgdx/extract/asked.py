@@ -1,0 +1,99 @@
+"""Reads relations by asking a language model, record by record, with a strict schema; nothing is believed here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from kgdx.extract.filters import known_classes, name
+from kgdx.extract.model import TYPES, Found, Statement
+from kgdx.extract.wording import CLASSES
+from kgdx.llm.prompts import Prompt, prompt
+from kgdx.llm.protocol import ChatModel, Request
+from kgdx.llm.structured import structured
+
+LONGEST = 6_000
+"""Characters of a text at most; of a longer one the beginning is read."""
+
+MAX_TOKENS = 4_000
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+
+class Entity(_Form):
+    """Something that the text names."""
+
+    text: str
+    class_: str = Field(alias="class", json_schema_extra={"enum": [*sorted(CLASSES)]})
+
+
+class Stated(_Form):
+    """A relation between two of them."""
+
+    type: str = Field(json_schema_extra={"enum": [*TYPES]})
+    head: str
+    tail: str
+    evidence: str
+
+
+class Report(_Form):
+    """What a model is asked for."""
+
+    entities: list[Entity]
+    relations: list[Stated]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReader:
+    """Reads relations by a language model; a :class:`~kgdx.extract.model.RelationReader`.
+
+    Attributes:
+        chat: Who is asked.
+        asking: The prompt.
+    """
+
+    chat: ChatModel
+    asking: Prompt
+
+    @classmethod
+    def of(cls, chat: ChatModel) -> ModelReader:
+        """Return a reader with the prompt that ships with kgdx."""
+        return cls(chat, prompt("relations"))
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self.chat.name
+
+    @property
+    def prompt(self) -> str | None:
+        """The prompt's name and version."""
+        return self.asking.id
+
+    @property
+    def signature(self) -> str:
+        """Model, prompt and limits."""
+        return f"{self.chat.name} {self.asking.id} {LONGEST} {MAX_TOKENS}"
+
+    def read(self, question: str, answer: str) -> Found:
+        """Ask for the relations; see :meth:`kgdx.extract.model.RelationReader.read`."""
+        text = f"{question}\n{answer}"
+        request = Request(self.asking.messages(text=text[:LONGEST]), max_tokens=MAX_TOKENS)
+        report = structured(self.chat, request, Report).value
+        entities = tuple((each.text, each.class_) for each in report.entities)
+        classes = known_classes(entities)
+        statements = tuple(
+            Statement(
+                each.type,
+                each.head,
+                each.tail,
+                classes.get(name(each.head), ""),
+                classes.get(name(each.tail), ""),
+                each.evidence,
+            )
+            for each in report.relations
+        )
+        return Found(statements, entities, {"text beyond the limit": 1} if len(text) > LONGEST else None)
