@@ -150,8 +150,12 @@ def _same_names(subjects: Side, objects: Side) -> pl.DataFrame:
 
 
 def _joined(mine: pl.DataFrame, yours: pl.DataFrame, form: str, method: str, factor: float) -> pl.DataFrame:
-    columns = [pl.col("entity"), pl.col("text"), pl.col("weight"), pl.col("relation"), pl.col(form).alias("form")]
-    pairs = mine.select(columns).drop_nulls("form").join(yours.select(columns).drop_nulls("form"), on="form")
+    columns = [pl.col(name) for name in ("entity", "text", "weight", "relation", "turned")]
+    sides = (side.select(*columns, pl.col(form).alias("form")).drop_nulls("form") for side in (mine, yours))
+    left, right = sides
+    pairs = left.join(right, on="form")
+    if form == "bag":
+        pairs = pairs.filter(pl.col("turned") | pl.col("turned_right"))
     return _scored(pairs, pl.lit(method), pl.lit(factor))
 
 

@@ -39,6 +39,8 @@ _TELLING = frozenset({
     "benign", "malignant", "dominant", "recessive", "linked", "before", "after",
 })
 # fmt: on
+_TURNED = r"[,;]|\b(?:of|in|and|with)\b"
+"""What shows that a name's words may have been put into another order; the order of two eponyms is part of a name."""
 _TELLING_ZH = "左右上下前后内外急慢高低大小多少增减无不非阳阴男女原继先后早晚良恶显隐轻重新旧初次长短厚薄快慢动静"
 
 
@@ -91,8 +93,9 @@ def with_forms(names: pl.DataFrame, *, diseases: bool) -> pl.DataFrame:
 
     Returns:
         The names with ``folded``; ``key``: also without plural, spelling variant, Roman numerals and articles;
-        ``bag``: the key's words in alphabetical order, absent where their order tells; ``mark``: the numbers, letters
-        and telling words, which a slip may not change; ``han``.
+        ``bag``: the key's words in alphabetical order, absent where their order tells; ``turned``: whether the name
+        is of a kind whose words come in several orders; ``mark``: the numbers, letters and telling words, which a slip
+        may not change; ``han``.
 
     Example:
         >>> forms = with_forms(pl.DataFrame({"text": ["Tumours of the Lung, type II", "1型糖尿病"]}), diseases=True)
@@ -100,7 +103,8 @@ def with_forms(names: pl.DataFrame, *, diseases: bool) -> pl.DataFrame:
         [('tumor of lung type 2', '2 lung tumor', '2'), ('1型糖尿病', None, '1')]
     """
     forms = names.with_columns(folded(pl.col("text")).alias("folded")).filter(pl.col("folded") != "")
-    forms = forms.with_columns(is_chinese(pl.col("folded")).alias("han"))
+    turned = pl.col("text").str.to_lowercase().str.contains(_TURNED)
+    forms = forms.with_columns(is_chinese(pl.col("folded")).alias("han"), turned.alias("turned"))
     different = forms.select("folded", "han").unique("folded", maintain_order=True)
     made = pl.concat([_latin_keys(different.filter(~pl.col("han")), diseases), _han_keys(different.filter("han"))])
     return forms.join(made, on="folded", how="left", maintain_order="left")

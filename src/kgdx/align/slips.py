@@ -25,9 +25,13 @@ _SPOILT = _GRAM + 1
 """Trigrams that one edit can spoil: a swap of neighbours is one edit of two letters."""
 _STEPS = ((18, 3), (12, 2), (8, 1))
 """Letters of the shorter name from which on so many edits may be a slip."""
-_HAN_STEPS = ((8, 1),)
+_HAN_STEPS = ((6, 1),)
 """The same for Chinese names, where one character is a word."""
-_WORD_STEPS = ((11, 2), (7, 1))
+_WEAK = frozenset("性症型期样病基第之及")
+"""Chinese characters that names of one thing have or lack, or have one for another."""
+_ALIKE = tuple(map(frozenset, ("凸突", "酯脂", "贮储", "他它")))
+"""Chinese characters that are written for one another."""
+_WORD_STEPS = ((14, 2), (7, 1))
 """Letters of a word from which on so many edits in it may be a slip."""
 _CHUNK = 4_000_000
 """Pairs that are verified at once."""
@@ -103,27 +107,45 @@ def is_slip(one: str, other: str, words: Words) -> bool:
     """Say whether what parts two keys within the edit distance can be a slip rather than another meaning.
 
     Blanks may be missing; otherwise the words must agree one by one, and a word that differs may do so by few letters,
-    not in its first one, not in a prefix or suffix of its own meaning, and not be another word that is known.
+    not in its first one, not in a prefix or suffix of its own meaning, and not be another word that is known. In
+    Chinese only characters may differ that say little.
 
     Example:
         >>> none = Words({}, {})
         >>> is_slip("lobarpneumonia", "lobar pneumonia", none), is_slip("hypertension", "hypotension", none)
+        (True, False)
+        >>> is_slip("急性间歇型卟啉病", "急性间歇性卟啉病", none), is_slip("家族性腹主动脉瘤", "家族性胸主动脉瘤", none)
         (True, False)
         >>> is_slip("pneumona", "pneumonia", Words({}, {"pneumonia": 4})), is_slip("gout 2", "gout 3", none)
         (True, False)
     """
     if one.replace(" ", "") == other.replace(" ", ""):
         return True
+    if not one.isascii() or not other.isascii():
+        return _han_slip(one, other)
     mine, yours = one.split(" "), other.split(" ")
     return len(mine) == len(yours) and all(_word_slip(a, b, words) for a, b in zip(mine, yours, strict=True) if a != b)
+
+
+def _han_slip(one: str, other: str) -> bool:
+    """Whether only characters differ that say little."""
+    from rapidfuzz.distance import Levenshtein
+
+    for edit in Levenshtein.editops(one, other):
+        parts: set[str] = set()
+        if edit.tag in ("delete", "replace"):
+            parts.add(one[edit.src_pos])
+        if edit.tag in ("insert", "replace"):
+            parts.add(other[edit.dest_pos])
+        if not (parts <= _WEAK or frozenset(parts) in _ALIKE):
+            return False
+    return True
 
 
 def _word_slip(one: str, other: str, words: Words) -> bool:
     from rapidfuzz.distance import OSA
 
     shortest = min(len(one), len(other))
-    if not one.isascii() or not other.isascii():
-        return shortest >= _HAN_STEPS[0][0]
     allowed = next((edits for least, edits in _WORD_STEPS if shortest >= least), 0)
     if OSA.distance(one, other, score_cutoff=allowed) > allowed or one[0] != other[0] or _DIGIT.search(one + other):
         return False

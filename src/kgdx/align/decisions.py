@@ -1,0 +1,130 @@
+"""What people decided about mappings: kept in the graph folder as SSSOM, and stronger than what kgdx decides itself."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from kgdx.align.sssom import MANUAL, Statement, read_sssom, write_sssom
+from kgdx.errors import UsageError
+
+FILE = "mappings.sssom.tsv"
+"""Where the decisions lie in a graph folder; a rebuild leaves it alone."""
+
+CLASSES = ("Disease", "Phenotype", "Symptom", "MeshDescriptor")
+"""Classes whose nodes can be mapped."""
+
+TYPES: Mapping[tuple[str, str], str] = {
+    ("Disease", "Disease"): "SAME_AS",
+    ("Disease", "MeshDescriptor"): "MAPPED_TO",
+    ("Phenotype", "MeshDescriptor"): "MAPPED_TO",
+    ("Symptom", "Phenotype"): "MAPPED_TO",
+}
+"""Which relation a mapping between nodes of two classes is."""
+
+Verdict = Literal["stated", "denied"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """The decisions of one graph folder, each pair of ids once.
+
+    Example:
+        >>> yes = Statement("OMIM:1", "exact", "MESH:D000001")
+        >>> no = Statement("OMIM:1", "exact", "MESH:D000001", denied=True)
+        >>> Decisions((yes,)).updated([no]).statements[0].denied
+        True
+    """
+
+    statements: tuple[Statement, ...] = ()
+
+    @classmethod
+    def read(cls, folder: Path) -> Decisions:
+        """Read the decisions of a graph folder; there are none when it has no such file.
+
+        Raises:
+            UsageError: The file is no SSSOM.
+        """
+        file = folder / FILE
+        if not file.is_file():
+            return cls()
+        return cls(tuple(read_sssom(file).statements))
+
+    def write(self, folder: Path) -> None:
+        """Put the decisions into a graph folder, in one step.
+
+        Raises:
+            UsageError: The folder cannot be written.
+        """
+        temporary = folder / f".{FILE}.new"
+        try:
+            temporary.write_text(write_sssom(self.statements, title="Reviewed mappings"), encoding="utf-8")
+            temporary.replace(folder / FILE)
+        except OSError as error:
+            raise UsageError(f"{folder / FILE} cannot be written ({error})", hint="make the folder writable") from error
+
+    def updated(self, more: Iterable[Statement]) -> Decisions:
+        """Return the decisions with newer ones; of one pair of ids the newest counts."""
+        found = {frozenset((each.subject, each.object)): each for each in self.statements}
+        for each in more:
+            found[frozenset((each.subject, each.object))] = each
+        return Decisions(tuple(sorted(found.values(), key=lambda each: (each.subject, each.object))))
+
+    @property
+    def digest(self) -> str:
+        """Changes when a decision does; comments and names make no difference."""
+        facts = sorted((e.subject, e.relation, e.object, str(e.denied)) for e in self.statements)
+        return hashlib.sha256(repr(facts).encode()).hexdigest()[:16] if facts else "none"
+
+    def denied(self) -> list[tuple[str, str]]:
+        """Return the pairs that are not to be stated, in both directions."""
+        pairs = [(each.subject, each.object) for each in self.statements if each.denied]
+        return pairs + [(object, subject) for subject, object in pairs]
+
+    def stated(self) -> list[Statement]:
+        """Return what is to be stated."""
+        return [each for each in self.statements if not each.denied]
+
+
+def manual(subject: str, relation: str, object: str, *, denied: bool = False, comment: str = "") -> Statement:
+    """Return a person's decision.
+
+    Example:
+        >>> manual("HP:0001945", "exact", "MESH:D005334").justification
+        'semapv:ManualMappingCuration'
+    """
+    return Statement(subject, relation, object, denied=denied, justification=MANUAL, comment=comment)
+
+
+def relation_type(start: str, end: str) -> str | None:
+    """Return the type of a mapping between nodes of two classes, or ``None`` where there is none.
+
+    Example:
+        >>> relation_type("Symptom", "Phenotype"), relation_type("Phenotype", "Symptom")
+        ('MAPPED_TO', None)
+    """
+    return TYPES.get((start, end))
+
+
+def oriented(statement: Statement, classes: Sequence[str | None]) -> tuple[str, Statement] | None:
+    """Return the type of a statement and the statement in the direction in which the graph has it.
+
+    Args:
+        statement: A mapping in either direction.
+        classes: The node classes of its subject and object; ``None`` for a node that the graph lacks.
+
+    Example:
+        >>> found = oriented(Statement("MESH:D1", "narrower", "OMIM:1"), ("MeshDescriptor", "Disease"))
+        >>> found[0], found[1].subject, found[1].relation
+        ('MAPPED_TO', 'OMIM:1', 'broader')
+    """
+    start, end = classes
+    if start is None or end is None:
+        return None
+    if kind := relation_type(start, end):
+        return kind, statement
+    kind = relation_type(end, start)
+    return (kind, statement.turned()) if kind else None

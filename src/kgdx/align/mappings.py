@@ -1,0 +1,291 @@
+"""The derive step that states mappings: which classes are aligned, by which rules, and what each relation records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from kgdx.align import cascade, forms, slips
+from kgdx.align.cascade import Given, Meaning, Rules, candidates, decide, pairs_frame
+from kgdx.align.decisions import CLASSES, Decisions, oriented
+from kgdx.align.names import Side, descriptors, diseases, node_frame, phenotypes, symptoms
+from kgdx.align.sameness import RULES as SAMENESS
+from kgdx.align.sameness import align_diseases
+from kgdx.align.sssom import Statement
+from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
+
+if TYPE_CHECKING:
+    from kgdx.load.derive import Derive
+
+SOURCE = "kgdx:alignment"
+VERSION = 1
+"""Changes with what is aligned or recorded."""
+
+READS = ("Disease", "Phenotype", "Symptom", "MeshDescriptor", "Source", "IS_A", "SAME_AS", "MAPPED_TO")
+
+DISEASE_BRANCHES = ("C", "F03")
+"""Branches of the MeSH tree that hold diseases and mental disorders."""
+FINDING_BRANCHES = ("C", "F01", "F03", "G")
+"""Branches that hold findings too: behaviour, and what the body does."""
+
+_SHOWN = 5
+"""Candidates that a relation records."""
+_COLUMNS = ("relation", "method", "score", "status", "decision", "source")
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """What one alignment found.
+
+    Attributes:
+        type: The relation that it states.
+        ends: Classes of subject and object.
+        rules: What could be stated.
+        encoder: Name of the encoder, if there was one.
+        found: Candidates with their outcome (:func:`kgdx.align.cascade.decide`).
+        names: Names of subjects and objects by id.
+    """
+
+    type: str
+    ends: tuple[str, str]
+    rules: Rules
+    encoder: str | None
+    found: pl.DataFrame
+    names: Mapping[str, str]
+
+
+def step(decisions: Decisions, meaning: Meaning | None, progress: Callable[[str], None] | None = None) -> Derive:
+    """Return the derive step of a graph.
+
+    Args:
+        decisions: What people decided.
+        meaning: The encoder of the last stage, if there is to be one.
+        progress: Told in words what is being aligned.
+    """
+    from kgdx.load.derive import Derive
+
+    versions = (VERSION, cascade.VERSION, forms.VERSION, slips.VERSION)
+    parts = [".".join(map(str, versions)), decisions.digest, meaning.name if meaning else "no encoder"]
+    return Derive(
+        SOURCE,
+        " ".join(parts),
+        READS,
+        lambda tables: relations(tables, decisions, meaning, progress),
+        "aligning names",
+    )
+
+
+def relations(
+    tables: Sequence[GraphTable],
+    decisions: Decisions,
+    meaning: Meaning | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> list[GraphTable]:
+    """Return the mappings of a graph as relations; a decision of a person wins over what names say.
+
+    Args:
+        tables: The graph's.
+        decisions: What people decided.
+        meaning: The encoder of the last stage.
+        progress: Told in words what is being aligned.
+    """
+    found = align(tables, decisions, meaning, progress)
+    versions = source_versions(tables)
+    rows: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for each in found:
+        rows.setdefault((each.type, *each.ends), []).extend(_automatic(each, decisions, versions))
+    for kind, ends, statement in placed(tables, decisions.stated()):
+        rows.setdefault((kind, *ends), []).append(_decided(statement))
+    return [_table(key, found) for key, found in sorted(rows.items()) if found]
+
+
+def align(
+    tables: Sequence[GraphTable],
+    decisions: Decisions,
+    meaning: Meaning | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> list[Alignment]:
+    """Align all classes that can be mapped, whether or not what is found may be stated.
+
+    Returns:
+        One result for each pair of classes of which the graph has nodes.
+    """
+    tell = progress or (lambda _: None)
+    given = _given(tables, decisions)
+    own = [table for table in tables if not isinstance(table, RelationTable) or _foreign(table)]
+    everything, findings = diseases(own), phenotypes(own)
+    results: list[Alignment] = []
+
+    def add(type_: str, ends: tuple[str, str], rules: Rules, sides: tuple[Side, Side], found: pl.DataFrame) -> None:
+        names = dict(pl.concat([side.entities.select("id", "name") for side in sides]).iter_rows())
+        results.append(Alignment(type_, ends, rules, meaning.name if meaning else None, found, names))
+
+    tell("aligning diseases")
+    known = _with_decided(own, decisions)
+    same = align_diseases(everything, known, given, meaning)
+    add("SAME_AS", ("Disease", "Disease"), SAMENESS, (everything, everything), same)
+    mapped = _mapped(own, decisions)
+    pairs = (
+        (("Symptom", "Phenotype"), symptoms(own), findings),
+        (("Disease", "MeshDescriptor"), everything, descriptors(own, DISEASE_BRANCHES)),
+        (("Phenotype", "MeshDescriptor"), findings, descriptors(own, FINDING_BRANCHES)),
+    )
+    for ends, subjects, objects in pairs:
+        if subjects.entities.height and objects.entities.height:
+            tell(f"aligning {subjects.entities.height:,} names: {ends[0]} to {ends[1]}")
+            left = subjects.without(pl.Series(sorted(mapped.get(ends, ())), dtype=pl.String))
+            rules = Rules()
+            add("MAPPED_TO", ends, rules, (subjects, objects), decide(candidates(left, objects, given, meaning), rules))
+    return results
+
+
+def source_versions(tables: Iterable[GraphTable]) -> dict[str, str]:
+    """Return the version, or else the checksum, of each source that the tables name."""
+    nodes = node_frame(tables, "Source", ("id", "version", "checksum"))
+    found = nodes.select("id", pl.coalesce("version", pl.col("checksum").str.head(16)).alias("version"))
+    return {id: version for id, version in found.iter_rows() if version}
+
+
+def placed(
+    tables: Iterable[GraphTable], statements: Iterable[Statement]
+) -> Iterator[tuple[str, tuple[str, str], Statement]]:
+    """Yield the statements whose ends the graph has, with their type, their classes and in the graph's direction."""
+    wanted = list(statements)
+    classes = node_classes(tables, {id for each in wanted for id in (each.subject, each.object)})
+    for each in wanted:
+        found = oriented(each, (classes.get(each.subject), classes.get(each.object)))
+        if found is not None:
+            yield found[0], (classes[found[1].subject], classes[found[1].object]), found[1]
+
+
+def node_classes(tables: Iterable[GraphTable], ids: set[str]) -> dict[str, str]:
+    """Return the class of each of some ids that can be mapped and that the graph has."""
+    wanted = pl.DataFrame({"id": sorted(ids)}, schema={"id": pl.String})
+    found: dict[str, str] = {}
+    if ids:
+        for table in tables:
+            if isinstance(table, NodeTable) and table.label in CLASSES:
+                there = node_frame([table], table.label, ("id",)).join(wanted, on="id", how="semi")
+                found.update(dict.fromkeys(there["id"], table.label))
+    return found
+
+
+def _foreign(table: RelationTable) -> bool:
+    """Whether a table holds statements of others than this step."""
+    if "source" not in table.rows.column_names or not table.rows.num_rows:
+        return True
+    return str(table.rows.column("source")[0].as_py()) != SOURCE
+
+
+def _given(tables: Sequence[GraphTable], decisions: Decisions) -> Given:
+    """The MeSH descriptors that the sources of diseases and findings name themselves, and what people rejected."""
+    frames = []
+    for label in ("Disease", "Phenotype"):
+        nodes = node_frame(tables, label, ("id", "xrefs")).explode("xrefs").drop_nulls("xrefs")
+        mesh = pl.col("xrefs").str.extract(r"^(?:MESH|MSH|MeSH):([DC]\d+)$")
+        frames.append(nodes.select(subject="id", object=pl.lit("MESH:") + mesh).drop_nulls("object"))
+    denied = decisions.denied()
+    refused = pairs_frame([subject for subject, _ in denied], [object for _, object in denied])
+    return Given(pl.concat(frames).unique(maintain_order=True), refused)
+
+
+def _with_decided(tables: Sequence[GraphTable], decisions: Decisions) -> list[GraphTable]:
+    """The tables with the equalities of diseases that people stated, to which the automatic ones have to fit."""
+    import pyarrow as pa
+
+    same = [each for kind, _, each in placed(tables, decisions.stated()) if kind == "SAME_AS"]
+    columns = {
+        "start": [e.subject for e in same],
+        "end": [e.object for e in same],
+        "relation": [e.relation for e in same],
+    }
+    rows = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+    return [*tables, RelationTable("SAME_AS", "Disease", "Disease", rows)]
+
+
+def _mapped(tables: Sequence[GraphTable], decisions: Decisions) -> dict[tuple[str, str], set[str]]:
+    """Subjects that a loaded table or a person maps exactly already."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for _, ends, each in placed(tables, decisions.stated()):
+        if each.relation == "exact":
+            found.setdefault(ends, set()).add(each.subject)
+    for table in tables:
+        if isinstance(table, RelationTable) and table.type == "MAPPED_TO":
+            columns = (table.rows.column(name).to_pylist() for name in ("start", "relation"))
+            starts = {start for start, relation in zip(*columns, strict=True) if relation == "exact"}
+            found.setdefault((table.start_label, table.end_label), set()).update(starts)
+    return found
+
+
+def _automatic(one: Alignment, decisions: Decisions, versions: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """The rows of what an alignment states, unless a person states the same pair."""
+    decided = {frozenset((each.subject, each.object)) for each in decisions.stated()}
+    thresholds = one.rules.to_dict()
+    stated = one.found.filter(pl.col("outcome") == "stated").select("subject")
+    shown = one.found.join(stated.unique(), on="subject", how="semi")
+    by_subject: dict[str, list[dict[str, Any]]] = {}
+    for row in shown.iter_rows(named=True):
+        by_subject.setdefault(row["subject"], []).append(row)
+    for subject, rows in by_subject.items():
+        listed = [_candidate(row, one.names) for row in rows]
+        for row in rows:
+            if row["outcome"] == "stated" and frozenset((subject, row["object"])) not in decided:
+                record = {
+                    "said": row["said"],
+                    "matched": row["matched"],
+                    "candidates": listed[:_SHOWN],
+                    "thresholds": thresholds,
+                    "encoder": one.encoder,
+                    "versions": dict(versions),
+                }
+                yield {
+                    "start": subject,
+                    "end": row["object"],
+                    "relation": row["relation"],
+                    "method": row["method"],
+                    "score": row["score"],
+                    "status": "automatic",
+                    "decision": json.dumps(record, ensure_ascii=False),
+                }
+
+
+def _candidate(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "id": row["object"],
+        "name": names.get(row["object"]),
+        "matched": row["matched"],
+        "method": row["method"],
+        "score": row["score"],
+        "outcome": row["outcome"],
+    }
+
+
+def _decided(statement: Statement) -> dict[str, Any]:
+    """The row of a person's decision."""
+    accepted = bool(statement.matched)
+    record = {"decided": "by a person", "said": statement.matched or None, "comment": statement.comment or None}
+    return {
+        "start": statement.subject,
+        "end": statement.object,
+        "relation": statement.relation,
+        "method": "review",
+        "score": 1.0 if statement.confidence is None else statement.confidence,
+        "status": "accepted" if accepted else "manual",
+        "decision": json.dumps({k: v for k, v in record.items() if v}, ensure_ascii=False),
+    }
+
+
+def _table(key: tuple[str, str, str], rows: list[dict[str, Any]]) -> RelationTable:
+    import pyarrow as pa
+
+    ordered = sorted(rows, key=lambda row: (row["start"], row["end"]))
+    columns = {
+        name: pa.array([row[name] for row in ordered], pa.float64() if name == "score" else pa.string())
+        for name in ("start", "end", *_COLUMNS[:-1])
+    }
+    columns["source"] = pa.array([SOURCE] * len(ordered), pa.string())
+    return RelationTable(*key, pa.table(columns))
