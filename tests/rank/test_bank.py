@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 import small_graph
@@ -10,7 +11,7 @@ from kgdx.errors import StoreError
 from kgdx.rank import Candidate, Ranker
 from kgdx.rank.bank import CaseBank
 from kgdx.store.compile import compile_snapshot
-from kgdx.store.protocol import NodeTable
+from kgdx.store.protocol import GraphTable, NodeTable
 from kgdx.store.snapshot import Snapshot
 from small_graph import FOCAL, HYPOTONIA, SEIZURE, SHORT
 
@@ -79,3 +80,20 @@ def test_a_graph_without_patients_is_an_error_that_says_what_to_load(
     snapshot = compile_snapshot(tables, tmp_path_factory.mktemp("empty") / "snapshot", "f2")
     with pytest.raises(StoreError, match=r"no patient case with a diagnosis .*kgdx build hp hpoa genes phenopackets="):
         CaseBank(Ranker.open(snapshot), snapshot)
+
+
+def test_a_patient_that_was_made_up_counts_only_when_asked_for(
+    ranker: Ranker, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    def marked(table: GraphTable) -> GraphTable:
+        if not isinstance(table, NodeTable) or table.label != "PatientCase":
+            return table
+        made_up = [id == "p1" for id in table.rows.column("id").to_pylist()]
+        return NodeTable("PatientCase", table.rows.append_column("synthetic", pa.array(made_up)))
+
+    tables = [marked(table) for table in small_graph.tables()]
+    snapshot = compile_snapshot(tables, tmp_path_factory.mktemp("made-up") / "snapshot", "f3")
+    real, all_of_them = CaseBank(ranker, snapshot), CaseBank(ranker, snapshot, synthetic=True)
+    assert real.size == all_of_them.size - 1
+    assert candidate(ranker, patient(FOCAL, SHORT), real).cases == ()
+    assert [case.id for case in candidate(ranker, patient(FOCAL, SHORT), all_of_them).cases] == ["p1"]

@@ -118,24 +118,27 @@ def _(graph: Graph, name: str) -> Iterable[Row]:
 
 
 def _search(rows: Iterable[Row], text: str, limit: int, columns: tuple[str, ...]) -> list[Row]:
-    found = [pick(r, *columns) | {"n": len(r["name"])} for r in rows if text.lower() in r["name"].lower()]
+    said = [(r, (r["name"].lower(), (r.get("name_zh") or "").lower())) for r in rows]
+    found = [pick(r, *columns) | {"n": len(r["name"])} for r, names in said if any(text.lower() in n for n in names)]
     return [pick(r, *columns) for r in limited(found, ("n", "id"), limit)]
 
 
 def searches(graph: Graph) -> list[Parameters]:
     """Plain, in capitals, awkward, missing, and everything."""
-    texts = ("NUMBER 12", "马凡", "'s \"", "\\", "}) detach", "no such name", "")
+    texts = ("NUMBER 12", "马凡", "疾病", "'s \"", "\\", "}) detach", "no such name", "")
     return [{"text": t, "limit": 25} for t in texts] + [{"text": "number", "limit": 5000}]
 
 
 @oracle("search_diseases", searches)
 def _(graph: Graph, text: str, limit: int) -> Iterable[Row]:
-    return _search(graph.nodes["Disease"], text, limit, ("id", "name", "source"))
+    return _search(graph.nodes["Disease"], text, limit, ("id", "name", "name_zh", "source"))
 
 
 @oracle("search_phenotypes", searches)
 def _(graph: Graph, text: str, limit: int) -> Iterable[Row]:
-    return _search((r for r in graph.nodes["Phenotype"] if not r.get("obsolete")), text, limit, ("id", "name"))
+    return _search(
+        (r for r in graph.nodes["Phenotype"] if not r.get("obsolete")), text, limit, ("id", "name", "name_zh")
+    )
 
 
 @oracle("phenotype_by_id", lambda g: [{"phenotype": i} for i in (*ids(g, "Phenotype", 0, 3, 49), "HP:x")])

@@ -217,7 +217,7 @@ def _(graph: Graph, phenotypes: list[str], without: list[str], min_match_count: 
     rows = [
         pick(cases[c], "id", "label") | {"shared": len(m), "shared_ids": sorted(m), "diseases": sorted(diagnosed[c])}
         for c, m in shared.items()
-        if len(m) >= min_match_count and c not in without
+        if len(m) >= min_match_count and c not in without and not cases[c].get("synthetic")
     ]
     return limited(rows, ("-shared", "id"), limit)
 

@@ -85,7 +85,7 @@ def _put_case(running: Transaction, case: Case, *, text: bool) -> str:
         age=case.age,
         text=(case.text or None) if text else None,
         origin=case.source,
-        synthetic=False,
+        synthetic=case.synthetic,
     )
     running.run("clear_case", case_id=key)
     for template, status in (("put_observations", Status.PRESENT), ("put_exclusions", Status.ABSENT)):

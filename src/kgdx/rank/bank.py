@@ -36,19 +36,22 @@ class CaseBank:
     Args:
         ranker: Supplies the terms, and which candidate a diagnosis is.
         snapshot: Holds the patients.
+        synthetic: Whether made-up patients count too: they say nothing of real ones that the annotations do not.
 
     Raises:
         StoreError: There is no patient with one diagnosis among the ranked diseases.
     """
 
-    def __init__(self, ranker: Ranker, snapshot: Snapshot) -> None:
+    def __init__(self, ranker: Ranker, snapshot: Snapshot, *, synthetic: bool = False) -> None:
         self._basis = ranker.model.basis
         self._names = ranker.names
         ids, stated, publications = (
             snapshot.table("patient_case").column(name).to_pylist() for name in ("id", "diseases", "publications")
         )
         numbers = [{ranker.number_of(id) for id in diseases} - {-1} for diseases in stated]
-        known = np.array([len(each) == 1 for each in numbers], bool)
+        made_up = snapshot.table("patient_case").column("synthetic").to_pylist()
+        real = [synthetic or not each for each in made_up]
+        known = np.array([len(each) == 1 and use for each, use in zip(numbers, real, strict=True)], bool)
         kept = np.flatnonzero(known).tolist()
         if not kept:
             hint = "load some with `kgdx build hp hpoa genes phenopackets=FILE`"

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from kgdx.errors import StaleSnapshotError, StoreError
 
-FORMAT = 1
+FORMAT = 2
 """Version of the files' layout; a snapshot of another one is refused and compiled again."""
 
 MANIFEST = "snapshot.json"
@@ -62,7 +62,15 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
         "consider": _L,
     },
     "gene": {"id": _S, "name": _S},
-    "patient_case": {"id": _S, "sex": _S, "age": _S, "source": _S, "publications": _L, "diseases": _L},
+    "patient_case": {
+        "id": _S,
+        "sex": _S,
+        "age": _S,
+        "synthetic": pa.bool_(),
+        "source": _S,
+        "publications": _L,
+        "diseases": _L,
+    },
     "is_a": {"child": _I, "parent": _I},
     "has_phenotype": _ANNOTATION,
     "lacks_phenotype": _ANNOTATION,

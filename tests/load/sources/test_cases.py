@@ -46,7 +46,7 @@ def test_of_two_patients_with_one_id_the_second_is_refused(parse: Parse, write: 
     lines = [{"id": "a", "text": "Fits."}, {"id": "a", "text": "Fever."}, {"id": "a", "text": "Fits."}]
     records = parse("cases", write("c.jsonl", "\n".join(json.dumps(line) for line in lines)))
     assert records.frames["case"].height == 2, "the third is the first once more, and is merged with it"
-    assert records.rejects.select("line", "reason").rows() == [(2, "record 1 is another case with the id 'a'")]
+    assert records.rejects.select("line", "reason").rows() == [(2, "another case (record '1') has the id 'a'")]
 
 
 def test_cases_without_an_id_get_one_of_their_content(parse: Parse, write: Write) -> None:
@@ -78,7 +78,7 @@ def test_dialogues_are_patients_with_symptoms_that_are_there_or_not(
     assert [names[row["end"]]["name"] for row in rows(checked, "EXCLUDED")] == ["打喷嚏"]
     (disease,) = [row for row in rows(checked, "Disease") if row["source"] == "dx_dialogues"]
     assert (disease["name"], disease["name_zh"]) == ("过敏性鼻炎", "过敏性鼻炎")
-    assert checked.quarantine["reason"].to_list() == ["whether the patient has 腹痛 is unknown"]
+    assert checked.quarantine["reason"].to_list() == ["whether the patient has '腹痛' is unknown"]
     counts = checked.counts["dx_dialogues"]
     assert counts.read == counts.loaded + counts.merged + counts.quarantined
 

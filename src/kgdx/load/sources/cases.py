@@ -76,7 +76,7 @@ def collect(path: Path, manifest: Manifest, form: str, wanted: Callable[[Case], 
             elif wanted is not None and not wanted(case):
                 reading.rejects.append((str(path), number, case.id, f"it is not {form}", None))
             elif case.id in seen and seen[case.id][1] != case.digest:
-                reason = f"record {seen[case.id][0]} is another case with the id '{case.id}'"
+                reason = f"another case (record '{seen[case.id][0]}') has the id '{case.id}'"
                 reading.rejects.append((str(path), number, case.id, reason, None))
             elif len(case.text) > MAX_TEXT:
                 reason = f"its text has {len(case.text):,} characters"
@@ -116,7 +116,7 @@ class _Adding:
         )
         for finding in case.findings:
             if finding.status not in _STATUS:
-                reason = f"whether the patient has {finding.id[:40]} is {finding.status}"
+                reason = f"whether the patient has '{finding.id[:40]}' is {finding.status}"
                 self.reading.rejects.append((path, self.number, case.id, reason, None))
             elif _HPO.fullmatch(finding.id):
                 self.put(_STATUS[finding.status], self.id, finding.id, finding.onset, finding.text or None)
