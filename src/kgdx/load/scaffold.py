@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import yaml
 
 from kgdx.errors import SourceError
 from kgdx.load.sources.delimited import head_of, header_of
@@ -86,13 +87,14 @@ def sample(path: Path) -> Sampled:
     return found
 
 
-def scaffold(name: str, path: Path, schema: Schema) -> str:
+def scaffold(name: str, path: Path, schema: Schema, default: str | None = None) -> str:
     """Write a manifest for a file, with comments on what was guessed and what is left.
 
     Args:
         name: What the source is to be called.
         path: The file.
         schema: The ontology.
+        default: How the manifest is to name the file; its name alone where both lie in one folder.
 
     Raises:
         SourceError: The file cannot be read, or the name cannot be one.
@@ -101,7 +103,7 @@ def scaffold(name: str, path: Path, schema: Schema) -> str:
         raise SourceError(f"{name!r} cannot be a source's name", hint="use small letters, digits and _")
     found = sample(path)
     keys = list(_keys(found, schema))
-    parts = [*_head(name, path, found, keys), "nodes:", *_nodes(keys, name, schema)]
+    parts = [*_head(name, path, default or path.name, found, keys), "nodes:", *_nodes(keys, name, schema)]
     relations = list(_relations(keys, schema))
     parts += ["relations:", *relations] if relations else ["relations: []", *_no_relation(schema)]
     return "\n".join([*parts, *_left(found, keys)]) + "\n"
@@ -197,17 +199,17 @@ def _given(values: Sequence[Any]) -> list[str]:
 def _key(name: str, values: Sequence[str], schema: Schema) -> Key | None:
     if not values:
         return None
-    for separator in (None, *_SEPARATORS):
+    for separator in (*(each for each in _SEPARATORS if any(each in value for value in values)), None):
         members = values if separator is None else [part for value in values for part in value.split(separator)]
         label = _label([member.strip() for member in members if member.strip()], name, schema)
         if label is not None:
-            return Key(name, label, json.dumps(name, ensure_ascii=False), separator)
+            return Key(name, label, _plain(name), separator)
     word = name.lower()
     if all(value.isdigit() for value in values):
         for prefix, words in _NUMBERS.items():
             if any(each in word for each in words):
                 label = next(each.name for each in schema.nodes.values() if prefix in each.prefixes)
-                return Key(name, label, json.dumps(f"{prefix}:{{{name}}}", ensure_ascii=False))
+                return Key(name, label, _plain(f"{prefix}:{{{name}}}"))
         return None
     return _by_word(name, values, schema)
 
@@ -230,15 +232,22 @@ def _by_word(name: str, values: Sequence[str], schema: Schema) -> Key | None:
         minted = label in schema.nodes and (not schema.node(label).prefixes or "KGDX" in schema.node(label).prefixes)
         if minted and any(word in name.lower() for word in words) and not re.search(r"(^|[._])id$", name.lower()):
             separator = next((each for each in ";|" if sum(each in value for value in values) > len(values) / 4), None)
-            expression = f"{{column: {json.dumps(name, ensure_ascii=False)}, mint: {label}}}"
+            expression = f"{{column: {_plain(name)}, mint: {label}}}"
             return Key(name, label, expression, separator)
     return None
+
+
+def _plain(text: str) -> str:
+    """Text as YAML, in quotes only where it needs them."""
+    if re.fullmatch(r"[A-Za-z][\w.-]*", text) and yaml.safe_load(text) == text:
+        return text
+    return json.dumps(text, ensure_ascii=False)
 
 
 # --- the manifest ---------------------------------------------------------------------------------------------------
 
 
-def _head(name: str, path: Path, found: Sampled, keys: Sequence[Key]) -> Iterator[str]:
+def _head(name: str, path: Path, default: str, found: Sampled, keys: Sequence[Key]) -> Iterator[str]:
     yield f"# How the columns of {path.name} map to the graph, guessed from its first rows. Read it, mend it, then"
     yield f"#   kgdx sources check {name}.yaml {path.name}"
     yield "# shows what would be loaded, and why the rest would not. `kgdx schema` lists classes and relations."
@@ -247,15 +256,15 @@ def _head(name: str, path: Path, found: Sampled, keys: Sequence[Key]) -> Iterato
     yield 'homepage: ""            # where it comes from'
     yield "licence: not stated     # its terms"
     yield "citation: not stated    # how to cite it"
-    yield f"default: {json.dumps(str(path), ensure_ascii=False)}   # read when no other file is named"
-    yield f"files: [{json.dumps(path.name, ensure_ascii=False)}]   # by this name --from FOLDER finds it"
+    yield f"default: {_plain(default)}   # read when no other file is named"
+    yield f"files: [{_plain(path.name)}]   # by this name --from FOLDER finds it"
     if any(key.label == "Phenotype" for key in keys):
         yield "needs: [hp]             # sources whose nodes it refers to"
     yield f"format: {found.format}"
     if found.encoding != "utf-8":
         yield f"encoding: {found.encoding}"
     if found.delimiter not in (None, ","):
-        yield f"delimiter: {json.dumps(found.delimiter)}"
+        yield f"delimiter: {_plain(found.delimiter or '')}"
 
 
 def _nodes(keys: Sequence[Key], name: str, schema: Schema) -> Iterator[str]:
@@ -273,7 +282,7 @@ def _nodes(keys: Sequence[Key], name: str, schema: Schema) -> Iterator[str]:
         yield from _each(key)
         yield f"    id: {key.expression}"
         if "name" in schema.node(key.label).properties:
-            shown = json.dumps(key.name or key.column, ensure_ascii=False)
+            shown = _plain(key.name or key.column)
             source = name if key.name or key.minted else "id"
             known = "name_source" in schema.node(key.label).properties
             yield f"    properties: {{name: {shown}{f', name_source: {{constant: {source}}}' if known else ''}}}"
@@ -306,9 +315,9 @@ def _pairs(keys: Sequence[Key], schema: Schema) -> Iterator[tuple[Key, Key, str]
 
 
 def _each(key: Key, *, always: bool = False) -> Iterator[str]:
-    shown = json.dumps(key.column, ensure_ascii=False)
+    shown = _plain(key.column)
     if key.separator:
-        yield f"    each: {{column: {shown}, separator: {json.dumps(key.separator)}}}   # a row for each of them"
+        yield f"    each: {{column: {shown}, separator: {_plain(key.separator)}}}   # a row for each of them"
     elif always:
         yield f"    each: {shown}   # a row for each of them, none where it is absent"
 

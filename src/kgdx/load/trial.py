@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,7 +11,8 @@ import polars as pl
 
 from kgdx.errors import SourceError, StoreError
 from kgdx.load.check import check
-from kgdx.load.choice import companions
+from kgdx.load.choice import companions, origin_of
+from kgdx.load.fetch import fetch
 from kgdx.load.folder import GraphFolder
 from kgdx.load.manifest import Manifest
 from kgdx.load.mapping import Staged, stage
@@ -64,6 +65,34 @@ class Trial:
     quarantine: pl.DataFrame
     against: Path | None
     warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "counts": asdict(self.counts),
+            "tables": [{"title": each.title, "rows": each.rows, "first": list(each.first)} for each in self.samples],
+            "reasons": [asdict(each) for each in self.reasons],
+            "quarantine": self.quarantine.to_dicts(),
+            "against": None if self.against is None else str(self.against),
+            "warnings": list(self.warnings),
+        }
+
+
+def file_of(manifest: Manifest) -> Path:
+    """Return the file on this machine that a manifest names as its default.
+
+    Raises:
+        SourceError: It names none.
+
+    Example:
+        >>> from kgdx.load.manifest import manifest
+        >>> file_of(manifest("hp")).name
+        'hp.obo'
+    """
+    origin = origin_of(manifest)
+    if origin.startswith(("http://", "https://")):
+        raise SourceError(f"{manifest.name} is read from {origin}", hint="fetch it, and name the file")
+    return fetch(origin, Path()).path
 
 
 def attempt(manifest: Manifest, path: Path, schema: Schema, folder: GraphFolder, *, rows: int = 3) -> Trial:

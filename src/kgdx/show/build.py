@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,6 @@ from kgdx.show.words import clean, count, seconds
 
 if TYPE_CHECKING:
     from kgdx.load.clock import Progress
-    from kgdx.load.manifest import Manifest
     from kgdx.load.report import BuildReport, SourceReport
 
 
@@ -82,17 +81,6 @@ def sources_read(sources: Mapping[str, SourceReport]) -> RenderableType:
     return plain(columns, rows, right=columns[2:])
 
 
-def source_list(manifests: Iterable[Manifest]) -> RenderableType:
-    """All sources that can be loaded: name, what it is, where it comes from."""
-    parts: list[RenderableType] = []
-    each = list(manifests)
-    for standard, heading in ((True, "In every build"), (False, "On request: kgdx build NAME, or NAME=PATH")):
-        rows = [(Text(found.name, style="bold"), _source(found)) for found in each if found.standard is standard]
-        if rows:
-            parts += [Text(heading), plain(("", ""), rows), Text()]
-    return Group(*parts[:-1])
-
-
 def state(found: Mapping[str, Any]) -> RenderableType:
     """What a graph holds: place, age, content, sources."""
     built = found["build"] or {}
@@ -123,12 +111,6 @@ def state(found: Mapping[str, Any]) -> RenderableType:
 def graph_path(built: BuildReport) -> Path:
     """The graph folder that a build is in."""
     return Path(built.path).parent.parent
-
-
-def _source(found: Manifest) -> Text:
-    text = Text(clean(found.title))
-    facts = [found.default or "needs a file of yours", f"licence {found.licence}"]
-    return text.append(f"\n{clean(', '.join(facts))}", style="dim")
 
 
 def _filled(counts: Mapping[str, int]) -> list[tuple[str, int]]:
