@@ -12,15 +12,18 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgdx.errors import StoreError, StoreLockedError, TemplateError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _LOG_CONFIG = Path(__file__).with_name("engine-logging.properties")
 _LANGUAGE = "opencypher"
 _VERTICES_PER_CALL = 1000
-_EDGES_PER_CALL = 5000
-_EDGES_PER_FLUSH = 20_000
+_EDGES_PER_CALL = 1000
+_EDGES_PER_FLUSH = 5000
 
 
 class Database:
@@ -84,20 +87,24 @@ class Batch:
         self._native = native
         self._path = path
 
-    def vertices(self, type_: str, properties: Sequence[str]) -> list[str]:
+    def vertices(self, type_: str, properties: pl.Series) -> list[str]:
         """Create vertices and return their record ids, in order."""
         out: list[str] = []
-        for start in range(0, len(properties), _VERTICES_PER_CALL):
-            rows = ",".join(properties[start : start + _VERTICES_PER_CALL])
-            out += self._call("create_vertices", f'{{"type":{json.dumps(type_)},"rows":[{rows}]}}')["rids"]
+        for rows in properties.to_frame().iter_slices(_VERTICES_PER_CALL):
+            text = f'{{"type":{json.dumps(type_)},"rows":[{_joined(rows.to_series())}]}}'
+            out += self._call("create_vertices", text)["rids"]
         return out
 
-    def edges(self, type_: str, starts: Sequence[str], ends: Sequence[str], properties: Sequence[str]) -> None:
-        """Create edges between record ids."""
-        for at in range(0, len(properties), _EDGES_PER_CALL):
-            to = at + _EDGES_PER_CALL
-            src, dst, rows = '","'.join(starts[at:to]), '","'.join(ends[at:to]), ",".join(properties[at:to])
-            self._call("new_edges", f'{{"type":{json.dumps(type_)},"src":["{src}"],"dst":["{dst}"],"props":[{rows}]}}')
+    def edges(self, type_: str, rows: pl.DataFrame) -> None:
+        """Create edges: columns ``start`` and ``end`` with record ids, and ``properties``.
+
+        It is quickest when edges of one start follow each other: then few edge lists are touched at a time.
+        """
+        name = json.dumps(type_)
+        for some in rows.iter_slices(_EDGES_PER_CALL):
+            src, dst = (_joined(some[end], '","') for end in ("start", "end"))
+            props = _joined(some["properties"])
+            self._call("new_edges", f'{{"type":{name},"src":["{src}"],"dst":["{dst}"],"props":[{props}]}}')
 
     def _call(self, operation: str, text: str) -> Any:
         from arcadedb._native import lib
@@ -108,6 +115,10 @@ class Batch:
             if not reply.get("ok"):
                 raise _error("", reply)
             return reply
+
+
+def _joined(texts: pl.Series, separator: str = ",") -> str:
+    return str(texts.str.join(separator).item())
 
 
 def create(path: Path) -> Database:

@@ -8,19 +8,19 @@ import polars as pl
 import pyarrow as pa
 
 
-def json_rows(rows: pa.Table, columns: Sequence[str]) -> list[str]:
+def json_rows(rows: pa.Table, columns: Sequence[str]) -> pl.Series:
     """Return each row's present values as a JSON object.
 
     Example:
-        >>> json_rows(pa.table({"id": ["a", "b"], "n": [1, None], "tags": [["x"], []]}), ("id", "n", "tags"))
+        >>> json_rows(pa.table({"id": ["a", "b"], "n": [1, None], "tags": [["x"], []]}), ("id", "n", "tags")).to_list()
         ['{"id":"a","n":1,"tags":["x"]}', '{"id":"b"}']
     """
     if not columns:
-        return ["{}"] * rows.num_rows
+        return pl.repeat("{}", rows.num_rows, eager=True)
     frame = pl.DataFrame(pl.from_arrow(rows.select(list(dict.fromkeys(columns)))))
     members = frame.select(_member(name, frame.schema[name]) for name in columns)
     joined = pl.concat_str(members.columns, separator=",", ignore_nulls=True)
-    return members.select(("{" + joined + "}").alias("json"))["json"].to_list()
+    return members.select(("{" + joined + "}").alias("json"))["json"]
 
 
 def _member(name: str, dtype: pl.DataType) -> pl.Expr:

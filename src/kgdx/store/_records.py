@@ -42,19 +42,26 @@ class RecordIds:
 
     def resolve(self, table: GraphTable, label: str, ids: pa.ChunkedArray) -> pa.Array:
         """Record ids of ``ids``, in order; StoreError names the first that is not there."""
+        at = self.places(table, label, ids)  # may look some up
+        return self.records(label).take(at)
+
+    def places(self, table: GraphTable, label: str, ids: pa.ChunkedArray) -> pa.Array:
+        """Where among :meth:`records` those of ``ids`` stand; StoreError names the first that is not there."""
         values = ids.combine_chunks()
-        known, found = self._of(label)
-        at = pc.index_in(values, value_set=known)
+        at = pc.index_in(values, value_set=self._of(label)[0])
         if at.null_count and not self._fresh:
             self._look_up(label, values)
-            known, found = self._of(label)
-            at = pc.index_in(values, value_set=known)
+            at = pc.index_in(values, value_set=self._of(label)[0])
         if at.null_count:
             missing = values.filter(pc.is_null(at))[0]
             raise StoreError(
                 f"{title(table)}: no {label} {missing}", hint="load the nodes first, or quarantine the row"
             )
-        return found.take(at)
+        return at
+
+    def records(self, label: str) -> pa.Array:
+        """Record ids of the nodes of a class that are known, in the order in which they were made or found."""
+        return self._of(label)[1]
 
     def _of(self, label: str) -> tuple[pa.Array, pa.Array]:
         return self._known.get(label) or (pa.array([], pa.string()), pa.array([], pa.string()))

@@ -15,7 +15,6 @@ from kgdx.errors import StoreError
 from kgdx.schema import Schema, fits, load_schema
 from kgdx.schema.model import Property, PropertyType
 from kgdx.store import _engine
-from kgdx.store._bulk import BulkLoad
 from kgdx.store.delta import Delta, ordered
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Row
 from kgdx.store.rows import plain
@@ -128,6 +127,8 @@ class ArcadeStore:
             StoreError: A table that does not fit the schema, an id that is there twice, an edge to an unknown node, or
                 a disk that did not keep what was written.
         """
+        from kgdx.store._bulk import BulkLoad  # polars: only a load needs it
+
         self._refuse_readers()
         fresh, self._fresh = self._fresh, False
         load = BulkLoad(self._database, self._schema(), fresh)
@@ -147,14 +148,15 @@ class ArcadeStore:
             StoreError: The delta was not made from this graph or does not fit the schema, or a disk did not keep what
                 was written.
         """
-        from kgdx.store import _update  # Arrow's kernels, which only a writer needs
+        from kgdx.store import _update
+        from kgdx.store._bulk import BulkLoad
 
         self._refuse_readers()
         schema = self._schema()
         fitted = delta.conformed(schema)
         load = BulkLoad(self._database, schema, fresh=False, log_ahead=False)
         with self._marked():
-            load.expect(fitted.growth())
+            load.expect(fitted.removed, -1)
             _update.remove(self._database, fitted, schema)
             load.run(ordered(fitted.added))
             _update.change(self._database, fitted, schema)
