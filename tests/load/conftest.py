@@ -26,10 +26,29 @@ FILES = {
     "phenopackets": "phenopacket.json",
 }
 
+APART = {
+    "mesh": "desc2025.xml",
+    "mesh_supplements": "supp2025.xml",
+    "mesh_qualifiers": "qual2025.xml",
+    "mondo": "mondo.obo",
+    "orphanet": "en_product1.xml",
+    "orphanet_phenotypes": "en_product4.xml",
+    "orphanet_genes": "en_product6.xml",
+    "orphanet_prevalence": "en_product9_prev.xml",
+    "orphanet_ages": "en_product9_ages.xml",
+}
+"""Sources with a hand-drawn file that the small graph of most tests does without."""
+
+
+@pytest.fixture
+def every_source(tiny: Path) -> dict[str, str]:
+    """Every source that has a hand-drawn file, with it."""
+    return {name: str(tiny / file) for name, file in (FILES | APART).items()}
+
 
 @pytest.fixture
 def tiny_sources(tiny: Path) -> dict[str, str]:
-    """Every source with its hand-drawn file."""
+    """The sources of the small graph with their hand-drawn files."""
     return {name: str(tiny / file) for name, file in FILES.items()}
 
 
@@ -58,14 +77,14 @@ def parse() -> Callable[[str, Path], Records]:
 
 
 @pytest.fixture
-def check_files(tiny_sources: dict[str, str]) -> Callable[..., Checked]:
+def check_files(every_source: dict[str, str]) -> Callable[..., Checked]:
     """Read and check sources; a source without a file of its own is the hand-drawn one."""
 
     def checked(*names: str, **files: Path | str) -> Checked:
         tables, rejects = [], {}
         for name in (*names, *(file for file in files if file not in names)):
             found = manifest(name)
-            staged, refused = stage(read(Path(files[name] if name in files else tiny_sources[name]), found), found)
+            staged, refused = stage(read(Path(files[name] if name in files else every_source[name]), found), found)
             tables += staged
             rejects[name] = refused
         return check(tables, rejects, load_schema())

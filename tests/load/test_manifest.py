@@ -33,9 +33,9 @@ def test_every_manifest_names_formats_that_can_be_read(name: str) -> None:
     assert found.format in FORMATS and set(found.also.values()) <= set(FORMATS)
 
 
-def test_every_manifest_maps_its_tiny_file(tiny_sources: dict[str, str]) -> None:
-    assert set(tiny_sources) == set(manifests())
-    for name, path in tiny_sources.items():
+def test_every_manifest_maps_its_tiny_file(every_source: dict[str, str]) -> None:
+    assert set(every_source) == set(manifests())
+    for name, path in every_source.items():
         tables, _ = stage(read(Path(path), manifest(name)), manifest(name))
         assert sum(table.rows.height for table in tables) > 0
 

@@ -25,6 +25,8 @@ from kgdx.load.sources.table import find_version
 from kgdx.load.sources.terms import FRAMES, HINT, TERM, curie, finished, prefixes
 
 VERSION = "2"
+_SYNONYM_TYPE = r'^(synonym:\s*"(?:[^"\\]|\\.)*"\s+(?:EXACT|BROAD|NARROW|RELATED))\s+[^\s\[]+\s*\['
+"""Before a synonym's references: a type of synonym, which pronto refuses where the header does not declare it."""
 _BY_PRONTO = tuple(name for name in TERM if name != "subsets")
 _LISTS = ("synonyms", "synonym_scopes", "alt_ids", "xrefs", "consider")
 _TAGS = r"^(id|name|def|comment|synonym|alt_id|xref|is_obsolete|replaced_by|consider):"
@@ -108,7 +110,8 @@ def _parse(lines: pl.DataFrame, broken: pl.DataFrame) -> pl.DataFrame:
     header = (pl.col("_stanza") == 0) & ~pl.col("text").str.starts_with("import:")
     kept = (pl.col("_kind") == "[Term]") & (pl.col("text").str.contains(_TAGS) | (pl.col("text") == "[Term]"))
     chosen = lines.filter(header | kept).join(broken, on="_stanza", how="anti", maintain_order="left")
-    rows = list(_terms("\n".join(chosen["text"]).encode() + b"\n"))
+    texts = chosen["text"].str.replace(_SYNONYM_TYPE, "$1 [")
+    rows = list(_terms("\n".join(texts).encode() + b"\n"))
     kinds = {name: pa.list_(pa.string()) if name in _LISTS else pa.string() for name in _BY_PRONTO}
     kinds["obsolete"] = pa.bool_()
     columns = zip(*rows, strict=True) if rows else ([] for _ in kinds)
