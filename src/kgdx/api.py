@@ -479,12 +479,12 @@ def _derived() -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     from kgdx.align.equivalence import SOURCE, infer
     from kgdx.extract.annotate import step as texts
     from kgdx.load.derive import Derive
-    from kgdx.rank.compile import compile_model
+    from kgdx.rank.compile import compile_if_annotated
     from kgdx.text.dictionary import build_dictionary
 
     reads = ("Disease", "Phenotype", "IS_A", "HAS_PHENOTYPE", "ASSOCIATED_GENE", "SAME_AS")
     equivalence = Derive(SOURCE, "1", reads, lambda tables: [infer(tables)], "inferring equivalences")
-    return (texts(), equivalence), (compile_model, build_dictionary)
+    return (texts(), equivalence), (compile_if_annotated, build_dictionary)
 
 
 def _making(settings: Settings) -> dict[str, Any]:

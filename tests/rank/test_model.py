@@ -11,7 +11,7 @@ import pytest
 import small_graph
 from kgdx.errors import StoreError
 from kgdx.rank import Ranker, compile_model
-from kgdx.rank.compile import RankModel
+from kgdx.rank.compile import RankModel, compile_if_annotated
 from kgdx.store.compile import compile_snapshot
 from kgdx.store.protocol import NodeTable
 from kgdx.store.snapshot import Snapshot
@@ -88,6 +88,13 @@ def test_a_graph_without_the_ontology_or_without_annotations_says_so(tmp_path: P
     ontology = [t for t in everything if getattr(t, "label", "") == "Phenotype" or getattr(t, "type", "") == "IS_A"]
     with pytest.raises(StoreError, match="annotates no disease"):
         compile_model(compile_snapshot([*bare, *ontology], tmp_path / "b", "f"))
+
+
+def test_a_build_leaves_out_the_model_of_a_graph_that_annotates_nothing(tmp_path: Path) -> None:
+    nodes = [table for table in small_graph.tables() if isinstance(table, NodeTable)]
+    assert compile_if_annotated(compile_snapshot(nodes, tmp_path / "a", "f")) is None
+    whole = compile_snapshot(small_graph.tables(), tmp_path / "b", "f")
+    assert compile_if_annotated(whole) == compile_model(whole)
 
 
 def test_arrays_are_small_types(ranker: Ranker) -> None:

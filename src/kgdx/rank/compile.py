@@ -62,6 +62,11 @@ def compile_model(snapshot: Snapshot) -> Path:
     return snapshot.derived("rank", VERSION, lambda folder: _write(build_model(snapshot), folder, ""))
 
 
+def compile_if_annotated(snapshot: Snapshot) -> Path | None:
+    """Compile the model with the build, but for a graph without phenotype annotations, which holds nothing to rank."""
+    return compile_model(snapshot) if snapshot.rows("has_phenotype") else None
+
+
 def build_model(snapshot: Snapshot) -> RankModel:
     """Compute the ranking model of a snapshot.
 
