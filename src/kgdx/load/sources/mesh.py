@@ -162,11 +162,9 @@ def _fault(
         return f"its {kind.stem}UI '{ui[:60]}' is not {kind.letter} and digits"
     if ui in known:
         return f"{PREFIX}{ui} stands here a second time"
-    if name is None:
-        return f"it has no {kind.stem}Name"
     if entity := unexpanded(element):
         return f"it holds the entity {entity}, which is not expanded"
-    return None
+    return None if name is not None else f"it has no {kind.stem}Name"
 
 
 def _common(element: Any, heading: str | None) -> tuple[Any, ...]:

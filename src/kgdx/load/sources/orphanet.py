@@ -82,13 +82,11 @@ class Product:
 def _fault(record: Any, code: str | None, name: str | None, known: set[str]) -> str | None:
     if code is None or not code.isdigit():
         return f"its OrphaCode is '{(code or '')[:60]}', not a number"
-    if name is None:
-        return f"ORPHA:{code} has no name"
     if code in known:
         return f"ORPHA:{code} stands here a second time"
     if entity := unexpanded(record):
         return f"it holds the entity {entity}, which is not expanded"
-    return None
+    return None if name is not None else f"ORPHA:{code} has no name"
 
 
 def name_of(element: Any, path: str) -> str | None:
