@@ -203,12 +203,15 @@ def _genes(reader: _Reader, top: Mapping[str, Any]) -> Iterator[str]:
                 yield name
 
 
-def case_to_phenopacket(case: Case, created: str | None = None) -> dict[str, Any]:
+def case_to_phenopacket(
+    case: Case, created: str | None = None, made_of: str = "made up, no real patient"
+) -> dict[str, Any]:
     """Write a case as a phenopacket v2; reading it back gives the same case (text, spans and scores aside).
 
     Args:
         case: The case; findings that are neither present nor absent have no place in a phenopacket and are left out.
         created: ISO 8601 time stamp for the metadata; now when ``None``.
+        made_of: How a synthetic case came about, for the metadata.
 
     Example:
         >>> packet = case_to_phenopacket(Case("p", (Finding("HP:0001250", Status.ABSENT),)), "2025-01-01T00:00:00Z")
@@ -244,7 +247,7 @@ def case_to_phenopacket(case: Case, created: str | None = None) -> dict[str, Any
         "externalReferences": [{"id": publication} for publication in case.publications],
     }
     if case.synthetic:
-        packet["metaData"]["externalReferences"].append({"id": SYNTHETIC, "description": "made up, no real patient"})
+        packet["metaData"]["externalReferences"].append({"id": SYNTHETIC, "description": made_of})
     return packet
 
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from kgdx.cli import ask, graphs, measure, quarantine, relations, schema, servers, sources, templates
+from kgdx.cli import ask, cases, graphs, measure, quarantine, relations, schema, servers, sources, templates
 from kgdx.errors import KgdxError
 
 INTERRUPTED = 130
@@ -26,6 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 ask.register(app)
+cases.register(app)
 graphs.register(app)
 sources.register(app)
 quarantine.register(app)

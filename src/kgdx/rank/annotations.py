@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgdx.schema.frequency import FREQUENCIES
 from kgdx.store.closure import Floats, Ints
+from kgdx.store.frequency import stated
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
@@ -81,20 +81,11 @@ def present_fields(rows: Rows) -> tuple[Ints, Ints, Floats, Floats]:
 
 
 def _read(snapshot: Snapshot, table: str) -> Rows:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    share = np.full(snapshot.rows(table), np.nan)
-    classes = snapshot.table(table).column("frequency_class")
-    found = pc.index_in(classes, value_set=pa.array(list(FREQUENCIES))).to_numpy(zero_copy_only=False)
-    known = ~np.isnan(found) if found.dtype.kind == "f" else np.ones(len(found), bool)
-    share[known] = np.array([each.share for each in FREQUENCIES.values()])[found[known].astype(int)]
-    percentage = snapshot.column(table, "percentage").astype(float)
-    share = np.where(np.isnan(share), percentage / 100, share)
-    positive, patients = (snapshot.column(table, name).astype(float) for name in ("numerator", "denominator"))
-    counted = patients > 0
-    weight = np.where(counted, patients, np.where(np.isnan(share), 0.0, CLASS_PATIENTS))
-    with_it = np.where(counted, np.minimum(positive, patients), np.nan_to_num(share) * CLASS_PATIENTS)
+    said = stated(snapshot, table)
+    counted = said.patients > 0
+    weight = np.where(counted, said.patients, np.where(np.isnan(said.share), 0.0, CLASS_PATIENTS))
+    counts = np.minimum(said.positive, said.patients)
+    with_it = np.where(counted, counts, np.nan_to_num(said.share) * CLASS_PATIENTS)
     disease, term = (snapshot.column(table, name) for name in ("disease", "phenotype"))
     return Rows(disease, term, with_it.astype(np.float32), weight.astype(np.float32))
 
