@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-
 from benchmarks.equivalence import default_tables
+
 from kgdx.align.cascade import STAGES, Meaning, Rules, candidates, decide
 from kgdx.align.encoders import Kept, encoder
 from kgdx.align.forms import with_forms
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def measure(task: Task, meaning: Meaning | None, errors: int) -> None:
-    found = decide(candidates(task.subjects, task.objects, meaning=meaning), task.rules)
+    found = decide(candidates(task.subjects, task.objects, task.rules, meaning=meaning), task.rules)
     stated = found.filter(pl.col("outcome") == "stated")
     for tuning in (True, False):
         half = [s for s in task.truth if tuned(s) == tuning]
@@ -166,7 +166,7 @@ def bilingual(known: Side, translated: Side) -> Task:
             chinese.append((id, record["name"]))
             bracket = re.search(r"[(（]([A-Za-z][^)）]{3,80})[)）]", (record.get("desc") or "")[:80])
             english += [(id, part.strip()) for part in re.split("[,，;；、]", bracket[1])] if bracket else []
-    judge = decide(candidates(named(english, diseases=True), known.of("ORPHA")), Rules())
+    judge = decide(candidates(named(english, diseases=True), known.of("ORPHA"), Rules()), Rules())
     truth: dict[str, set[str]] = {}
     for subject, object in judge.filter(pl.col("outcome") == "stated").select("subject", "object").iter_rows():
         truth.setdefault(subject, set()).add(object)

@@ -6,6 +6,7 @@ each subject.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -24,6 +25,9 @@ name without plural, spelling variant, numeral form or word order, by a slip of 
 
 COSINE = 0.85
 """Cosine from which on names are near enough in meaning, as MedKGI has it."""
+
+LEAD = 0.04
+"""How far the nearest name must be ahead of the next entity's; chosen on the tuning half of benchmarks/alignment.py."""
 
 CANDIDATES = {
     "subject": pl.String,
@@ -48,6 +52,7 @@ class Rules:
     Attributes:
         stages: The stages that may state something; candidates of others are only shown.
         cosine: Least cosine of the stage ``encoder``.
+        lead: How far its best candidate must be ahead of the next one, or neither is stated.
         least: Least score of the other stages.
         alone: Whether an object is stated for one subject of a vocabulary only, and for exact relations only: what
             joins diseases must not join two of one source.
@@ -55,6 +60,7 @@ class Rules:
 
     stages: tuple[str, ...] = STAGES
     cosine: float = COSINE
+    lead: float = LEAD
     least: float = 0.85
     alone: bool = False
 
@@ -107,15 +113,22 @@ def pairs_frame(subjects: list[str] | None = None, objects: list[str] | None = N
 
 
 def candidates(
-    subjects: Side, objects: Side, given: Given | None = None, meaning: Meaning | None = None
+    subjects: Side,
+    objects: Side,
+    rules: Rules,
+    given: Given | None = None,
+    meaning: Meaning | None = None,
+    words: Container[str] | None = None,
 ) -> pl.DataFrame:
     """Return the candidates of each subject by the first stage that finds any.
 
     Args:
         subjects: What is to be mapped.
         objects: What it may be mapped to.
+        rules: Slips are looked for only where they may be stated.
         given: What is known before.
         meaning: The encoder; without one the last stage is left out.
+        words: Known words, as for :func:`kgdx.align.slips.near`.
 
     Returns:
         Columns :data:`CANDIDATES`; the best pair of names of each subject and object.
@@ -127,10 +140,14 @@ def candidates(
     fixed = {"method": pl.lit("given"), "score": pl.lit(1.0), "relation": pl.lit("exact"), "said": pl.col("name")}
     found = [_shaped(there.with_columns(**fixed))]
     left = subjects
-    stages = (_same_names, _slips, *((lambda a, b: _meanings(a, b, meaning),) if meaning else ()))
+    stages: list[Callable[[Side], pl.DataFrame]] = [lambda side: _same_names(side, objects)]
+    if "edit" in rules.stages:
+        stages.append(lambda side: _slips(side, objects, words))
+    if meaning is not None:
+        stages.append(lambda side: _meanings(side, objects, meaning))
     for stage in stages:
         left = left.without(found[-1]["subject"].unique())
-        new = stage(left, objects).join(known.refused, on=["subject", "object"], how="anti")
+        new = stage(left).join(known.refused, on=["subject", "object"], how="anti")
         found.append(_best_names(new))
     refused = [frame.join(known.refused, on=["subject", "object"], how="anti") for frame in found]
     return pl.concat(refused)
@@ -159,21 +176,20 @@ def _joined(mine: pl.DataFrame, yours: pl.DataFrame, form: str, method: str, fac
     return _scored(pairs, pl.lit(method), pl.lit(factor))
 
 
-def _slips(subjects: Side, objects: Side) -> pl.DataFrame:
+def _slips(subjects: Side, objects: Side, words: Container[str] | None) -> pl.DataFrame:
     keys = [side.names.select("key", "mark", "han").unique("key", maintain_order=True) for side in (subjects, objects)]
     columns = ["entity", "text", "weight", "relation", "key"]
     pairs = (
-        near(*keys)
+        near(keys[0], keys[1], words)
         .join(subjects.names.select(columns), on="key")
         .join(objects.names.select(columns), left_on="other", right_on="key")
     )
     return _scored(pairs, pl.lit("edit"), 1 - _SLIP * pl.col("distance"))
 
 
-def _meanings(subjects: Side, objects: Side, meaning: Meaning | None) -> pl.DataFrame:
+def _meanings(subjects: Side, objects: Side, meaning: Meaning) -> pl.DataFrame:
     from kgdx.align.nearness import nearest
 
-    assert meaning is not None
     pairs = nearest(subjects.names, objects.names, meaning.encoder, chinese=meaning.chinese)
     pairs = pairs.rename({"subject": "entity", "said": "text", "object": "entity_right", "matched": "text_right"})
     return _scored(pairs, pl.lit("encoder"), pl.col("cosine"), weigh=False)
@@ -231,7 +247,8 @@ def decide(found: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     keys = ["subject", "stage", "score", "object"]
     ranked = _shaped(found).with_columns(stage.alias("stage")).sort(keys, descending=[False, False, True, False])
     first = pl.col("score").first().over("subject"), pl.col("stage").first().over("subject")
-    best = (pl.col("score") >= first[0] - 1e-9) & (pl.col("stage") == first[1])
+    margin = pl.when(pl.col("method") == "encoder").then(rules.lead).otherwise(0) + 1e-9
+    best = (pl.col("score") >= first[0] - margin) & (pl.col("stage") == first[1])
     ranked = ranked.with_columns(best.alias("best"))
     least = pl.when(pl.col("method") == "encoder").then(rules.cosine).otherwise(rules.least)
     enough = (pl.col("score") >= least) & pl.col("method").is_in(rules.stages)

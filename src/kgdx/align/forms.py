@@ -116,6 +116,7 @@ def _latin_keys(names: pl.DataFrame, diseases: bool) -> pl.DataFrame:
         old, new = zip(*((f" {a.replace('-', ' ')} ", f" {b} ") for a, b in SAME), strict=True)
         text = pl.concat_str(pl.lit(" "), text, pl.lit(" ")).str.replace_many(list(old), list(new))
     text = text.str.replace_all(r"(\p{L})(\d)", "${1} ${2}").str.replace_all(r"(\d)(\p{L})", "${1} ${2}")
+    text = text.str.replace(r"\btype in *$", "type 1 n")  # the subtype In is no preposition
     numbered = names.select("folded", text.str.strip_chars().str.split(" ").alias("word")).with_row_index("name")
     words = numbered.explode("word").filter(pl.col("word") != "")
     classes = _word_classes(words["word"].unique())

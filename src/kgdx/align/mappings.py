@@ -32,6 +32,9 @@ DISEASE_BRANCHES = ("C", "F03")
 FINDING_BRANCHES = ("C", "F01", "F03", "G")
 """Branches that hold findings too: behaviour, and what the body does."""
 
+CURATED = Rules(stages=("given", "exact", "normalised"))
+"""Between two curated vocabularies: their names hold few misspellings, and many words that differ by a letter."""
+
 _SHOWN = 5
 """Candidates that a relation records."""
 _COLUMNS = ("relation", "method", "score", "status", "decision", "source")
@@ -130,16 +133,21 @@ def align(
     add("SAME_AS", ("Disease", "Disease"), SAMENESS, (everything, everything), same)
     mapped = _mapped(own, decisions)
     pairs = (
-        (("Symptom", "Phenotype"), symptoms(own), findings),
-        (("Disease", "MeshDescriptor"), everything, descriptors(own, DISEASE_BRANCHES)),
-        (("Phenotype", "MeshDescriptor"), findings, descriptors(own, FINDING_BRANCHES)),
+        (("Symptom", "Phenotype"), symptoms(own), findings, Rules()),
+        (("Disease", "MeshDescriptor"), everything, descriptors(own, DISEASE_BRANCHES), Rules()),
+        (("Phenotype", "MeshDescriptor"), findings, descriptors(own, FINDING_BRANCHES), CURATED),
     )
-    for ends, subjects, objects in pairs:
+    for ends, subjects, objects, rules in pairs:
         if subjects.entities.height and objects.entities.height:
             tell(f"aligning {subjects.entities.height:,} names: {ends[0]} to {ends[1]}")
             left = subjects.without(pl.Series(sorted(mapped.get(ends, ())), dtype=pl.String))
-            rules = Rules()
-            add("MAPPED_TO", ends, rules, (subjects, objects), decide(candidates(left, objects, given, meaning), rules))
+            add(
+                "MAPPED_TO",
+                ends,
+                rules,
+                (subjects, objects),
+                decide(candidates(left, objects, rules, given, meaning), rules),
+            )
     return results
 
 

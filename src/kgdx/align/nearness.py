@@ -1,4 +1,4 @@
-"""The last stage of alignment: names that are near in meaning by a sentence encoder, contraries and numbers apart."""
+"""The last stage of alignment: names near in meaning by a sentence encoder, of the same numbers and telling words."""
 
 from __future__ import annotations
 
@@ -45,16 +45,11 @@ def nearest(subjects: pl.DataFrame, objects: pl.DataFrame, encoder: Encoder, *, 
     found = pl.concat([left, right, pl.DataFrame({"cosine": cosines.astype(np.float64)})], how="horizontal")
     found = found.rename({"entity_right": "object", "text_right": "matched"})
     said = [not contrary(one, other) for one, other in found.select("said", "matched").iter_rows()]
-    agreeing = found.filter(pl.Series(said, dtype=pl.Boolean) & (_numbers("mark") == _numbers("mark_right")))
+    agreeing = found.filter(pl.Series(said, dtype=pl.Boolean) & (pl.col("mark") == pl.col("mark_right")))
     best = agreeing.sort("cosine", descending=True, maintain_order=True).unique(
         ["subject", "object"], keep="first", maintain_order=True
     )
     return best.filter(pl.int_range(pl.len()).over("subject") < NEAREST)
-
-
-def _numbers(column: str) -> pl.Expr:
-    """The numbers and letters of a mark; telling words are left to the encoder and to contraries."""
-    return pl.col(column).str.extract_all(r"\b(?:\d+|[a-z])\b").list.join(" ")
 
 
 def _pairs(mine: Vectors, yours: Vectors) -> tuple[np.typing.NDArray[np.int64], Vectors]:

@@ -112,7 +112,7 @@ def align_diseases(
             taken = [id for id in sides[earlier].entities["id"] if later in map(vocabulary, joined.of(id))]
             mine, yours = sides[later].without(pl.Series(reached, dtype=pl.String)), sides[earlier]
             yours = yours.without(pl.Series(taken, dtype=pl.String))
-            found.append(decide(candidates(mine, yours, given, meaning), RULES))
+            found.append(decide(candidates(mine, yours, RULES, given, meaning), RULES))
     return _without_conflicts(pl.concat(found), joined)
 
 

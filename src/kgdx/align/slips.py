@@ -8,8 +8,7 @@ Distance alone says little about meaning: what differs must look like a slip, an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container
 
 import numpy as np
 import polars as pl
@@ -42,6 +41,7 @@ _PREFIXES = (
     "peri", "pan", "ante", "retro", "neo", "dys", "eu", "un", "non", "in", "im", "ir", "an", "a", "ad", "ab", "dis",
     "de", "di", "bi", "iso", "allo", "auto", "homo", "hetero", "meso", "meta", "ortho", "pseudo", "leuko", "lympho",
     "erythro", "thrombo", "osteo", "myo", "myelo", "neuro", "nephro", "hepato", "photo", "phono", "acro", "aero",
+    "micr", "macr",
 )
 _SUFFIXES = (
     "itis", "osis", "oma", "emia", "uria", "penia", "pathy", "plasia", "trophy", "ectomy", "algia", "megaly",
@@ -52,29 +52,13 @@ _SUFFIXES = (
 _DIGIT = re.compile(r"\d")
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """How often each word occurs among the names of either side, a name of each key counted once."""
-
-    subjects: Mapping[str, int]
-    objects: Mapping[str, int]
-
-    def known(self, word: str) -> bool:
-        """Whether a word is more than one name's own misspelling.
-
-        Example:
-            >>> Words({"sclerosis": 3}, {}).known("sclerosis"), Words({"sclerossis": 1}, {}).known("sclerossis")
-            (True, False)
-        """
-        return self.objects.get(word, 0) > 0 or self.subjects.get(word, 0) > 2
-
-
-def near(subjects: pl.DataFrame, objects: pl.DataFrame) -> pl.DataFrame:
+def near(subjects: pl.DataFrame, objects: pl.DataFrame, words: Container[str] | None = None) -> pl.DataFrame:
     """Return the pairs of keys that a slip of spelling parts.
 
     Args:
         subjects: Distinct keys, as :func:`kgdx.align.forms.with_forms` makes them: ``key``, ``mark``, ``han``.
         objects: The same of the other side.
+        words: The words that are known: those of the objects' keys when ``None``.
 
     Returns:
         ``key``, ``other`` (the object's key) and ``distance`` (1 to 3).
@@ -85,11 +69,11 @@ def near(subjects: pl.DataFrame, objects: pl.DataFrame) -> pl.DataFrame:
         [('legionela pneumonia', 'legionella pneumonia', 1)]
     """
     left, right = (_measured(side) for side in (subjects, objects))
-    words = Words(_counts(subjects), _counts(objects))
+    known = known_words(objects) if words is None else words
     found = [_verified(pairs, left, right) for pairs in _candidates(left, right)]
     empty = pl.DataFrame(schema={"key": pl.String, "other": pl.String, "distance": pl.Int32})
     pairs = pl.concat([empty, *found])
-    slips = [is_slip(key, other, words) for key, other, _ in pairs.iter_rows()]
+    slips = [is_slip(key, other, known) for key, other, _ in pairs.iter_rows()]
     return pairs.filter(pl.Series(slips, dtype=pl.Boolean)).sort("key", "distance", "other")
 
 
@@ -103,7 +87,17 @@ def bound(letters: int, *, han: bool) -> int:
     return next((edits for least, edits in (_HAN_STEPS if han else _STEPS) if letters >= least), 0)
 
 
-def is_slip(one: str, other: str, words: Words) -> bool:
+def rare(edits: int) -> int:
+    """Return how many of the rarest trigrams of a name one within so many edits must share one of.
+
+    Example:
+        >>> rare(1), rare(3)
+        (5, 13)
+    """
+    return edits * _SPOILT + 1
+
+
+def is_slip(one: str, other: str, words: Container[str]) -> bool:
     """Say whether what parts two keys within the edit distance can be a slip rather than another meaning.
 
     Blanks may be missing; otherwise the words must agree one by one, and a word that differs may do so by few letters,
@@ -111,12 +105,12 @@ def is_slip(one: str, other: str, words: Words) -> bool:
     Chinese only characters may differ that say little.
 
     Example:
-        >>> none = Words({}, {})
+        >>> none = set()
         >>> is_slip("lobarpneumonia", "lobar pneumonia", none), is_slip("hypertension", "hypotension", none)
         (True, False)
         >>> is_slip("急性间歇型卟啉病", "急性间歇性卟啉病", none), is_slip("家族性腹主动脉瘤", "家族性胸主动脉瘤", none)
         (True, False)
-        >>> is_slip("pneumona", "pneumonia", Words({}, {"pneumonia": 4})), is_slip("gout 2", "gout 3", none)
+        >>> is_slip("pneumona", "pneumonia", {"pneumonia"}), is_slip("gout 2", "gout 3", none)
         (True, False)
     """
     if one.replace(" ", "") == other.replace(" ", ""):
@@ -142,14 +136,14 @@ def _han_slip(one: str, other: str) -> bool:
     return True
 
 
-def _word_slip(one: str, other: str, words: Words) -> bool:
+def _word_slip(one: str, other: str, words: Container[str]) -> bool:
     from rapidfuzz.distance import OSA
 
     shortest = min(len(one), len(other))
     allowed = next((edits for least, edits in _WORD_STEPS if shortest >= least), 0)
     if OSA.distance(one, other, score_cutoff=allowed) > allowed or one[0] != other[0] or _DIGIT.search(one + other):
         return False
-    if words.known(one) and words.known(other):
+    if one in words and other in words:
         return False
     return _part(one, _PREFIXES, str.startswith) == _part(other, _PREFIXES, str.startswith) and not _ends(one, other)
 
@@ -164,9 +158,15 @@ def _ends(one: str, other: str) -> bool:
     return bool(ends[0] and ends[1]) and ends[0] != ends[1]
 
 
-def _counts(side: pl.DataFrame) -> dict[str, int]:
-    words = side.filter(~pl.col("han")).select(pl.col("key").unique().str.split(" ").list.unique().explode().alias("w"))
-    return dict(words.group_by("w").len().iter_rows())
+def known_words(side: pl.DataFrame) -> set[str]:
+    """Return the words of keys.
+
+    Example:
+        >>> sorted(known_words(pl.DataFrame({"key": ["septic shock"], "han": [False]})))
+        ['septic', 'shock']
+    """
+    words = side.filter(~pl.col("han")).select(pl.col("key").unique().str.split(" ").explode().unique())
+    return set(words["key"])
 
 
 def _measured(side: pl.DataFrame) -> pl.DataFrame:

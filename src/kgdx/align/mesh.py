@@ -1,0 +1,392 @@
+"""MeSH descriptors by name: one SQLite file beside the snapshot, and a decision that says how it came about.
+
+The file holds headings, entry terms and their normalised forms, with full-text indexes (FTS5) for candidates, as
+DeepDoctor-RAG does it. What may be stated is decided by the same stages as every other alignment
+(:mod:`kgdx.align.cascade`), so a name gets the same descriptor here and in the graph's own relations.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import polars as pl
+
+from kgdx.align import cascade, forms, slips
+from kgdx.align.cascade import Rules, candidates, decide
+from kgdx.align.names import Side, descriptors, node_frame, side
+from kgdx.errors import StoreError
+from kgdx.store.protocol import GraphTable, NodeTable, Store
+from kgdx.store.snapshot import Snapshot
+
+VERSION = 1
+"""Changes with the file's layout."""
+FILE = "mesh.sqlite"
+NEAR = 5
+"""Candidates that are shown where nothing can be stated."""
+
+_LAYOUT = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE descriptor (id TEXT PRIMARY KEY, heading TEXT, source TEXT, trees TEXT) WITHOUT ROWID;
+CREATE TABLE term (entity TEXT, text TEXT, weight REAL, relation TEXT, folded TEXT, han INTEGER, turned INTEGER,
+    key TEXT, bag TEXT, mark TEXT);
+CREATE TABLE form (number INTEGER PRIMARY KEY, key TEXT UNIQUE, mark TEXT, length INTEGER);
+CREATE TABLE word (word TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE VIRTUAL TABLE words USING fts5 (key, content='', tokenize='unicode61');
+CREATE VIRTUAL TABLE grams USING fts5 (key, content='', detail=none, tokenize='trigram');
+CREATE VIRTUAL TABLE gram USING fts5vocab (grams, row);
+"""
+_INDEXES = """
+CREATE INDEX term_folded ON term (folded);
+CREATE INDEX term_key ON term (key);
+CREATE INDEX term_bag ON term (bag) WHERE bag IS NOT NULL;
+INSERT INTO form (key, mark, length) SELECT key, min(mark), length(key) FROM term GROUP BY key;
+INSERT INTO words (rowid, key) SELECT number, key FROM form;
+INSERT INTO grams (rowid, key) SELECT number, key FROM form;
+ANALYZE;
+"""
+_TERM = ("entity", "text", "weight", "relation", "folded", "han", "turned", "key", "bag", "mark")
+_TYPES = {name: pl.String for name in _TERM} | {"weight": pl.Float64, "han": pl.Boolean, "turned": pl.Boolean}
+
+
+@dataclass(frozen=True, slots=True)
+class MeshCandidate:
+    """A descriptor that a name may mean.
+
+    Attributes:
+        id: CURIE.
+        heading: The descriptor's name.
+        matched: The heading or entry term that comes nearest.
+        method: The stage that found it; ``words`` for one that only shares words.
+        score: 0 to 1.
+    """
+
+    id: str
+    heading: str
+    matched: str
+    method: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class MeshDecision:
+    """Which descriptor a name means, and why.
+
+    Attributes:
+        name: The name that was asked for.
+        id: CURIE of the descriptor; ``None`` when none is stated.
+        heading: Its name.
+        relation: How the name relates to it: ``exact``, ``narrower`` or ``broader``.
+        method: The stage that decided.
+        score: 0 to 1.
+        reason: In words.
+        candidates: What was considered, the best first.
+        thresholds: What had to be reached.
+        version: The MeSH release, as its source names it.
+        checksum: SHA-256 of the descriptors that were searched.
+    """
+
+    name: str
+    id: str | None
+    heading: str | None
+    relation: str | None
+    method: str | None
+    score: float
+    reason: str
+    candidates: tuple[MeshCandidate, ...]
+    thresholds: dict[str, Any]
+    version: str | None
+    checksum: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the decision as plain values."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """Return the decision as JSON, always the same for the same name and descriptors."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, sort_keys=True)
+
+
+class MeshIndex:
+    """An opened index; close it, or use it as a context manager.
+
+    Raises:
+        StoreError: There is no such file, or it is of another layout.
+    """
+
+    def __init__(self, file: Path) -> None:
+        try:
+            self._database = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+            self._meta = dict(self._database.execute("SELECT name, value FROM meta"))
+        except sqlite3.Error as error:
+            hint = "remove it; it is made again when it is next needed"
+            raise StoreError(f"the MeSH index {file} cannot be read ({error})", hint=hint) from error
+        if self._meta.get("layout") != layout():
+            self.close()
+            raise StoreError(f"the MeSH index {file} is of another version", hint="remove it; it is made again")
+
+    @property
+    def version(self) -> str | None:
+        """The MeSH release, as its source names it."""
+        return self._meta.get("version") or None
+
+    @property
+    def checksum(self) -> str:
+        """SHA-256 of the descriptors' ids, names and tree numbers."""
+        return str(self._meta["checksum"])
+
+    def map_to_mesh(
+        self, name: str, *, synonyms: Sequence[str] = (), branches: Sequence[str] = (), rules: Rules | None = None
+    ) -> MeshDecision:
+        """Say which descriptor a name means.
+
+        Args:
+            name: The name, in English.
+            synonyms: Other names of the same thing; a match of the name itself goes before.
+            branches: Branches of the tree in which the descriptor must be, such as ``C`` and ``F03`` for diseases.
+            rules: What may be stated.
+        """
+        wanted = rules or Rules()
+        asked = _asked(name, synonyms)
+        objects = self._found(asked, branches)
+        known = self._words(objects, asked)
+        decided = decide(candidates(asked, objects, wanted, words=known), wanted)
+        headings = dict(objects.entities.select("id", "name").iter_rows())
+        listed = tuple(
+            MeshCandidate(row["object"], headings[row["object"]], row["matched"], row["method"], row["score"])
+            for row in decided.iter_rows(named=True)
+        )
+        stated = decided.filter(pl.col("outcome") == "stated").row(0, named=True) if _states(decided) else None
+        listed = listed or tuple(self._near(asked, branches))
+        return MeshDecision(
+            name=name,
+            id=stated["object"] if stated else None,
+            heading=headings[stated["object"]] if stated else None,
+            relation=stated["relation"] if stated else None,
+            method=stated["method"] if stated else None,
+            score=stated["score"] if stated else 0.0,
+            reason=_reason(decided, bool(listed)),
+            candidates=listed,
+            thresholds=wanted.to_dict() | {"branches": list(branches)},
+            version=self.version,
+            checksum=self.checksum,
+        )
+
+    def close(self) -> None:
+        """Close the file; closing twice is fine."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _found(self, asked: Side, branches: Sequence[str]) -> Side:
+        """The descriptors with a term that may match: by a form, or by the rarest trigrams."""
+        rows: dict[tuple[Any, ...], None] = {}
+        select = f"SELECT {', '.join(_TERM)} FROM term WHERE"
+        for form in ("folded", "key", "bag"):
+            for value in asked.names[form].drop_nulls().unique():
+                rows.update(dict.fromkeys(self._database.execute(f"{select} {form} = ?", (value,))))
+        for key, mark, han in asked.names.select("key", "mark", "han").unique().iter_rows():
+            for (near,) in self._sharing_trigrams(key, mark, slips.bound(len(key), han=han)):
+                rows.update(dict.fromkeys(self._database.execute(f"{select} key = ?", (near,))))
+        names = pl.DataFrame(list(rows), schema=_TYPES, orient="row")
+        entities = self._descriptors(names["entity"].unique(), branches)
+        return Side(entities, names.join(entities, left_on="entity", right_on="id", how="semi"))
+
+    def _sharing_trigrams(self, key: str, mark: str, edits: int) -> Iterator[tuple[str]]:
+        if edits:
+            grams = sorted({key[at : at + 3] for at in range(len(key) - 2)})
+            counted = {gram: 0 for gram in grams}
+            marks = ", ".join("?" * len(grams))
+            counted |= dict(self._database.execute(f"SELECT term, doc FROM gram WHERE term IN ({marks})", grams))
+            rarest = sorted(grams, key=lambda gram: (counted[gram], gram))[: slips.rare(edits)]
+            query = " OR ".join('"' + gram.replace('"', '""') + '"' for gram in rarest if counted[gram])
+            if query:
+                yield from self._database.execute(
+                    "SELECT f.key FROM grams g JOIN form f ON f.number = g.rowid "
+                    "WHERE grams MATCH ? AND f.mark = ? AND f.length BETWEEN ? AND ?",
+                    (query, mark, len(key) - edits, len(key) + edits),
+                )
+
+    def _descriptors(self, ids: Iterable[str], branches: Sequence[str]) -> pl.DataFrame:
+        wanted = list(ids)
+        rows: list[tuple[str, str, str, str]] = []
+        for start in range(0, len(wanted), 500):
+            part = wanted[start : start + 500]
+            marks = ", ".join("?" * len(part))
+            rows += self._database.execute(
+                f"SELECT id, heading, source, trees FROM descriptor WHERE id IN ({marks})", part
+            ).fetchall()
+        kept = [(*row[:3], "MESH") for row in rows if not branches or _within(row[3], branches)]
+        columns = {"id": pl.String, "name": pl.String, "source": pl.String, "vocabulary": pl.String}
+        return pl.DataFrame(sorted(kept), schema=columns, orient="row")
+
+    def _words(self, objects: Side, asked: Side) -> set[str]:
+        """Which of the words in question are words of MeSH."""
+        keys = [*objects.names["key"], *asked.names["key"]]
+        wanted = sorted({word for key in keys for word in key.split(" ")})
+        found: set[str] = set()
+        for start in range(0, len(wanted), 500):
+            part = wanted[start : start + 500]
+            marks = ", ".join("?" * len(part))
+            found.update(
+                row[0] for row in self._database.execute(f"SELECT word FROM word WHERE word IN ({marks})", part)
+            )
+        return found
+
+    def _near(self, asked: Side, branches: Sequence[str]) -> Iterator[MeshCandidate]:
+        """The descriptors whose terms share most words with the name: nothing is stated of them."""
+        from rapidfuzz.fuzz import token_sort_ratio
+
+        best: dict[str, tuple[float, str]] = {}
+        for key in asked.names["key"].unique():
+            query = " OR ".join(f'"{word}"' for word in dict.fromkeys(key.replace('"', " ").split()))
+            for entity, text, near in self._database.execute(
+                "SELECT t.entity, t.text, t.key FROM (SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words), "
+                "rowid LIMIT 50) w JOIN form f ON f.number = w.rowid JOIN term t ON t.key = f.key",
+                (query,),
+            ):
+                score = round(token_sort_ratio(key, near) / 100, 4)
+                best[entity] = max(best.get(entity, (0.0, "")), (score, text))
+        headings = dict(self._descriptors(best, branches).select("id", "name").iter_rows())
+        ranked = sorted((-score, entity, text) for entity, (score, text) in best.items() if entity in headings)
+        for score, entity, text in ranked[:NEAR]:
+            yield MeshCandidate(entity, headings[entity], text, "words", -score)
+
+
+def layout() -> str:
+    """Return what the file's layout and forms depend on."""
+    return ".".join(map(str, (VERSION, cascade.VERSION, forms.VERSION, slips.VERSION)))
+
+
+def write_index(file: Path, tables: Sequence[GraphTable]) -> None:
+    """Write the index of a graph's descriptors, in one step.
+
+    Args:
+        file: Where it goes.
+        tables: MeshDescriptor nodes, and Source nodes for the version.
+
+    Raises:
+        StoreError: There are no descriptors, or the file cannot be written.
+    """
+    every = descriptors(tables)
+    if not every.entities.height:
+        raise StoreError("the graph has no MeSH descriptors", hint="build it with the source mesh")
+    nodes = node_frame(tables, "MeshDescriptor", ("id", "tree_numbers"))
+    trees = dict(nodes.select("id", pl.col("tree_numbers").list.join("|").fill_null("")).iter_rows())
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        temporary.unlink(missing_ok=True)
+        with closing(sqlite3.connect(temporary)) as database:
+            database.executescript(f"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;{_LAYOUT}")
+            _fill(database, every, trees, _meta(tables, every, trees))
+            database.executescript(_INDEXES)
+            database.commit()
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        temporary.replace(file)
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"the MeSH index {file} cannot be written ({error})", hint="free some disk space") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def open_index(snapshot: Snapshot, store: Callable[[], Store]) -> MeshIndex:
+    """Open the index of a graph, making it first when there is none yet.
+
+    Args:
+        snapshot: The graph's; the index lies beside its arrays.
+        store: Opens the graph's store; asked only when the index has to be made.
+
+    Raises:
+        StoreError: The graph has no descriptors, or the index cannot be written.
+    """
+
+    def compute(folder: Path) -> None:
+        columns = ["name", "source", "entry_terms", "entry_term_scopes", "tree_numbers"]
+        found = store()
+        rows = NodeTable("MeshDescriptor", found.export_nodes("MeshDescriptor", columns))
+        sources = NodeTable("Source", found.export_nodes("Source", ["version", "checksum"]))
+        write_index(folder / FILE, [rows, sources])
+
+    return MeshIndex(snapshot.derived("mesh", layout(), compute) / FILE)
+
+
+def _fill(database: sqlite3.Connection, every: Side, trees: dict[str, str], meta: dict[str, str]) -> None:
+    entities = every.entities.select("id", "name", "source").iter_rows()
+    database.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+    rows = ((id, name, source, trees.get(id, "")) for id, name, source in entities)
+    database.executemany("INSERT INTO descriptor VALUES (?, ?, ?, ?)", rows)
+    marks = ", ".join("?" * len(_TERM))
+    database.executemany(f"INSERT INTO term VALUES ({marks})", every.names.select(_TERM).iter_rows())
+    words = ((word,) for word in sorted(slips.known_words(every.names)))
+    database.executemany("INSERT INTO word VALUES (?)", words)
+
+
+def _meta(tables: Sequence[GraphTable], every: Side, trees: dict[str, str]) -> dict[str, str]:
+    from hashlib import sha256
+
+    digest = sha256()
+    for row in every.names.select("entity", "text", "relation").sort(pl.all()).iter_rows():
+        digest.update("\x1f".join((*row, trees.get(row[0], ""))).encode())
+    sources = sorted(set(every.entities["source"].drop_nulls()))
+    stated = dict(node_frame(tables, "Source", ("id", "version")).select("id", "version").iter_rows())
+    version = ", ".join(str(stated[name]) for name in sources if stated.get(name))
+    return {
+        "layout": layout(),
+        "source": ", ".join(sources),
+        "version": version,
+        "checksum": digest.hexdigest(),
+        "descriptors": str(every.entities.height),
+    }
+
+
+def _asked(name: str, synonyms: Sequence[str]) -> Side:
+    texts = [name, *synonyms]
+    nodes = pl.DataFrame({"id": ["?"], "name": [name], "source": [""]})
+    names = pl.DataFrame(
+        {
+            "entity": ["?"] * len(texts),
+            "text": texts,
+            "weight": [1.0] + [0.995] * len(synonyms),
+            "relation": ["exact"] * len(texts),
+        }
+    )
+    return side(nodes, names, diseases=True)
+
+
+def _within(trees: str, branches: Sequence[str]) -> bool:
+    return any(tree.startswith(tuple(branches)) for tree in trees.split("|"))
+
+
+def _states(decided: pl.DataFrame) -> bool:
+    return bool((decided["outcome"] == "stated").any())
+
+
+def _reason(decided: pl.DataFrame, listed: bool) -> str:
+    """Why a descriptor is stated, or none."""
+    if not decided.height:
+        return "no term is the same or a slip away; others share words" if listed else "no term shares a word"
+    best = decided.row(0, named=True)
+    said = f"{best['said']!r} and {best['matched']!r}"
+    if best["outcome"] == "stated":
+        how = {
+            "exact": "are the same",
+            "normalised": "are the same but for inflection, spelling, numerals or word order",
+            "edit": "differ by a slip of spelling",
+        }[best["method"]]
+        return f"{said} {how}"
+    if best["outcome"] == "ambiguous":
+        rivals = int((decided["outcome"] == "ambiguous").sum())
+        return f"{rivals} descriptors are equally near"
+    return f"{said} match with {best['score']:.2f}, which is not enough"
