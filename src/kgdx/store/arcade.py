@@ -195,11 +195,13 @@ class ArcadeStore:
     def counts(self) -> Mapping[str, int]:
         """Nodes per label and edges per type; only what is there."""
         schema = self._schema()
+        there = {row["name"] for row in self._database.query("SELECT name FROM schema:types", language="sql")}
         found = {}
         for name in (*schema.nodes, *schema.relations):
-            n = self._database.query(f"SELECT count(*) AS n FROM `{name}`", language="sql")[0]["n"]
-            if n:
-                found[name] = int(n)
+            if name in there:  # a graph may be older than a class that the ontology has gained
+                n = self._database.query(f"SELECT count(*) AS n FROM `{name}`", language="sql")[0]["n"]
+                if n:
+                    found[name] = int(n)
         return found
 
     def tables(self) -> Iterator[GraphTable]:
