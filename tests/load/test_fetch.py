@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kgdx.errors import SourceError
-from kgdx.load import fetch as module
+from kgdx.load import download as module
 from kgdx.load.fetch import fetch, read_bytes
 
 CONTENT = bytes(range(256)) * 400
@@ -21,11 +21,12 @@ DIGEST = hashlib.sha256(CONTENT).hexdigest()
 
 
 class Server(ThreadingHTTPServer):
-    """Serves CONTENT; ``plan`` says what the next answers are: a status, or after how many bytes to break off."""
+    """Serves ``content``; ``plan`` says what the next answers are: what they do, and a number for it."""
 
     plan: list[tuple[str, int]]
     requests: list[dict[str, str]]
     etag: str
+    content: bytes
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -38,30 +39,50 @@ class Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.server.requests.append(headers)
         kind, number = self.server.plan.pop(0) if self.server.plan else ("", 0)
-        if kind == "status":
-            self.send_error(number)
+        content, etag = self.server.content, self.server.etag
+        if kind in ("status", "later", "redirect"):
+            self.send_response(number if kind == "status" else 503 if kind == "later" else 302)
+            if kind == "later":
+                self.send_header("Retry-After", str(number))
+            if kind == "redirect":
+                self.send_header("Location", self.path)
+            self.end_headers()
             return
-        if headers.get("if-none-match") == self.server.etag:
+        if "if-none-match" in headers and headers["if-none-match"] == etag:
             self.send_response(304)
             self.end_headers()
             return
         start = 0
-        if "range" in headers and headers.get("if-range") == self.server.etag:
+        if "range" in headers and headers.get("if-range") == etag:
             start = int(headers["range"].removeprefix("bytes=").removesuffix("-"))
         self.send_response(206 if start else 200)
-        self.send_header("ETag", self.server.etag)
-        self.send_header("Content-Length", str(len(CONTENT) - start))
+        if etag:
+            self.send_header("ETag", etag)
+        if kind != "endless":
+            self.send_header("Content-Length", str(len(content) - start + (number if kind == "lie" else 0)))
         if start:
-            self.send_header("Content-Range", f"bytes {start}-{len(CONTENT) - 1}/{len(CONTENT)}")
+            shown = start + (number if kind == "misplace" else 0)
+            self.send_header("Content-Range", f"bytes {shown}-{len(content) - 1}/{len(content)}")
         self.end_headers()
-        self.wfile.write(CONTENT[start : number if kind == "break" else None])
+        try:
+            for _ in range(number if kind == "endless" else 1):
+                self.wfile.write(content[start : number if kind == "break" else None])
+        except OSError:
+            pass  # the client has heard enough
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setattr(module.time, "sleep", lambda _: None)
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The waits between attempts, none of which is waited for."""
+    found: list[float] = []
+    monkeypatch.setattr(module.time, "sleep", found.append)
+    return found
+
+
+@pytest.fixture
+def server(waits: list[float]) -> Iterator[Server]:
     running = Server(("127.0.0.1", 0), Handler)
-    running.plan, running.requests, running.etag = [], [], '"one"'
+    running.plan, running.requests, running.etag, running.content = [], [], '"one"', CONTENT
     thread = threading.Thread(target=running.serve_forever, daemon=True)
     thread.start()
     yield running
@@ -124,7 +145,7 @@ def test_an_interrupted_download_goes_on_where_it_stopped(server: Server, tmp_pa
     server.plan = [("break", 1000), ("status", 503), ("break", 5000)]
     assert fetch(url(server), tmp_path).checksum == DIGEST
     assert [request.get("range") for request in server.requests] == [None, "bytes=1000-", "bytes=1000-", "bytes=5000-"]
-    assert len(list(tmp_path.iterdir())) == 2, "the file and its tag, no part"
+    assert len(list(tmp_path.iterdir())) == 2, "the file and what is known of it, no part"
 
 
 def test_a_file_that_changed_meanwhile_is_fetched_from_its_beginning(server: Server, tmp_path: Path) -> None:
@@ -153,3 +174,84 @@ def test_a_gzip_bomb_is_not_unpacked(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="unpacks to more than 200 times its size: no text does"):
         read_bytes(bomb)
     assert len(read_bytes(small)) == 4_000_000
+
+
+def test_a_server_that_asks_for_patience_gets_it(server: Server, waits: list[float], tmp_path: Path) -> None:
+    server.plan = [("later", 7), ("status", 429), ("later", 100_000)]
+    assert fetch(url(server), tmp_path).checksum == DIGEST
+    assert waits == [7.0, 2.0, 120.0]
+
+
+def test_a_redirect_loop_is_one_clear_line(server: Server, tmp_path: Path) -> None:
+    server.plan = [("redirect", 0)] * 30
+    with pytest.raises(SourceError, match="answers 302") as caught:
+        fetch(url(server), tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_length_that_is_a_lie_is_not_believed(server: Server, tmp_path: Path) -> None:
+    server.plan = [("lie", 50)]
+    assert fetch(url(server), tmp_path).checksum == DIGEST, "the server says of the rest that there is none"
+    server.plan, server.etag = [("lie", 50)] * 9, ""
+    with pytest.raises(SourceError, match="cannot be downloaded"):
+        fetch(url(server), tmp_path / "other")
+    server.plan = [("lie", -1000)]
+    with pytest.raises(SourceError, match="has not the checksum that its manifest names"):
+        fetch(url(server), tmp_path, expected=DIGEST)
+    server.plan = []
+    assert fetch(url(server), tmp_path, expected=DIGEST).checksum == DIGEST
+
+
+def test_another_piece_than_the_one_asked_for_is_not_joined(server: Server, tmp_path: Path) -> None:
+    server.plan = [("break", 1000), ("misplace", 500)]
+    assert fetch(url(server), tmp_path).checksum == DIGEST
+
+
+def test_a_part_of_another_version_is_not_joined(server: Server, tmp_path: Path) -> None:
+    server.plan = [("break", 1000), ("status", 404)]
+    with pytest.raises(SourceError, match="404"):
+        fetch(url(server), tmp_path)
+    server.etag, server.content = '"two"', CONTENT[::-1]
+    assert fetch(url(server), tmp_path).path.read_bytes() == CONTENT[::-1]
+
+
+def test_without_a_validator_an_interrupted_download_begins_again(server: Server, tmp_path: Path) -> None:
+    server.etag, server.plan = "", [("break", 1000)]
+    assert fetch(url(server), tmp_path).checksum == DIGEST
+    assert [request.get("range") for request in server.requests] == [None, None]
+
+
+def test_a_download_without_end_is_broken_off(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST", 1 << 20)
+    monkeypatch.setattr(module, "CHUNK", 1 << 16)
+    server.plan = [("endless", 200)]
+    with pytest.raises(SourceError, match="sends more than"):
+        fetch(url(server), tmp_path)
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) < 1000
+
+
+def test_a_download_that_was_damaged_on_the_disk_is_fetched_again(server: Server, tmp_path: Path) -> None:
+    path = fetch(url(server), tmp_path).path
+    path.write_bytes(b"damaged")
+    assert fetch(url(server), tmp_path).checksum == DIGEST
+    assert "if-none-match" not in server.requests[-1]
+
+
+def test_without_a_network_the_earlier_download_does_with_a_note(tmp_path: Path, server: Server) -> None:
+    address = url(server)
+    fetch(address, tmp_path)
+    server.plan, server.etag = [("lie", 10)] * 9, ""
+    found = fetch(address, tmp_path)
+    assert found.checksum == DIGEST and "the file of an earlier download is used" in found.note
+
+
+def test_what_is_no_regular_file_is_not_read(tmp_path: Path) -> None:
+    import os
+
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for origin in (str(pipe), "/dev/zero"):
+        with pytest.raises(SourceError, match="is no regular file"):
+            fetch(origin, tmp_path)
+        with pytest.raises(SourceError, match="is no regular file"):
+            read_bytes(Path(origin))

@@ -25,7 +25,7 @@ from kgdx.load.clock import Clock, Progress
 from kgdx.load.deliver import Before, fill_store, make_snapshot, snapshot_key
 from kgdx.load.derive import Derive, Derived, derive
 from kgdx.load.diff import Difference, compare
-from kgdx.load.digests import Digests
+from kgdx.load.digests import DIGESTS, Digests
 from kgdx.load.fetch import Fetched, fetch
 from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.hooks import Hook, Hooks
@@ -96,6 +96,7 @@ class _Run:
     clock: Clock
     before: Before | None
     done: list[StageReport] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
     def note(self, stage: str, what: str, made: int, found: int, seconds: float) -> None:
         self.done.append(StageReport(stage, what, made, found, round(seconds, 3)))
@@ -114,7 +115,7 @@ def run(order: Order) -> BuildReport:
     with order.folder.building() as made, closing(Hooks(order.compile)) as hooks:
         stages = Stages(order.folder.path / "stages")
         stages.sweep()
-        digests = Digests(order.folder.path / "stages" / "digests.json")
+        digests = Digests(stages.path / DIGESTS)
         before = _before(order.folder, stages)
         work = _Run(order, made, stages, digests, schema, clock, before)
         choice = order.choose(before.graph if before else None)
@@ -177,7 +178,7 @@ def _make(work: _Run, choice: Choice, carried: Saved, hooks: Hooks) -> BuildRepo
         nodes=nodes,
         relations=relations,
         reasons=tuple(reporting.reasons(quarantine)),
-        warnings=tuple(reporting.warnings(choice.wanted, parsed, sources, checked.counts)),
+        warnings=(*work.remarks, *reporting.warnings(choice.wanted, parsed, sources, checked.counts)),
         seconds={name: round(seconds, 3) for name, seconds in clock.seconds.items()},
         kind=order.kind,
         stages=tuple(work.done),
@@ -205,7 +206,10 @@ def _parse(work: _Run, choice: Choice) -> tuple[list[Parsed], dict[str, BuiltSou
                 kept[name] = found
                 continue
             arrived = partial(_arrived, clock, title)
-            fetched[name] = fetch(wanted.origin, order.cache, progress=arrived, digests=work.digests)
+            held = wanted.manifest.checksum if wanted.origin == wanted.manifest.default else None
+            file = fetch(wanted.origin, order.cache, expected=held, progress=arrived, digests=work.digests)
+            fetched[name] = file
+            work.remarks += [file.note] if file.note else []
         work.note("fetch", "files", len(fetched), len(kept), clock.elapsed - started)
     mended = corrections.read(order.folder.path)
     with clock.stage("parse", "reading the sources"), ThreadPoolExecutor(2) as pool:

@@ -1,14 +1,10 @@
-"""Where bytes come from: a file of an installed package, a path, or a URL (resumed, checksummed, kept in a cache)."""
+"""Where bytes come from: a file of an installed package, a path, or a URL (kept in a cache)."""
 
 from __future__ import annotations
 
 import hashlib
-import http.client
 import importlib.metadata
-import os
 import re
-import time
-import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
@@ -18,6 +14,7 @@ from pathlib import Path
 
 from kgdx.errors import SourceError
 from kgdx.load.digests import Digests
+from kgdx.load.download import download
 from kgdx.load.unpack import unpacked
 
 CHUNK = 1 << 20
@@ -27,8 +24,6 @@ SHARE_OF_DAMAGE = 0.05
 """Share of what is no text above which a file is taken for one in another encoding."""
 MUCH_DAMAGE = 100
 """As few damaged places spoil their lines only."""
-TIMEOUT_S = 30
-ATTEMPTS = 4
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f"))
 _PACKAGED = re.compile(r"(?P<package>[A-Za-z][\w.-]+):(?P<file>[\w./-]+)")
 
@@ -41,21 +36,29 @@ class Fetched:
         path: Where it lies.
         origin: What it was asked for as.
         checksum: SHA-256 of the file as it lies there; of the files' names and contents for a folder.
+        note: What the user should know of it, if anything.
     """
 
     path: Path
     origin: str
     checksum: str
+    note: str = ""
 
 
 def fetch(
-    origin: str, cache: Path, *, progress: Callable[[int], None] | None = None, digests: Digests | None = None
+    origin: str,
+    cache: Path,
+    *,
+    expected: str | None = None,
+    progress: Callable[[int], None] | None = None,
+    digests: Digests | None = None,
 ) -> Fetched:
     """Bring a source's file to this machine.
 
     Args:
         origin: ``package:file`` (a file of an installed package), a path, ``file://``, ``http://`` or ``https://``.
         cache: Folder for downloads. An interrupted download goes on where it stopped.
+        expected: SHA-256 that a download must have.
         progress: Called with the number of bytes that have arrived.
         digests: Remembers the checksums of files, so that one that did not change is not read.
 
@@ -64,13 +67,16 @@ def fetch(
     """
     scheme = urllib.parse.urlsplit(origin).scheme
     if scheme in ("http", "https"):
-        path = _download(origin, cache, progress or (lambda _: None))
-    elif scheme == "file":
+        found = download(origin, cache, expected=expected, progress=progress or (lambda _: None))
+        return Fetched(found.path, origin, found.checksum, found.note)
+    if scheme == "file":
         path = Path(urllib.request.url2pathname(urllib.parse.urlsplit(origin).path))
     elif (packaged := _PACKAGED.fullmatch(origin)) and not Path(origin).exists():
         path = _packaged(packaged["package"], packaged["file"], origin)
     else:
         path = Path(origin).expanduser()
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise SourceError(f"{origin} is no regular file", hint="save its content to a file first")
     checksum = partial(file_digest, origin=origin)
     return Fetched(path, origin, checksum(path) if digests is None else digests.of(path, checksum))
 
@@ -162,72 +168,3 @@ def file_digest(path: Path, origin: str) -> str:
         raise SourceError(
             f"{origin} cannot be read ({error.strerror or error})", hint="check its permissions"
         ) from error
-
-
-def _download(url: str, cache: Path, progress: Callable[[int], None]) -> Path:
-    """Download into the cache: ``<digest>-<name>``, with ``.part`` and ``.etag`` beside it while it is incomplete."""
-    name = Path(urllib.parse.urlsplit(url).path).name or "download"
-    target = cache / f"{hashlib.sha256(url.encode()).hexdigest()[:16]}-{name}"
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        for attempt in range(ATTEMPTS):
-            try:
-                return _attempt(url, target, progress)
-            except urllib.error.HTTPError as error:
-                if error.code not in (408, 425, 429, 500, 502, 503, 504) or attempt == ATTEMPTS - 1:
-                    hint = "check the URL, or fetch the file yourself and give its path"
-                    raise SourceError(f"{url} answers {error.code} {error.reason}", hint=hint) from error
-                time.sleep(_wait(error.headers.get("Retry-After"), attempt))
-            except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
-                if attempt == ATTEMPTS - 1:
-                    reason = getattr(error, "reason", None) or error or type(error).__name__
-                    hint = "check the network and run it again (it goes on where it stopped), or give a local path"
-                    raise SourceError(f"{url} cannot be downloaded ({reason})", hint=hint) from error
-                time.sleep(_wait(None, attempt))
-    except OSError as error:
-        raise SourceError(
-            f"cannot write the download to {cache} ({error.strerror or error})", hint="free some disk space"
-        ) from error
-    raise AssertionError("unreachable: the last attempt returns or raises")
-
-
-def _attempt(url: str, target: Path, progress: Callable[[int], None]) -> Path:
-    part, tag = target.with_name(target.name + ".part"), target.with_name(target.name + ".etag")
-    part_tag = part.with_name(part.name + ".etag")
-    headers = {"User-Agent": "kgdx", "Accept-Encoding": "identity"}
-    if part.exists() and part_tag.exists():
-        headers |= {"Range": f"bytes={part.stat().st_size}-", "If-Range": part_tag.read_text()}
-    elif target.exists() and tag.exists():
-        headers["If-None-Match"] = tag.read_text()
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=TIMEOUT_S) as answer:
-            resumed = answer.status == 206
-            if not resumed:
-                part.unlink(missing_ok=True)
-                part_tag.unlink(missing_ok=True)
-                if etag := answer.headers.get("ETag"):
-                    part_tag.write_text(etag)
-            with part.open("ab" if resumed else "wb") as stream:
-                while block := answer.read(CHUNK):
-                    stream.write(block)
-                    progress(stream.tell())
-                arrived = stream.tell()
-            length = answer.headers.get("Content-Range", "").rpartition("/")[2] or answer.headers.get("Content-Length")
-    except urllib.error.HTTPError as error:
-        if error.code == 304:
-            return target
-        if error.code == 416:  # the part is not a beginning of what the server has now
-            part.unlink(missing_ok=True)
-            raise http.client.IncompleteRead(b"") from error
-        raise
-    if length and length.isdigit() and arrived != int(length):
-        raise http.client.IncompleteRead(b"", int(length) - arrived)
-    tag.unlink(missing_ok=True)
-    os.replace(part, target)
-    if part_tag.exists():
-        os.replace(part_tag, tag)
-    return target
-
-
-def _wait(retry_after: str | None, attempt: int) -> float:
-    return min(float(retry_after), 60.0) if retry_after and retry_after.isdigit() else float(2**attempt)
