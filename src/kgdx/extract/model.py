@@ -15,14 +15,15 @@ TYPES = ("HAS_SYMPTOM", "RECOMMEND_TEST", "RECOMMEND_DRUG", "RECOMMEND_CURE", "H
 
 @cache
 def ends() -> Mapping[str, tuple[str, str]]:
-    """Return each relation's class of start and end, by the ontology.
+    """Return each relation's class of start and end, by the ontology: of several pairs, the one that joins words.
 
     Example:
         >>> ends()["RECOMMEND_CURE"]
         ('Disease', 'Cure')
     """
     schema = load_schema()
-    return {name: schema.relation(name).ends[0] for name in TYPES}
+    pairs = {name: schema.relation(name).ends for name in TYPES}
+    return {name: next(pair for pair in found if pair[1] != "Phenotype") for name, found in pairs.items()}
 
 
 @dataclass(frozen=True, slots=True)

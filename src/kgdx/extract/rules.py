@@ -18,6 +18,8 @@ from kgdx.extract.wording import CURE, DISEASE, DRUG, TEST, denied, fits, runnin
 VERSION = "1"
 _LONGEST_QUESTION = 300
 _LONGEST_ANSWER = 20_000
+_LONGEST_SENTENCE = 600
+_MOST_CUES = 3
 _MOST_ITEMS = 40
 _LONGEST_ITEM = 20
 
@@ -146,7 +148,7 @@ class RuleReader:
         """
         question, answer = question[:_LONGEST_QUESTION], answer[:_LONGEST_ANSWER]
         topic, asked = self._topic(question)
-        parts = sentences(answer)
+        parts = [part[:_LONGEST_SENTENCE] for part in sentences(answer)]
         found: list[Statement] = []
         for part in parts:
             found += self._sentence(part, topic, asked)
@@ -240,6 +242,8 @@ class RuleReader:
         """The two names that a list's last piece joins; of a name and something else, the name."""
         if self.vocabulary.holds(piece, class_):
             return [piece]
+        if len(piece) > 2 * _LONGEST_ITEM:
+            return []
         for joint in _JOINED.finditer(piece):
             names = [self._name(piece[: joint.start()], class_), self._name(piece[joint.end() :], class_)]
             if names[0] is not None and (names[1] is not None or joint.group() in _CLEAR):
@@ -265,7 +269,10 @@ def _cued(patterns: Sequence[re.Pattern[str]], sentence: str) -> Iterator[tuple[
     """Where a cue stands in a sentence, and what follows it."""
     for pattern in patterns:
         at = 0
-        while match := pattern.search(sentence, at):
+        for _ in range(_MOST_CUES):
+            match = pattern.search(sentence, at)
+            if match is None:
+                break
             yield match.start(), match["list"]
             at = match.start("list")
 
