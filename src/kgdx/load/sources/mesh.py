@@ -117,7 +117,7 @@ def read_kind(path: Path, kind: Kind, extract: Extract) -> tuple[dict[str, pl.Da
     )
     file = XmlFile(path, kind.root, kind.title)
     known: set[str] = set()
-    valid = re.compile(rf"{kind.letter}\d{{6,9}}")
+    valid = re.compile(f"{kind.letter}[0-9]{{6,9}}")
     for element in file.records(kind.record):
         ui, name = text(element, f"{kind.stem}UI"), text(element, f"{kind.stem}Name/String")
         reason = _fault(element, ui, name, kind, valid, known)

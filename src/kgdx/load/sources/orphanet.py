@@ -80,7 +80,7 @@ class Product:
 
 
 def _fault(record: Any, code: str | None, name: str | None, known: set[str]) -> str | None:
-    if code is None or not code.isdigit():
+    if code is None or not (code.isascii() and code.isdigit()):
         return f"its OrphaCode is '{(code or '')[:60]}', not a number"
     if code in known:
         return f"ORPHA:{code} stands here a second time"

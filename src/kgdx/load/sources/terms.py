@@ -165,7 +165,8 @@ def finished(
     )
     kept = edges.filter(pl.col("reason").is_null()).select(LINE, "child", "parent")
     _refuse_cycle(path, kept)
-    frames = {"term": terms.select(LINE, *TERM), "is_a": kept}
+    line = pl.col(LINE).cast(pl.Int64)
+    frames = {"term": terms.select(line, *TERM), "is_a": kept.with_columns(line)}
     return frames | _matched(matches, terms), wrong
 
 
@@ -179,7 +180,7 @@ def _matched(matches: pl.DataFrame, terms: pl.DataFrame) -> dict[str, pl.DataFra
     rows = rows.group_by("id", "other", maintain_order=True).agg(
         pl.col(LINE).first(), pl.col("relation").first().cast(pl.String), pl.col("evidence").unique().sort()
     )
-    rows = rows.select(LINE, "id", "other", "relation", "evidence")
+    rows = rows.select(pl.col(LINE).cast(pl.Int64), "id", "other", "relation", "evidence")
     return {name: rows.filter(pl.col("other").str.contains(pattern)) for name, pattern in _TARGETS.items()}
 
 
