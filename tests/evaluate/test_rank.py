@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from kgdx.evaluate.rank import GROUPS, evaluate_rank
 from kgdx.rank import Ranker
 from kgdx.rank.bank import CaseBank
 from kgdx.rank.withheld import Withheld
+from kgdx.show.console import text
+from kgdx.show.measure import rank_accuracy
 from kgdx.store.compile import compile_snapshot
 from kgdx.store.protocol import RelationTable
 from kgdx.store.snapshot import Snapshot
@@ -68,6 +71,13 @@ def test_an_entry_merged_with_the_label_counts(ranker: Ranker, snapshot: Snapsho
 def test_groups_that_cannot_be_told_are_left_out(ranker: Ranker, snapshot: Snapshot) -> None:
     assert set(evaluate_rank(ranker, snapshot, [case("c", [SEIZURE], "OMIM:1")])["groups"]) == {"all", "in_graph"}
     assert set(evaluate_rank(ranker, snapshot, [case("c", [SEIZURE], "OMIM:99")])["groups"]) == {"all"}
+
+
+def test_made_up_cases_are_counted(ranker: Ranker, snapshot: Snapshot) -> None:
+    made_up = replace(case("made up", [SEIZURE], "OMIM:1"), synthetic=True)
+    report = evaluate_rank(ranker, snapshot, [made_up, case("real", [SEIZURE], "OMIM:1")])
+    assert report["synthetic"] == 1
+    assert "1 case made up from annotations" in text(rank_accuracy(report))
 
 
 def test_failed_cases_stay_in_the_denominator(ranker: Ranker, snapshot: Snapshot) -> None:

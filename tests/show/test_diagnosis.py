@@ -127,3 +127,10 @@ def test_a_mere_relative_that_adds_little_counts_as_not_explained() -> None:
     strong = replace(FIRST, contributions=(contribution("HP:0000337", 1.0),))
     shown = text(candidate_block(replace(DIAGNOSIS, evidence={FIRST.id: (relative,)}), strong), width=200)
     assert "annotated as Long philtrum; both are kinds of Face" in shown
+
+
+def test_a_case_in_chinese_sees_chinese_names_beside_the_others() -> None:
+    named = replace(DIAGNOSIS, candidates=(replace(FIRST, name_zh="毛发-鼻-指综合征"),))
+    assert "毛发" not in text(diagnosis(named))
+    chinese = replace(named, case=replace(named.case, text="头发稀疏"))
+    assert "毛发-鼻-指综合征" in text(diagnosis(chinese), width=200)

@@ -256,6 +256,7 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
         "rank": candidate.rank,
         "id": candidate.id,
         "name": candidate.name,
+        "name_zh": candidate.name_zh,
         "members": list(candidate.members),
         "score": candidate.score,
         "parts": dict(candidate.parts),

@@ -60,8 +60,8 @@ def evaluate_rank(
     Returns:
         ``groups`` (group → n, top1, top3, top5, top10, mrr, ci95), ``by_disease`` (the same means over diseases),
         ``ms_median`` and ``ms_p95`` (milliseconds a case), ``failed`` (id and reason), ``unrankable`` (cases whose
-        diseases the graph does not annotate), ``n_candidates``, and with a bank ``banked``: the cases of ``in_graph``
-        with another publication's patient of the disease in it.
+        diseases the graph does not annotate), ``synthetic`` (cases that were made up), ``n_candidates``, and with a
+        bank ``banked``: the cases of ``in_graph`` with another publication's patient of the disease in it.
 
     Raises:
         CaseError: There is no case at all.
@@ -70,7 +70,9 @@ def evaluate_rank(
     results: list[_Result] = []
     failed: list[dict[str, str]] = []
     times: list[float] = []
+    synthetic = 0
     for case in cases:
+        synthetic += isinstance(case, Case) and case.synthetic
         if isinstance(case, Failure):
             failed.append({"id": case.id or case.where, "error": case.message})
             results.append(_Result(case.id or case.where, ""))
@@ -91,6 +93,7 @@ def evaluate_rank(
         "ms_p95": float(np.percentile(times, 95)) if times else None,
         "failed": failed,
         "unrankable": sum(not result.in_graph for result in results),
+        "synthetic": synthetic,
         "n_candidates": ranker.model.columns.size,
     }
     if bank is not None:

@@ -70,6 +70,7 @@ class Candidate:
         parts: Scorer name → its part of the score; ``case_bank`` where a patient raised it.
         contributions: What each finding adds through each scorer; they sum to ``score``.
         cases: The most similar patients with this disease, where the case bank is used.
+        name_zh: Its Chinese name, where the graph has one.
     """
 
     rank: int
@@ -80,6 +81,7 @@ class Candidate:
     parts: Mapping[str, float] = field(default_factory=dict)
     contributions: tuple[Contribution, ...] = ()
     cases: tuple[MatchedCase, ...] = ()
+    name_zh: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

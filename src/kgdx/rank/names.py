@@ -69,6 +69,11 @@ class Names:
         names = [self._disease("name", row) for row in rows]
         return next((name for name, row in zip(names, rows, strict=True) if name != self._disease("id", row)), names[0])
 
+    def label_zh(self, number: int) -> str | None:
+        """Return a candidate's Chinese name, that of the first of its entries which has one."""
+        rows = self._candidates.members.columns(number).tolist()
+        return next((name for row in rows if (name := self._disease("name_zh", row))), None)
+
     def members(self, number: int) -> tuple[str, ...]:
         """Return the ids of a candidate's entries, the one that stands for it first."""
         return tuple(self._disease("id", row) for row in self._candidates.members.columns(number).tolist())

@@ -99,6 +99,7 @@ class Ranker:
             score=sum(parts.values()),
             parts=parts,
             contributions=contributions,
+            name_zh=self.names.label_zh(number),
         )
 
     def score_all(self, case: Case | Findings) -> tuple[list[str], Floats]:

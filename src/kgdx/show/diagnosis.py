@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from kgdx.case import Status
+from kgdx.case import Case, Status
 from kgdx.show.case import findings, issues, patient
 from kgdx.show.paths import between, evidence, meets_only_above
 from kgdx.show.words import clean, count, frequency, references
@@ -29,6 +30,8 @@ CITED = 35
 
 WEAK = 0.5
 """Below this contribution, a finding that is only related to what the disease shows counts as not explained."""
+
+_HAN = re.compile("[\u4e00-\u9fff]")
 
 NOTE = "Decision support for research, to be judged by a clinician. Fit is a ranking score, not a probability."
 
@@ -66,7 +69,7 @@ def ranking(result: Diagnosis) -> RenderableType:
     table.add_column("Best supported by", ratio=5, overflow="fold")
     best = max((candidate.score for candidate in result.candidates), default=0.0)
     for candidate in result.candidates:
-        name = Text(clean(candidate.name or candidate.id), style="bold")
+        name = Text(called(result.case, candidate), style="bold")
         name.append(f"\n{identifiers(candidate)}", style="not bold dim")
         support = _support(result, candidate)
         table.add_row(str(candidate.rank), name, fit(candidate.score, best), support)
@@ -91,7 +94,7 @@ def candidate_block(result: Diagnosis, candidate: Candidate) -> RenderableType:
     """Why one candidate stands where it does, finding by finding."""
     paths = result.paths(candidate.id)
     supporting, opposing, silent = _sorted(result, candidate, paths)
-    title = Text(f"{candidate.rank}. {clean(candidate.name or candidate.id)}", style="bold")
+    title = Text(f"{candidate.rank}. {called(result.case, candidate)}", style="bold")
     parts: list[RenderableType] = [title, Text(f"   {identifiers(candidate)}", style="dim")]
     parts += _section("speaks for it", "green", supporting)
     parts += _section("speaks against it", "red", opposing)
@@ -116,6 +119,26 @@ def explanation(result: Diagnosis, candidate: Candidate) -> RenderableType:
         parts += [_heading("Parts of its score"), _parts({**candidate.parts, "together": candidate.score}), Text()]
     parts += [evidence(result.paths(candidate.id)), Text(), Text(NOTE, style="dim")]
     return Group(*parts)
+
+
+def called(case: Case, candidate: Candidate) -> str:
+    """The candidate's name; for a case in Chinese its Chinese name too, where there is one.
+
+    Example:
+        >>> from kgdx.rank import Candidate
+        >>> fever = Candidate(1, "OMIM:1", "Fever", ("OMIM:1",), 1.0, name_zh="发热")
+        >>> called(Case("p", language="zh"), fever), called(Case("p"), fever)
+        ('发热 Fever', 'Fever')
+    """
+    name = clean(candidate.name or candidate.id)
+    if not candidate.name_zh or candidate.name_zh == candidate.name or not _is_chinese(case):
+        return name
+    return f"{clean(candidate.name_zh)} {name}"
+
+
+def _is_chinese(case: Case) -> bool:
+    said = (case.text, *(finding.text for finding in case.findings))
+    return case.language == "zh" or any(_HAN.search(words) for words in said)
 
 
 def identifiers(candidate: Candidate) -> str:

@@ -47,6 +47,8 @@ def rank_accuracy(result: Mapping[str, Any]) -> RenderableType:
     if "banked" in result:
         found = f"{count(result['banked'], 'case')} of in_graph with another publication's patient"
         facts.append(f"{found} of the disease in the bank")
+    if result["synthetic"]:
+        facts.append(f"{count(result['synthetic'], 'case')} made up from annotations: no estimate for real patients")
     if result["unrankable"]:
         facts.append(f"{count(result['unrankable'], 'case')} with a diagnosis that the graph does not annotate: misses")
     if result["failed"]:
