@@ -65,12 +65,15 @@ class Annotations:
 def read_rows(snapshot: Snapshot) -> Rows:
     """Return all annotation rows of a snapshot, first what diseases have, then what they lack.
 
-    Rows keep the order of the tables ``has_phenotype`` and ``lacks_phenotype``.
+    Rows keep the order of the tables ``has_phenotype`` and ``lacks_phenotype``. Where several sources take a statement
+    from one reference (HPOA and Orphanet's own file from the same entry of Orphanet), each weighs its part of one.
     """
     present = _read(snapshot, "has_phenotype")
     absent = _read(snapshot, "lacks_phenotype")
     patients = np.where(absent.patients > 0, absent.patients, np.float32(CLASS_PATIENTS))
     absent = Rows(absent.disease, absent.term, np.zeros_like(patients), patients)
+    present = _shared(present, _sources(snapshot, "has_phenotype"))
+    absent = _shared(absent, _sources(snapshot, "lacks_phenotype"))
     pairs = zip(present_fields(present), present_fields(absent), strict=True)
     return Rows(*(np.concatenate(pair) for pair in pairs))
 
@@ -78,6 +81,30 @@ def read_rows(snapshot: Snapshot) -> Rows:
 def present_fields(rows: Rows) -> tuple[Ints, Ints, Floats, Floats]:
     """Return the columns of rows in the order of their declaration."""
     return rows.disease, rows.term, rows.positive, rows.patients
+
+
+def _shared(rows: Rows, sources: Floats) -> Rows:
+    return Rows(rows.disease, rows.term, rows.positive / sources, rows.patients / sources)
+
+
+def _sources(snapshot: Snapshot, table: str) -> Floats:
+    """How many sources state a row's disease and term from the row's reference; shape (rows,)."""
+    import pyarrow.compute as pc
+
+    rows = snapshot.table(table)
+    one = np.ones(snapshot.rows(table), np.float32)
+    source, reference = (rows.column(name).combine_chunks().dictionary_encode() for name in ("source", "reference"))
+    if len(source.dictionary) < 2:
+        return one
+    known = pc.is_valid(rows.column("reference")).to_numpy(zero_copy_only=False)
+    code = pc.fill_null(reference.indices, 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    disease, term = (snapshot.column(table, name).astype(np.int64) for name in ("disease", "phenotype"))
+    statement = (disease * snapshot.rows("phenotype") + term) * max(1, len(reference.dictionary)) + code
+    number = len(source.dictionary)
+    stated = np.unique(statement[known] * number + source.indices.to_numpy(zero_copy_only=False)[known])
+    statements, sources = np.unique(stated // number, return_counts=True)
+    one[known] = sources[np.searchsorted(statements, statement[known])]
+    return one
 
 
 def _read(snapshot: Snapshot, table: str) -> Rows:
