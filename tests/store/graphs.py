@@ -119,6 +119,7 @@ def make_graph(seed: int = 7, scale: float = 1.0) -> Graph:
     _annotations(graph, rng, scale)
     _retrieval(graph, rng, scale)
     _cases(graph, rng, scale)
+    _primekg(graph, rng, scale)
     return graph
 
 
@@ -261,3 +262,22 @@ def _cases(graph: Graph, rng: np.random.Generator, scale: float) -> None:
             if i % 3:
                 edge |= {"span_start": i, "span_end": i + 5, "matched": "fits", "score": 0.5, "text": AWKWARD[i % 8]}
             graph.edges[relation, "PatientCase", "Phenotype"].append(edge)
+
+
+def _primekg(graph: Graph, rng: np.random.Generator, scale: float) -> None:
+    for i, id_ in enumerate(_ids("MESH:C", max(8, int(200 * scale)))):
+        name = AWKWARD[i] if i < len(AWKWARD) else f"exposure {i}"
+        graph.nodes["Exposure"].append({"id": id_, "source": "primekg", "name": name})
+    for type_, start, end, word in (
+        ("INDICATION", "Drug", "Disease", "indication"),
+        ("OFF_LABEL_USE", "Drug", "Disease", "off-label use"),
+        ("CONTRAINDICATION", "Drug", "Disease", "contraindication"),
+        ("DRUG_EFFECT", "Drug", "Phenotype", "side effect"),
+        ("DISEASE_PROTEIN", "Disease", "Gene", "associated with"),
+        ("EXPOSURE_DISEASE", "Exposure", "Disease", "linked to"),
+    ):
+        for i, (one, other) in enumerate(_pairs(graph, rng, start, end, int(3600 * scale))):
+            edge: Row = {"start": one, "end": other, "source": f"made{i % 2}", "display_relation": word}
+            graph.edges[type_, start, end].append(edge)
+    for one, other in _pairs(graph, rng, "Disease", "Disease", int(3600 * scale)):
+        graph.edges["HAS_MEMBER", "Disease", "Disease"].append({"start": one, "end": other, "source": "primekg"})

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-import store.oracles_cases  # noqa: F401  registers its oracles
+import store.oracles_cases
+import store.oracles_primekg  # noqa: F401  registers its oracles
 from kgdx.store.protocol import Row, Store
 from kgdx.store.templates import templates
 from store.conftest import Backend
