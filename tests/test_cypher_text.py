@@ -33,7 +33,7 @@ def test_a_text_within_the_ontology_has_no_fault(text: str) -> None:
         ("MATCH (d:Disease)-[:TREATS]->(x) RETURN d.id", "relation TREATS"),
         ("MATCH (d:Disease)-[:HAS_PHENOTYPE|OBSERVES]->(x) RETURN d.id", "relation OBSERVES"),
         ("MATCH (d:Disease) RETURN d.symbol AS x", "property d.symbol"),
-        ("MATCH (d:Disease) WITH d AS e RETURN e.obsolete", "property e.obsolete"),
+        ("MATCH (d:Disease) WITH d AS e RETURN e.span_start", "property e.span_start"),
         ("MATCH (d:Disease {title: $t}) RETURN d.id", "property title"),
         ("MATCH (d:Disease)-[h:HAS_PHENOTYPE {score: 1}]->(p) RETURN p.id", "property score"),
         ("MATCH (d:Disease)-[h:HAS_PHENOTYPE]->(p:Phenotype) RETURN h.strength", "property h.strength"),
