@@ -388,7 +388,7 @@ def push(
     force: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> CopyReport:
-    """Copy the embedded graph into a Neo4j; counts and fingerprint are compared afterwards.
+    """Copy the embedded graph into a Neo4j; counts and content are compared afterwards.
 
     Args:
         store: Graph folder.
@@ -415,7 +415,7 @@ def pull(
     force: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> CopyReport:
-    """Copy the graph of a Neo4j into an embedded one; counts and fingerprint are compared afterwards.
+    """Copy the graph of a Neo4j into an embedded one; counts and content are compared afterwards.
 
     Args:
         store: Graph folder.
@@ -433,7 +433,7 @@ def pull(
     from kgdx.load.pull import pull as copy
     from kgdx.store.neo4j import Neo4jStore
 
-    _, compile = _derived()
+    _, compile = _derived(settings)
     with Neo4jStore.connect(access) as source:
         return copy(source, settings.graph_folder, compile=compile, force=force, progress=progress or _quiet)
 
@@ -474,9 +474,12 @@ def _embedded(store: str | Path | None) -> Settings:
     return settings
 
 
-def _derived() -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
+def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     """What a build infers from its tables, and what it compiles from its snapshot."""
+    from kgdx.align.decisions import Decisions
+    from kgdx.align.encoders import meaning
     from kgdx.align.equivalence import SOURCE, infer
+    from kgdx.align.mappings import step as mappings
     from kgdx.extract.annotate import step as texts
     from kgdx.load.derive import Derive
     from kgdx.rank.compile import compile_if_annotated
@@ -484,12 +487,13 @@ def _derived() -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
 
     reads = ("Disease", "Phenotype", "IS_A", "HAS_PHENOTYPE", "ASSOCIATED_GENE", "SAME_AS")
     equivalence = Derive(SOURCE, "1", reads, lambda tables: [infer(tables)], "inferring equivalences")
-    return (texts(), equivalence), (compile_if_annotated, build_dictionary)
+    names = mappings(Decisions.read(settings.graph_folder), meaning(settings))
+    return (texts(), equivalence, names), (compile_if_annotated, build_dictionary)
 
 
 def _making(settings: Settings) -> dict[str, Any]:
     """What every way to make a graph has in common."""
-    derive, compile = _derived()
+    derive, compile = _derived(settings)
     return {"derive": derive, "compile": compile, "readers": _readers(), "cache": settings.cache / "downloads"}
 
 

@@ -99,7 +99,7 @@ def push(
 ) -> None:
     """Copy the embedded graph into a Neo4j.
 
-    Counts and fingerprint are compared afterwards.
+    Counts and content are compared afterwards, those of large relations by samples.
     """
     from kgdx import api
     from kgdx.show.graph import copied

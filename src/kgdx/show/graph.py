@@ -80,8 +80,9 @@ def server(info: ServerInfo) -> RenderableType:
 
 
 def copied(report: CopyReport) -> RenderableType:
-    """A copy between stores: what was copied, how, and that both are equal."""
-    head = Text(f"Copied in {seconds(report.seconds)} ({report.method}); both graphs have the same content.")
+    """A copy between stores: what was copied, how, and in what both are equal."""
+    equal = "the same content" if report.compared == "whole" else "the same counts, and the same content in samples"
+    head = Text(f"Copied in {seconds(report.seconds)} ({report.method}); both graphs have {equal}.")
     content = plain(("", "count"), report.counts.items(), right=("count",))
     return Group(head, Text(), content, Text(f"fingerprint {report.fingerprint[:16]}", style="dim"))
 

@@ -51,8 +51,21 @@ def load_table(session: neo4j.Session, table: GraphTable, schema: Schema, access
     return int(rows.num_rows)
 
 
-def export_table(tx: neo4j.ManagedTransaction, table: GraphTable, columns: Sequence[str], schema: Schema) -> pa.Table:
+def export_table(
+    tx: neo4j.ManagedTransaction,
+    table: GraphTable,
+    columns: Sequence[str],
+    schema: Schema,
+    starts: Sequence[str] | None = None,
+) -> pa.Table:
     """All rows of the class or relation that ``table`` names: its keys and ``columns``; absent lists are empty.
+
+    Args:
+        tx: A running transaction.
+        table: Names the class, or the relation and its ends.
+        columns: Properties.
+        schema: The ontology.
+        starts: Only the edges of these nodes; ``None`` for all.
 
     Raises:
         StoreError: The ontology has no such class, relation or property.
@@ -68,9 +81,10 @@ def export_table(tx: neo4j.ManagedTransaction, table: GraphTable, columns: Seque
         text = statement("export_nodes", schema, label=table.label)
     else:
         keys = ("start", "end")
-        text = statement("export_relations", schema, type=table.type, start=table.start_label, end=table.end_label)
+        name = "export_relations" if starts is None else "export_relations_of"
+        text = statement(name, schema, type=table.type, start=table.start_label, end=table.end_label)
     wanted = [column for column in dict.fromkeys(columns) if column not in keys]
-    result = tx.run(text, {"columns": wanted})
+    result = tx.run(text, {"columns": wanted} if starts is None else {"columns": wanted, "ids": list(starts)})
     parts = [_arrow([], keys, wanted, types)]
     while records := result.fetch(_FETCH_RECORDS):
         parts.append(_arrow(records, keys, wanted, types))

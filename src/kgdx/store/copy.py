@@ -1,4 +1,4 @@
-"""Copies of a whole graph between stores. Every copy ends with a comparison of counts and content fingerprint.
+"""Copies of a whole graph between stores. Every copy ends with a comparison of counts and content.
 
 Into a Neo4j that kgdx started itself a large graph goes by Neo4j's offline import, for which the server restarts; any
 other copy goes in batches over Bolt.
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from kgdx.config import Neo4jAccess, Settings, same_server
 from kgdx.errors import StoreError
-from kgdx.store import server
+from kgdx.store import compare, server
 from kgdx.store.fingerprint import EXCLUDED, fingerprint
 from kgdx.store.neo4j import Neo4jStore
 from kgdx.store.protocol import GraphTable, NodeTable, Row, Store
@@ -34,8 +34,10 @@ class CopyReport:
         target: Path or address that was written.
         method: ``offline import``, ``bolt``, ``embedded load``; ``unchanged`` where the same graph was there.
         counts: Nodes per class and relations per type, without the Build node.
-        fingerprint: SHA-256 of the content.
+        fingerprint: SHA-256 of the content that was read.
         seconds: Wall-clock time.
+        compared: ``whole`` where all content was compared afterwards; ``sampled`` where large relations were compared
+            by counts and samples (:mod:`kgdx.store.compare`).
     """
 
     source: str
@@ -44,6 +46,7 @@ class CopyReport:
     counts: Mapping[str, int]
     fingerprint: str
     seconds: float
+    compared: str = "whole"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ class Content:
         """Compare a store that was written with this content.
 
         Raises:
-            StoreError: Counts or fingerprint differ; the message names what differs.
+            StoreError: Counts or content differ; the message names what differs.
         """
         found = {name: n for name, n in target.counts().items() if name not in EXCLUDED}
         for name in sorted(self.counts.keys() | found.keys()):
@@ -82,7 +85,11 @@ class Content:
                     f"the copy at {target.url} has {found.get(name, 0)} {name}, not {self.counts.get(name, 0)}",
                     hint=_AGAIN,
                 )
-        if target.fingerprint() != self.fingerprint:
+        if isinstance(target, Neo4jStore):
+            found_in = compare.difference(self.tables, target)
+            if found_in is not None:
+                raise StoreError(f"the copy at {target.url} differs in content: {found_in}", hint=_AGAIN)
+        elif target.fingerprint() != self.fingerprint:
             raise StoreError(f"the copy at {target.url} differs in content", hint=_AGAIN)
 
 
@@ -125,9 +132,9 @@ def push(
     progress("Reading the graph")
     content = Content.of(source)
     method = _written(content, settings, access, force, progress)
-    return CopyReport(
-        source.url, access.uri, method, content.counts, content.fingerprint, round(time.monotonic() - started, 2)
-    )
+    seconds = round(time.monotonic() - started, 2)
+    compared = "sampled" if compare.sampled(content.tables) else "whole"
+    return CopyReport(source.url, access.uri, method, content.counts, content.fingerprint, seconds, compared)
 
 
 def _written(content: Content, settings: Settings, access: Neo4jAccess, force: bool, progress: Progress) -> str:
@@ -159,7 +166,10 @@ def _written(content: Content, settings: Settings, access: Neo4jAccess, force: b
 
 def _is_same(target: Neo4jStore, content: Content) -> bool:
     found = {name: n for name, n in target.counts().items() if name not in EXCLUDED}
-    return bool(target.run("build")) and found == content.counts and target.fingerprint() == content.fingerprint
+    built = target.run("build")
+    if not built or built[0]["fingerprint"] != content.build["fingerprint"] or found != content.counts:
+        return False
+    return compare.difference(content.tables, target) is None
 
 
 def _finish(target: Neo4jStore, content: Content, progress: Progress) -> None:

@@ -217,6 +217,16 @@ class Neo4jStore:
         """All edges of one type between two classes: ``start``, ``end`` and ``columns``, in no particular order."""
         return self._export(RelationTable(type, start_label, end_label, _NO_ROWS), columns)
 
+    def export_relations_of(self, table: RelationTable, starts: Sequence[str], columns: Sequence[str]) -> pa.Table:
+        """The edges of some start nodes; of ``table`` only the names count."""
+        with self._session(read=True) as session, translated(self._access):
+            return session.execute_read(export_table, table, columns, self._schema(), starts)
+
+    def summarise(self, table: RelationTable, columns: Sequence[str]) -> list[Row]:
+        """By ``source`` the number ``n`` of edges and of values ``present`` among ``columns``; names as above."""
+        names = {"type": table.type, "start": table.start_label, "end": table.end_label}
+        return self._read("summarise_relations", {"columns": list(columns)}, **names)
+
     def counts(self) -> Mapping[str, int]:
         """Nodes per label and edges per type; only what is there."""
         schema = self._schema()
