@@ -62,7 +62,7 @@ class Assembled:
         parts = []
         for each in parsed:
             if each.stage.facts["refused"]:
-                own = pl.col("file").fill_null(origins.get(each.source))
+                own = pl.col("file").fill_null(pl.lit(origins.get(each.source), pl.String))
                 parts.append(each.rejects().with_columns(own, pl.lit(each.source).alias("source")))
         for stage in self.refused:
             rows = cast(pl.DataFrame, pl.from_arrow(stage.table(REJECTS)))

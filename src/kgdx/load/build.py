@@ -16,6 +16,7 @@ from kgdx.load.derive import Derive
 from kgdx.load.engine import Choice, Order, run
 from kgdx.load.folder import GraphFolder
 from kgdx.load.hooks import Hook
+from kgdx.load.manifest import read_manifest
 from kgdx.load.report import BuildReport, read_report
 from kgdx.load.sources import Reader
 from kgdx.load.tables import BuiltGraph
@@ -147,10 +148,11 @@ def remove(
 def _updated(target: GraphFolder, named: Mapping[str, str | None], before: BuiltGraph | None) -> Choice:
     """All sources that the graph has, those that were named from where they were named, and what these need."""
     origins = _origins(target, before)
-    wanted = _chosen(target, {**origins, **{name: given or origins.get(name) for name, given in named.items()}})
-    again = {_name(word, wanted) for word in named}
-    kept = {name: source for name, source in (before.sources if before else {}).items() if name not in again}
-    return Choice(wanted, kept)
+    names = {word: _name(word) for word in named}
+    others = {name: origin for name, origin in origins.items() if name not in names.values()}
+    again = {word: given or origins.get(names[word]) for word, given in named.items()}
+    kept = {name: source for name, source in (before.sources if before else {}).items() if name in others}
+    return Choice(_chosen(target, {**others, **again}), kept)
 
 
 def _without(target: GraphFolder, source: str, before: BuiltGraph | None) -> Choice:
@@ -189,12 +191,10 @@ def _chosen(target: GraphFolder, origins: Mapping[str, str | None]) -> dict[str,
     return choose(origins, more=own)
 
 
-def _name(word: str, wanted: Mapping[str, Wanted]) -> str:
+def _name(word: str) -> str:
     """The source that a word stands for: its name, or the path of its manifest."""
-    if word in wanted:
-        return word
-    path = Path(word).expanduser().absolute()
-    return next((name for name, each in wanted.items() if each.manifest.path == path), word)
+    path = Path(word).expanduser()
+    return read_manifest(path, named=False).name if path.suffix.lower() in (".yaml", ".yml") else word
 
 
 def _folder(folder: GraphFolder | str | Path) -> GraphFolder:

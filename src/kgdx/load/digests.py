@@ -8,6 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+DIGESTS = "digests.json"
+"""Name of the file beside the stages."""
+
 Signature = list[list[Any]]
 """Of each file: name below the path, size, time of the last change in nanoseconds, inode."""
 
