@@ -36,6 +36,14 @@ APART = {
     "orphanet_genes": "en_product6.xml",
     "orphanet_prevalence": "en_product9_prev.xml",
     "orphanet_ages": "en_product9_ages.xml",
+    "chinese_kg": "medical.json",
+    "encyclopedia": "encyclopedia.jsonl",
+    "encyclopedia_symptoms": "encyclopedia-symptoms.jsonl",
+    "cases": "cases.csv",
+    "dx_dialogues": "dx-dialogue.jsonl",
+    "dx_symptoms": "dx-symptoms.txt",
+    "symptom2disease": "symptom2disease.jsonl",
+    "agentclinic": "agentclinic.jsonl",
 }
 """Sources with a hand-drawn file that the small graph of most tests does without."""
 

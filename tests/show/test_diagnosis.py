@@ -130,7 +130,8 @@ def test_a_mere_relative_that_adds_little_counts_as_not_explained() -> None:
 
 
 def test_a_case_in_chinese_sees_chinese_names_beside_the_others() -> None:
-    named = replace(DIAGNOSIS, candidates=(replace(FIRST, name_zh="毛发-鼻-指综合征"),))
+    case = replace(DIAGNOSIS.case, text="thin hair", findings=())
+    named = replace(DIAGNOSIS, case=case, candidates=(replace(FIRST, name_zh="毛发-鼻-指综合征"),))
     assert "毛发" not in text(diagnosis(named))
-    chinese = replace(named, case=replace(named.case, text="头发稀疏"))
+    chinese = replace(named, case=replace(case, text="头发稀疏"))
     assert "毛发-鼻-指综合征" in text(diagnosis(chinese), width=200)

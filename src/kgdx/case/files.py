@@ -126,7 +126,7 @@ def case_from_document(document: object, where: str = "case") -> Case:
         return case_from_osce(document, where)
     if is_dialogue(document):
         return sanitise(case_from_dialogue(document, where))
-    if document.keys() & {"observed", "excluded"} or document.keys() <= KEYS:
+    if "observed" in document or document.keys() <= KEYS:
         return sanitise(case_from_json(document, where))
     if document.keys() & _PHENOPACKET_KEYS:
         return sanitise(case_from_phenopacket(document, where))
