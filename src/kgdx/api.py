@@ -34,6 +34,8 @@ from kgdx.policies import policy as make_policy
 if TYPE_CHECKING:
     import polars
 
+    from kgdx.align.mesh import MeshIndex
+    from kgdx.align.sssom import Statement
     from kgdx.load.clock import Progress
     from kgdx.load.derive import Derive
     from kgdx.load.hooks import Hook
@@ -158,6 +160,18 @@ class Graph(GraphContext):
             "nodes": {row["name"]: row["n"] for row in self.run("count_nodes")},
             "relations": {row["name"]: row["n"] for row in self.run("count_relations")},
         }
+
+    def mesh(self) -> MeshIndex:
+        """Open the index of the graph's MeSH descriptors, which says what descriptor a name means; close it after use.
+
+        It is made when it is first asked for, and kept beside the snapshot.
+
+        Raises:
+            StoreError: The graph has no MeSH descriptors, or the index cannot be written.
+        """
+        from kgdx.align.mesh import open_index
+
+        return open_index(self.snapshot, lambda: self.store)
 
     def save(self, diagnosis: Diagnosis, *, text: bool = False) -> str:
         """Write a diagnosis into the graph; see :func:`kgdx.actions.save.save`."""
@@ -379,6 +393,36 @@ def retry(
         return update(sources, store=store, progress=progress)
 
     return again(GraphFolder(settings.graph_folder), None if file is None else Path(file), run)
+
+
+def decide(
+    statements: Iterable[Statement],
+    *,
+    store: str | Path | None = None,
+    now: bool = True,
+    progress: Callable[[Progress], None] | None = None,
+) -> BuildReport | None:
+    """Keep people's decisions about mappings in the graph folder, where they win over what kgdx decides by itself.
+
+    Args:
+        statements: Mappings that are to be stated or rejected; of one pair of ids the newest counts.
+        store: Graph folder.
+        now: Whether the graph takes them in at once; otherwise the next build or update does.
+        progress: Called as it goes on.
+
+    Returns:
+        What the update made, if there was one.
+
+    Raises:
+        StoreError: There is no graph.
+        StoreLockedError: Another process builds or writes.
+        UsageError: The store is a Neo4j server, or its folder cannot be written.
+    """
+    settings = _embedded(store)
+    from kgdx.align.decisions import Decisions
+
+    Decisions.read(settings.graph_folder).updated(statements).write(settings.graph_folder)
+    return update((), store=store, progress=progress) if now else None
 
 
 def push(

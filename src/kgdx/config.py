@@ -23,11 +23,12 @@ from kgdx.errors import ConfigError
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 DEFAULT_BOLT_PORT = 7687
 
-_KEYS = frozenset({"store", "neo4j", "llm"})
+_KEYS = frozenset({"store", "align", "neo4j", "llm"})
 _NEO4J_KEYS = frozenset({"user", "password", "database", "home"})
 _LLM_NUMBERS = {"price_in": 0.0, "price_out": 0.0, "timeout": 120.0, "concurrency": 4.0, "attempts": 5.0}
 _LLM_KEYS = frozenset({"base_url", "model", "api_key", "cassette", "cassette_mode", *_LLM_NUMBERS})
-_SECTIONS = {"neo4j": _NEO4J_KEYS, "llm": _LLM_KEYS}
+_ALIGN_KEYS = frozenset({"encoder", "languages"})
+_SECTIONS = {"align": _ALIGN_KEYS, "neo4j": _NEO4J_KEYS, "llm": _LLM_KEYS}
 _SECRETS = (("neo4j", "password"), ("llm", "api_key"))
 
 
@@ -90,6 +91,9 @@ class Settings:
         neo4j_password: Neo4j password as set; empty means that the server asks for none, ``None`` that it is not set.
         neo4j_database: Neo4j database name, if set.
         llm_settings: How to reach a language model, as set; see :meth:`llm`.
+        align_encoder: Sentence encoder with which a build aligns names that no other stage does
+            (``KGDX_ALIGN_ENCODER``): ``minilm``, or ``sentence-transformers:MODEL``; ``None`` for none.
+        align_languages: Languages that it reads (``KGDX_ALIGN_LANGUAGES``), such as ``en,zh``; English when not set.
     """
 
     home: Path
@@ -100,6 +104,8 @@ class Settings:
     neo4j_password: str | None = field(default=None, repr=False)
     neo4j_database: str | None = None
     llm_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    align_encoder: str | None = None
+    align_languages: tuple[str, ...] = ("en",)
 
     @classmethod
     def load(cls, store: str | Path | None = None, *, environ: Mapping[str, str] | None = None) -> Settings:
@@ -122,7 +128,7 @@ class Settings:
         home = _folder(env.get("KGDX_HOME"), "KGDX_HOME") or platformdirs.user_data_path("kgdx", appauthor=False)
         cache = _folder(env.get("KGDX_CACHE"), "KGDX_CACHE") or platformdirs.user_cache_path("kgdx", appauthor=False)
         config = _read_config(home / "config.toml")
-        neo4j = config.get("neo4j", {})
+        neo4j, align = config.get("neo4j", {}), config.get("align", {})
         if isinstance(store, Path):
             store = str(store)
         chosen = store or env.get("KGDX_STORE") or config.get("store") or str(home / "graphs" / "default")
@@ -136,6 +142,8 @@ class Settings:
             neo4j_password=_first(env, "KGDX_NEO4J_PASSWORD", "NEO4J_PASSWORD", default=neo4j.get("password")),
             neo4j_database=_first(env, "KGDX_NEO4J_DATABASE", "NEO4J_DATABASE") or neo4j.get("database"),
             llm_settings=_llm_settings(env, config.get("llm", {})),
+            align_encoder=env.get("KGDX_ALIGN_ENCODER") or align.get("encoder"),
+            align_languages=_languages(env.get("KGDX_ALIGN_LANGUAGES") or align.get("languages") or "en"),
         )
 
     @property
@@ -309,6 +317,20 @@ def _endpoint(url: str) -> str:
     if "@" in parts.netloc:
         raise ConfigError("KGDX_LLM_BASE_URL holds credentials", hint="leave them out and set KGDX_LLM_API_KEY")
     return url.rstrip("/")
+
+
+def _languages(text: str) -> tuple[str, ...]:
+    """Read a list of languages.
+
+    Raises:
+        ConfigError: One of them is none.
+    """
+    found = tuple(part.strip().lower() for part in text.split(",") if part.strip())
+    wrong = [part for part in found if not (part.isascii() and part.isalpha() and 2 <= len(part) <= 3)]
+    if wrong or not found:
+        shown = wrong[0] if wrong else text
+        raise ConfigError(f"{shown!r} is no language", hint="write codes with commas between them, such as en,zh")
+    return found
 
 
 def _folder(value: str | None, name: str) -> Path | None:

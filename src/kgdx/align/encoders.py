@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from kgdx.align.cascade import Meaning
+from kgdx.config import Settings
 from kgdx.errors import MissingExtraError, StoreError, UsageError
 from kgdx.text.encoder import Encoder, MiniLM, Vectors
 
@@ -68,6 +70,19 @@ def encoder(name: str) -> Encoder:
     if kind == TRANSFORMERS and model:
         return SentenceTransformer(model)
     raise UsageError(f"no sentence encoder is called {name!r}", hint=f"use {MINILM}, or {TRANSFORMERS}:MODEL")
+
+
+def meaning(settings: Settings, progress: Callable[[str], None] | None = None) -> Meaning | None:
+    """Return the encoder that the settings name, if they name one; its vectors are kept in the cache folder.
+
+    Example:
+        >>> meaning(Settings.load(environ={"KGDX_HOME": "/tmp/kgdx-doc"})) is None
+        True
+    """
+    if settings.align_encoder is None:
+        return None
+    inner = encoder(settings.align_encoder)
+    return Meaning(Kept(inner, settings.cache / "vectors", progress), "zh" in settings.align_languages)
 
 
 class Kept:

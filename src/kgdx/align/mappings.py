@@ -16,7 +16,8 @@ from kgdx.align.names import Side, descriptors, diseases, node_frame, phenotypes
 from kgdx.align.sameness import RULES as SAMENESS
 from kgdx.align.sameness import align_diseases
 from kgdx.align.sssom import Statement
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.schema import load_schema
+from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
 
 if TYPE_CHECKING:
     from kgdx.load.derive import Derive
@@ -119,8 +120,7 @@ def align(
     """
     tell = progress or (lambda _: None)
     given = _given(tables, decisions)
-    own = [table for table in tables if not isinstance(table, RelationTable) or _foreign(table)]
-    everything, findings = diseases(own), phenotypes(own)
+    everything, findings = diseases(tables), phenotypes(tables)
     results: list[Alignment] = []
 
     def add(type_: str, ends: tuple[str, str], rules: Rules, sides: tuple[Side, Side], found: pl.DataFrame) -> None:
@@ -128,14 +128,14 @@ def align(
         results.append(Alignment(type_, ends, rules, meaning.name if meaning else None, found, names))
 
     tell("aligning diseases")
-    known = _with_decided(own, decisions)
+    known = _with_decided(tables, decisions)
     same = align_diseases(everything, known, given, meaning)
     add("SAME_AS", ("Disease", "Disease"), SAMENESS, (everything, everything), same)
-    mapped = _mapped(own, decisions)
+    mapped = _mapped(tables, decisions)
     pairs = (
-        (("Symptom", "Phenotype"), symptoms(own), findings, Rules()),
-        (("Disease", "MeshDescriptor"), everything, descriptors(own, DISEASE_BRANCHES), Rules()),
-        (("Phenotype", "MeshDescriptor"), findings, descriptors(own, FINDING_BRANCHES), CURATED),
+        (("Symptom", "Phenotype"), symptoms(tables), findings, Rules()),
+        (("Disease", "MeshDescriptor"), everything, descriptors(tables, DISEASE_BRANCHES), Rules()),
+        (("Phenotype", "MeshDescriptor"), findings, descriptors(tables, FINDING_BRANCHES), CURATED),
     )
     for ends, subjects, objects, rules in pairs:
         if subjects.entities.height and objects.entities.height:
@@ -182,11 +182,33 @@ def node_classes(tables: Iterable[GraphTable], ids: set[str]) -> dict[str, str]:
     return found
 
 
-def _foreign(table: RelationTable) -> bool:
-    """Whether a table holds statements of others than this step."""
-    if "source" not in table.rows.column_names or not table.rows.num_rows:
-        return True
-    return str(table.rows.column("source")[0].as_py()) != SOURCE
+def vocabulary_tables(store: Store) -> list[GraphTable]:
+    """Return what alignment reads of a store, without what it stated itself."""
+    import pyarrow.compute as pc
+
+    schema, counts = load_schema(), store.counts()
+    tables: list[GraphTable] = []
+    for label in (*CLASSES, "Source"):
+        if counts.get(label):
+            tables.append(NodeTable(label, store.export_nodes(label, list(schema.node(label).properties))))
+    for type_ in ("SAME_AS", "MAPPED_TO", "IS_A"):
+        for start, end in schema.relation(type_).ends if counts.get(type_) else ():
+            if type_ == "IS_A" and start != "Phenotype":
+                continue
+            rows = store.export_relations(type_, start, end, list(schema.relation(type_).properties))
+            tables.append(RelationTable(type_, start, end, rows.filter(pc.not_equal(rows.column("source"), SOURCE))))
+    return tables
+
+
+def names_and_classes(tables: Sequence[GraphTable]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return name and class of each node that can be mapped, by id."""
+    names: dict[str, str] = {}
+    classes: dict[str, str] = {}
+    for label in CLASSES:
+        found = dict(node_frame(tables, label, ("id", "name")).iter_rows())
+        names |= found
+        classes |= dict.fromkeys(found, label)
+    return names, classes
 
 
 def _given(tables: Sequence[GraphTable], decisions: Decisions) -> Given:

@@ -252,8 +252,9 @@ class MeshIndex:
         for key in asked.names["key"].unique():
             query = " OR ".join(f'"{word}"' for word in dict.fromkeys(key.replace('"', " ").split()))
             for entity, text, near in self._database.execute(
-                "SELECT t.entity, t.text, t.key FROM (SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words), "
-                "rowid LIMIT 50) w JOIN form f ON f.number = w.rowid JOIN term t ON t.key = f.key",
+                "SELECT t.entity, t.text, t.key FROM (SELECT rowid FROM words WHERE words MATCH ? "
+                "ORDER BY bm25(words), rowid LIMIT 50) w "
+                "JOIN form f ON f.number = w.rowid JOIN term t ON t.key = f.key",
                 (query,),
             ):
                 score = round(token_sort_ratio(key, near) / 100, 4)

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from kgdx.cli import ask, cases, graphs, measure, quarantine, relations, schema, servers, sources, templates
+from kgdx.cli import ask, cases, graphs, mappings, measure, quarantine, relations, schema, servers, sources, templates
 from kgdx.errors import KgdxError
 
 INTERRUPTED = 130
@@ -30,6 +30,7 @@ cases.register(app)
 graphs.register(app)
 sources.register(app)
 quarantine.register(app)
+mappings.register(app)
 schema.register(app)
 templates.register(app)
 measure.register(app)

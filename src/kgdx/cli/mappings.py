@@ -1,0 +1,163 @@
+"""Commands about mappings: the table to review, decisions read back, SSSOM in and out, MeSH by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgdx.cli import output
+from kgdx.cli.options import Json, Store
+
+if TYPE_CHECKING:
+    from kgdx.align.sssom import Statement
+
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write it; standard output by default.")
+]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The table.")]
+Keep = Annotated[
+    bool, typer.Option("--no-update", help="Only keep the decisions; the next build or update takes them in.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Mappings: review them, import, export.")
+    group.command("review")(review)
+    group.command("apply")(apply)
+    group.command("export")(export)
+    group.command("import")(import_)
+    group.command("mesh")(mesh)
+    app.add_typer(group, name="mappings")
+
+
+def review(
+    out: Out = None,
+    status: Annotated[
+        list[str] | None,
+        typer.Option("--status", metavar="STATUS", help="Only rows of this status, such as ambiguous; repeatable."),
+    ] = None,
+    store: Store = None,
+) -> None:
+    """Write the table of mappings for review: tab-separated, one mapping a line, with the other candidates.
+
+    Put accept, reject, replace (with an id under replacement) or add into the column decision, then give the file to
+    `kgdx mappings apply`.
+    """
+    import kgdx
+    from kgdx.align.decisions import Decisions
+    from kgdx.align.encoders import meaning
+    from kgdx.align.mappings import align, names_and_classes, vocabulary_tables
+    from kgdx.align.review import review_rows, write_review
+    from kgdx.config import Settings
+
+    settings = Settings.load(store)
+    decisions = Decisions.read(settings.graph_folder)
+    with kgdx.open(store) as graph:
+        tables = vocabulary_tables(graph.store)
+    found = align(tables, decisions, meaning(settings, output.remark))
+    rows = review_rows(found, decisions, names_and_classes(tables)[0])
+    _write(write_review(row for row in rows if not status or row.status in status), out)
+
+
+def apply(file: File, no_update: Keep = False, store: Store = None) -> None:
+    """Read the decisions of an edited review, keep them, and bring them into the graph."""
+    from kgdx.align.review import read_review
+
+    _take(read_review(file, _classes(store)), store, update=not no_update)
+
+
+def export(
+    out: Out = None,
+    sssom: Annotated[
+        bool, typer.Option("--sssom/--decisions", help="All mappings, or people's decisions only.")
+    ] = True,
+    store: Store = None,
+) -> None:
+    """Write the mappings of the graph as SSSOM/TSV."""
+    import kgdx
+    from kgdx.align.decisions import Decisions
+    from kgdx.align.mappings import names_and_classes, vocabulary_tables
+    from kgdx.align.review import stated_mappings
+    from kgdx.align.sssom import write_sssom
+    from kgdx.config import Settings
+
+    if not sssom:
+        decisions = Decisions.read(Settings.load(store).graph_folder)
+        _write(write_sssom(decisions.statements, title="Reviewed mappings"), out)
+        return
+    with kgdx.open(store) as graph:
+        names, _ = names_and_classes(vocabulary_tables(graph.store))
+        statements = stated_mappings(graph.store, names)
+        text = write_sssom(statements, title="Mappings of a kgdx graph", set_id=f"urn:kgdx:graph:{graph.fingerprint}")
+    _write(text, out)
+
+
+def import_(file: File, no_update: Keep = False, store: Store = None) -> None:
+    """Take the mappings of an SSSOM file as decisions, and bring them into the graph.
+
+    Mappings with predicate_modifier Not are rejections. What the graph has no place for is left out and counted.
+    """
+    from kgdx.align.review import usable
+    from kgdx.align.sssom import read_sssom
+
+    statements, left = usable(read_sssom(file), _classes(store))
+    for reason, number in sorted(left.items(), key=lambda item: (-item[1], item[0])):
+        output.remark(f"left out: {number:,} ({reason})")
+    _take(statements, store, update=not no_update)
+
+
+def mesh(
+    name: Annotated[str, typer.Argument(help="A name, in English.")],
+    branch: Annotated[
+        list[str] | None,
+        typer.Option("--branch", metavar="TREE", help="Only in this branch of the tree, such as C; repeatable."),
+    ] = None,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Say which MeSH descriptor a name means, and why."""
+    import kgdx
+    from kgdx.show.mappings import mesh_decision
+
+    with kgdx.open(store) as graph, graph.mesh() as index:
+        found = index.map_to_mesh(name, branches=branch or [])
+    if as_json:
+        output.write_json(found.to_dict())
+    else:
+        output.show(mesh_decision(found))
+
+
+def _classes(store: str | None) -> dict[str, str]:
+    import kgdx
+    from kgdx.align.mappings import names_and_classes, vocabulary_tables
+
+    with kgdx.open(store) as graph:
+        return names_and_classes(vocabulary_tables(graph.store))[1]
+
+
+def _take(statements: Sequence[Statement], store: str | None, *, update: bool) -> None:
+    """Keep decisions, and let the graph be inferred again."""
+    from kgdx import api
+    from kgdx.align.review import summary
+    from kgdx.errors import UsageError
+    from kgdx.show.build import build_progress, report
+
+    if not statements:
+        raise UsageError("there are no decisions in it", hint="fill in the column decision, or give another file")
+    output.remark(summary(statements))
+    with build_progress() as tell:
+        built = api.decide(statements, store=store, now=update, progress=tell)
+    if built is not None:
+        output.show(report(built))
+
+
+def _write(text: str, out: Path | None) -> None:
+    if out is None:
+        print(text, end="")
+    else:
+        out.write_text(text, encoding="utf-8")
+        output.remark(f"written to {out}")

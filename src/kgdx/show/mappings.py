@@ -1,0 +1,29 @@
+"""What people look at of mappings: a decision about a name, with its candidates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from kgdx.show.tables import plain
+from kgdx.show.words import clean
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from kgdx.align.mesh import MeshDecision
+
+
+def mesh_decision(found: MeshDecision) -> RenderableType:
+    """Return what was decided, why, and what else was considered."""
+    stated = f"{found.id} {found.heading} ({found.relation}, {found.score:.2f})" if found.id else "no descriptor"
+    release = f"MeSH {found.version}" if found.version else f"descriptors {found.checksum[:12]}"
+    lines = [Text(clean(f"{found.name}: {stated}"), style="bold"), Text(clean(f"{found.reason}; {release}"))]
+    rows = [(c.id, c.heading, c.matched, c.method, f"{c.score:.2f}") for c in found.candidates]
+    return (
+        Group(*lines, plain(("id", "heading", "matched", "method", "score"), rows, right=("score",)))
+        if rows
+        else Group(*lines)
+    )
