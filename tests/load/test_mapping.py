@@ -124,3 +124,8 @@ def test_a_column_that_is_not_there_is_named_with_the_nearest(place: str) -> Non
 def test_a_wrong_pattern_is_refused_when_the_manifest_is_read() -> None:
     with pytest.raises(ValueError, match="is no regular expression"):
         mapped({"id": ["1"]}, nodes=[{"class": "Disease", "id": {"column": "id", "pattern": "("}}])
+
+
+def test_an_id_that_would_be_a_list_is_refused_with_what_to_add() -> None:
+    with pytest.raises(SourceError, match="makes the id of a list: add `each: COLUMN`"):
+        mapped({"ids": [["a", "b"]]}, nodes=[{"class": "Disease", "id": "ids"}])

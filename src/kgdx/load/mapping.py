@@ -62,6 +62,7 @@ def stage(records: Records, manifest: Manifest) -> tuple[list[Staged], pl.DataFr
         if named:
             columns.append(pl.lit(manifest.name).alias("source"))
         rows = kept.select(*columns, pl.col(LINE).cast(pl.Int64))
+        _check_ids(rows, manifest)
         if isinstance(entry, NodeMap):
             if entry.role == "implied":
                 rows = rows.drop_nulls("id").unique("id", keep="first", maintain_order=True)
@@ -70,6 +71,13 @@ def stage(records: Records, manifest: Manifest) -> tuple[list[Staged], pl.DataFr
             ends = (entry.start.class_, entry.end.class_)
             tables.append(Staged(manifest.name, entry.type, ends, entry.role, rows))
     return tables, join_rejects([*rejects, *_untaken(records, manifest)])
+
+
+def _check_ids(rows: pl.DataFrame, manifest: Manifest) -> None:
+    for name in ("id", "start", "end"):
+        if isinstance(rows.schema.get(name), pl.List):
+            message = f"the manifest of {manifest.name} makes the {name} of a list"
+            raise SourceError(message, hint="add `each: COLUMN` to the mapping, for a row for each of the list")
 
 
 def mapped_columns(manifest: Manifest) -> tuple[str, ...]:

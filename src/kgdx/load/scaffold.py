@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +54,14 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A column of ids: the class they are of, how an id is written in YAML, and what its list is separated by."""
+    """A column of ids: the class they are of, how an id is written in YAML, and whether a row has several of them."""
 
     column: str
     label: str
     expression: str
     separator: str | None = None
     name: str | None = None
+    several: bool = False
 
     @property
     def minted(self) -> bool:
@@ -187,8 +188,9 @@ def _keys(found: Sampled, schema: Schema) -> Iterator[Key]:
         near = [name for name in found.columns if name not in taken and _NAMES.search(name)]
         own = [name for name in near if any(word in name.lower() for word in words)]
         names = own or (near if len(keys) == 1 else [])
-        listed = bool(key.separator) or key.minted
-        yield Key(key.column, key.label, key.expression, key.separator, None if listed or not names else names[0])
+        several = bool(key.separator) or any(isinstance(value, list) for value in found.columns[key.column])
+        named = None if several or key.minted or not names else names[0]
+        yield replace(key, name=named, several=several)
 
 
 def _given(values: Sequence[Any]) -> list[str]:
@@ -293,7 +295,7 @@ def _nodes(keys: Sequence[Key], name: str, schema: Schema) -> Iterator[str]:
 def _relations(keys: Sequence[Key], schema: Schema) -> Iterator[str]:
     for first, second, type in _pairs(keys, schema):
         yield f"  - type: {type}"
-        listed = next((key for key in (second, first) if key.separator or key.column.count(".")), second)
+        listed = first if first.several and not second.several else second
         yield from _each(listed, always=True)
         yield f"    start: {{class: {first.label}, id: {first.expression}}}"
         yield f"    end: {{class: {second.label}, id: {second.expression}}}"
@@ -318,7 +320,7 @@ def _each(key: Key, *, always: bool = False) -> Iterator[str]:
     shown = _plain(key.column)
     if key.separator:
         yield f"    each: {{column: {shown}, separator: {_plain(key.separator)}}}   # a row for each of them"
-    elif always:
+    elif always or key.several:
         yield f"    each: {shown}   # a row for each of them, none where it is absent"
 
 
