@@ -67,7 +67,11 @@ class Assembled:
         for stage in self.refused:
             rows = cast(pl.DataFrame, pl.from_arrow(stage.table(REJECTS)))
             parts.append(
-                rows.with_columns(pl.col("file").fill_null(pl.col("source").replace_strict(origins, default=None)))
+                rows.with_columns(
+                    pl.col("file").fill_null(
+                        pl.col("source").replace_strict(origins, default=None, return_dtype=pl.String)
+                    )
+                )
             )
         return quarantine_table(parts)
 
