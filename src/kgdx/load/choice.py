@@ -6,7 +6,7 @@ import fnmatch
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kgdx.config import Settings
@@ -129,8 +129,10 @@ def gather(
     if place is not None and not place.is_dir():
         return Gathered(_back({**named, **_for_one(named, place)}, paths))
     found = Found() if place is None else in_folder(place, known)
-    if place is not None and len(named) == 1 and not everything and not found.files.keys() & named.keys():
-        return Gathered(_back({name: origin or str(place) for name, origin in named.items()}, paths))
+    if place is not None and len(named) == 1 and not everything:
+        (only,) = named
+        if only in known and known[only].default is None and only not in found.files:
+            found = replace(found, files={**found.files, only: place})  # some sources are folders
     if everything:
         wanted = {name: None for name, each in known.items() if each.default is not None} | dict.fromkeys(found.files)
     else:
