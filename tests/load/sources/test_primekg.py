@@ -389,3 +389,15 @@ def test_every_row_is_taken_merged_or_refused(rows: list[tuple[Edge, str]]) -> N
     assert taken(records) + records.merged + records.rejects.height == expected
     sound = {frozenset((relation, x, y)) for (relation, _, x, y), fault in rows if fault == "none"}
     assert taken(records) == len(sound)
+
+
+def test_the_hand_drawn_file_loads_whole(
+    check_files: Callable[..., Checked], rows: Rows, every_source: dict[str, str]
+) -> None:
+    records = primekg.read(Path(every_source["primekg"]), manifest("primekg"))
+    assert (taken(records), records.merged, records.rejects.height) == (22, 22, 0)
+    checked = check_files("hp", primekg=every_source["primekg"])
+    found = checked.counts["primekg"]
+    assert (found.read, found.loaded, found.quarantined, found.resolved) == (22, 21, 1, 1)
+    positive = {(row["start"], row["end"]) for row in rows(checked, "DISEASE_PHENOTYPE_POSITIVE")}
+    assert positive == {("MONDO_GROUPED:3_4", "HP:0001250"), ("MONDO_GROUPED:3_4", "HP:0001252")}
