@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from kgdx.align.mesh import MeshIndex
     from kgdx.align.sssom import Statement
     from kgdx.load.clock import Progress
+    from kgdx.load.compared import Comparison
     from kgdx.load.derive import Derive
     from kgdx.load.hooks import Hook
+    from kgdx.load.info import Freshness
     from kgdx.load.quarantine import Retried
     from kgdx.load.report import BuildReport
     from kgdx.load.sources import Reader
@@ -423,6 +425,42 @@ def decide(
 
     Decisions.read(settings.graph_folder).updated(statements).write(settings.graph_folder)
     return update((), store=store, progress=progress) if now else None
+
+
+def diff(old: str | Path | None = None, new: str | Path | None = None) -> Comparison:
+    """Compare two embedded graphs, as they were built: rows added, removed and changed, by table and source.
+
+    Args:
+        old: Graph folder; ``None`` for what the new one held before its last build or update.
+        new: Graph folder; the store in use when ``None``.
+
+    Raises:
+        StoreError: One of them is no graph, or nothing is known of what was there before.
+        UsageError: One of them is a Neo4j server.
+    """
+    before = None if old is None else _embedded(old).graph_folder
+    target = _embedded(new).graph_folder
+    from kgdx.load.compared import diff as compare
+
+    return compare(before, target)
+
+
+def freshness(store: str | Path | None = None) -> Freshness:
+    """Say how the embedded graph was made last, and which of its sources an update would read anew.
+
+    No source is read for this: a file counts as changed when its size, time or place on the disk has.
+
+    Args:
+        store: Graph folder.
+
+    Raises:
+        StoreError: There is no graph.
+        UsageError: The store is a Neo4j server.
+    """
+    settings = _embedded(store)
+    from kgdx.load.info import freshness as judge
+
+    return judge(settings.graph_folder, _readers())
 
 
 def push(

@@ -1,4 +1,4 @@
-"""Commands about the graph as a whole: build, remove, status."""
+"""Commands about the graph as a whole: build, update, remove, diff, status."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgdx.cli.options import Json, Store
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    for command in (build, status, remove):
+    for command in (build, update, remove, diff, status):
         app.command()(command)
 
 
@@ -79,12 +79,41 @@ def chosen(
     return found.sources
 
 
+def update(
+    source: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE…", help="Names of sources, or NAME=PATH-OR-URL; a name alone is read from where it was."
+        ),
+    ],
+    force: Annotated[
+        bool, typer.Option("--force", help="Also where a source has lost half of what it had before.")
+    ] = False,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Read some sources again, or add further ones, without rebuilding the rest.
+
+    The graph is then what a build of all its sources would give. Examples: kgdx update hpoa=phenotype.hpoa; kgdx
+    update hp_zh
+    """
+    from kgdx import api
+    from kgdx.show.build import build_progress, report
+
+    with build_progress() as tell:
+        built = api.update(source, store=store, progress=tell, force=force)
+    if as_json:
+        output.write_json(built.to_dict())
+    else:
+        output.show(report(built))
+
+
 def remove(
     source: Annotated[str, typer.Argument(help="Name of the source, as `kgdx status` shows it.")],
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Build the graph again without one of its sources."""
+    """Take one source out of the graph, which is then what a build without it would give."""
     from kgdx import api
     from kgdx.show.build import build_progress, report
 
@@ -96,17 +125,49 @@ def remove(
         output.show(report(built))
 
 
+def diff(
+    old: Annotated[
+        str | None,
+        typer.Argument(metavar="[OLD]", help="Folder of a graph; what the new one held before if not given."),
+    ] = None,
+    new: Annotated[
+        str | None, typer.Argument(metavar="[NEW]", help="Folder of a graph; the store in use if not given.")
+    ] = None,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Show what two graphs differ in, or what the last build or update changed.
+
+    Rows added, removed and changed, by table and source, with examples. What users saved since a graph was built does
+    not count.
+    """
+    from kgdx import api
+    from kgdx.show.changes import comparison
+
+    found = api.diff(old, new if new is not None else store)
+    if as_json:
+        output.write_json(found.to_dict())
+    else:
+        output.show(comparison(found))
+
+
 def status(as_json: Json = False, store: Store = None) -> None:
-    """Show where the graph is and what it holds.
+    """Show where the graph is, what it holds, and which of its sources have changed since.
 
     The exit code is 6 when there is no graph.
     """
     import kgdx
+    from kgdx import api
+    from kgdx.config import is_neo4j
     from kgdx.show.build import state
+    from kgdx.show.changes import freshness
 
     with kgdx.open(store) as graph:
         found = graph.status()
+    fresh = None if is_neo4j(found["store"]) else api.freshness(store)
     if as_json:
-        output.write_json(found)
-    else:
-        output.show(state(found))
+        output.write_json(found if fresh is None else {**found, "freshness": fresh.to_dict()})
+        return
+    output.show(state(found))
+    if fresh is not None:
+        output.show(freshness(fresh))
