@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from extraction_text import FIELDS, Known, diseases, held_out, records
+from extraction_text import FIELDS, Known, diseases, held_out, records, unseen
 
 from kgdx.extract.filters import believe
 from kgdx.extract.records import clean, read_line
@@ -82,6 +82,10 @@ def main() -> None:
         "half": options.half,
         "without vocabulary": measured(RuleReader(), known, options.show),
         "with vocabulary": measured(RuleReader(vocabulary_of(other)), known),
+        "unseen wording, without vocabulary": measured(RuleReader(), list(unseen(halves[options.half]))),
+        "unseen wording, with vocabulary": measured(
+            RuleReader(vocabulary_of(other)), list(unseen(halves[options.half]))
+        ),
     }
     print(json.dumps(result, ensure_ascii=False, indent=2))
 

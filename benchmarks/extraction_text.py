@@ -1,7 +1,8 @@
 """Question–answer text with known relations: a Chinese disease knowledge graph put into words by varied templates.
 
-The text is templated, not written by people. The templates were fixed before the rules were tuned; the diseases are
-split into two halves by a digest of their names, one to tune on and one held out.
+The text is templated, not written by people. The diseases are split into two halves by a digest of their names, one
+to tune on and one held out. Three sets of templates were written one after the other, each before the rules knew it,
+and tuned on; a fourth was written when the rules were finished, and is used to measure only.
 """
 
 from __future__ import annotations
@@ -166,6 +167,156 @@ DISTRACTORS: Sequence[tuple[str, str]] = (
     ("家里人得过{x}，所以我比较担心。", "acompany"),
 )
 
+FRESH_QUESTIONS: Mapping[str, Sequence[str]] = {
+    "HAS_SYMPTOM": (
+        "大夫，{d}都有啥感觉呀",
+        "{d}初期身体会有哪些变化？",
+        "想了解{d}的主要表现",
+        "孩子可能是{d}，一般什么样子",
+    ),
+    "RECOMMEND_TEST": (
+        "{d}挂号后要拍片子吗，做啥检查",
+        "查{d}用什么手段",
+        "{d}确诊前需要哪些化验单",
+        "{d}怎么查出来的",
+    ),
+    "RECOMMEND_DRUG": ("{d}有没有特效药", "老人{d}开点什么药合适", "{d}能吃哪种消炎药", "治{d}买什么药"),
+    "RECOMMEND_CURE": ("{d}该采取什么措施", "{d}手术好还是保守好", "{d}现在有什么新疗法吗", "{d}要怎么才能治好"),
+    "HAS_COMORBIDITY": ("{d}拖久了会怎样", "{d}会不会变成别的病", "{d}常和哪些病一起出现", "{d}最怕出现什么并发情况"),
+}
+
+FRESH_ANSWERS: Mapping[str, Sequence[str]] = {
+    "HAS_SYMPTOM": (
+        "得了{d}的人往往感觉到{i}。",
+        "主要是{i}这些不舒服。",
+        "起病时先有{i}，之后逐渐加重。",
+        "{d}最突出的特点就是{i}。",
+        "临床上可见{i}，也有人毫无感觉。",
+    ),
+    "RECOMMEND_TEST": (
+        "先抽血拍片，再做{i}看看。",
+        "确诊{d}要看{i}的结果。",
+        "{i}对诊断有很大帮助。",
+        "去医院查{i}就可以知道了。",
+        "首选的检查手段为{i}。",
+    ),
+    "RECOMMEND_DRUG": (
+        "我给您开{i}，按说明书吃。",
+        "{i}对{d}有一定疗效。",
+        "临床上多用{i}来控制病情。",
+        "不妨试试{i}。",
+        "药店可以买到{i}，饭后服。",
+    ),
+    "RECOMMEND_CURE": (
+        "目前{i}是{d}的主要手段。",
+        "建议尽早接受{i}。",
+        "根据分期选择{i}。",
+        "医生会先给予{i}，再评估。",
+        "{d}常规做{i}即可。",
+    ),
+    "HAS_COMORBIDITY": (
+        "拖延下去会发展成{i}。",
+        "{i}是{d}最常见的并发症。",
+        "部分病人会同时患上{i}。",
+        "长期不控制会造成{i}。",
+        "{d}后期可出现{i}等并发症。",
+    ),
+}
+"""Written after the rules knew the wordings above; then they were tuned on these too, on the tuning half."""
+
+THIRD_QUESTIONS: Mapping[str, Sequence[str]] = {
+    "HAS_SYMPTOM": ("{d}会让人哪里不好受", "说说{d}的临床特征", "得{d}以后人会怎么样", "{d}有哪些信号要当心？"),
+    "RECOMMEND_TEST": (
+        "{d}去医院挂什么号，查些什么项目",
+        "{d}靠哪些检验来判定",
+        "{d}要不要做CT之类的检查",
+        "{d}诊断标准",
+    ),
+    "RECOMMEND_DRUG": ("{d}患者日常服药指南", "{d}打什么针吃什么药见效", "{d}临床用药有哪些选择", "求推荐{d}的药"),
+    "RECOMMEND_CURE": ("{d}临床上怎么处理", "{d}的治法", "{d}需要开刀吗还是怎么治", "有谁治好了{d}，用的啥办法"),
+    "HAS_COMORBIDITY": ("{d}的危害性大不大", "{d}会牵连其他器官生病吗，会并发什么", "{d}合并症", "{d}后遗症和并发症"),
+}
+
+THIRD_ANSWERS: Mapping[str, Sequence[str]] = {
+    "HAS_SYMPTOM": (
+        "{d}病人大多伴随{i}。",
+        "{i}是本病的典型表现。",
+        "该病特征为{i}。",
+        "轻的只有{i}，重的会昏倒。",
+        "我当时就是{i}，后来确诊的。",
+    ),
+    "RECOMMEND_TEST": (
+        "医生让我查了{i}。",
+        "需结合{i}综合判断。",
+        "{i}有助于诊断。",
+        "必查项目：{i}。",
+        "入院后完善{i}等相关检查。",
+    ),
+    "RECOMMEND_DRUG": (
+        "我吃的是{i}，感觉还行。",
+        "{i}等药物可供选择。",
+        "处方：{i}。",
+        "一线用药为{i}。",
+        "医生处方了{i}，一天三次。",
+    ),
+    "RECOMMEND_CURE": (
+        "以{i}为主，辅以生活调理。",
+        "{i}均可考虑。",
+        "处理原则是{i}。",
+        "多数人经{i}后痊愈。",
+        "主张{i}相结合。",
+    ),
+    "HAS_COMORBIDITY": (
+        "可累及全身，引发{i}。",
+        "{i}等并发症较为多见。",
+        "晚期容易诱发{i}。",
+        "需警惕{i}的发生。",
+        "常合并有{i}。",
+    ),
+}
+"""Written after the rules knew those, and then tuned on as well."""
+
+UNSEEN_QUESTIONS: Mapping[str, Sequence[str]] = {
+    "HAS_SYMPTOM": ("{d}的病人身体有何异常", "请教{d}的特征性症状", "怀疑{d}，症状对不对得上？"),
+    "RECOMMEND_TEST": ("{d}入院检查单上都有什么", "要排除{d}得做哪项检查", "{d}复查项目"),
+    "RECOMMEND_DRUG": ("{d}家里常备哪些药", "{d}急性期药物怎么选", "{d}老吃药不好，到底该吃哪个药"),
+    "RECOMMEND_CURE": ("{d}的标准治疗是什么", "{d}不吃药能治吗", "{d}中西医怎么治"),
+    "HAS_COMORBIDITY": ("{d}并发症多吗", "{d}耽误了会引起什么", "{d}的危害具体指什么"),
+}
+
+UNSEEN_ANSWERS: Mapping[str, Sequence[str]] = {
+    "HAS_SYMPTOM": (
+        "病人可有{i}等不适。",
+        "患病后身体会有{i}。",
+        "以{i}最为多见。",
+        "{d}发病时{i}很明显。",
+        "其症状特点为{i}。",
+    ),
+    "RECOMMEND_TEST": (
+        "辅助检查可选{i}。",
+        "我们科常规做{i}。",
+        "需进一步行{i}。",
+        "{i}可明确病变部位。",
+        "诊断前须完成{i}。",
+    ),
+    "RECOMMEND_DRUG": (
+        "药物以{i}为宜。",
+        "医嘱：{i}，饭后服用。",
+        "可考虑{i}治疗。",
+        "目前证据支持{i}。",
+        "长期服用{i}可以缓解。",
+    ),
+    "RECOMMEND_CURE": ("首选{i}。", "常用的办法是{i}。", "综合运用{i}。", "一般采取{i}的方式。", "早期{i}效果好。"),
+    "HAS_COMORBIDITY": (
+        "可同时出现{i}。",
+        "并发症包括但不限于{i}。",
+        "部分患者合并{i}。",
+        "如控制不佳，会继发{i}。",
+        "要防止{i}。",
+    ),
+}
+"""Written after the rules were finished, and never tuned on: how they fare with wordings that nobody foresaw."""
+
 JOINERS = ("、", "、", "、", "，", "；", ",", " ")
 _CLEAN = re.compile(r"[一-鿿A-Za-z0-9αβγκⅠ-Ⅻ\-/()（）]{2,20}")
 
@@ -176,6 +327,10 @@ class Known:
 
     line: dict[str, Any]
     relations: frozenset[tuple[str, str, str]]
+
+
+def _all(*sets: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    return {type_: [template for templates in sets for template in templates[type_]] for type_ in FIELDS}
 
 
 def diseases(path: Path) -> list[dict[str, Any]]:
@@ -193,8 +348,19 @@ def held_out(name: str) -> bool:
     return hashlib.sha256(name.encode()).digest()[0] % 2 == 1
 
 
+def unseen(rows: Sequence[dict[str, Any]], seed: int = 2) -> Iterator[Known]:
+    """Each disease in a record for each of its relations, in words that the rules were not made for."""
+    chance = random.Random(seed)
+    for row in rows:
+        for type_, field in FIELDS.items():
+            if row[field]:
+                answer, kept = _said(chance, type_, row["name"], row[field][:8], THIRD_ANSWERS[type_])
+                question = chance.choice(THIRD_QUESTIONS[type_]).format(d=row["name"])
+                yield Known(_line(chance, question, answer), frozenset((type_, row["name"], x) for x in kept))
+
+
 def records(rows: Sequence[dict[str, Any]], seed: int = 1) -> Iterator[Known]:
-    """Each disease in a record for each of its relations, and in one that holds several; distractors in half of them."""
+    """Each disease in a record for each of its relations, and in one of several; distractors in half of them."""
     chance = random.Random(seed)
     pools = {field: sorted({x for row in rows for x in row[field]}) for field in FIELDS.values()}
     for row in rows:
@@ -202,7 +368,7 @@ def records(rows: Sequence[dict[str, Any]], seed: int = 1) -> Iterator[Known]:
         for type_, items in given:
             answer, kept = _said(chance, type_, row["name"], items)
             answer = _distracted(chance, answer, row, pools)
-            question = chance.choice(QUESTIONS[type_]).format(d=row["name"])
+            question = chance.choice(_all(QUESTIONS, FRESH_QUESTIONS, THIRD_QUESTIONS)[type_]).format(d=row["name"])
             yield Known(_line(chance, question, answer), frozenset((type_, row["name"], x) for x in kept))
         if len(given) > 2:
             yield _mixed(chance, row, given, pools)
@@ -211,7 +377,7 @@ def records(rows: Sequence[dict[str, Any]], seed: int = 1) -> Iterator[Known]:
 def _mixed(chance: random.Random, row: Mapping[str, Any], given: Sequence[tuple[str, Any]], pools: Any) -> Known:
     parts, relations = [], []
     for type_, items in chance.sample(given, 3):
-        plain = [t for t in ANSWERS[type_] if t != "{i}"]
+        plain = [t for t in ANSWERS[type_] if t != "{i}"]  # a bare list needs its question
         text, kept = _said(chance, type_, row["name"], items[:4], plain)
         parts.append(_distracted(chance, text, row, pools))
         relations += [(type_, row["name"], x) for x in kept]
@@ -229,7 +395,7 @@ def _said(
     if len(items) > 1 and chance.random() < 0.4 and joiner != " ":
         listed = f"{joiner.join(items[:-1])}{chance.choice(('和', '以及', '及', '或'))}{items[-1]}"
     numbered = " ".join(f"{n}.{x}" for n, x in enumerate(items, 1)).removeprefix("1.")
-    template = chance.choice(templates or ANSWERS[type_])
+    template = chance.choice(templates or _all(ANSWERS, FRESH_ANSWERS, THIRD_ANSWERS)[type_])
     return template.format(d=name, i=listed, n=numbered), list(items)
 
 

@@ -31,7 +31,7 @@ _CUES: Mapping[str, tuple[str, ...]] = {
         rf"(?:症状|表现|征兆|体征|征象){_IS}{_L}",
         rf"表现[为出]{_L}",
         r"以(?P<list>.+?)为(?:主要|首发|典型|突出)(?:症状|表现|特征)",
-        rf"(?:患者|病人|{_MANY})(?:会出现|可出现|出现|可见|伴有(?!.*等(?:疾病|病))|会有|常有){_L}",
+        rf"(?:患者|病人|{_MANY})(?:会出现|可出现|出现|可见|伴有|会有|常有)(?!.*等(?:疾病|病|并发)){_L}",
         r"(?:多数|大部分|部分)(?:病人|患者)有(?P<list>.+)",
         rf"发作(?:的)?(?:时候?|期)?(?:主要|一般)?(?:是|有|会){_L}",
     ),
@@ -44,7 +44,7 @@ _CUES: Mapping[str, tuple[str, ...]] = {
     ),
     "RECOMMEND_DRUG": (
         rf"(?:用?药物?|药品|药)(?:主要|常见的?|一般)?(?:包括|有|是|为|如|[:：]){_L}",
-        rf"(?:口服|服用|内服|外用|涂抹|注射|使用|选用|选择|应用|给予|给以|予以|首选|加用|改用|[可会能要应]用|服){_L}",
+        rf"(?:口服|服用|内服|外用|涂抹|注射(?![用液剂])|使用|选用|选择|应用|给予|给以|予以|首选|加用|改用|[可会能要应]用|服){_L}",
         rf"(?:推荐|建议)(?:吃|用)?(?:药物)?{_L}",
     ),
     "RECOMMEND_CURE": (
@@ -55,8 +55,8 @@ _CUES: Mapping[str, tuple[str, ...]] = {
     ),
     "HAS_COMORBIDITY": (
         rf"(?:并发症|合并症|伴随疾病){_IS}{_L}",
-        rf"(?:^|[，,；;可会易能常时重]|患者|病人|往往|同时|严重者)(?:并发|合并|伴发|继发|诱发|引发){_L}",
-        r"伴有(?P<list>.+?)等(?:疾病|其[他它]病|病症|病变)",
+        rf"(?:^|[可会易能常时重]|患者|病人|往往|同时|严重者)(?:并发|合并|伴发|继发|诱发|引发){_L}",
+        r"(?:伴有|出现|发生)(?P<list>.+?)等(?:疾病|其[他它]病|病症|病变|并发症)",
     ),
 }
 _CONSEQUENCE = re.compile(rf"(?:引起|导致|造成|发展为|伴有|伴随){_L}")
@@ -70,28 +70,39 @@ _HINTS = {
     "RECOMMEND_TEST": re.compile("[查验测做行]|诊断|确诊|安排"),
     "RECOMMEND_DRUG": re.compile("[药服用射]|首选|选择|给予|予以|推荐|建议|涂抹"),
     "RECOMMEND_CURE": re.compile("[疗术]|康复|训练|移植|切除"),
-    "HAS_COMORBIDITY": re.compile("并发|合并|伴发|继发|诱发|引发|引起|导致|造成|发展为|伴有|伴随"),
+    "HAS_COMORBIDITY": re.compile("等疾病|并发|合并|伴发|继发|诱发|引发|引起|导致|造成|发展为|伴有|伴随"),
 }
 _ASKED = (
-    ("HAS_COMORBIDITY", re.compile("并发|合并|后果|危害|伴随|引发|引起什么|继发|其[他它]病")),
+    ("HAS_COMORBIDITY", re.compile("并发|合并|后果|危害|伴随|引发|引起什么|继发|其[他它]病|别的病|哪些病|会怎样|不管")),
     ("RECOMMEND_DRUG", re.compile("药")),
-    ("HAS_SYMPTOM", re.compile("症状|表现|征兆|不舒服|不适|反应|体征|迹象|怎么判断|是不是")),
-    ("RECOMMEND_TEST", re.compile("检查|化验|确诊|诊断|查什么|查哪|怎么查|检测")),
-    ("RECOMMEND_CURE", re.compile("治|疗|怎么办|手术")),
+    (
+        "HAS_SYMPTOM",
+        re.compile(
+            "症状|表现|征兆|不舒服|不适|反应|体征|迹象|怎么判断|是不是|感觉|样子|变化|难受|好受|特征|信号|怎么样"
+        ),
+    ),
+    ("RECOMMEND_TEST", re.compile("检查|化验|确诊|诊断|查什么|查哪|怎么查|查出|检测|手段")),
+    ("RECOMMEND_CURE", re.compile("治|疗|怎么办|手术|措施")),
 )
 
 _BEFORE = re.compile(
-    r"^(?:(?:请问|你好|您好|医生|大夫|想问一?下|想咨询一?下|问一?下|那|如果|要是|假如|请|关于)[，,、：:\s]*)*"
+    r"^(?:(?:请问|你好|您好|医生|大夫|想?了解一?下?|想问一?下|想咨询一?下|问一?下|那|如果|要是|假如|请|关于)[，,、：:\s]*)*"
     r"(?:(?:我|咱)?(?:家|的)?(?:爸爸?|妈妈?|父亲|母亲|爷爷|奶奶|外公|外婆|孩子|宝宝|小孩|儿子|女儿|老公|老婆|丈夫|妻子|朋友|"
     r"家人|男朋友|女朋友|姐姐?|妹妹?|哥哥?|弟弟?)?(?:最近|刚刚?|被|今年)?)?"
-    r"(?:.{0,6}?(?:得了|患了|患有|患上|查出了?|怀疑是?|诊断[为是出]|确诊[为是了]?|是不是|介绍一?下|判断自己是不是))?"
-    r"(?:(?:怎么|如何|怎样)(?:检查|诊断|确诊|治疗|预防|判断|治))?(?:治疗|检查)?"
+    r"(?:.{0,6}?(?:得了|患了|患有|患上|查出了?|怀疑是?|可能是|说说|讲讲|谈谈|[求请]?推荐|治好了|得(?!了)|诊断[为是出]|确诊[为是了]?|是不是|介绍一?下|判断自己是不是))?"
+    r"(?:(?:怎么|如何|怎样)(?:检查|诊断|确诊|治疗|预防|判断|治))?(?:治疗?|检查|查)?"
 )
 _BEHIND = re.compile(
-    r"的|[有会要能应可](?:什么|哪|出现|有|引|做|用|不|该|以|怎|如|吃|查|伴|并|治)|需要?|应该|怎[么样]|如何|吃[什点哪啥]|用[什哪啥点]|"
+    r"的|都有|合并症|并发症|后遗症|买|有没有|[吃开来][点些]|初期|挂号|手术|拖|最怕|常[和会见]|现在|后期|[有会要能应可](?:什么|哪|出现|有|引|做|用|不|该|以|怎|如|吃|查|伴|并|治)|需要?|应该|怎[么样]|如何|吃[什点哪啥]|用[什哪啥点]|"
     r"做[什哪]|早期|最好|首选|推荐|是[什怎不]|发作|去医院|什么|哪些|药物|容易|不治|严重|患者|病人|一般|通常|这个?病|好[几多些了]|"
     r"还会|好不好|[多常往]|该|可[以能]|主要|治疗|检查|诊断|[,，。？?！!:：;；、\s]|$"
 )
+_LINK = re.compile(r"[的了着过吗呢吧啊让叫把被得说问看想很太和与跟在]|这|那|哪|什么|怎|以后|之后|如果|因为")
+"""What stands between words, and not within the name of a disease."""
+
+_FOLLOWS = frozenset("会要能可有是让需都该吃用买打靠临诊去患人")
+"""Characters that a name's end may be seen by."""
+
 _SUBJECT = re.compile(r"^(?:您好[，,]|你好[，,])?(?:诊断|治疗|确诊)?(?P<name>[^，,。：:；;、\s]{2,24})$")
 _JOINED = re.compile(r"和|以及|及|与|或者?|还有")
 _NUMBER = re.compile(r"[(（]?\d{1,2}[)）.、．]\s*|[①-⑳]")
@@ -100,7 +111,18 @@ _TAIL_WORDS = re.compile(
     r"|(?:以|来|就能|可以?)(?:明确|确定|确诊|帮助|进行|判断|治疗)|进行治疗|为(?:主要|主)|即可|就可以"
 )
 _ITEM_START = re.compile(r"^(?:是|有|为|了|以|如|即|或|和|及|与|主要|常见的?|明显的?|会|可|个|一下|[:：\-])+(?=.{2,})")
+_LEADING = re.compile(
+    r".*(?:[是为有做]|服用?|吃|给.?开|试试?|采[取用]|选[择用取]|感[觉到]到?|接受|要看|(?<!检)查(?=.{2,})|[使应多可常]用|造成|变成|发展成|"
+    r"患上|给予|需要|出现|引起|靠|借助|属于|想到)(?=.{2,})"
+)
+_FOLLOWING = re.compile(
+    r"(?<=..)(?:这[些类几两]|即可|就[可能行好]|对.+|的结果|的人|看看|来.+|是.+|之后|以后|都.+|比较|按.+|等.*|之类.*|为.+|可以.*|能.{2,})$"
+)
+_LEAST = {"Symptom": 2}
+"""Names of a list at least where no cue tells what they are: symptoms are worded like much else."""
+
 _TWICE = re.compile(r"(检查|治疗|症状)\1$")
+_CURE_END = re.compile(r"(?<=治疗)(?:后|均|都|相|为|即|就|可|再|等|并|，).*$")
 _CLEAR = frozenset({"以及", "及", "还有"})
 _GENERAL = frozenset(
     {"治疗", "检查", "药物", "手术", "疗法", "症状", "疾病", "方法", "化验", "并发症", "药物方面", "综合", "典型"}
@@ -153,7 +175,7 @@ class RuleReader:
         for part in parts:
             found += self._sentence(part, topic, asked)
         if not any(statement.type == asked for statement in found) and asked and topic:
-            found += self._bare(parts, topic, asked)
+            found += self._bare(parts, topic, asked) or self._loose(parts, topic, asked)
         return Found(tuple(found))
 
     def _topic(self, question: str) -> tuple[str | None, str | None]:
@@ -176,6 +198,11 @@ class RuleReader:
         for name in names:
             if 2 <= len(name) <= _LONGEST_ITEM + 4 and DISEASE.search(name) and not running(name):
                 return name
+        for size in range(min(_LONGEST_ITEM, len(words)), 2, -1):
+            name = words[:size]
+            follows = words[size : size + 1] in _FOLLOWS
+            if follows and DISEASE.search(name) and not running(name) and not _LINK.search(name):
+                return name
         return None
 
     def _sentence(self, sentence: str, topic: str | None, asked: str | None) -> Iterator[Statement]:
@@ -197,14 +224,42 @@ class RuleReader:
         match = _SUBJECT.match(before.strip())
         return self._disease(match["name"]) if match else None
 
-    def _bare(self, parts: list[str], topic: str, asked: str) -> Iterator[Statement]:
+    def _bare(self, parts: list[str], topic: str, asked: str) -> list[Statement]:
         """An answer, or a sentence of it, that is nothing but a list."""
         for part in parts:
             text = part.strip(_MARKS)
             items = self._items(text, ends()[asked][1], strict=False)
             if items and sum(map(len, items)) >= 0.75 * len(_NUMBER.sub("", text)) - len(items):
-                yield from _stated(asked, topic, items, part)
-                return
+                return list(_stated(asked, topic, items, part))
+        return []
+
+    def _loose(self, parts: list[str], topic: str, asked: str) -> list[Statement]:
+        """The first list of names that are worded like what was asked for, whatever stands around it."""
+        class_ = ends()[asked][1]
+        for part in parts:
+            pieces = [piece for piece in re.split(r"[、，,；;\s]+", _NUMBER.sub("、", part)) if piece]
+            run: list[str] = []
+            for piece in pieces[:_MOST_ITEMS]:
+                name = self._loose_name(piece, class_, first=not run)
+                if name is not None:
+                    run.append(name)
+                elif run:
+                    run += self._parted(piece, class_)[:2]
+                    break
+            if run:
+                run[-1:] = self._parted(run[-1], class_) or run[-1:]
+            if len(run) >= _LEAST.get(class_, 1):
+                return list(_stated(asked, topic, run, part))
+        return []
+
+    def _loose_name(self, piece: str, class_: str, *, first: bool) -> str | None:
+        """A piece without what leads to it or follows, if it is surely a name of the class."""
+        led = _LEADING.search(piece) if first else None
+        if first and led is None and class_ == "Symptom":
+            return None
+        name = self._name(_FOLLOWING.sub("", piece[led.end() :] if led else piece), class_)
+        shape = {"Test": TEST, "Drug": DRUG, "Cure": CURE, "Disease": DISEASE}.get(class_)
+        return name if name is None or shape is None or self._sure(name, class_, shape) else None
 
     def _items(self, text: str, class_: str, *, strict: bool) -> list[str]:
         """The names of a list, up to where the sentence goes on without them."""
@@ -231,7 +286,9 @@ class RuleReader:
 
     def _name(self, piece: str, class_: str) -> str | None:
         """The name that a piece of a list is, if it is one."""
-        piece = piece.strip(_MARKS)
+        piece = re.split("[:：]", piece.strip(_MARKS))[-1]
+        if class_ == "Cure" and (end := _CURE_END.search(piece)):
+            piece = piece[: end.start()]
         if self.vocabulary.holds(piece, class_):
             return piece
         piece = _ITEM_END.sub("", _ITEM_START.sub("", piece))
