@@ -218,6 +218,8 @@ def _retrieval(graph: Graph, rng: np.random.Generator, scale: float) -> None:
     for type_, end in (("HAS_SYMPTOM", "Symptom"), ("RECOMMEND_TEST", "Test"), ("RECOMMEND_DRUG", "Drug")):
         add(type_, "Disease", end, 3600, score=score, reference="book")
     add("RECOMMEND_CURE", "Disease", "Cure", 3600, score=score)
+    read: Row = {"method": "exact", "matched": "fits", "span": lambda i: AWKWARD[i % 8], "model": "matcher"}
+    add("HAS_SYMPTOM", "Disease", "Phenotype", 600, score=score, reference=lambda i: f"text{i % 3}", **read)
     add("HAS_COMORBIDITY", "Disease", "Disease", 3600, score=score)
     relations = ("exact", "narrower", "broader")
     add("SAME_AS", "Disease", "Disease", 3600, relation=lambda i: relations[i % 3], method="name", score=score)
@@ -254,6 +256,9 @@ def _cases(graph: Graph, rng: np.random.Generator, scale: float) -> None:
         graph.edges["CONSIDERED", "Diagnosis", "Disease"].append(
             {"start": start, "end": end, "source": "user", "rank": i % 50, "score": i / 512}
         )
+    for relation in ("OBSERVED", "EXCLUDED"):
+        for start, end in _pairs(graph, rng, "PatientCase", "Symptom", int(600 * scale)):
+            graph.edges[relation, "PatientCase", "Symptom"].append({"start": start, "end": end, "source": "made0"})
     few = graph.nodes["Phenotype"][: max(40, int(300 * scale))]  # cases share findings
     for relation, size in (("OBSERVED", 12_000), ("EXCLUDED", 3600)):
         pool = Graph({"PatientCase": graph.nodes["PatientCase"], "Phenotype": few})

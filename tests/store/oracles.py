@@ -246,6 +246,16 @@ for _name, _type, _end in (
             yield row | {"language": "en"}
 
 
+@oracle("text_symptoms_of_diseases", some_diseases, ("disease", "id", "source", "reference"))
+def _(graph: Graph, diseases: list[str]) -> Iterable[Row]:
+    known = graph.index("Phenotype")
+    columns = ("reference", "span", "matched", "method", "score", "model", "source")
+    for edge in graph.of("HAS_SYMPTOM", "Disease", "Phenotype"):
+        if edge["start"] in diseases:
+            named = pick(known[edge["end"]], "id", "name", "name_zh")
+            yield {"disease": edge["start"]} | named | pick(edge, *columns)
+
+
 @oracle("comorbidities_of_diseases", some_diseases, ("disease", "id"))
 def _(graph: Graph, diseases: list[str]) -> Iterable[Row]:
     known, wanted = graph.index("Disease"), set(diseases)

@@ -150,6 +150,16 @@ def _(graph: Graph, case_id: str) -> Iterable[Row]:
                 yield {"relation": relation} | pick(names[edge["end"]], "id", "name") | pick(edge, *columns)
 
 
+@oracle("case_symptoms", case_parameters, ("-relation", "id", "source"))
+def _(graph: Graph, case_id: str) -> Iterable[Row]:
+    names = graph.index("Symptom")
+    for relation in ("OBSERVED", "EXCLUDED"):
+        for edge in graph.of(relation, "PatientCase", "Symptom"):
+            if edge["start"] == case_id:
+                named = pick(names[edge["end"]], "id", "name", "language")
+                yield {"relation": relation} | named | pick(edge, "source")
+
+
 RUN = ("id", "created", "policy", "kgdx_version", "fingerprint", "trace", "text_digest")
 
 
