@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from kgdx.extract.huatuo import read as read_huatuo
 from kgdx.load.check import Checked, check
 from kgdx.load.manifest import manifest
 from kgdx.load.mapping import stage
@@ -25,6 +26,9 @@ FILES = {
     "disease_names_zh": "disease-names-zh.tsv",
     "phenopackets": "phenopacket.json",
 }
+
+READERS = {"huatuo": read_huatuo}
+"""Readers of formats that live above the load room, as the public functions hand them in."""
 
 APART = {
     "mesh": "desc2025.xml",
@@ -47,6 +51,7 @@ APART = {
     "dx_symptoms": "dx-symptoms.txt",
     "symptom2disease": "symptom2disease.jsonl",
     "agentclinic": "agentclinic.jsonl",
+    "huatuo": "huatuo.jsonl",
 }
 """Sources with a hand-drawn file that the small graph of most tests does without."""
 
