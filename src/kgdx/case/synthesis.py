@@ -27,7 +27,7 @@ ROOT = "HP:0000118"
 UNSTATED = 0.45
 """Frequency of an annotation that states none: the prior of the ranker."""
 LEAST_TERMS = 3
-"""Annotated phenotypes that a disease must have to be picked."""
+"""With fewer phenotypes a disease is no picture that could be perturbed."""
 MOST_STEPS = 2
 """How far up an imprecise term is taken at most; never to the root or to its children, which say no more than an
 organ."""
@@ -71,12 +71,13 @@ class Synthesis:
 
     Args:
         snapshot: Diseases with annotated phenotypes, and the hierarchy.
+        least: Annotated phenotypes that a disease must have to be picked.
 
     Raises:
         StoreError: No disease has enough annotations.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, least: int = LEAST_TERMS) -> None:
         self._diseases = snapshot.column("disease", "id")
         self._terms = snapshot.column("phenotype", "id")
         self._labels = snapshot.table("phenotype").column("name").to_pylist()
@@ -91,9 +92,9 @@ class Synthesis:
         self._vague[[int(root[0]), *child[parent == root[0]]]] = True
         self._annotated = self._annotations(snapshot)
         terms = np.diff(self._annotated.start)
-        self._pool = np.flatnonzero(terms >= LEAST_TERMS)
+        self._pool = np.flatnonzero(terms >= least)
         if not len(self._pool):
-            message = f"no disease of the graph has {LEAST_TERMS} annotated phenotypes"
+            message = f"no disease of the graph has {least} annotated phenotypes"
             raise StoreError(message, hint="load annotations with `kgdx build`")
 
     def _annotations(self, snapshot: Snapshot) -> Sparse:
@@ -101,7 +102,7 @@ class Synthesis:
         disease, term = (snapshot.column("has_phenotype", name) for name in ("disease", "phenotype"))
         frequency = stated(snapshot, "has_phenotype").frequency
         frequency = np.where(np.isnan(frequency), UNSTATED, frequency)
-        inside = (np.diff(self._up.start) > 0)[term] & ~self._vague[term] & (frequency > 0)
+        inside = (np.diff(self._up.start) > 1)[term] & (frequency > 0)
         keys, owner = np.unique(disease[inside].astype(np.int64) * len(self._terms) + term[inside], return_inverse=True)
         highest = np.zeros(len(keys))
         np.maximum.at(highest, owner, frequency[inside])

@@ -1,0 +1,151 @@
+"""Made-up patients: seeded, perturbed as asked for, and always marked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import small_graph
+from kgdx.case import Status, case_from_document, case_from_phenopacket, case_to_json, case_to_phenopacket
+from kgdx.case.model import Case
+from kgdx.case.synthesis import ROOT, Perturbation, Synthesis
+from kgdx.errors import StoreError, UsageError
+from kgdx.store.closure import ancestors
+from kgdx.store.compile import compile_snapshot
+from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.store.snapshot import Snapshot
+
+EXACT = Perturbation(imprecision=0, noise=0, omission=0, exclusion=0)
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    return compile_snapshot(small_graph.tables(), tmp_path_factory.mktemp("synthesis") / "snapshot", "f")
+
+
+@pytest.fixture(scope="module")
+def synthesis(snapshot: Snapshot) -> Synthesis:
+    return Synthesis(snapshot, least=2)
+
+
+def annotated(snapshot: Snapshot) -> dict[str, set[str]]:
+    table = snapshot.table("has_phenotype")
+    diseases, terms = snapshot.column("disease", "id"), snapshot.column("phenotype", "id")
+    found: dict[str, set[str]] = {}
+    for row in table.select(["disease", "phenotype"]).to_pylist():
+        found.setdefault(diseases[row["disease"]], set()).add(terms[row["phenotype"]])
+    return found
+
+
+def above(snapshot: Snapshot) -> dict[str, set[str]]:
+    ids = snapshot.column("phenotype", "id").tolist()
+    child, parent = (snapshot.column("is_a", name) for name in ("child", "parent"))
+    up = ancestors(child, parent, len(ids), ids.index(ROOT))
+    return {id: {ids[row] for row in up.columns(number)} for number, id in enumerate(ids)}
+
+
+def test_a_seed_makes_the_same_cases_however_many(synthesis: Synthesis) -> None:
+    many, few = list(synthesis.cases(30, seed=7)), list(synthesis.cases(10, seed=7))
+    assert many[:10] == few
+    assert list(synthesis.cases(10, seed=8)) != few
+    assert len({case.id for case in many}) == 30
+
+
+def test_every_case_is_marked_and_states_its_disease(synthesis: Synthesis, snapshot: Snapshot) -> None:
+    known = annotated(snapshot)
+    for case in synthesis.cases(50):
+        assert case.synthetic
+        (disease,) = case.diseases
+        assert len(known[disease]) >= 2
+        assert case.observed
+
+
+def test_without_perturbation_a_case_has_only_what_its_disease_has(synthesis: Synthesis, snapshot: Snapshot) -> None:
+    known = annotated(snapshot)
+    for case in synthesis.cases(50, perturbation=EXACT):
+        assert set(case.observed) <= known[case.diseases[0]]
+        assert case.excluded == ()
+
+
+def test_an_imprecise_term_is_one_or_two_steps_above_an_annotated_one(tmp_path: Path) -> None:
+    chain = [ROOT, *(f"HP:000000{number}" for number in range(1, 6))]
+    tables: list[GraphTable] = [
+        NodeTable("Disease", pa.table({"id": ["OMIM:1"], "name": ["one"]})),
+        NodeTable("Phenotype", pa.table({"id": chain, "name": chain})),
+        RelationTable("IS_A", "Phenotype", "Phenotype", pa.table({"start": chain[1:], "end": chain[:-1]})),
+        RelationTable("HAS_PHENOTYPE", "Disease", "Phenotype", pa.table({"start": ["OMIM:1"], "end": chain[5:]})),
+    ]
+    synthesis = Synthesis(compile_snapshot(tables, tmp_path / "chain", "f"), least=1)
+    found = {case.observed for case in synthesis.cases(50, perturbation=Perturbation(1, 0, 0, 0))}
+    assert found == {(chain[4],), (chain[3],)}
+    tables[3] = RelationTable(
+        "HAS_PHENOTYPE", "Disease", "Phenotype", pa.table({"start": ["OMIM:1"], "end": chain[2:3]})
+    )
+    synthesis = Synthesis(compile_snapshot(tables, tmp_path / "vague", "f"), least=1)
+    found = {case.observed for case in synthesis.cases(20, perturbation=Perturbation(1, 0, 0, 0))}
+    assert found == {(chain[2],)}, "above it stands only the name of an organ"
+
+
+def test_noise_has_nothing_to_do_with_the_disease(synthesis: Synthesis, snapshot: Snapshot) -> None:
+    known, up = annotated(snapshot), above(snapshot)
+    foreign = 0
+    for case in synthesis.cases(100, perturbation=Perturbation(0, 1, 0, 0)):
+        terms = known[case.diseases[0]]
+        for term in set(case.observed) - terms:
+            foreign += 1
+            assert not up[term] & terms
+            assert not any(term in up[own] for own in terms)
+    assert foreign
+
+
+def test_whatever_is_left_out_one_finding_stays(synthesis: Synthesis) -> None:
+    assert all(len(case.observed) == 1 for case in synthesis.cases(30, perturbation=Perturbation(0, 0, 1, 0)))
+
+
+def test_what_is_stated_as_absent_does_not_contradict_what_is_there(synthesis: Synthesis, snapshot: Snapshot) -> None:
+    up, stated = above(snapshot), 0
+    for case in synthesis.cases(100, perturbation=Perturbation(0, 0, 0, 1)):
+        stated += len(case.excluded)
+        assert not any(term in up[present] for term in case.excluded for present in case.observed)
+    assert stated
+
+
+def test_the_mark_survives_every_form(synthesis: Synthesis) -> None:
+    case = next(synthesis.cases(1))
+    packet = json.loads(json.dumps(case_to_phenopacket(case, made_of="seed 0")))
+    assert {"id": "kgdx:synthetic", "description": "seed 0"} in packet["metaData"]["externalReferences"]
+    again = case_from_phenopacket(packet)
+    assert (again.synthetic, again.observed, again.excluded, again.diseases, again.publications) == (
+        *(True, case.observed, case.excluded, case.diseases, ()),
+    )
+    assert case_from_document(case_to_json(case)).synthetic
+    assert not case_from_phenopacket(case_to_phenopacket(Case("p", again.findings))).synthetic
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
+def test_a_share_is_between_0_and_1(share: float) -> None:
+    with pytest.raises(UsageError, match="noise is"):
+        Perturbation(noise=share)
+
+
+def test_numbers_out_of_range_are_refused(synthesis: Synthesis) -> None:
+    for n, seed in ((0, 0), (10**9, 0), (1, -1)):
+        with pytest.raises(UsageError):
+            synthesis.cases(n, seed)
+
+
+def test_a_graph_without_annotations_has_no_patients(tmp_path: Path) -> None:
+    tables = [table for table in small_graph.tables() if getattr(table, "type", "") != "HAS_PHENOTYPE"]
+    with pytest.raises(StoreError, match="no disease of the graph"):
+        Synthesis(compile_snapshot(tables, tmp_path / "a", "f"))
+    nothing = [table for table in tables if isinstance(table, NodeTable) and table.label == "Disease"]
+    with pytest.raises(StoreError, match="no Phenotypic abnormality"):
+        Synthesis(compile_snapshot(nothing, tmp_path / "b", "f"))
+
+
+def test_statuses_are_only_present_and_absent(synthesis: Synthesis) -> None:
+    found = {finding.status for case in synthesis.cases(50) for finding in case.findings}
+    assert found <= {Status.PRESENT, Status.ABSENT}
