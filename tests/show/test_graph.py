@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+import io
+import sys
+from dataclasses import replace
+
+from rich.console import Console
+
 from kgdx.actions import Replayed
+from kgdx.load.change import Change
 from kgdx.load.clock import Progress
 from kgdx.load.manifest import manifests
 from kgdx.load.report import BuildReport, Reason, SourceReport
 from kgdx.schema import load_schema
-from kgdx.show import build, graph, schema
+from kgdx.show import build, graph, progress, schema, sources
 from kgdx.show.console import text
 from kgdx.store.templates import templates
 
@@ -18,28 +25,65 @@ REPORT = BuildReport(
     schema_checksum="c",
     kgdx_version="0.1.0",
     sources={
-        "hp": SourceReport("hp", version="2025-01-16", read=19_034, loaded=19_030, merged=4),
-        "hpoa": SourceReport("hpoa", version="2025-01-16", read=272_061, loaded=271_000, merged=1_000, quarantined=61),
+        "hp": SourceReport("hp", origin="hp.obo", version="2025-01-16", read=19_034, loaded=19_030, merged=4),
+        "hpoa": SourceReport(
+            "hpoa",
+            origin="phenotype.hpoa",
+            version="2025-01-16",
+            read=272_061,
+            loaded=271_000,
+            merged=1_000,
+            quarantined=61,
+        ),
     },
     nodes={"Disease": 12_731, "Phenotype": 19_034},
     relations={"HAS_PHENOTYPE": 271_000, "LACKS_PHENOTYPE": 900},
     reasons=(Reason("hpoa", "unknown id …", 61, "unknown id 'HP:9999999'"),),
     warnings=("hpoa has 3 records, expected are 200,000 to 400,000",),
     seconds={"parse": 3.2, "load": 4.4, "kgdx.rank:compile_model": 2.0, "total": 10.1},
+    kind="update",
+    changes=(Change("Disease", "hpoa", added=3, changed=2), Change("Disease-HAS_PHENOTYPE->Phenotype", "hpoa", 10, 4)),
+    content={
+        "Disease": {"hpoa": 12_700, "orphanet": 31},
+        "Phenotype": {"hp": 19_034},
+        "HAS_PHENOTYPE": {"hpoa": 271_000},
+        "LACKS_PHENOTYPE": {"hpoa": 900},
+    },
+    mappings={"SAME_AS": {"names": 700, "orphanet": 59}},
 )
 
 SHOWN = """\
-Built in 10.1 s: 12,731 diseases, 19,034 phenotypes, 271,900 annotations
+Updated in 10.1 s: the graph is ready, 31,765 nodes and 271,900 relations of 2
+sources.
+61 of 291,095 records were refused, the rest is in it.
+Different from before: 13 added, 4 removed, 2 changed.
+! hpoa has 3 records, expected are 200,000 to 400,000
+Next: kgdx quarantine show
+
+Refused
+Source  records  such as
+hpoa         61  unknown id 'HP:9999999'
+
+Changed
+what                              added  removed  changed
+Disease-HAS_PHENOTYPE->Phenotype     10        4        0
+Disease                               3        0        2
 
 Source  version        read   loaded  merged  refused
 hp      2025-01-16   19,034   19,030       4        0
 hpoa    2025-01-16  272,061  271,000   1,000       61
 
-Refused records
-Source  records  such as
-hpoa         61  unknown id 'HP:9999999'
+What is the same, by method  count  of
+SAME_AS                        759  names 700, orphanet 59
 
-! hpoa has 3 records, expected are 200,000 to 400,000
+Nodes       count  of
+Phenotype  19,034  hp
+Disease    12,731  hpoa 12,700, orphanet 31
+
+Relations          count  of
+HAS_PHENOTYPE    271,000  hpoa
+LACKS_PHENOTYPE      900  hpoa
+
 stages       parse 3.2 s, load 4.4 s
 beside them  compile model 2.0 s
 fingerprint  abcdef0123456789
@@ -49,6 +93,37 @@ graph        /data/graphs/default
 
 def test_a_build_report_opens_with_what_a_person_wants_to_know() -> None:
     assert text(build.report(REPORT)) == SHOWN
+
+
+def test_a_build_without_a_fault_says_so() -> None:
+    fine = replace(REPORT, sources={"hp": REPORT.sources["hp"]}, reasons=(), warnings=(), changes=(), kind="build")
+    head = text(build.report(fine)).splitlines()[:5]
+    assert head[2:5] == [
+        "None of 19,034 records was refused.",
+        "Different from before: nothing.",
+        'Next: kgdx diagnose "…"',
+    ]
+
+
+def test_a_terminal_sees_rate_and_time_left(monkeypatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(
+        progress, "console", lambda _: Console(file=screen, force_terminal=True, width=80, legacy_windows=False)
+    )
+    with progress.build_progress() as tell:
+        tell(Progress("load", "0 HAS_PHENOTYPE", 0.5, 10.0, rows=0, total=100))
+        tell(Progress("load", "HAS_PHENOTYPE " * 9, 0.75, 12.0, rows=50_000, total=100))
+    shown = screen.getvalue()
+    assert "25,000 rows/s" in shown and "0:04 left" in shown and "75%" in shown
+    assert "…" in shown, "what does not fit is cut"
+
+
+def test_a_download_shows_its_speed_and_when_it_is_there() -> None:
+    pace = progress.Pace()
+    assert pace.rate(Progress("fetch", "", 0.0, 1.0, bytes=1_000_000, total=11_000_000)) == ""
+    event = Progress("fetch", "", 0.0, 3.0, bytes=5_000_000, total=11_000_000)
+    assert (pace.rate(event), pace.left(event)) == ("2.0 MB/s", "0:03 left")
 
 
 def test_progress_is_one_line_a_stage_where_there_is_no_terminal(capsys) -> None:
@@ -81,7 +156,8 @@ def test_a_graph_without_a_build_node_can_be_shown() -> None:
 
 
 def test_every_source_is_listed() -> None:
-    shown = text(build.source_list(manifests().values()))
+    shown = text(sources.source_list(manifests().values()))
+    assert len(shown.splitlines()) <= 2.5 * len(manifests()) + 6
     assert all(name in shown for name in manifests())
 
 
@@ -102,7 +178,7 @@ def test_the_whole_ontology_is_shown() -> None:
 def test_one_relation_is_shown_with_its_properties() -> None:
     shown = text(schema.element(load_schema().relation("SAME_AS")))
     assert "Disease → Disease" in shown
-    assert "exact, narrower" in shown
+    assert "exact, narrower" in " ".join(shown.split())
 
 
 def test_few_columns_make_a_table_and_many_make_blocks() -> None:

@@ -51,7 +51,7 @@ def download(
     cache: Path,
     *,
     expected: str | None = None,
-    progress: Callable[[int], None] = lambda _: None,
+    progress: Callable[[int, int], None] = lambda _arrived, _total: None,
 ) -> Downloaded:
     """Bring a file into the cache, or find it there.
 
@@ -61,7 +61,7 @@ def download(
         url: ``http://`` or ``https://``.
         cache: The folder of downloads.
         expected: SHA-256 that the file must have.
-        progress: Called with the number of bytes that have arrived.
+        progress: Called with the number of bytes that have arrived, and how many there are (0 if that is not known).
 
     Raises:
         SourceError: It cannot be downloaded, has another checksum, is endless, or cannot be written.
@@ -85,7 +85,7 @@ def download(
     return Downloaded(target, checksum, note)
 
 
-def _with_patience(url: str, target: Path, progress: Callable[[int], None]) -> str:
+def _with_patience(url: str, target: Path, progress: Callable[[int, int], None]) -> str:
     """Try until it is there; returns a note where an earlier download has to do."""
     for attempt in range(ATTEMPTS):
         last = attempt == ATTEMPTS - 1
@@ -110,7 +110,7 @@ def _with_patience(url: str, target: Path, progress: Callable[[int], None]) -> s
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
-def _attempt(url: str, target: Path, progress: Callable[[int], None]) -> None:
+def _attempt(url: str, target: Path, progress: Callable[[int, int], None]) -> None:
     part = target.with_name(target.name + ".part")
     held = part.stat().st_size if part.exists() else 0
     headers = {"User-Agent": "kgdx", "Accept-Encoding": "identity"}
@@ -147,8 +147,12 @@ def _attempt(url: str, target: Path, progress: Callable[[int], None]) -> None:
     _forget(part)
 
 
-def _receive(url: str, answer: http.client.HTTPResponse, part: Path, held: int, progress: Callable[[int], None]) -> int:
+def _receive(
+    url: str, answer: http.client.HTTPResponse, part: Path, held: int, progress: Callable[[int, int], None]
+) -> int:
     """Write what arrives, and return how long the file is then."""
+    length = answer.headers.get("Content-Length", "")
+    total = held + int(length) if length.isdigit() else 0
     with part.open("ab" if held else "wb") as stream:
         while block := answer.read(CHUNK):
             stream.write(block)
@@ -156,7 +160,7 @@ def _receive(url: str, answer: http.client.HTTPResponse, part: Path, held: int, 
                 stream.truncate(0)
                 hint = "no source is that large: check the URL"
                 raise SourceError(f"{url} sends more than {MOST >> 30} GiB", hint=hint)
-            progress(stream.tell())
+            progress(stream.tell(), total)
         return stream.tell()
 
 

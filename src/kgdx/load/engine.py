@@ -185,6 +185,8 @@ def _make(work: _Run, choice: Choice, carried: Saved, hooks: Hooks) -> BuildRepo
         changes=None if difference is None else tuple(difference.changes),
         store=how,
         peak_memory=reporting.peak_memory(),
+        content=reporting.content(graph.tables),
+        mappings=reporting.mappings(graph.tables, stages),
     )
     _write(work, graph, choice)
     report.write(work.made.report)
@@ -264,8 +266,8 @@ def _source(parsed: Parsed, wanted: Wanted, fetched: Fetched, work: _Run) -> Bui
     )
 
 
-def _arrived(clock: Clock, title: str, bytes: int) -> None:
-    clock.tell("fetch", f"{title}: {bytes / 1e6:.1f} MB", bytes=bytes)
+def _arrived(clock: Clock, title: str, arrived: int, total: int) -> None:
+    clock.tell("fetch", f"{title}: {arrived / 1e6:.1f} MB", bytes=arrived, total=total)
 
 
 def _saved(work: _Run, carried: Saved) -> Parsed:

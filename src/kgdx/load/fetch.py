@@ -50,7 +50,7 @@ def fetch(
     cache: Path,
     *,
     expected: str | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
     digests: Digests | None = None,
 ) -> Fetched:
     """Bring a source's file to this machine.
@@ -59,7 +59,7 @@ def fetch(
         origin: ``package:file`` (a file of an installed package), a path, ``file://``, ``http://`` or ``https://``.
         cache: Folder for downloads. An interrupted download goes on where it stopped.
         expected: SHA-256 that a download must have.
-        progress: Called with the number of bytes that have arrived.
+        progress: Called with the number of bytes that have arrived, and how many there are (0 if that is not known).
         digests: Remembers the checksums of files, so that one that did not change is not read.
 
     Raises:
@@ -67,7 +67,7 @@ def fetch(
     """
     scheme = urllib.parse.urlsplit(origin).scheme
     if scheme in ("http", "https"):
-        found = download(origin, cache, expected=expected, progress=progress or (lambda _: None))
+        found = download(origin, cache, expected=expected, progress=progress or (lambda _arrived, _total: None))
         return Fetched(found.path, origin, found.checksum, found.note)
     if scheme == "file":
         path = Path(urllib.request.url2pathname(urllib.parse.urlsplit(origin).path))

@@ -112,6 +112,8 @@ class BuildReport:
             none to compare with.
         store: ``loaded`` anew, or ``changed`` where it differs from the one before.
         peak_memory: The most memory that the process had, in bytes.
+        content: Node class or relation type → source → how many of them it states.
+        mappings: Relation type that says what is the same → method → how many it found.
     """
 
     id: str
@@ -132,6 +134,8 @@ class BuildReport:
     changes: tuple[Change, ...] | None = None
     store: str = "loaded"
     peak_memory: int = 0
+    content: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    mappings: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def quarantined(self) -> int:

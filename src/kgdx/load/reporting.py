@@ -14,12 +14,16 @@ from kgdx.load.change import Change
 from kgdx.load.choice import Wanted
 from kgdx.load.parse import Parsed
 from kgdx.load.report import Reason, SourceReport
+from kgdx.load.stages import Stages
 from kgdx.load.tables import BuiltSource, BuiltTable, name_of
 from kgdx.load.tally import Counts
 from kgdx.store.protocol import GraphTable, NodeTable
 
 _TEXTS = ("version", "checksum", "licence", "citation")
 _NUMBERS = ("read", "loaded", "merged", "quarantined")
+
+MAPPINGS = ("SAME_AS", "MAPPED_TO")
+"""Relations that say what is the same."""
 
 
 def source_reports(
@@ -84,6 +88,30 @@ def totals(tables: Iterable[GraphTable]) -> tuple[dict[str, int], dict[str, int]
         name = name_of(table)
         counts[name] = counts.get(name, 0) + table.rows.num_rows
     return nodes, relations
+
+
+def content(tables: Iterable[BuiltTable]) -> dict[str, dict[str, int]]:
+    """Count nodes by class and source, and relations by type and source."""
+    found: dict[str, dict[str, int]] = {}
+    for table in tables:
+        of_it = found.setdefault(table.name, {})
+        for source, (rows, _) in table.parts.items():
+            of_it[source] = of_it.get(source, 0) + rows
+    return found
+
+
+def mappings(tables: Iterable[BuiltTable], stages: Stages) -> dict[str, dict[str, int]]:
+    """Count the relations that say what is the same by the method that found them."""
+    found: dict[str, dict[str, int]] = {}
+    for table in tables:
+        if table.name in MAPPINGS and table.rows and (stage := stages.find(table.stage)) is not None:
+            rows = stage.table(table.file)
+            if "method" in rows.column_names:
+                of_it = found.setdefault(table.name, {})
+                for each in rows.column("method").value_counts().to_pylist():
+                    method = each["values"] or "not stated"
+                    of_it[method] = of_it.get(method, 0) + each["counts"]
+    return found
 
 
 def shape_of_reason() -> pl.Expr:

@@ -1,75 +1,93 @@
-"""A build while it runs and when it is done, and the sources and state of a graph."""
+"""A build when it is done, and the state of a graph: first what a person wants to know, then the tables."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.show.console import console
+from kgdx.load.change import by_table
+from kgdx.show.progress import build_progress
 from kgdx.show.tables import plain
 from kgdx.show.words import clean, count, seconds
 
 if TYPE_CHECKING:
-    from kgdx.load.clock import Progress
     from kgdx.load.report import BuildReport, SourceReport
 
+__all__ = ["build_progress", "graph_path", "report", "sources_read", "state"]
 
-@contextmanager
-def build_progress() -> Iterator[Callable[[Progress], None]]:
-    """Show how far a build is on standard error: a bar in a terminal, a line for each stage otherwise.
-
-    Yields:
-        The function that a build calls as it goes on.
-    """
-    if not sys.stderr.isatty():
-        yield _stages()
-        return
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.fields[stage]:<8}"),
-        BarColumn(bar_width=24),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}"),
-    )
-    with Bar(*columns, console=console(sys.stderr), transient=True) as bar:
-        task = bar.add_task("", total=1.0, stage="")
-
-        def tell(event: Progress) -> None:
-            bar.update(task, completed=event.done, description=clean(event.detail), stage=event.stage)
-
-        yield tell
+REASONS = 6
+"""Reasons of refusal that are shown; `kgdx quarantine show` has them all."""
+CHANGES = 12
+"""Tables of which it is shown how they changed."""
+_VERBS = {"build": "Built", "update": "Updated", "remove": "Removed"}
 
 
 def report(built: BuildReport) -> RenderableType:
-    """A finished build: what the graph holds, what was refused, then sources, times and place."""
-    total = built.seconds.get("total", 0.0)
-    holds = [
-        count(built.nodes.get("Disease", 0), "disease"),
-        count(built.nodes.get("Phenotype", 0), "phenotype"),
-        count(sum(built.relations.get(name, 0) for name in ("HAS_PHENOTYPE", "LACKS_PHENOTYPE")), "annotation"),
-    ]
-    parts: list[RenderableType] = [Text(f"Built in {seconds(total)}: {', '.join(holds)}", style="bold"), Text()]
-    parts += [sources_read(built.sources), Text()]
+    """A finished build: is it fine, what is in it, what was refused, what changed, what next; then the tables."""
+    parts: list[RenderableType] = [*_verdict(built), Text()]
     if built.reasons:
-        parts += [Text("Refused records", style="yellow"), _reasons(built), Text()]
-    parts += [Text(f"! {clean(warning)}", style="yellow") for warning in built.warnings]
+        parts += [Text("Refused", style="yellow"), _reasons(built), Text()]
+    if built.changes:
+        parts += [Text("Changed"), _changes(built), Text()]
+    parts += [sources_read(built.sources), Text()]
+    if built.mappings:
+        parts += [_shares("What is the same, by method", built.mappings), Text()]
+    for heading, counts in (("Nodes", built.nodes), ("Relations", built.relations)):
+        shares = {name: built.content.get(name, {}) for name, _ in _filled(counts)}
+        parts += [_shares(heading, shares, counts), Text()]
     facts = [
         ("stages", _times(built.seconds, hooks=False)),
         ("beside them", _times(built.seconds, hooks=True)),
+        ("memory", f"{built.peak_memory / 1e9:.1f} GB" if built.peak_memory else ""),
         ("fingerprint", built.fingerprint[:16]),
         ("graph", graph_path(built)),
     ]
     parts.append(plain(("", ""), [(Text(name, style="dim"), fact) for name, fact in facts if fact]))
     return Group(*parts)
+
+
+def _verdict(built: BuildReport) -> Iterator[Text]:
+    """What a person wants to know: the first lines."""
+    done = f"{_VERBS.get(built.kind, 'Built')} in {seconds(built.seconds.get('total', 0.0))}"
+    files = sum(bool(source.origin) for source in built.sources.values())
+    nodes, relations = sum(built.nodes.values()), sum(built.relations.values())
+    fine = not built.quarantined and not built.warnings
+    holds = f"{count(nodes, 'node')} and {count(relations, 'relation')} of {count(files, 'source')}"
+    yield Text(f"{done}: the graph is ready, {holds}.", style="bold green" if fine else "bold")
+    read = sum(source.read for source in built.sources.values() if source.origin)
+    refused = built.quarantined
+    if refused:
+        yield Text(f"{refused:,} of {count(read, 'record')} were refused, the rest is in it.", style="yellow")
+    else:
+        yield Text(f"None of {count(read, 'record')} was refused.")
+    if built.changes is not None:
+        numbers = list(by_table(built.changes).values())
+        added, removed, changed = (sum(each[i] for each in numbers) for i in range(3))
+        different = f"{added:,} added, {removed:,} removed, {changed:,} changed" if numbers else "nothing"
+        yield Text(f"Different from before: {different}.")
+    for warning in built.warnings:
+        yield Text(f"! {clean(warning)}", style="yellow")
+    yield Text("Next: kgdx quarantine show" if refused else 'Next: kgdx diagnose "…"', style="dim")
+
+
+def _reasons(built: BuildReport) -> RenderableType:
+    rows = [(each.source, each.count, each.example) for each in built.reasons[:REASONS]]
+    table = plain(("Source", "records", "such as"), rows, right=("records",))
+    left = len(built.reasons) - len(rows)
+    return Group(table, Text(f"… and {count(left, 'more reason')}", style="dim")) if left > 0 else table
+
+
+def _changes(built: BuildReport) -> RenderableType:
+    """Tables that differ from the build before, most first."""
+    tables = sorted(by_table(built.changes or ()).items(), key=lambda item: -sum(item[1]))
+    columns = ("what", "added", "removed", "changed")
+    table = plain(columns, [(name, *numbers) for name, numbers in tables[:CHANGES]], right=columns[1:])
+    left = len(tables) - CHANGES
+    return Group(table, Text(f"… and {left} more", style="dim")) if left > 0 else table
 
 
 def sources_read(sources: Mapping[str, SourceReport]) -> RenderableType:
@@ -81,14 +99,29 @@ def sources_read(sources: Mapping[str, SourceReport]) -> RenderableType:
     return plain(columns, rows, right=columns[2:])
 
 
+def _shares(
+    heading: str, found: Mapping[str, Mapping[str, int]], totals: Mapping[str, int] | None = None
+) -> RenderableType:
+    """How many there are of each, and of which sources (or by which methods) they are."""
+    rows = []
+    for name, shares in found.items():
+        total = sum(shares.values()) if totals is None else totals[name]
+        ordered = _filled(shares)
+        of_it = ordered[0][0] if len(ordered) == 1 else ", ".join(f"{each} {number:,}" for each, number in ordered)
+        rows.append((name, total, Text(clean(of_it), style="dim")))
+    return plain((heading, "count", "of"), rows, right=("count",))
+
+
 def state(found: Mapping[str, Any]) -> RenderableType:
     """What a graph holds: place, age, content, sources."""
     built = found["build"] or {}
     nodes, relations = found["nodes"], found["relations"]
+    refused = sum(row["quarantined"] or 0 for row in found["sources"])
     head = [
         ("graph", found["store"]),
         ("built", f"{built.get('created', 'unknown')} by kgdx {built.get('kgdx_version', '?')}"),
         ("holds", f"{count(sum(nodes.values()), 'node')}, {count(sum(relations.values()), 'relation')}"),
+        ("refused", f"{count(refused, 'record')}, see kgdx quarantine show" if refused else ""),
         ("ontology", built.get("schema_version")),
         ("fingerprint", (built.get("fingerprint") or "unknown")[:16]),
     ]
@@ -98,7 +131,7 @@ def state(found: Mapping[str, Any]) -> RenderableType:
         for row in found["sources"]
     ]
     return Group(
-        plain(("", ""), head),
+        plain(("", ""), [fact for fact in head if fact[1] != ""]),
         Text(),
         plain(columns, sources, right=columns[2:]),
         Text(),
@@ -121,22 +154,3 @@ def _times(spent: Mapping[str, float], *, hooks: bool) -> str:
     """Seconds of the stages, or of what was compiled in a second process (named ``module:function``)."""
     chosen = {name: value for name, value in spent.items() if name != "total" and (":" in name) is hooks}
     return ", ".join(f"{name.split(':')[-1].replace('_', ' ')} {seconds(value)}" for name, value in chosen.items())
-
-
-def _reasons(built: BuildReport) -> RenderableType:
-    rows = [(each.source, each.count, each.example) for each in built.reasons[:8]]
-    table = plain(("Source", "records", "such as"), rows, right=("records",))
-    left = len(built.reasons) - len(rows)
-    return Group(table, Text(f"… and {left} more reasons", style="dim")) if left > 0 else table
-
-
-def _stages() -> Callable[[Progress], None]:
-    """A line on standard error whenever a stage begins."""
-    seen: set[str] = set()
-
-    def tell(event: Progress) -> None:
-        if event.stage not in seen:
-            seen.add(event.stage)
-            print(f"{event.seconds:6.1f} s  {clean(event.stage):<8} {clean(event.detail)}", file=sys.stderr)
-
-    return tell
