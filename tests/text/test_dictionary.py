@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from kgdx.errors import StoreError
+from kgdx.store.compile import compile_snapshot
 from kgdx.store.snapshot import Snapshot
 from kgdx.text.dictionary import Entries, build_dictionary, in_scope
 from kgdx.text.extractor import Extractor
@@ -40,6 +41,11 @@ def test_scope_is_what_lies_below_phenotypic_abnormality(snapshot: Snapshot) -> 
     inside = set(ids[in_scope(snapshot)])
     assert {"HP:0001250", "HP:0002121"} <= inside
     assert not inside & {"HP:0000001", "HP:0000118", "HP:0012828", "HP:0006824"}
+
+
+def test_a_graph_without_phenotypes_has_an_empty_scope(tmp_path: Path) -> None:
+    empty = compile_snapshot([], tmp_path / "snapshot", "f")
+    assert in_scope(empty).tolist() == []
 
 
 def test_entries_find_keys_best_rank_first() -> None:

@@ -202,7 +202,7 @@ def in_scope(snapshot: Snapshot) -> npt.NDArray[np.bool_]:
     An ontology without that root is taken whole.
     """
     table = snapshot.table("phenotype")
-    obsolete = np.array([bool(value) for value in table.column("obsolete").to_pylist()])
+    obsolete = np.array([bool(value) for value in table.column("obsolete").to_pylist()], bool)
     ids = table.column("id").to_pylist()
     if ROOT not in ids:
         return ~obsolete
