@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from kgdx.align.mesh import MeshIndex
     from kgdx.align.sssom import Statement
+    from kgdx.extract.annotate import DocumentReader
     from kgdx.load.clock import Progress
     from kgdx.load.compared import Comparison
     from kgdx.load.derive import Derive
@@ -570,7 +571,18 @@ def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     reads = ("Disease", "Phenotype", "IS_A", "HAS_PHENOTYPE", "ASSOCIATED_GENE", "SAME_AS")
     equivalence = Derive(SOURCE, "1", reads, lambda tables: [infer(tables)], "inferring equivalences")
     names = mappings(Decisions.read(settings.graph_folder), meaning(settings))
-    return (texts(), equivalence, names), (compile_if_annotated, build_dictionary)
+    return (texts(_document_reader(settings)), equivalence, names), (compile_if_annotated, build_dictionary)
+
+
+def _document_reader(settings: Settings) -> DocumentReader | None:
+    """The language model, where it is set to read documents; its answers are kept."""
+    if not settings.llm_reads_documents:
+        return None
+    from kgdx.extract.asking import Asking
+    from kgdx.llm.connect import connect
+
+    access = settings.llm()
+    return Asking(connect(access, cache=settings.cache / "llm" / "answers.sqlite"), access.concurrency)
 
 
 def _making(settings: Settings) -> dict[str, Any]:

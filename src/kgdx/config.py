@@ -26,7 +26,7 @@ DEFAULT_BOLT_PORT = 7687
 _KEYS = frozenset({"store", "align", "neo4j", "llm"})
 _NEO4J_KEYS = frozenset({"user", "password", "database", "home"})
 _LLM_NUMBERS = {"price_in": 0.0, "price_out": 0.0, "timeout": 120.0, "concurrency": 4.0, "attempts": 5.0}
-_LLM_KEYS = frozenset({"base_url", "model", "api_key", "cassette", "cassette_mode", *_LLM_NUMBERS})
+_LLM_KEYS = frozenset({"base_url", "model", "api_key", "cassette", "cassette_mode", "documents", *_LLM_NUMBERS})
 _ALIGN_KEYS = frozenset({"encoder", "languages"})
 _SECTIONS = {"align": _ALIGN_KEYS, "neo4j": _NEO4J_KEYS, "llm": _LLM_KEYS}
 _SECRETS = (("neo4j", "password"), ("llm", "api_key"))
@@ -227,6 +227,22 @@ class Settings:
             cassette=cassette,
             cassette_mode=mode,
         )
+
+    @property
+    def llm_reads_documents(self) -> bool:
+        """Whether a build lets the language model read documents (never patients' texts): only if it is said so.
+
+        Raises:
+            ConfigError: The setting is neither true nor false.
+
+        Example:
+            >>> Settings.load(environ={"KGDX_HOME": "/tmp/kgdx-doc", "KGDX_LLM_DOCUMENTS": "1"}).llm_reads_documents
+            True
+        """
+        said = self.llm_settings.get("documents", "false").lower()
+        if said not in ("1", "true", "yes", "0", "false", "no"):
+            raise ConfigError(f"KGDX_LLM_DOCUMENTS is {said[:40]!r}", hint="give true or false")
+        return said in ("1", "true", "yes")
 
     def _local_server(self) -> dict[str, str] | None:
         try:

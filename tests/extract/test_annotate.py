@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from kgdx.case import Extraction, Finding, FindingReader, Span
-from kgdx.extract.annotate import SOURCE, annotate, step
+from kgdx.extract.annotate import SOURCE, Article, annotate, step
 from kgdx.load.check import check
 from kgdx.load.manifest import manifest
 from kgdx.load.mapping import stage
@@ -126,9 +126,11 @@ def test_another_reader_may_read_documents(tables: Tables) -> None:
     class Clever:
         name: str = "clever 1"
 
-        def read(self, text: str, matcher: FindingReader) -> Extraction:
-            at = text.index("suddenly")
-            return Extraction((Finding(FEVER, span=Span(at, at + 8), text="suddenly", method="llm"),))
+        def read_all(self, articles: Sequence[Article], matcher: FindingReader) -> Iterator[tuple[str, Extraction]]:
+            for article in articles:
+                at = article.text.index("suddenly")
+                found = Finding(FEVER, span=Span(at, at + 8), text="suddenly", method="llm")
+                yield self.name, Extraction((found,))
 
     (row,) = rows(annotate(tables("encyclopedia"), Clever()), "HAS_SYMPTOM")
     assert (row["end"], row["span"], row["model"]) == (FEVER, "Made-up fever begins suddenly.", "clever 1")

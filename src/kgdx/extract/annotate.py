@@ -50,16 +50,26 @@ _FINDING = pa.schema(list({**_PLACED, "text": _S}.items()))
 Row = dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Article:
+    """A document with a text that is about exactly one disease."""
+
+    id: str
+    title: str
+    text: str
+    disease: str
+
+
 class DocumentReader(Protocol):
-    """Reads the findings of a document; the matcher does, and a language model may."""
+    """Reads the findings of documents; the matcher does, and a language model may."""
 
     @property
     def name(self) -> str:
-        """Who reads, as it stands on the relations."""
+        """Who reads, and in which version: it stands on the relations."""
         ...
 
-    def read(self, text: str, matcher: FindingReader) -> Extraction:
-        """Return the findings of a text, each with its place in it."""
+    def read_all(self, articles: Sequence[Article], matcher: FindingReader) -> Iterator[tuple[str, Extraction]]:
+        """Yield for each article, in order, who read it and its findings, each with its place in the text."""
         ...
 
 
@@ -74,9 +84,10 @@ class Matching:
 
     name: str = f"matcher {DICTIONARY}"
 
-    def read(self, text: str, matcher: FindingReader) -> Extraction:
-        """Return what the matcher finds."""
-        return matcher.extract(text)
+    def read_all(self, articles: Sequence[Article], matcher: FindingReader) -> Iterator[tuple[str, Extraction]]:
+        """Yield what the matcher finds."""
+        for article in articles:
+            yield self.name, matcher.extract(article.text)
 
 
 def step(reader: DocumentReader | None = None) -> Derive:
@@ -151,14 +162,13 @@ def _nodes(tables: Sequence[GraphTable], label: str, *names: str) -> Iterator[tu
             yield from zip(*(table.rows.column(n).to_pylist() if n in has else empty for n in names), strict=True)
 
 
-def _documents(tables: Sequence[GraphTable]) -> list[tuple[str, str, str, str]]:
-    """Documents with a text that mention exactly one disease: (id, title, text, disease)."""
+def _documents(tables: Sequence[GraphTable]) -> list[Article]:
     about: dict[str, set[str]] = {}
     for document, disease in _edges(tables, "MENTIONS", "Disease"):
         about.setdefault(document, set()).add(disease)
     rows = _nodes(tables, "Document", "id", "title", "text")
     return [
-        (id, title or "", text, next(iter(about[id])))
+        Article(id, title or "", text, next(iter(about[id])))
         for id, title, text in rows
         if text and len(about.get(id, ())) == 1
     ]
@@ -187,15 +197,13 @@ def _stated(tables: Sequence[GraphTable]) -> set[tuple[str, str]]:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def _of_documents(
-    documents: Iterable[tuple[str, str, str, str]], reader: DocumentReader, matcher: FindingReader
-) -> Iterator[Row]:
+def _of_documents(articles: Sequence[Article], reader: DocumentReader, matcher: FindingReader) -> Iterator[Row]:
     """One row for each phenotype of a document, with the place where it is said best."""
-    for document, title, text, disease in documents:
-        own = frozenset(_words(title))
-        part = about_symptoms(text)
+    for article, (name, read) in zip(articles, reader.read_all(articles, matcher), strict=True):
+        own = frozenset(_words(article.title))
+        part = about_symptoms(article.text)
         best: dict[str, Finding] = {}
-        for finding in reader.read(text, matcher).findings:
+        for finding in read.findings:
             if finding.status is not Status.PRESENT or finding.span is None:
                 continue
             if not part.covers(finding.span.start) or set(_words(finding.text)) <= own:
@@ -205,10 +213,10 @@ def _of_documents(
         for finding in best.values():
             assert finding.span is not None
             yield {
-                **_row(disease, finding),
-                "reference": document,
-                "span": _passage(text, finding.span.start, finding.span.end),
-                "model": reader.name,
+                **_row(article.disease, finding),
+                "reference": article.id,
+                "span": _passage(article.text, finding.span.start, finding.span.end),
+                "model": name,
             }
 
 
