@@ -20,6 +20,8 @@ def forms(*names: str, diseases: bool = True) -> pl.DataFrame:
         ("Ménière's disease", "MENIERE DISEASE"),
         ("Oedema of the lung", "edema of lung"),
         ("Tumours", "tumor"),
+        ("Skin rashes", "skin rash"),
+        ("Lung abscesses", "lung abscess"),
         ("Diabetes mellitus type II", "diabetes mellitus type 2"),
         ("β-Thalassaemia", "beta thalassemia"),
         ("綜合徵", "综合征"),

@@ -61,7 +61,7 @@ def folded(text: pl.Expr) -> pl.Expr:
     plain = simplified(text.str.normalize("NFKD").str.replace_all(r"\p{M}", "").str.to_lowercase())
     plain = plain.str.replace_many(list(_GREEK), list(_GREEK.values()))
     plain = plain.str.replace_all(r"['’`]s\b", "").str.replace_all(r"['’`]", "")
-    plain = plain.str.replace_all(r"[^\p{L}\p{N}+<>=%]+", " ").str.strip_chars()
+    plain = plain.str.replace_all(r"[^\p{L}\p{N}+<>%]+", " ").str.strip_chars()
     return pl.when(is_chinese(plain)).then(plain.str.replace_all(" ", "", literal=True)).otherwise(plain)
 
 
@@ -149,6 +149,8 @@ def _word_class(word: str) -> list[str]:
     split = parted(frozenset({word}))
     if len(split) == 2:
         return sorted(split)
+    if word.endswith(("shes", "ches", "sses", "xes")) and len(word) > 4:
+        return [inflection(word[:-2])]
     return [inflection(word[:-1] if word.endswith(("nces", "rces")) else word)]
 
 
