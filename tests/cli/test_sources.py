@@ -82,6 +82,24 @@ def test_a_build_takes_the_files_of_a_folder(invoke: Invoke, folder: Path, tmp_p
     assert {"hp", "hpoa"} <= report["sources"].keys()
 
 
+def test_a_file_that_is_named_comes_to_those_of_the_folder(invoke: Invoke, folder: Path, tmp_path: Path) -> None:
+    extra = f"hp_zh={TINY / 'hp-zh.babelon.tsv'}"
+    done = invoke("build", extra, "--from", str(folder), "--store", str(tmp_path / "g"), "--json")
+    origins = {name: each["origin"] for name, each in json.loads(done.stdout)["sources"].items()}
+    assert origins["hp"] == str(folder / "hp.obo") and origins["hp_zh"] == str(TINY / "hp-zh.babelon.tsv")
+
+
+def test_a_source_that_cannot_be_downloaded_says_how_to_do_without(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgdx.load.download.time.sleep", lambda _: None)
+    done = invoke(
+        "build", f"hp={TINY / 'hp.obo'}", "mondo=http://127.0.0.1:1/mondo.obo", "--store", str(tmp_path / "g")
+    )
+    assert done.returncode == 5
+    assert "to build without mondo, name the sources that you have, or give `--from FOLDER` alone" in done.stderr
+
+
 def test_a_build_from_one_file_is_of_the_one_named_source(invoke: Invoke, folder: Path, tmp_path: Path) -> None:
     store = ["--store", str(tmp_path / "g"), "--json"]
     done = invoke("build", "hp", "--from", str(folder / "hp.obo"), *store)

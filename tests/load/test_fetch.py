@@ -255,3 +255,9 @@ def test_what_is_no_regular_file_is_not_read(tmp_path: Path) -> None:
             fetch(origin, tmp_path)
         with pytest.raises(SourceError, match="is no regular file"):
             read_bytes(Path(origin))
+
+
+def test_a_host_that_does_not_exist_is_not_waited_for(tmp_path: Path, waits: list[float]) -> None:
+    with pytest.raises(SourceError, match="cannot be downloaded"):
+        fetch("http://no-such-host.invalid/a.obo", tmp_path)
+    assert waits == [1.0]

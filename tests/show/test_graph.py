@@ -56,7 +56,7 @@ SHOWN = """\
 Updated in 10.1 s: the graph is ready, 31,765 nodes and 271,900 relations of 2
 sources.
 61 of 291,095 records were refused, the rest is in it.
-Different from before: 13 added, 4 removed, 2 changed.
+Different from before: 13 rows added, 4 rows removed, 2 nodes changed.
 ! hpoa has 3 records, expected are 200,000 to 400,000
 Next: kgdx quarantine show
 

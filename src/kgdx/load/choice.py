@@ -136,11 +136,12 @@ def gather(
     if everything:
         wanted = {name: None for name, each in known.items() if each.default is not None} | dict.fromkeys(found.files)
     else:
-        needed = {each for name in named if name in known for each in with_needs(name, known)}
-        wanted = dict.fromkeys(found.files.keys() & needed if named else found.files)
+        bare = [name for name, origin in named.items() if origin is None]
+        needed = {each for name in bare if name in known for each in with_needs(name, known)}
+        wanted = dict.fromkeys(found.files.keys() & needed if bare else found.files)
         if place is not None and not wanted:
             hint = "`kgdx sources` says under which names sources are published; or give NAME=FILE"
-            raise SourceError(f"{place} holds no file of {'these sources' if named else 'any source'}", hint=hint)
+            raise SourceError(f"{place} holds no file of {'these sources' if bare else 'any source'}", hint=hint)
     chosen = {name: str(found.files[name]) if name in found.files else None for name in (*wanted, *named)}
     chosen |= {name: origin for name, origin in named.items() if origin is not None}
     without = tuple(name for name in known if name not in chosen) if everything else ()

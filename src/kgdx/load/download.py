@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import datetime
 import email.utils
+import errno
 import hashlib
 import http.client
 import json
 import os
+import socket
 import time
 import urllib.error
 import urllib.parse
@@ -100,7 +102,7 @@ def _with_patience(url: str, target: Path, progress: Callable[[int, int], None])
                 raise SourceError(f"{url} answers {error.code} {said}", hint=hint) from error
             time.sleep(wait_of(error.headers.get("Retry-After"), attempt))
         except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
-            if last:
+            if last or _is_offline(error, attempt):
                 reason = " ".join(str(getattr(error, "reason", None) or error or type(error).__name__).split())
                 if target.exists():
                     return f"{url} cannot be reached ({reason}); the file of an earlier download is used"
@@ -108,6 +110,13 @@ def _with_patience(url: str, target: Path, progress: Callable[[int, int], None])
                 raise SourceError(f"{url} cannot be downloaded ({reason})", hint=hint) from error
             time.sleep(wait_of(None, attempt))
     raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def _is_offline(error: Exception, attempt: int) -> bool:
+    """Whether there is no network, or no such host: asking once more is enough."""
+    reason = getattr(error, "reason", error)
+    unreachable = isinstance(reason, OSError) and reason.errno in (errno.ENETUNREACH, errno.EHOSTUNREACH)
+    return attempt > 0 and (isinstance(reason, socket.gaierror) or unreachable)
 
 
 def _attempt(url: str, target: Path, progress: Callable[[int, int], None]) -> None:

@@ -209,7 +209,10 @@ def _parse(work: _Run, choice: Choice) -> tuple[list[Parsed], dict[str, BuiltSou
                 continue
             arrived = partial(_arrived, clock, title)
             held = wanted.manifest.checksum if wanted.origin == wanted.manifest.default else None
-            file = fetch(wanted.origin, order.cache, expected=held, progress=arrived, digests=work.digests)
+            try:
+                file = fetch(wanted.origin, order.cache, expected=held, progress=arrived, digests=work.digests)
+            except SourceError as error:
+                raise _without_download(error, name, choice) from error
             fetched[name] = file
             work.remarks += [file.note] if file.note else []
         work.note("fetch", "files", len(fetched), len(kept), clock.elapsed - started)
@@ -264,6 +267,15 @@ def _source(parsed: Parsed, wanted: Wanted, fetched: Fetched, work: _Run) -> Bui
         mapping_digest(wanted),
         parsed.stated,
     )
+
+
+def _without_download(error: SourceError, name: str, choice: Choice) -> SourceError:
+    """Say which sources are downloaded, and how to do without them, where one could not be."""
+    remote = [each for each, wanted in choice.wanted.items() if wanted.origin.startswith(("http://", "https://"))]
+    if name not in remote:
+        return error
+    others = f"; to build without {', '.join(remote)}, name the sources that you have, or give `--from FOLDER` alone"
+    return SourceError(f"{name}: {error.message}", hint=f"{error.hint or ''}{others}")
 
 
 def _arrived(clock: Clock, title: str, arrived: int, total: int) -> None:

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from kgdx.load.change import by_table
+from kgdx.show.changes import totals
 from kgdx.show.progress import build_progress
 from kgdx.show.tables import plain
 from kgdx.show.words import clean, count, seconds
@@ -42,6 +43,7 @@ def report(built: BuildReport) -> RenderableType:
     facts = [
         ("stages", _times(built.seconds, hooks=False)),
         ("beside them", _times(built.seconds, hooks=True)),
+        ("kept", _found(built)),
         ("memory", f"{built.peak_memory / 1e9:.1f} GB" if built.peak_memory else ""),
         ("fingerprint", built.fingerprint[:16]),
         ("graph", graph_path(built)),
@@ -65,13 +67,16 @@ def _verdict(built: BuildReport) -> Iterator[Text]:
     else:
         yield Text(f"None of {count(read, 'record')} was refused.")
     if built.changes is not None:
-        numbers = list(by_table(built.changes).values())
-        added, removed, changed = (sum(each[i] for each in numbers) for i in range(3))
-        different = f"{added:,} added, {removed:,} removed, {changed:,} changed" if numbers else "nothing"
-        yield Text(f"Different from before: {different}.")
+        yield Text(f"Different from before: {totals(built.changes) if built.changes else 'nothing'}.")
     for warning in built.warnings:
         yield Text(f"! {clean(warning)}", style="yellow")
     yield Text("Next: kgdx quarantine show" if refused else 'Next: kgdx diagnose "…"', style="dim")
+
+
+def _found(built: BuildReport) -> str:
+    """How much of the work an earlier build had done already."""
+    found, made = sum(stage.found for stage in built.stages), sum(stage.made for stage in built.stages)
+    return f"{found:,} of {count(found + made, 'result')} from earlier builds" if found else ""
 
 
 def _reasons(built: BuildReport) -> RenderableType:
