@@ -116,7 +116,7 @@ def test_a_disease_with_a_longer_name_is_not_taken_for_its_beginning() -> None:
 
 def test_the_vocabulary_knows_names_that_are_not_worded_like_their_class(tmp_path: Path) -> None:
     file = tmp_path / "medical.json"
-    file.write_text('{"name": "落枕", "recommand_drug": ["云南白药"], "symptom": "颈部不适"}\n\n', "utf-8")
+    file.write_text('{"name": "落枕", "recommand_drug": ["云南白药"], "symptom": "颈部不适"}\n\nbroken\n', "utf-8")
     known = read_vocabulary(file)
     assert read("落枕吃什么药", "建议服用云南白药。") == set()
     assert read("落枕吃什么药", "建议服用云南白药。", known) == {("RECOMMEND_DRUG", "落枕", "云南白药")}

@@ -7,7 +7,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,10 @@ class Extraction:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a JSON object."""
-        return {**asdict(self), "relations": self.relations}
+        counted = {"reasons": self.reasons, "left_out": self.left_out, "by_type": self.by_type}
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        ours = {name: dict(count) for name, count in counted.items()}
+        return {**plain, **ours, "relations": self.relations, "spent": self.spent.to_dict()}
 
 
 def extract(

@@ -54,21 +54,21 @@ class Vocabulary:
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
-    """Read the names of a file of JSON lines with the fields of :data:`FIELDS`, gzipped or not.
+    """Read the names of a file of JSON lines with the fields of :data:`FIELDS`, compressed or not.
+
+    A line that is no JSON object is passed over.
 
     Raises:
-        SourceError: The file cannot be read, or has none of the fields.
+        SourceError: The file cannot be read, or no line has any of the fields.
     """
     names: dict[str, set[str]] = {class_: set() for class_ in CLASSES}
-    for number, line in enumerate(io.BytesIO(read_text(path)), 1):
-        if not line.strip():
-            continue
+    for line in io.BytesIO(read_text(path)):
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            raise SourceError(f"line {number} of {path} is no JSON", hint="give a medical.json (JSON lines)") from None
-        for key, class_ in FIELDS.items():
-            values = row.get(key) if isinstance(row, dict) else None
+            continue
+        for key, class_ in FIELDS.items() if isinstance(row, dict) else ():
+            values = row.get(key)
             for value in values if isinstance(values, list) else [values]:
                 if isinstance(value, str) and 2 <= len(value.strip()) <= _LONGEST:
                     names[class_].add(value.strip())
