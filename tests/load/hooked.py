@@ -1,11 +1,16 @@
-"""Functions that the build's second process can import: well-behaved, failing, and talkative compile hooks."""
+"""What a build runs and tests share: compile hooks, well-behaved and failing, and a step that infers."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
+
 from kgdx.errors import StoreError
+from kgdx.load.derive import Derive
+from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.store.snapshot import Snapshot
 
 
@@ -33,3 +38,25 @@ def crash(snapshot: Snapshot) -> None:
 def die(snapshot: Snapshot) -> None:
     """End without a word."""
     os._exit(9)
+
+
+def named_alike(tables: Sequence[GraphTable]) -> list[GraphTable]:
+    """Relate diseases whose names begin alike."""
+    rows = [row for table in tables if isinstance(table, NodeTable) for row in table.rows.to_pylist()]
+    pairs = [
+        (one["id"], other["id"])
+        for one in rows
+        for other in rows
+        if one["id"] < other["id"] and one["name"][:1] == other["name"][:1]
+    ]
+    columns = {
+        "start": [one for one, _ in pairs],
+        "end": [other for _, other in pairs],
+        "relation": ["exact"] * len(pairs),
+        "method": ["first letters"] * len(pairs),
+    }
+    found = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+    return [RelationTable("SAME_AS", "Disease", "Disease", found)]
+
+
+ALIKE = Derive("kgdx:test", "1", ("Disease",), named_alike)

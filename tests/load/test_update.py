@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from kgdx.errors import SourceError, StoreError
 from kgdx.load.build import build, remove, update
-from kgdx.load.derive import Derive
 from kgdx.load.folder import GraphFolder
 from kgdx.load.report import BuildReport, read_report
 from kgdx.store.arcade import ArcadeStore
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.store.snapshot import TABLES, Snapshot
 from load import hooked, own
 from load.test_build import save_a_case
@@ -28,25 +24,7 @@ from load.test_build import save_a_case
 Sources = dict[str, str]
 
 
-def named_alike(tables: Sequence[GraphTable]) -> list[GraphTable]:
-    """Relate diseases whose names begin alike."""
-    rows = [row for table in tables if isinstance(table, NodeTable) for row in table.rows.to_pylist()]
-    pairs = [
-        (one["id"], other["id"])
-        for one in rows
-        for other in rows
-        if one["id"] < other["id"] and one["name"] and other["name"] and one["name"][:1] == other["name"][:1]
-    ]
-    found = {"start": [one for one, _ in pairs], "end": [other for _, other in pairs]}
-    found |= {"relation": ["exact"] * len(pairs), "method": ["first letters"] * len(pairs)}
-    return [
-        RelationTable(
-            "SAME_AS", "Disease", "Disease", pa.table({k: pa.array(v, pa.string()) for k, v in found.items()})
-        )
-    ]
-
-
-STEPS = (Derive("kgdx:test", "1", ("Disease",), named_alike),)
+STEPS = (hooked.ALIKE,)
 
 
 @pytest.fixture

@@ -177,7 +177,7 @@ def _counted(title: str, one: _Side, other: _Side, gone: Any, come: Any, values:
         rows = cast(pl.DataFrame, pl.from_arrow(side.rows.select([*keys, "source"]).filter(pa.array(mask))))
         for (source,), part in rows.group_by("source", maintain_order=True):
             counts.setdefault(str(source), {})[kind] = part.height
-            shown = part.head(EXAMPLES).select(pl.concat_str(keys, separator=" ")).to_series()
+            shown = part.select(pl.concat_str(keys, separator=" ")).to_series().bottom_k(EXAMPLES).sort()
             examples.setdefault(str(source), []).extend(f"{sign} {each}" for each in shown)
     for source in sorted(counts):
         yield Change(title, source, **counts[source], examples=tuple(examples[source]))

@@ -182,7 +182,7 @@ def _make(work: _Run, choice: Choice, carried: Saved, hooks: Hooks) -> BuildRepo
         seconds={name: round(seconds, 3) for name, seconds in clock.seconds.items()},
         kind=order.kind,
         stages=tuple(work.done),
-        changes=None if difference is None else tuple(difference.changes),
+        changes=None if difference is None else tuple(each for each in difference.changes if each.table != "Source"),
         store=how,
         peak_memory=reporting.peak_memory(),
         content=reporting.content(graph.tables),

@@ -103,6 +103,7 @@ def _build_report(made: BuildFolder, content: Content, source: Store) -> BuildRe
         path=str(made.path),
         created=build["created"] or "",
         fingerprint=build["fingerprint"],
+        kind="pull",
         schema_version=build["schema_version"] or "",
         schema_checksum=build["schema_checksum"] or "",
         kgdx_version=build["kgdx_version"] or "",

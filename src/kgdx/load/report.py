@@ -106,10 +106,10 @@ class BuildReport:
         reasons: Quarantined records by source and reason, most frequent first.
         warnings: What a person should know, such as counts outside the expected range.
         seconds: Wall-clock seconds by stage; stages that run side by side overlap.
-        kind: ``build``, ``update`` or ``remove``.
+        kind: ``build``, ``update``, ``remove`` or ``pull``.
         stages: What was made, and what was found made.
         changes: How the graph differs from the one before, by table and source; ``None`` where there was none, or
-            none to compare with.
+            none to compare with. Source nodes, which describe the build, are left out.
         store: ``loaded`` anew, or ``changed`` where it differs from the one before.
         peak_memory: The most memory that the process had, in bytes.
         content: Node class or relation type → source → how many of them it states.
