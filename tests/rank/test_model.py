@@ -6,6 +6,7 @@ from math import log
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import small_graph
@@ -13,7 +14,7 @@ from kgdx.errors import StoreError
 from kgdx.rank import Ranker, compile_model
 from kgdx.rank.compile import RankModel, compile_if_annotated
 from kgdx.store.compile import compile_snapshot
-from kgdx.store.protocol import NodeTable
+from kgdx.store.protocol import NodeTable, RelationTable
 from kgdx.store.snapshot import Snapshot
 from small_graph import FEVER, HYPOTONIA, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS
 
@@ -88,6 +89,16 @@ def test_a_graph_without_the_ontology_or_without_annotations_says_so(tmp_path: P
     ontology = [t for t in everything if getattr(t, "label", "") == "Phenotype" or getattr(t, "type", "") == "IS_A"]
     with pytest.raises(StoreError, match="annotates no disease"):
         compile_model(compile_snapshot([*bare, *ontology], tmp_path / "b", "f"))
+
+
+def test_a_mapping_by_name_joins_no_candidates(tmp_path: Path) -> None:
+    tables = small_graph.tables([])
+    for source, size in (("kgdx:alignment", 5), ("orphanet_omim", 4)):
+        rows = {"start": ["ORPHA:1"], "end": ["OMIM:1"], "relation": ["exact"], "source": [source]}
+        same = RelationTable("SAME_AS", "Disease", "Disease", pa.table(rows))
+        graph = [table for table in tables if getattr(table, "type", "") != "SAME_AS"]
+        ranker = Ranker.open(compile_snapshot([*graph, same], tmp_path / source, "f"))
+        assert len(ranker.model.candidates.disease) == size
 
 
 def test_a_build_leaves_out_the_model_of_a_graph_that_annotates_nothing(tmp_path: Path) -> None:

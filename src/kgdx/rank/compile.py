@@ -22,6 +22,8 @@ VERSION = 1
 """Changes when the model's arrays or their meaning do; older ones are compiled again."""
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only terms under it take part."""
+MAPPED = "kgdx:alignment"
+"""Source of equivalences that rest on names alone: ways between vocabularies, no reason to rank two entries as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,8 @@ def _candidates(snapshot: Snapshot, rows: Rows, inside: Ints) -> Candidates:
     ids = snapshot.column("disease", "id").tolist()
     annotated = np.zeros(len(ids), bool)
     annotated[rows.disease[inside[rows.term] & ((rows.positive > 0) | (rows.patients == 0))]] = True
-    start, end, relation = (snapshot.column("same_as", name) for name in ("start", "end", "relation"))
+    stated = snapshot.column("same_as", "source") != MAPPED
+    start, end, relation = (snapshot.column("same_as", name)[stated] for name in ("start", "end", "relation"))
     exact, broader, narrower = (relation == kind for kind in ("exact", "broader", "narrower"))
     groups = np.concatenate([start[broader], end[narrower]]), np.concatenate([end[broader], start[narrower]])
     return merged(ids, annotated, (start[exact], end[exact]), groups)
