@@ -1,6 +1,6 @@
 """Relations read from question–answer text by rules: precision and recall where the relations are known, and speed.
 
-Run ``python benchmarks/extraction.py [GRAPH] [--half tuning|held-out]``: GRAPH are the lines of a ``medical.json``
+Run ``python -m benchmarks.extraction [GRAPH] [--half tuning|held-out]``: GRAPH are the lines of a ``medical.json``
 (also gzipped). The text is templated; see ``extraction_text.py``. Prints one JSON object.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from extraction_text import FIELDS, Known, diseases, held_out, records, unseen
+from benchmarks.extraction_text import FIELDS, Known, diseases, held_out, records, unseen
 
 from kgdx.extract.filters import believe
 from kgdx.extract.records import clean, read_line
