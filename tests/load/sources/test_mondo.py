@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import tempfile
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from kgdx.load.check import Checked
 from kgdx.load.manifest import manifest
 from kgdx.load.records import LINE, Records
 from kgdx.load.sources import read
+from kgdx.load.sources.shallow import Shallow
 from kgdx.load.sources.terms import FRAMES
 
 Parse = Callable[[str, Path], Records]
@@ -208,6 +210,36 @@ def test_values_of_another_shape_than_obographs_do_not_stop_the_reader(parse: Pa
     records = parse("mondo", write("m.json", json.dumps({"graphs": [{"nodes": [node], "edges": [{"pred": "is_a"}]}]})))
     (term,) = records.frames["term"].to_dicts()
     assert (term["name"], term["definition"], term["synonyms"], term["obsolete"]) == ("a", None, [], False)
+
+
+@pytest.mark.parametrize("bomb", ["[" * 200_000, '{"graphs":[{"nodes":[' + '{"a":[1,{"b":"]}","c":' * 50_000])
+def test_json_that_is_nested_without_end_is_refused_before_it_fills_memory(
+    parse: Parse, write: Write, bomb: str
+) -> None:
+    with pytest.raises(SourceError, match="nested deeper than 100 levels"):
+        parse("mondo", write("m.json", bomb))
+
+
+def test_brackets_in_texts_are_no_levels(parse: Parse, write: Write) -> None:
+    name = 'a "' + "[{" * 200 + "\\" * 3
+    text = small("json", {"MONDO:1": "x"}, []).replace('"x"', json.dumps(name))
+    assert parse("mondo", write("m.json", text)).frames["term"]["name"].to_list() == [name]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.recursive(st.text(max_size=6), lambda inner: st.lists(inner, max_size=3), max_leaves=20), st.integers(1, 9))
+def test_any_shallow_json_passes_the_guard_unchanged(value: object, size: int) -> None:
+    raw = json.dumps(value).encode()
+    stream = Shallow(Path("a.json"), io.BytesIO(raw))
+    assert b"".join(iter(lambda: stream.read(size), b"")) == raw
+    assert stream._depth == 0
+
+
+def test_a_name_with_a_nul_is_set_apart(parse: Parse, write: Write) -> None:
+    text = small("json", {"MONDO:1": "a\x00b", "MONDO:2": "c"}, [])
+    records = parse("mondo", write("m.json", text))
+    assert records.frames["term"]["name"].to_list() == ["c"]
+    assert records.rejects["reason"].to_list() == ["MONDO:1 holds characters that are no text"]
 
 
 words = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=6)

@@ -14,6 +14,7 @@ from kgdx.errors import SourceError
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import Records
 from kgdx.load.sources.ontology import Ontology, Term, text_of
+from kgdx.load.sources.shallow import Shallow
 from kgdx.load.sources.terms import FRAMES, HINT, SCOPES, curie, prefixes, release
 from kgdx.load.unpack import unpacked
 
@@ -50,7 +51,7 @@ def _objects(path: Path, place: str, kind: type = dict) -> Iterator[Any]:
 
     with unpacked(path) as stream:
         try:
-            for found in ijson.items(stream, place, use_float=True):
+            for found in ijson.items(Shallow(path, stream), place, use_float=True):
                 if isinstance(found, kind):
                     yield found
         except (ijson.JSONError, UnicodeDecodeError) as error:

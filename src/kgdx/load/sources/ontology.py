@@ -60,6 +60,8 @@ class Ontology:
         if term.stub and term.name is None:
             for target in term.replaced_by:
                 self._merged.setdefault(target, set()).add(term.id)
+        elif any("\x00" in text for text in (term.name or "", term.definition or "", *(s for s, _ in term.synonyms))):
+            self.refused.add(term.line, term.id, f"{term.id} holds characters that are no text")
         elif term.id in self._terms:
             self.refused.add(term.line, term.id, f"{term.id} stands here a second time")
         else:
