@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 import kgdx
 from conftest import ROOT
@@ -98,3 +99,18 @@ def test_the_capture_in_the_readme_is_what_the_command_prints(python: Callable[.
     done = python("-m", "kgdx", *capture[0].split())
     shown, printed = (set(re.sub(r"[+−]?\d+\.\d|■+", " ", text).split()) for text in (capture[1], done.stdout))
     assert shown == printed, "in all but scores and order, which a better model may change"
+
+
+def test_the_guide_to_a_source_of_ones_own_shows_the_example_as_it_is_and_what_a_check_says(
+    python: Callable[..., Run],
+) -> None:
+    guide = (ROOT / "docs" / "how-to" / "own-source.md").read_text("utf-8")
+    table, shown = re.findall(r"```text\n(.*?)```", guide, re.DOTALL)
+    (manifest,) = re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)
+    folder = EXAMPLES / "own_source"
+    assert table == (folder / "clinic.csv").read_text("utf-8")
+    assert yaml.safe_load(manifest) == yaml.safe_load((folder / "clinic.yaml").read_text("utf-8"))
+    done = python("-m", "kgdx", "sources", "check", "examples/own_source/clinic.yaml")
+    assert done.returncode == 0, done.stderr
+    printed = done.stdout.splitlines()
+    assert [line for line in shown.splitlines() if line not in printed] == []
