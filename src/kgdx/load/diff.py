@@ -43,10 +43,14 @@ class Difference:
 
 @dataclass(slots=True)
 class _Side:
-    """The differing tables of one name in one graph; ``rows`` holds those of the sources whose digests differ."""
+    """The rows of one table in one graph, of the sources whose digests differ; their hashes if both sides have rows."""
 
-    rows: pa.Table | None
-    hashes: np.ndarray[Any, Any]
+    rows: pa.Table | None = None
+    hashes: np.ndarray[Any, Any] | None = None
+
+    @property
+    def height(self) -> int:
+        return 0 if self.rows is None else int(self.rows.num_rows)
 
 
 def compare(
@@ -79,6 +83,8 @@ def compare(
         any_table = (after or before)[0]
         one = _side(before, sources, load_old, schema)
         other = _side(after, sources, load_new, schema)
+        if one.rows is not None and other.rows is not None:
+            one.hashes, other.hashes = _hashes(any_table, one.rows), _hashes(any_table, other.rows)
         gone, come, other_values = _masks(any_table.ends is None, one, other)
         found.changes += _counted(title, one, other, gone, come, other_values)
         number = int(gone.sum() + come.sum() + other_values.sum())
@@ -116,10 +122,7 @@ def _side(tables: Sequence[BuiltTable], sources: set[str], load: Loader, schema:
             if not sources >= set(table.parts):
                 rows = rows.filter(_among(rows.column("source"), sources))
             parts.append(rows)
-    if not parts:
-        return _Side(None, np.empty((0, 2), np.uint64))
-    rows = pa.concat_tables(parts, promote_options="default")
-    return _Side(rows, _hashes(tables[0], rows))
+    return _Side(pa.concat_tables(parts, promote_options="default")) if parts else _Side()
 
 
 def _among(column: pa.ChunkedArray, sources: set[str]) -> pa.ChunkedArray:
@@ -140,6 +143,8 @@ def _hashes(table: BuiltTable, rows: pa.Table) -> np.ndarray[Any, Any]:
 
 def _masks(nodes: bool, one: _Side, other: _Side) -> tuple[Any, Any, Any]:
     """Which rows of the old side are gone; which of the new one have come, and which have other values."""
+    if one.hashes is None or other.hashes is None:
+        return np.ones(one.height, bool), np.ones(other.height, bool), np.zeros(other.height, bool)
     old, new = _keys(one, "old", nodes), _keys(other, "new", nodes)
     keys = ["id"] if nodes else ["h0", "h1"]
     gone = old.join(new, on=keys, how="anti")["old"]
@@ -152,11 +157,9 @@ def _masks(nodes: bool, one: _Side, other: _Side) -> tuple[Any, Any, Any]:
 
 
 def _keys(side: _Side, row: str, nodes: bool) -> pl.DataFrame:
+    assert side.rows is not None and side.hashes is not None
     frame = pl.DataFrame({"h0": side.hashes[:, 0], "h1": side.hashes[:, 1]}).with_row_index(row)
-    if not nodes:
-        return frame
-    ids = pl.Series("id", [], pl.String) if side.rows is None else pl.Series("id", pl.from_arrow(side.rows["id"]))
-    return frame.with_columns(ids)
+    return frame.with_columns(pl.Series("id", pl.from_arrow(side.rows["id"]))) if nodes else frame
 
 
 def _mask(rows: pl.Series, height: int) -> np.ndarray[Any, Any]:
