@@ -27,10 +27,11 @@ from benchmarks.equivalence import default_tables
 from kgdx.align.cascade import STAGES, Meaning, Rules, candidates, decide
 from kgdx.align.encoders import Kept, encoder
 from kgdx.align.forms import with_forms
+from kgdx.align.mappings import CURATED
 from kgdx.align.names import Side, diseases, phenotypes, side
+from kgdx.align.sameness import RULES as SAMENESS
 from kgdx.align.slips import near
 from kgdx.store.protocol import GraphTable
-from kgdx.text.chinese import lay_wordings
 
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 LEXICAL = 50_000
@@ -117,23 +118,17 @@ def shared_tasks(tables: list[GraphTable]) -> Iterator[Task]:
     for row in rows_of("orphanet-omim-xrefs.tsv.gz"):
         exact.setdefault(row["orpha"], set()).update([row["omim"]] if row["relation"] == "E" else [])
     there = set(known.entities["id"])
-    truth = {orpha: omims & there for orpha, omims in exact.items() if orpha in there and omims & there}
     listed = {orpha: omims & there for orpha, omims in exact.items() if orpha in there}
-    yield Task("Orphanet–OMIM, English names", known.of("ORPHA"), known.of("OMIM"), listed, Rules(alone=True))
+    yield Task("Orphanet–OMIM, English names", known.of("ORPHA"), known.of("OMIM"), listed, SAMENESS)
     chinese = {row["disease_id"]: row["name_zh"] for row in rows_of("disease-names-zh.tsv.gz")}
     translated = named(chinese.items(), diseases=True)
     both = {orpha: {o for o in omims if o in chinese} for orpha, omims in listed.items() if orpha in chinese}
-    yield Task("Orphanet–OMIM, Chinese names", translated.of("ORPHA"), translated.of("OMIM"), both, Rules(alone=True))
-    del truth
+    yield Task("Orphanet–OMIM, Chinese names", translated.of("ORPHA"), translated.of("OMIM"), both, SAMENESS)
     findings = phenotypes(tables, lay=False)
     yield held_out("HPO synonyms held out", findings, Rules())
     yield gsc(findings, tables)
-    with_zh = add_names(
-        findings, ((row["subject_id"], row["translation_value"]) for row in rows_of("hp-zh.babelon.tsv.gz"))
-    )
-    phrases = list(lay_wordings())
-    subjects = named(((f"lay:{phrase}", phrase) for phrase, _ in phrases), diseases=False)
-    yield Task("everyday Chinese wordings → HPO", subjects, with_zh, {f"lay:{p}": {id} for p, id in phrases}, Rules())
+    zh = ((row["subject_id"], row["translation_value"]) for row in rows_of("hp-zh.babelon.tsv.gz"))
+    yield everyday(add_names(phenotypes(tables), zh))
     yield bilingual(known, translated)
 
 
@@ -155,6 +150,23 @@ def gsc(findings: Side, tables: list[GraphTable]) -> Task:
     return Task("phrases of abstracts (GSC+) → HPO", subjects, findings, truth, Rules())
 
 
+def everyday(findings: Side) -> Task:
+    """Everyday Chinese phrases of the DX list and the HPO term of the standard phrase that the list gives them."""
+    lines = (DATA / "dxy-normalised-symptoms.txt").read_text(encoding="utf-8").splitlines()
+    phrases = {standard: said.split("/") for standard, said in (line.split("\t") for line in lines if "\t" in line)}
+    heads = named(((f"dx:{standard}", standard) for standard in phrases), diseases=False)
+    found = decide(candidates(heads, findings, Rules()), Rules()).filter(pl.col("outcome") == "stated")
+    terms = dict(found.select("subject", "object").iter_rows())
+    truth = {
+        f"dx:{phrase}": {terms[f"dx:{standard}"]}
+        for standard, said in phrases.items()
+        for phrase in said
+        if phrase != standard and f"dx:{standard}" in terms
+    }
+    subjects = named(((id, id.removeprefix("dx:")) for id in truth), diseases=False)
+    return Task("everyday Chinese phrases (DX list) → HPO", subjects, findings, truth, Rules())
+
+
 def bilingual(known: Side, translated: Side) -> Task:
     """Chinese diseases → Orphanet by Chinese names, judged by the English names that stand in their descriptions."""
     english: list[tuple[str, str]] = []
@@ -171,11 +183,11 @@ def bilingual(known: Side, translated: Side) -> Task:
     for subject, object in judge.filter(pl.col("outcome") == "stated").select("subject", "object").iter_rows():
         truth.setdefault(subject, set()).add(object)
     return Task(
-        "Chinese diseases → Orphanet, Chinese names",
+        "Chinese diseases → Orphanet, by Chinese names",
         named(chinese, diseases=True),
         translated.of("ORPHA"),
         truth,
-        Rules(alone=True),
+        SAMENESS,
     )
 
 
@@ -201,11 +213,11 @@ def reference_tasks(tables: list[GraphTable], folder: Path) -> Iterator[Task]:
     for space, prefix in (("OMIM", "OMIM"), ("Orphanet", "ORPHA")):
         there = known.of(prefix)
         truth = xrefs(mondo, "MONDO:", space, f"{prefix}:", set(there.entities["id"]))
-        yield Task(f"MONDO → {space}", entries, there, truth, Rules(alone=True))
+        yield Task(f"MONDO → {space}", entries, there, truth, SAMENESS)
     hp = json.loads((folder / "hp.json").read_text(encoding="utf-8"))
     whole = read_mesh(folder, branches=("C", "F01", "F03", "G"))
     truth = xrefs(hp, "", "MSH", "MESH:", set(whole.entities["id"]))
-    yield Task("HPO → MeSH", phenotypes(tables), whole, truth, Rules())
+    yield Task("HPO → MeSH", phenotypes(tables), whole, truth, CURATED)
 
 
 def xrefs(entries: list[dict], prefix: str, space: str, to: str, inside: set[str]) -> dict[str, set[str]]:  # type: ignore[type-arg]

@@ -1,8 +1,8 @@
 """Diseases of several vocabularies that are the same: pairs of vocabularies are aligned, and joined with care.
 
 What ranking merges follows from these statements, so two entries of one vocabulary must never become one through a
-third: entries that are joined form components, and a component holds at most one entry of each vocabulary, unless the
-loaded tables say otherwise.
+third, nor an entry of Orphanet and one of OMIM: entries that are joined form components, and a component holds at most
+one entry of each vocabulary and of these two together, unless the loaded tables (or the step before) say otherwise.
 """
 
 from __future__ import annotations
@@ -58,18 +58,18 @@ class Components:
         return self.members.get(root, {root})
 
     def fits(self, one: str, other: str) -> bool:
-        """Say whether joining two entries leaves each vocabulary with one entry.
+        """Say whether joining two entries leaves each vocabulary with one entry, and joins no two rare diseases.
 
         Example:
             >>> joined = Components()
             >>> joined.join("MONDO:1", "OMIM:1")
-            >>> joined.fits("MONDO:1", "ORPHA:5"), joined.fits("KGDX:zh.1", "MONDO:1"), joined.fits("OMIM:2", "MONDO:1")
-            (True, True, False)
+            >>> joined.fits("KGDX:zh.1", "MONDO:1"), joined.fits("OMIM:2", "MONDO:1"), joined.fits("MONDO:1", "ORPHA:5")
+            (True, False, False)
         """
         mine, yours = self.of(one), self.of(other)
         if mine is yours or self.find(one) == self.find(other):
             return True
-        return not {vocabulary(id) for id in mine} & {vocabulary(id) for id in yours}
+        return not {_kind(id) for id in mine} & {_kind(id) for id in yours}
 
 
 def vocabulary(id: str) -> str:
@@ -129,7 +129,9 @@ def exact_pairs(tables: Iterable[GraphTable]) -> list[tuple[str, str]]:
 def _without_conflicts(found: pl.DataFrame, joined: Components) -> pl.DataFrame:
     """Join what is stated, the surest first, and mark what does not fit with what was joined before."""
     order = found.with_row_index("row").filter(pl.col("outcome") == "stated")
-    order = order.sort("score", "subject", "object", descending=[True, False, False])
+    place = pl.col("object").str.starts_with("ORPHA:")  # an Orphanet entry is a disease, an OMIM one often a form of it
+    order = order.with_columns(place.alias("orphanet"))
+    order = order.sort("score", "orphanet", "subject", "object", descending=[True, True, False, False])
     conflicts: list[int] = []
     for row, one, other in order.select("row", "subject", "object").iter_rows():
         if joined.fits(one, other):
@@ -138,6 +140,11 @@ def _without_conflicts(found: pl.DataFrame, joined: Components) -> pl.DataFrame:
             conflicts.append(row)
     wrong = pl.int_range(pl.len()).is_in(conflicts)
     return found.with_columns(pl.when(wrong).then(pl.lit("conflict")).otherwise("outcome").alias("outcome"))
+
+
+def _kind(id: str) -> str:
+    """The vocabulary of an id; those of rare diseases count as one."""
+    return RARE[0] if vocabulary(id) in RARE else vocabulary(id)
 
 
 def _place(vocabulary: str) -> tuple[int, str]:
