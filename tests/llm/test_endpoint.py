@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 
 from conftest import require_module
 from kgdx.config import LlmAccess
-from kgdx.errors import ConfigError, LlmError, StoreError
+from kgdx.errors import ConfigError, LlmError, MissingExtraError, StoreError
 from kgdx.llm.accounting import Meter
 from kgdx.llm.cache import AnswerCache, Cached
 from kgdx.llm.cassette import Cassette
@@ -329,3 +331,29 @@ def test_a_recording_with_a_wrong_line_is_named(tmp_path: Path, line: str) -> No
         Cassette(tmp_path / "tape.jsonl", "m", "replay")
     with pytest.raises(ConfigError, match="no recording at"):
         Cassette(tmp_path / "other.jsonl", "m", "replay")
+
+
+def test_without_the_extra_there_is_one_line_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "kgdx\[llm\]"'):
+        connect(LlmAccess("m", "http://127.0.0.1:9/v1"))
+
+
+def test_two_processes_share_one_cache(tmp_path: Path) -> None:
+    script = """
+import sys
+from pathlib import Path
+from kgdx.llm.cache import AnswerCache
+from kgdx.llm.protocol import Answer
+cache = AnswerCache(Path(sys.argv[1]))
+for n in range(200):
+    cache.put(f"{n}", Answer(sys.argv[2] * 1000, "m"))
+"""
+    path = str(tmp_path / "answers.sqlite")
+    writers = [subprocess.Popen([sys.executable, "-c", script, path, letter]) for letter in "ab"]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
+    cache = AnswerCache(tmp_path / "answers.sqlite")
+    texts = {answer.text for n in range(200) if (answer := cache.get(f"{n}")) is not None}
+    assert texts <= {"a" * 1000, "b" * 1000}
+    assert cache.get("199") is not None
+    cache.close()
