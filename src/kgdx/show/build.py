@@ -63,7 +63,8 @@ def _verdict(built: BuildReport) -> Iterator[Text]:
     read = sum(source.read for source in built.sources.values() if source.origin)
     refused = built.quarantined
     if refused:
-        yield Text(f"{refused:,} of {count(read, 'record')} were refused, the rest is in it.", style="yellow")
+        was = "was" if refused == 1 else "were"
+        yield Text(f"{refused:,} of {count(read, 'record')} {was} refused, the rest is in it.", style="yellow")
     else:
         yield Text(f"None of {count(read, 'record')} was refused.")
     if built.changes is not None:

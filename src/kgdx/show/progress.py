@@ -86,7 +86,7 @@ def build_progress() -> Iterator[Callable[[Progress], None]]:
     )
     screen, pace = console(sys.stderr), Pace()
     with Bar(*columns, console=screen, transient=True) as bar:
-        task = bar.add_task("", total=1.0, stage="", pace="")
+        task = bar.add_task("", total=1.0, stage="start", pace="")
 
         def tell(event: Progress) -> None:
             said = "  ".join(words for words in (pace.rate(event), pace.left(event)) if words)
