@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import re
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +29,7 @@ Rows = Callable[[Checked, str], list[dict[str, Any]]]
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE DescriptorRecordSet SYSTEM "desc2025.dtd">\n<DescriptorRecordSet>\n'
 TAIL = "</DescriptorRecordSet>\n"
+STEMS = {"mesh": "desc", "mesh_supplements": "supp", "mesh_qualifiers": "qual"}
 
 
 def record(ui: str, *places: str, name: str | None = None, more: str = "") -> str:
@@ -249,6 +252,36 @@ def test_the_real_sample_is_read(parse: Parse, shared_data: Path) -> None:
         (294, "nothing in this file has the place D03.438.221, its parent")
     ]
     assert records.version == "2006"
+
+
+def test_a_generated_release_is_consistent(
+    check_files: Callable[..., Checked], rows: Rows, root: Path, tmp_path: Path
+) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.generate.mesh",
+        str(tmp_path),
+        "--records",
+        "300",
+        "--supplements",
+        "60",
+    ]
+    subprocess.run(command, cwd=root, check=True, capture_output=True)
+    files = {name: tmp_path / f"{stem}2025.xml" for name, stem in STEMS.items()}
+    checked = check_files("mesh", "mesh_supplements", "mesh_qualifiers", **files)
+    assert checked.quarantine.is_empty()
+    descriptors = rows(checked, "MeshDescriptor")
+    assert len(descriptors) == len({row["name"] for row in descriptors}) == 300
+    assert len(rows(checked, "MeshSupplement")) == 60
+    assert {scope for row in descriptors for scope in row["entry_term_scopes"]} == {
+        "EXACT",
+        "NARROW",
+        "BROAD",
+        "RELATED",
+    }
+    below = {row["start"] for row in rows(checked, "IS_A") if row["source"] == "mesh"}
+    assert below == {row["id"] for row in descriptors if any("." in number for number in row["tree_numbers"])}
 
 
 place = st.lists(st.integers(1, 3), min_size=1, max_size=4).map(lambda parts: "A" + ".".join(map(str, parts)))
