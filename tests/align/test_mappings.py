@@ -212,3 +212,32 @@ def test_the_same_tables_in_another_order_give_the_same_rows() -> None:
 @pytest.mark.parametrize("tables", [[], [nodes("Disease", {})], [nodes("Symptom", {"KGDX:a.1": ("fever",)})]])
 def test_a_graph_with_nothing_to_align_has_no_mappings(tables: list[GraphTable]) -> None:
     assert relations(tables, Decisions()) == []
+
+
+def test_a_disease_of_some_patients_is_narrower_and_takes_nothing_from_the_plain_one() -> None:
+    tables = [
+        nodes("Disease", {"ORPHA:1": ("Aortic aneurysm",)}),
+        nodes(
+            "Disease",
+            {"KGDX:zh.1": ("老年人主动脉瘤", "Aortic aneurysm"), "KGDX:zh.2": ("主动脉瘤", "Aortic aneurysm")},
+        ),
+        nodes("MeshDescriptor", {"MESH:D001014": ("Aortic Aneurysm",)}),
+    ]
+    found = relations(tables, Decisions())
+    assert set(rows(found, "SAME_AS")) == {("KGDX:zh.2", "ORPHA:1")}
+    mapped = {start: row["relation"] for (start, _), row in rows(found).items()}
+    assert mapped == {"KGDX:zh.1": "narrower", "KGDX:zh.2": "exact", "ORPHA:1": "exact"}
+
+
+def test_a_related_synonym_makes_a_candidate_only() -> None:
+    term = {"id": ["HP:0000988"], "name": ["Skin rash"], "synonyms": [["Itch"]], "synonym_scopes": [["RELATED"]]}
+    tables = [NodeTable("Phenotype", pa.table(term)), symptoms(a="itch")]
+    assert rows(relations(tables, Decisions())) == {}
+    assert align(tables, Decisions())[1].found["outcome"].to_list() == ["below"]
+
+
+def test_two_real_words_are_no_slip_of_one_another() -> None:
+    diseases = nodes("Disease", {"OMIM:1": ("Dystonia",), "KGDX:zh.1": ("难产", "dystocia")})
+    assert rows(relations([diseases], Decisions()), "SAME_AS")
+    known = nodes("MeshDescriptor", {"MESH:D004420": ("Dystocia",)})
+    assert not rows(relations([diseases, known], Decisions()), "SAME_AS")

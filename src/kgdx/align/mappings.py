@@ -36,6 +36,9 @@ FINDING_BRANCHES = ("C", "F01", "F03", "G")
 CURATED = Rules(stages=("given", "exact", "normalised"))
 """Between two curated vocabularies: their names hold few misspellings, and many words that differ by a letter."""
 
+_CURATED = ("HP", "MESH", "OMIM", "ORPHA", "DECIPHER", "MONDO")
+"""Vocabularies whose words are all real."""
+
 _SHOWN = 5
 """Candidates that a relation records."""
 _COLUMNS = ("relation", "method", "score", "status", "decision", "source")
@@ -129,7 +132,9 @@ def align(
 
     tell("aligning diseases")
     known = _with_decided(tables, decisions)
-    same = align_diseases(everything, known, given, meaning)
+    mesh = descriptors(tables)
+    words = _curated_words((everything, findings, mesh))
+    same = align_diseases(everything, known, given, meaning, words)
     add("SAME_AS", ("Disease", "Disease"), SAMENESS, (everything, everything), same)
     mapped = _mapped(tables, decisions)
     pairs = (
@@ -146,9 +151,21 @@ def align(
                 ends,
                 rules,
                 (subjects, objects),
-                decide(candidates(left, objects, rules, given, meaning), rules),
+                decide(
+                    candidates(left, objects, rules, given, meaning, None if ends[1] == "MeshDescriptor" else words),
+                    rules,
+                ),
             )
     return results
+
+
+def _curated_words(sides: Iterable[Side]) -> set[str]:
+    """The words of all curated vocabularies: between two of them lies no slip."""
+    found: set[str] = set()
+    for side in sides:
+        curated = side.entities.filter(pl.col("vocabulary").is_in(_CURATED))
+        found |= slips.known_words(side.names.join(curated, left_on="entity", right_on="id", how="semi"))
+    return found
 
 
 def source_versions(tables: Iterable[GraphTable]) -> dict[str, str]:

@@ -14,13 +14,19 @@ from kgdx.text.chinese import lay_wordings, wordings
 ROOT = "HP:0000118"
 """Phenotypic abnormality: modes of inheritance, onsets and modifiers are no findings."""
 
-_WEIGHTS = {"name": 1.0, "synonym": 0.995, "translation": 0.995, "related": 0.95, "scoped": 0.9, "wording": 0.96}
-"""What a match of each kind of name counts; of equal matches, the one of the preferred names wins."""
+_WEIGHTS = {"name": 1.0, "synonym": 0.995, "translation": 0.995, "related": 0.84, "scoped": 0.9, "wording": 0.96}
+"""What a match of each kind of name counts; of equal matches, the one of the preferred names wins. A related name means
+something else, and makes a candidate only."""
 _LAY = 0.98
 _BARE = 0.99
 """The same for everyday wordings, and for names without the abbreviation that follows them."""
 _ABBREVIATION = r"^[A-Z0-9-]{1,3}$"
 """An abbreviation that stands for too many things to be anybody's name."""
+_POPULATION = (
+    r"^(?:小儿|儿童|婴儿|婴幼儿|新生儿|幼儿|青少年|老年|老年人|老年性|妊娠|妊娠期|妊娠合并|孕期|产后|女性|男性|妇女)"
+    r"|(?i:p(?:a)?ediatric|child|infant|neonat|newborn|juvenile|elder|senile|pregnan|gestation|postpartum|women)"
+)
+"""Words by which a name speaks of some patients only."""
 _SCHEMA = {"entity": pl.String, "text": pl.String, "weight": pl.Float64, "relation": pl.String}
 
 
@@ -98,8 +104,10 @@ def diseases(tables: Sequence[GraphTable]) -> Side:
     columns = ("id", "name", "source", "name_source", "name_zh", "synonyms", "obsolete")
     nodes = node_frame(tables, "Disease", columns).filter(~pl.col("obsolete").fill_null(False))
     named = nodes.filter(pl.col("name_source").fill_null("") != "id")
-    names = [_named(named, "name", "name"), _named(nodes, "name_zh", "translation"), _listed(nodes, "synonyms")]
-    return side(nodes, pl.concat(names), diseases=True)
+    names = pl.concat(
+        [_named(named, "name", "name"), _named(nodes, "name_zh", "translation"), _listed(nodes, "synonyms")]
+    )
+    return side(nodes, _of_some_patients(named, names), diseases=True)
 
 
 def descriptors(tables: Sequence[GraphTable], branches: Sequence[str] = ()) -> Side:
@@ -151,6 +159,17 @@ def _scoped(nodes: pl.DataFrame, column: str, scopes: str) -> pl.DataFrame:
     weight = pl.col("scope").replace_strict({k: _WEIGHTS[v] for k, v in kinds.items()}, default=0.95)
     relation = pl.col("scope").replace_strict({"NARROW": "broader", "BROAD": "narrower"}, default="exact")
     return rows.select(entity="id", text=column, weight=weight.cast(pl.Float64), relation=relation)
+
+
+def _of_some_patients(nodes: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+    """A disease named for some patients is narrower than what its other names say without that: 老年人腹主动脉瘤."""
+    some = nodes.filter(pl.col("name").str.contains(_POPULATION)).select(entity="id", some=pl.lit(True))
+    told = names.join(some, on="entity", how="left", maintain_order="left")
+    wider = pl.col("some").fill_null(False) & ~pl.col("text").str.contains(_POPULATION)
+    return told.with_columns(
+        pl.when(wider).then(_WEIGHTS["scoped"]).otherwise("weight").alias("weight"),
+        pl.when(wider).then(pl.lit("narrower")).otherwise("relation").alias("relation"),
+    ).drop("some")
 
 
 def _chinese_wordings(nodes: pl.DataFrame) -> pl.DataFrame:

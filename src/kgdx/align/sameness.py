@@ -7,7 +7,7 @@ one entry of each vocabulary and of these two together, unless the loaded tables
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -84,7 +84,11 @@ def vocabulary(id: str) -> str:
 
 
 def align_diseases(
-    everything: Side, tables: Sequence[GraphTable], given: Given, meaning: Meaning | None = None
+    everything: Side,
+    tables: Sequence[GraphTable],
+    given: Given,
+    meaning: Meaning | None = None,
+    words: Container[str] | None = None,
 ) -> pl.DataFrame:
     """Align the diseases of each pair of vocabularies.
 
@@ -93,6 +97,7 @@ def align_diseases(
         tables: The graph's; their SAME_AS relations are kept to, and nothing is stated that they already imply.
         given: What is known before.
         meaning: The encoder, whose candidates are only shown.
+        words: Known words, as for :func:`kgdx.align.slips.near`.
 
     Returns:
         As :func:`kgdx.align.cascade.decide`; the outcome ``conflict`` is that of a statement that would have joined
@@ -112,7 +117,7 @@ def align_diseases(
             taken = [id for id in sides[earlier].entities["id"] if later in map(vocabulary, joined.of(id))]
             mine, yours = sides[later].without(pl.Series(reached, dtype=pl.String)), sides[earlier]
             yours = yours.without(pl.Series(taken, dtype=pl.String))
-            found.append(decide(candidates(mine, yours, RULES, given, meaning), RULES))
+            found.append(decide(candidates(mine, yours, RULES, given, meaning, words), RULES))
     return _without_conflicts(pl.concat(found), joined)
 
 
