@@ -461,7 +461,7 @@ def freshness(store: str | Path | None = None) -> Freshness:
     settings = _embedded(store)
     from kgdx.load.info import freshness as judge
 
-    return judge(settings.graph_folder, _readers())
+    return judge(settings.graph_folder, readers())
 
 
 def push(
@@ -588,11 +588,11 @@ def _document_reader(settings: Settings) -> DocumentReader | None:
 def _making(settings: Settings) -> dict[str, Any]:
     """What every way to make a graph has in common."""
     derive, compile = _derived(settings)
-    return {"derive": derive, "compile": compile, "readers": _readers(), "cache": settings.cache / "downloads"}
+    return {"derive": derive, "compile": compile, "readers": readers(), "cache": settings.cache / "downloads"}
 
 
-def _readers() -> dict[str, Reader]:
-    """Readers of formats that live above the load room."""
+def readers() -> dict[str, Reader]:
+    """Return the readers of formats that live above the load room, by format."""
     from kgdx.extract.huatuo import read
 
     return {"huatuo": read}

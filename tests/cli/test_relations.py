@@ -54,6 +54,12 @@ def test_what_was_read_is_built_and_asked(invoke: Callable[..., Run], home: Path
         assert built.sources["huatuo"].merged == 2
 
 
+def test_the_source_can_be_tried_out(invoke: Callable[..., Run]) -> None:
+    done = invoke("sources", "check", "huatuo", FILE, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["counts"]["loaded"] == 10
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

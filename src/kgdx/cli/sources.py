@@ -84,25 +84,26 @@ def check(
     """
     from dataclasses import asdict
 
+    from kgdx.api import readers
     from kgdx.config import Settings
     from kgdx.load.agreement import faults
     from kgdx.load.folder import GraphFolder
     from kgdx.load.manifest import manifests
+    from kgdx.load.sources import FORMATS
     from kgdx.load.trial import attempt, file_of
     from kgdx.schema import load_schema
     from kgdx.show.sources import tried, wrong
 
     found = _manifest(manifest)
     known = manifests([] if found.shipped or found.path is None else [found.path])
-    if problems := faults(found, load_schema(), known):
+    if problems := faults(found, load_schema(), known, [*FORMATS, *readers()]):
         if as_json:
             output.write_json({"faults": [asdict(each) for each in problems]})
         else:
             output.show(wrong(found, problems))
         raise typer.Exit(WRONG)
-    trial = attempt(
-        found, file or file_of(found), load_schema(), GraphFolder(Settings.load(store).graph_folder), rows=rows
-    )
+    folder = GraphFolder(Settings.load(store).graph_folder)
+    trial = attempt(found, file or file_of(found), load_schema(), folder, rows=rows, readers=readers())
     if as_json:
         output.write_json(trial.to_dict())
     else:

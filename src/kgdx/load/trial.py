@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 import polars as pl
@@ -19,12 +20,14 @@ from kgdx.load.mapping import Staged, stage
 from kgdx.load.records import LINE
 from kgdx.load.report import Reason
 from kgdx.load.reporting import reasons
-from kgdx.load.sources import read
+from kgdx.load.sources import Reader, read
 from kgdx.load.stages import Stages
 from kgdx.load.tables import read_graph
 from kgdx.load.tally import Counts
 from kgdx.schema import Schema
 from kgdx.store.protocol import NodeTable
+
+_NONE: Mapping[str, Reader] = MappingProxyType({})
 
 OTHERS = "(graph)"
 """The source that stands for everything that is in the graph already."""
@@ -95,7 +98,15 @@ def file_of(manifest: Manifest) -> Path:
     return fetch(origin, Path()).path
 
 
-def attempt(manifest: Manifest, path: Path, schema: Schema, folder: GraphFolder, *, rows: int = 3) -> Trial:
+def attempt(
+    manifest: Manifest,
+    path: Path,
+    schema: Schema,
+    folder: GraphFolder,
+    *,
+    rows: int = 3,
+    readers: Mapping[str, Reader] = _NONE,
+) -> Trial:
     """Read a source's file and check it, against the nodes of a graph where there is one.
 
     Args:
@@ -104,12 +115,13 @@ def attempt(manifest: Manifest, path: Path, schema: Schema, folder: GraphFolder,
         schema: The ontology.
         folder: The graph.
         rows: How many rows of each table to show.
+        readers: Readers of formats that are not in :data:`kgdx.load.sources.FORMATS`, by format.
 
     Raises:
         SourceError: The file is not what the manifest says.
     """
     companions(manifest, path)
-    records = read(path, manifest)
+    records = read(path, manifest, readers)
     warnings = records.warnings
     tables, rejects = stage(records, manifest)
     others = _in_graph(folder, manifest.name)
