@@ -27,13 +27,15 @@ import json, os, signal, sys
 sys.path.insert(0, sys.argv[4])
 from load import hooked
 from kgdx.errors import KgdxError
-from kgdx.load import build as builds, folder as folders
+from kgdx.load import build as builds, engine, folder as folders
 from kgdx.store._bulk import BulkLoad
 
 folder, stage, act, kind = sys.argv[1], sys.argv[3], sys.argv[5], sys.argv[6]
 sources = json.loads(sys.argv[2])
 seen = 0
 last = {"parse": 3, "load": 4 if kind == "build" else 2}  # in the middle of it, not before it
+if kind == "build":
+    engine.DELTA_ALWAYS = engine.DELTA_SHARE = 0  # so that it loads the store anew
 
 def end(*given):
     if act == "kill":

@@ -39,7 +39,8 @@ def build(
 ) -> BuildReport:
     """Build a graph beside the one that is there, and put it in its place when it is complete.
 
-    What an earlier build made of the same inputs is not made again; the store is always loaded anew.
+    What an earlier build made of the same inputs is not made again. Where little differs from the graph that is there,
+    a copy of its store is changed and has to show by its fingerprint that it is what a new one would be.
 
     Args:
         sources: Names, ``name=path-or-URL``, or a mapping of both; what they need is added. ``None``: the default

@@ -33,7 +33,14 @@ def snapshot_key(tables: Iterator[BuiltTable] | tuple[BuiltTable, ...]) -> str:
 
 
 def make_snapshot(made: BuildFolder, graph: BuiltGraph, before: Before | None, stages: Stages) -> bool:
-    """Compile the snapshot, or link that of the build before where it would be the same; returns whether it was."""
+    """Compile the snapshot, or link that of the build before where it would be the same; returns whether it was linked.
+
+    Args:
+        made: The new build.
+        graph: What the snapshot is of.
+        before: The build before, if its snapshot may be linked.
+        stages: Where the tables are.
+    """
     if before is not None and before.graph.snapshot == graph.snapshot:
         try:
             link_snapshot(before.folder.snapshot, made.snapshot, graph.fingerprint)
@@ -54,6 +61,8 @@ def fill_store(
     stages: Stages,
     clock: Clock,
     build: Mapping[str, str],
+    *,
+    proven: bool,
 ) -> str:
     """Fill the store; returns how: ``changed`` from a copy of the one before, or ``loaded`` anew.
 
@@ -65,6 +74,8 @@ def fill_store(
         stages: Where the tables are.
         clock: Told how far it is.
         build: What the store is to know of its build.
+        proven: Whether a changed copy has to show by its fingerprint that it holds the tables: whoever builds again may
+            do so because the store is damaged.
     """
     if before is not None and delta is not None:
         clock.tell("load", f"changing {delta.rows:,} rows in a copy of the store")
@@ -73,10 +84,8 @@ def fill_store(
             with ArcadeStore.open(made.store, read_only=False) as store:
                 store.apply(delta)
                 store.write("set_build", **build)
-                counts = {name: n for name, n in store.counts().items() if name != "Build"}
-            nodes, relations = graph.totals()
-            if counts == {**nodes, **relations}:
-                return "changed"
+                if _holds(store, graph, proven):
+                    return "changed"
         except StoreError:  # the store before is not what its build says: it is made anew
             pass
         shutil.rmtree(made.store)
@@ -84,6 +93,12 @@ def fill_store(
         store.load(_told(graph, stages, clock))
         store.write("set_build", **build)
     return "loaded"
+
+
+def _holds(store: ArcadeStore, graph: BuiltGraph, proven: bool) -> bool:
+    counts = {name: n for name, n in store.counts().items() if name != "Build"}
+    nodes, relations = graph.totals()
+    return counts == {**nodes, **relations} and (not proven or store.fingerprint() == graph.fingerprint)
 
 
 def _told(graph: BuiltGraph, stages: Stages, clock: Clock) -> Iterator[GraphTable]:

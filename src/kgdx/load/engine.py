@@ -30,7 +30,7 @@ from kgdx.load.fetch import Fetched, fetch
 from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.hooks import Hook, Hooks
 from kgdx.load.parse import Parsed, mapping_digest, parse, recipe, write_tables
-from kgdx.load.report import BuildReport, SourceReport, StageReport
+from kgdx.load.report import BuildReport, SourceReport, StageReport, read_report
 from kgdx.load.sources import Reader
 from kgdx.load.stages import Stages, code_digest, key_of
 from kgdx.load.tables import TABLE, BuiltGraph, BuiltSource, BuiltTable, built, keep_table, load_table, read_graph
@@ -341,7 +341,7 @@ def _compare(work: _Run, graph: BuiltGraph, carried: Saved) -> Difference | None
     before = _as_now(work, carried)
     work.before = replace(work.before, graph=replace(work.before.graph, tables=before))
     total = sum(table.rows for table in graph.tables)
-    limit = max(DELTA_ALWAYS, min(DELTA_ROWS, int(total * DELTA_SHARE))) if work.order.kind != "build" else 0
+    limit = max(DELTA_ALWAYS, min(DELTA_ROWS, int(total * DELTA_SHARE)))
     return compare(before, graph.tables, load, load, work.schema, limit=limit)
 
 
@@ -363,14 +363,16 @@ def _deliver(work: _Run, graph: BuiltGraph, difference: Difference | None, hooks
     clock = work.clock
     with clock.stage("compile", "compiling the snapshot"):
         started = clock.elapsed
-        linked = make_snapshot(work.made, graph, work.before, work.stages)
+        again = work.order.kind == "build"  # perhaps because something is damaged
+        linked = make_snapshot(work.made, graph, None if again else work.before, work.stages)
         hooks.start(work.made.snapshot)
         work.note("compile", "snapshot", int(not linked), int(linked), clock.elapsed - started)
     build = {"fingerprint": graph.fingerprint, "kgdx_version": version("kgdx"), "created": created}
-    delta = difference.delta if difference is not None and work.order.kind != "build" else None
+    same = work.before is not None and read_report(work.before.folder.report).schema_checksum == work.schema.checksum
+    delta = difference.delta if difference is not None and same else None
     with clock.stage("load", "filling the store"):
         started = clock.elapsed
-        how = fill_store(work.made, graph, work.before, delta, work.stages, clock, build)
+        how = fill_store(work.made, graph, work.before, delta, work.stages, clock, build, proven=again)
         work.note("load", "store", int(how == "loaded"), int(how == "changed"), clock.elapsed - started)
     with clock.stage("finish", "waiting for the rank model and the dictionary"):
         hooks.finish()
