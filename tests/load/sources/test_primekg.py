@@ -261,6 +261,7 @@ def test_a_node_that_refers_to_itself_is_refused(parse: Parse, write: Write) -> 
     rows = [cells(("protein_protein", "ppi", "gene", "gene")), ["protein_protein", "ppi", *NODES["gene"], *again]]
     records = parse("primekg", write("kg.csv", text(rows, COLUMNS)))
     assert reasons(records) == ["it refers to itself"] * 2
+    assert records.rejects["part"].to_list() == ["frame:protein_protein"] * 2
 
 
 def test_an_index_stands_for_one_node(parse: Parse, write: Write) -> None:

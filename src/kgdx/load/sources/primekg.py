@@ -192,7 +192,8 @@ def _take(rows: pl.DataFrame, edges: _Edges) -> pl.DataFrame:
     bad = rows.filter(~usable)
     given = [name for name in (*_EDGE, *COLUMNS) if name in rows.columns and (name in _EDGE or "x_id" in rows.columns)]
     reasons = bad.select(_faults(edges)).to_series()
-    return refuse(bad.select(LINE, *dict.fromkeys(given)), pl.lit(reasons), "frame:edges")
+    frames = bad.select(pl.concat_str(pl.lit("frame:"), "relation")).to_series()
+    return refuse(bad.select(LINE, *dict.fromkeys(given)), pl.lit(reasons)).with_columns(frames.alias("part"))
 
 
 def _faults(edges: _Edges) -> pl.Expr:
@@ -226,7 +227,10 @@ def _unite(edges: _Edges, nodes: Nodes) -> _United:
     x, y = same[_joined(edges.x, np.int32)], same[_joined(edges.y, np.int32)]
     words = list(edges.words)
     looped = x == y
-    loops = pl.DataFrame({LINE: line[looped], "x": curies.gather(x[looped]), "y": curies.gather(y[looped])})
+    loops = refuse(
+        pl.DataFrame({LINE: line[looped], "start": curies.gather(x[looped]), "end": curies.gather(y[looped])}),
+        "it refers to itself",
+    ).with_columns(part=pl.Series([f"frame:{words[number][0]}" for number in word[looped]], dtype=pl.String))
     low, high = np.minimum(x, y).astype(np.uint64), np.maximum(x, y).astype(np.uint64)
     key = (word.astype(np.uint64) << 48) | (low << 24) | high
     key[looped] = np.iinfo(np.uint64).max
@@ -253,7 +257,7 @@ def _unite(edges: _Edges, nodes: Nodes) -> _United:
                 "display_relation": displays.gather(word[first[own]]),
             }
         )
-    return _United(frames, merged, tuple(warnings), refuse(loops, "it refers to itself", "frame:edges"))
+    return _United(frames, merged, tuple(warnings), loops)
 
 
 def _joined(parts: list[np.ndarray], kind: type) -> np.ndarray:
