@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kgdx.errors import LlmError
 from kgdx.extract.model import Found, Statement
+from kgdx.extract.rules import RuleReader
 
 TEXTS = ("感冒", "发热")
 
@@ -36,6 +39,15 @@ class Scripted:
         if isinstance(found, LlmError):
             raise found
         return found
+
+
+class Dying(RuleReader):
+    """Rules in a process that is killed when it comes to a question."""
+
+    def read(self, question: str, answer: str) -> Found:
+        if "死" in question:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().read(question, answer)
 
 
 def down(kind: str = "unreachable") -> LlmError:

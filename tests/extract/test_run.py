@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from extract.readers import Scripted, down, symptom
+from extract.readers import Dying, Scripted, down, symptom
 from kgdx.errors import LlmError, SourceError, StoreError, StoreLockedError, UsageError
 from kgdx.extract.folder import ExtractionFolder
 from kgdx.extract.huatuo import FRAMES, read
@@ -203,6 +203,13 @@ def test_processes_beside_each_other_give_what_one_gives(tmp_path: Path) -> None
     assert one.relations == two.relations == 18
     assert relations(tmp_path / "one") == relations(tmp_path / "two")
     assert told == [1, 2, 3, 4, 5, 5]
+
+
+def test_a_killed_helper_is_told_and_finished_pages_stay(tmp_path: Path) -> None:
+    file = write(tmp_path / "qa.jsonl", ["肺炎的症状"] * 40 + ["死"], "肺炎的症状有发热、咳嗽。")
+    with pytest.raises(StoreError, match="a process that reads pages was killed: run the same command again"):
+        extract([file], tmp_path / "out", Dying(), size=2, jobs=2)
+    assert extract([file], tmp_path / "out", RuleReader(), size=2).kept > 0
 
 
 KILLED = """

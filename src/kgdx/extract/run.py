@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kgdx.errors import LlmError, UsageError
+from kgdx.errors import LlmError, StoreError, UsageError
 from kgdx.extract.folder import ExtractionFolder, PageFacts
 from kgdx.extract.model import RelationReader
 from kgdx.extract.pages import PAGE, Outcome, Page, pages, read_page
@@ -222,21 +224,26 @@ _reader: RelationReader | None = None
 def _in_processes(numbered: Iterator[Page], reader: RelationReader, jobs: int) -> Iterator[tuple[Page, Result]]:
     """Results of pages that processes read beside each other, in order; few pages are in memory at a time."""
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, _take, (reader,)) as pool:
-        waiting: deque[tuple[Page, Future[Outcome]]] = deque()
-        for page in numbered:
-            waiting.append((page, pool.submit(_read, page)))
-            if len(waiting) > 2 * jobs:
+    try:
+        with ProcessPoolExecutor(jobs, context, _take, (reader,)) as pool:
+            waiting: deque[tuple[Page, Future[Outcome]]] = deque()
+            for page in numbered:
+                waiting.append((page, pool.submit(_read, page)))
+                if len(waiting) > 2 * jobs:
+                    first, future = waiting.popleft()
+                    yield first, future.result()
+            while waiting:
                 first, future = waiting.popleft()
                 yield first, future.result()
-        while waiting:
-            first, future = waiting.popleft()
-            yield first, future.result()
+    except BrokenProcessPool as error:
+        hint = "run the same command again, perhaps with fewer --jobs; finished pages are kept"
+        raise StoreError("a process that reads pages was killed", hint=hint) from error
 
 
 def _take(reader: RelationReader) -> None:
     global _reader
     _reader = reader
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is the first process's affair
 
 
 def _read(page: Page) -> Outcome:
