@@ -155,13 +155,17 @@ class Graph(GraphContext):
 
     def status(self) -> dict[str, Any]:
         """Say what the graph holds: its build, its sources, nodes and relations by type."""
+        from kgdx.schema import load_schema
+
         found = self.run("build")
+        counts = self.store.counts()  # kept by the stores; a query would read every edge
+        schema = load_schema()
         return {
             "store": self.url,
             "build": found[0] if found else None,
             "sources": self.run("sources"),
-            "nodes": {row["name"]: row["n"] for row in self.run("count_nodes")},
-            "relations": {row["name"]: row["n"] for row in self.run("count_relations")},
+            "nodes": {name: counts[name] for name in sorted(schema.nodes.keys() & counts.keys())},
+            "relations": {name: counts[name] for name in sorted(schema.relations.keys() & counts.keys())},
         }
 
     def mesh(self) -> MeshIndex:
