@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,10 @@ class Hooks:
 
     def _fail(self, answer: dict[str, Any] | None) -> None:
         if answer is None:
-            code = self._process.poll() if self._process is not None else None
+            code = None
+            if self._process is not None:
+                with suppress(subprocess.TimeoutExpired):  # its end may be noticed a moment after its last word
+                    code = self._process.wait(timeout=5)
             answer = {"error": f"the compiling process ended without an answer (exit code {code})"}
         raise StoreError(str(answer["error"]), hint=answer.get("hint") or "run the build again")
 
