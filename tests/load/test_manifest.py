@@ -95,5 +95,5 @@ def test_a_mapping_of_a_missing_frame_or_column_is_refused(tiny: Path) -> None:
     )
     with pytest.raises(SourceError, match="maps the column 'gene'"):
         stage(records, wrong)
-    with pytest.raises(SourceError, match="names the format 'csv'"):
-        read(tiny / "genes_to_phenotype.txt", found.model_copy(update={"format": "csv"}))
+    with pytest.raises(SourceError, match="names the format 'cvs'"):
+        read(tiny / "genes_to_phenotype.txt", found.model_copy(update={"format": "cvs"}))
