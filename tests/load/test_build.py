@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -20,7 +21,7 @@ from kgdx.load.folder import GraphFolder
 from kgdx.load.info import sources, status
 from kgdx.load.manifest import manifests
 from kgdx.load.report import read_report
-from kgdx.schema import schema_checksum
+from kgdx.schema import load_schema, schema_checksum
 from kgdx.store.arcade import ArcadeStore
 from kgdx.store.protocol import GraphTable, RelationTable
 from kgdx.store.snapshot import Snapshot
@@ -204,6 +205,42 @@ def test_saved_cases_and_runs_are_carried_over(graph: GraphFolder, core_sources:
     assert (case["label"], case["source"], finding["id"], finding["score"]) == ("mine", "user", "HP:0001250", 0.5)
     assert (run["created"], candidate["id"], candidate["score"]) == ("2025-01-01T00:00:00", "OMIM:100001", 2.5)
     assert "user" not in build(core_sources, graph, keep_cases=False).sources
+
+
+def test_saved_cases_are_carried_over_from_an_older_version_of_the_ontology(
+    graph: GraphFolder, core_sources: Sources
+) -> None:
+    build(core_sources, graph)
+    save_a_case(graph)
+    major = load_schema().version.partition(".")[0]
+    for version, carried in ((f"{major}.0.0-before", True), ("0.1", False)):
+        with graph.writing() as held, ArcadeStore.open(held.store, read_only=False) as store:
+            store.write("set_build", schema_version=version, schema_checksum="0" * 64)
+        report = read_report(graph.current().report)
+        replace(report, schema_version=version, schema_checksum="0" * 64).write(graph.current().report)
+        if carried:
+            report = build(core_sources, graph)
+            assert report.sources["user"].loaded == 5 and report.store == "loaded"
+        else:
+            with pytest.raises(StoreError, match="use `kgdx build --discard-cases`"):
+                build(core_sources, graph)
+
+
+def test_a_build_mends_a_damaged_store_and_snapshot(graph: GraphFolder, core_sources: Sources) -> None:
+    first = build(core_sources, graph)
+    again = build(core_sources, graph)
+    assert (again.store, again.changes, again.fingerprint) == ("changed", (), first.fingerprint)
+    with graph.writing() as held, ArcadeStore.open(held.store, read_only=False) as store:
+        store.write("put_case", case_id="case:odd", source="nobody", label="odd")
+        store.write("delete_case", case_id="case:odd")
+        store.write("clear_disease_names_zh", source="nobody")
+        store.delete_source("genes")
+    (graph.current().snapshot / "disease.arrow").write_bytes(b"")
+    mended = build(core_sources, graph)
+    assert (mended.store, mended.fingerprint) == ("loaded", first.fingerprint)
+    with graph.reading() as held, ArcadeStore.open(held.store) as store:
+        assert store.fingerprint() == first.fingerprint
+        assert Snapshot.open(held.snapshot, first.fingerprint).table("disease").num_rows == first.nodes["Disease"]
 
 
 def test_what_a_saved_case_refers_to_and_is_gone_is_reported(graph: GraphFolder, core_sources: Sources) -> None:

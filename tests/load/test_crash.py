@@ -170,7 +170,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
 ) -> None:
     old = graph.current()
     mine = tmp_path / "genes.txt"
-    mine.write_bytes(Path(core_sources["genes"]).read_bytes())
+    mine.write_bytes(Path(core_sources["genes"]).read_bytes() + b"\n")
 
     def growing(path: Path, *given: object) -> Records:
         found = read(path, *given)  # type: ignore[arg-type]

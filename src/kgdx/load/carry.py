@@ -50,7 +50,7 @@ def saved(folder: GraphFolder, schema: Schema, *, carried: bool = False) -> Save
         return Saved()
     with folder.reading() as build:
         try:
-            store = ArcadeStore.open(build.store)
+            store = ArcadeStore.open(build.store, older=True)
         except StoreError as error:
             hint = "to build without the cases that were saved in it, use `kgdx build --discard-cases`"
             raise StoreError(f"the old graph cannot be read ({error.message})", hint=hint) from error
@@ -62,13 +62,19 @@ def saved(folder: GraphFolder, schema: Schema, *, carried: bool = False) -> Save
 
 
 def _tables(store: Store, schema: Schema) -> Iterator[GraphTable]:
+    """The tables that may hold what users saved; empty where the store has none, or its ontology lacks the type."""
+    there, none = store.counts(), pa.table({})
     for label in NODES:
-        yield NodeTable(label, store.export_nodes(label, list(schema.node(label).properties)))
+        names = list(schema.node(label).properties)
+        yield NodeTable(label, store.export_nodes(label, names) if label in there else none)
     for type, relation in schema.relations.items():
         for start, end in relation.ends:
             if start in _STARTS:
-                rows = store.export_relations(type, start, end, list(relation.properties))
-                yield RelationTable(type, start, end, rows)
+                known = type in there and {start, end} <= there.keys()
+                names = list(relation.properties)
+                yield RelationTable(
+                    type, start, end, store.export_relations(type, start, end, names) if known else none
+                )
 
 
 def _staged(tables: Sequence[GraphTable]) -> Iterator[Staged]:

@@ -8,7 +8,17 @@ from pathlib import Path
 from kgdx.resources import resource
 from kgdx.schema.model import NodeClass, Property, PropertyType, Relation, Schema
 
-__all__ = ["NodeClass", "Property", "PropertyType", "Relation", "Schema", "fits", "load_schema", "schema_checksum"]
+__all__ = [
+    "NodeClass",
+    "Property",
+    "PropertyType",
+    "Relation",
+    "Schema",
+    "fits",
+    "kin",
+    "load_schema",
+    "schema_checksum",
+]
 
 
 def load_schema(path: Path | None = None) -> Schema:
@@ -62,3 +72,15 @@ def fits(version: str | None, checksum: str | None) -> bool:
         (True, False)
     """
     return checksum == schema_checksum() or version == load_schema().version
+
+
+def kin(version: str | None) -> bool:
+    """Whether a graph that was built with this version of the ontology has what the shipped one has, if not all of it.
+
+    Versions of the same first number only add to each other.
+
+    Example:
+        >>> kin(load_schema().version), kin("0.1"), kin(None)
+        (True, False, False)
+    """
+    return version is not None and version.partition(".")[0] == load_schema().version.partition(".")[0]

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from kgdx.errors import StoreError
-from kgdx.schema import Schema, fits, load_schema
+from kgdx.schema import Schema, fits, kin, load_schema
 from kgdx.schema.model import Property, PropertyType
 from kgdx.store import _engine
 from kgdx.store.delta import Delta, ordered
@@ -65,8 +65,14 @@ class ArcadeStore:
         return store
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], read_only: bool = True) -> ArcadeStore:
+    def open(cls, path: str | os.PathLike[str], read_only: bool = True, *, older: bool = False) -> ArcadeStore:
         """Open a graph.
+
+        Args:
+            path: The directory.
+            read_only: Whether writes are refused.
+            older: Whether to take one of another version of the ontology with the same first number too; it may lack
+                classes and properties.
 
         Raises:
             StoreError: There is none, it is damaged or half-loaded, or of another schema version.
@@ -79,7 +85,7 @@ class ArcadeStore:
             raise StoreError(f"the graph at {folder} is half-loaded", hint="build it again with `kgdx build`")
         store = cls(_engine.open_(folder, read_only=read_only), load_schema)
         try:
-            store._check_version()
+            store._check_version(older)
         except BaseException:
             store.close()
             raise
@@ -226,12 +232,13 @@ class ArcadeStore:
     ) -> None:
         self.close()
 
-    def _check_version(self) -> None:
+    def _check_version(self, older: bool) -> None:
         rows = self.run("build")
         if len(rows) != 1:
             raise StoreError(f"{self.url} is not a kgdx graph", hint="build one with `kgdx build`")
         built = rows[0]
-        if not fits(built["schema_version"], built["schema_checksum"]):
+        version = built["schema_version"]
+        if not fits(version, built["schema_checksum"]) and not (older and kin(version)):
             raise StoreError(
                 f"the graph at {self.url} has schema version {built['schema_version']}, this kgdx has "
                 f"{self._schema().version}",
