@@ -84,11 +84,12 @@ class Kind:
 
 @dataclass(slots=True)
 class Reading:
-    """A file that is being read: frames so far, and what was refused."""
+    """A file that is being read: frames so far, what was refused, and name and abbreviation of qualifiers met."""
 
     kind: Kind
     frames: dict[str, Columns]
     refused: Refused = field(default_factory=Refused)
+    named: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
 
     def refer(self, frame: str, line: int, start: str, references: Iterator[str]) -> None:
         """Add a relation to each id that a record refers to."""

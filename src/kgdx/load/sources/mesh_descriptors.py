@@ -59,8 +59,10 @@ def _extract(element: Any, id: str, reading: Reading) -> tuple[Any, ...]:
     reading.refer("action", line, id, iter(actions))
     for allowed in element.iterfind("AllowableQualifiersList/AllowableQualifier"):
         for qualifier in referred(allowed, "QualifierReferredTo", "QualifierUI"):
-            name = text(allowed, "QualifierReferredTo/QualifierName/String")
-            reading.frames["qualifier"].add(allowed.sourceline, id, qualifier, name, text(allowed, "Abbreviation"))
+            if (words := reading.named.get(qualifier)) is None:  # a qualifier is called the same wherever it is allowed
+                words = text(allowed, "QualifierReferredTo/QualifierName/String"), text(allowed, "Abbreviation")
+                reading.named[qualifier] = words
+            reading.frames["qualifier"].add(allowed.sourceline, id, qualifier, *words)
     for combination in element.iterfind("EntryCombinationList/EntryCombination"):
         _combine(combination, reading)
     return (
