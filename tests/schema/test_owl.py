@@ -51,9 +51,7 @@ def test_every_node_class_and_relation_is_aligned_with_biolink() -> None:
 
 def test_union_of_ends_is_cut_down_to_the_pairs_that_are_meant() -> None:
     relations = load_schema().relations
-    assert set(relations["IS_A"].ends) == {
-        (c, c) for c in ("Phenotype", "Disease", "MeshDescriptor", "MeshQualifier")
-    }
+    assert set(relations["IS_A"].ends) == {(c, c) for c in ("Phenotype", "Disease", "MeshDescriptor", "MeshQualifier")}
     assert set(relations["MAPPED_TO"].ends) == {
         ("Symptom", "Phenotype"),
         ("Disease", "MeshDescriptor"),
