@@ -92,9 +92,9 @@ def update(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Read some sources again, or add further ones, without rebuilding the rest.
+    """Read some sources again, or add further ones.
 
-    The graph is then what a build of all its sources would give. Examples: kgdx update hpoa=phenotype.hpoa; kgdx
+    The rest is not built again. The graph is then what a build of all its sources would give. Examples: kgdx update hpoa=phenotype.hpoa; kgdx
     update hp_zh
     """
     from kgdx import api
@@ -113,7 +113,10 @@ def remove(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Take one source out of the graph, which is then what a build without it would give."""
+    """Take one source out of the graph.
+
+    It is then what a build without this source would give. Example: kgdx remove hp_zh
+    """
     from kgdx import api
     from kgdx.show.build import build_progress, report
 
@@ -136,9 +139,9 @@ def diff(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Show what two graphs differ in, or what the last build or update changed.
+    """Show what two graphs differ in.
 
-    Rows added, removed and changed, by table and source, with examples. What users saved since a graph was built does
+    Without folders: what the last build or update changed. Rows added, removed and changed, by table and source, with examples. What users saved since a graph was built does
     not count.
     """
     from kgdx import api
@@ -152,9 +155,9 @@ def diff(
 
 
 def status(as_json: Json = False, store: Store = None) -> None:
-    """Show where the graph is, what it holds, and which of its sources have changed since.
+    """Show what the graph holds, and what is stale.
 
-    The exit code is 6 when there is no graph.
+    That is: where it is, how it was made, and which of its sources have changed since. The exit code is 6 when there is no graph.
     """
     import kgdx
     from kgdx import api
