@@ -94,7 +94,8 @@ def update(
 ) -> None:
     """Read some sources again, or add further ones.
 
-    The rest is not built again. The graph is then what a build of all its sources would give. Examples: kgdx update hpoa=phenotype.hpoa; kgdx
+    The rest is not built again. The graph is then what a build of all its sources would give. Examples: kgdx
+    update hpoa=phenotype.hpoa; kgdx
     update hp_zh
     """
     from kgdx import api
@@ -141,7 +142,8 @@ def diff(
 ) -> None:
     """Show what two graphs differ in.
 
-    Without folders: what the last build or update changed. Rows added, removed and changed, by table and source, with examples. What users saved since a graph was built does
+    Without folders: what the last build or update changed. Rows added, removed and changed, by table and source,
+    with examples. What users saved since a graph was built does
     not count.
     """
     from kgdx import api
@@ -157,7 +159,8 @@ def diff(
 def status(as_json: Json = False, store: Store = None) -> None:
     """Show what the graph holds, and what is stale.
 
-    That is: where it is, how it was made, and which of its sources have changed since. The exit code is 6 when there is no graph.
+    That is: where it is, how it was made, and which of its sources have changed since. The exit code is 6 when
+    there is no graph.
     """
     import kgdx
     from kgdx import api
