@@ -94,9 +94,8 @@ def update(
 ) -> None:
     """Read some sources again, or add further ones.
 
-    The rest is not built again. The graph is then what a build of all its sources would give. Examples: kgdx
-    update hpoa=phenotype.hpoa; kgdx
-    update hp_zh
+    The rest is not built again. The graph is then what a build of all its sources would give. Examples: kgdx update
+    hpoa=phenotype.hpoa; kgdx update hp_zh
     """
     from kgdx import api
     from kgdx.show.build import build_progress, report
