@@ -180,11 +180,11 @@ def test_diseases_go_to_branches_of_diseases_only() -> None:
 
 
 def test_the_decision_names_candidates_thresholds_and_versions() -> None:
-    source = NodeTable("Source", pa.table({"id": ["hp"], "version": ["2025-01-16"], "checksum": ["ab"]}))
-    tables = [*findings(FINDINGS), symptoms(a="fever"), source]
+    source = pa.table({"id": ["hp", "genes"], "version": ["2025-01-16", "7"], "checksum": ["ab", "cd"]})
+    tables = [*findings(FINDINGS), symptoms(a="fever"), NodeTable("Source", source)]
     (row,) = rows(relations(tables, Decisions())).values()
     record = json.loads(row["decision"])
-    assert record["versions"] == {"hp": "2025-01-16"}
+    assert record["versions"] == {"hp": "2025-01-16"}, "a source that has no part in the mapping is not named"
     assert record["thresholds"]["cosine"] == 0.85
     assert record["candidates"][0] == {
         "id": "HP:0001945",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgdx.load.derive import Derive
 
 SOURCE = "kgdx:alignment"
-VERSION = 1
+VERSION = 2
 """Changes with what is aligned or recorded."""
 
 READS = ("Disease", "Phenotype", "Symptom", "MeshDescriptor", "Source", "IS_A", "SAME_AS", "MAPPED_TO")
@@ -55,6 +55,7 @@ class Alignment:
         encoder: Name of the encoder, if there was one.
         found: Candidates with their outcome (:func:`kgdx.align.cascade.decide`).
         names: Names of subjects and objects by id.
+        sources: The sources that minted them, by id.
     """
 
     type: str
@@ -63,6 +64,7 @@ class Alignment:
     encoder: str | None
     found: pl.DataFrame
     names: Mapping[str, str]
+    sources: Mapping[str, str]
 
 
 def step(decisions: Decisions, meaning: Meaning | None, progress: Callable[[str], None] | None = None) -> Derive:
@@ -127,8 +129,9 @@ def align(
     results: list[Alignment] = []
 
     def add(type_: str, ends: tuple[str, str], rules: Rules, sides: tuple[Side, Side], found: pl.DataFrame) -> None:
-        names = dict(pl.concat([side.entities.select("id", "name") for side in sides]).iter_rows())
-        results.append(Alignment(type_, ends, rules, meaning.name if meaning else None, found, names))
+        entities = pl.concat([side.entities.select("id", "name", "source") for side in sides])
+        names, sources = (dict(entities.select("id", column).iter_rows()) for column in ("name", "source"))
+        results.append(Alignment(type_, ends, rules, meaning.name if meaning else None, found, names, sources))
 
     tell("aligning diseases")
     known = _with_decided(tables, decisions)
@@ -269,7 +272,10 @@ def _mapped(tables: Sequence[GraphTable], decisions: Decisions) -> dict[tuple[st
 
 
 def _automatic(one: Alignment, decisions: Decisions, versions: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """The rows of what an alignment states, unless a person states the same pair."""
+    """The rows of what an alignment states, unless a person states the same pair.
+
+    A record names the versions of its two nodes' sources only: another source that changes leaves it as it is.
+    """
     decided = {frozenset((each.subject, each.object)) for each in decisions.stated()}
     thresholds = one.rules.to_dict()
     stated = one.found.filter(pl.col("outcome") == "stated").select("subject")
@@ -281,13 +287,14 @@ def _automatic(one: Alignment, decisions: Decisions, versions: Mapping[str, str]
         listed = [_candidate(row, one.names) for row in rows]
         for row in rows:
             if row["outcome"] == "stated" and frozenset((subject, row["object"])) not in decided:
+                sides = sorted({one.sources[id] for id in (subject, row["object"])})
                 record = {
                     "said": row["said"],
                     "matched": row["matched"],
                     "candidates": listed[:_SHOWN],
                     "thresholds": thresholds,
                     "encoder": one.encoder,
-                    "versions": dict(versions),
+                    "versions": {name: versions[name] for name in sides if name in versions},
                 }
                 yield {
                     "start": subject,
