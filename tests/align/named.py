@@ -26,7 +26,7 @@ def nodes(label: str, rows: dict[str, tuple[str, ...]], source: str = "test") ->
 def findings(rows: dict[str, tuple[str, ...]]) -> list[GraphTable]:
     """Phenotypes under the root of phenotypic abnormality."""
     ends = pa.table({"start": list(rows), "end": ["HP:0000118"] * len(rows)})
-    return [nodes("Phenotype", rows), RelationTable("IS_A", "Phenotype", "Phenotype", ends)]
+    return [nodes("Phenotype", rows, "hp"), RelationTable("IS_A", "Phenotype", "Phenotype", ends)]
 
 
 def same_as(*pairs: tuple[str, str, str]) -> RelationTable:

@@ -159,7 +159,7 @@ def test_what_a_loaded_table_says_is_not_stated_again() -> None:
 
 
 def test_an_id_that_the_source_gives_goes_before_names() -> None:
-    row = {"id": ["OMIM:1"], "name": ["Fever"], "xrefs": [["MESH:D000002"]]}
+    row = {"id": ["OMIM:1"], "name": ["Fever"], "source": ["test"], "xrefs": [["MESH:D000002"]]}
     tables = [
         NodeTable("Disease", pa.table(row)),
         nodes("MeshDescriptor", {"MESH:D000001": ("Fever",), "MESH:D000002": ("Hyperthermia",)}),
