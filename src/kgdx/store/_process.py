@@ -16,13 +16,15 @@ _LOOKS = 20
 def start(program: str, argument_file: Path, environment: Mapping[str, str], log: Path) -> int:
     """Start a Java program whose arguments are in a file, in a session of its own; returns its process id.
 
-    A file, so that neither the class path nor a password stands in the list of processes.
+    A file, so that neither the class path nor a password stands in the list of processes. The program gets none of our
+    files: a lock on one, whoever took it, would be held for as long as the program runs.
     """
     with log.open("ab") as output, open(os.devnull, "rb") as nothing:
-        actions = [
+        actions: list[tuple[int, ...]] = [
             (os.POSIX_SPAWN_DUP2, nothing.fileno(), 0),
             (os.POSIX_SPAWN_DUP2, output.fileno(), 1),
             (os.POSIX_SPAWN_DUP2, output.fileno(), 2),
+            *((os.POSIX_SPAWN_CLOSE, handle) for handle in _inherited()),
         ]
         return os.posix_spawn(
             program, [program, f"@{argument_file}"], dict(environment), file_actions=actions, setsid=True
@@ -55,6 +57,16 @@ def end(pid: int, argument_file: Path, seconds: float) -> None:
         until = time.monotonic() + patience
         while is_running(pid, argument_file) and time.monotonic() < until:
             time.sleep(0.05)
+
+
+def _inherited() -> list[int]:
+    """Our open files, other than the standard ones, that a program would inherit."""
+    found = []
+    for name in os.listdir("/dev/fd"):
+        with suppress(OSError):  # the listing's own, closed by now
+            if int(name) > 2 and os.get_inheritable(int(name)):
+                found.append(int(name))
+    return found
 
 
 def _command(pid: int) -> str:
