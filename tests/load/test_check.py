@@ -78,6 +78,7 @@ def test_a_node_without_a_key_or_a_required_property_is_refused(columns: dict[st
     ("columns", "reason"),
     [
         ({"numerator": ["two"]}, "numerator is 'two', not an integer"),
+        ({"numerator": [1.5]}, "numerator is '1.5', not an integer"),
         ({"percentage": ["much"]}, "percentage is 'much', not a float"),
         ({"modifiers": ["HP:5"]}, "modifiers is not a list"),
         ({"aspect": ["Q"]}, "aspect is 'Q', not one of P, I, C, M, H"),
@@ -93,6 +94,28 @@ def test_values_that_can_be_read_as_their_type_are() -> None:
         DISEASE, PHENOTYPE, edges("HAS_PHENOTYPE", ANNOTATES, start=["OMIM:1"], end=["HP:1"], numerator=["2"])
     )
     assert table(checked, "HAS_PHENOTYPE")[0]["numerator"] == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "read"), [(["true", "No "], [True, False]), ([1, 0], [True, False]), ([1.0, None], [True, None])]
+)
+def test_truth_values_may_be_words_or_numbers(given: list[Any], read: list[bool | None]) -> None:
+    checked = run(nodes("Disease", id=["OMIM:1", "OMIM:2"], name=["a", "b"], obsolete=given))
+    assert [row["obsolete"] for row in table(checked, "Disease")] == read
+
+
+@pytest.mark.parametrize(("given", "shown"), [(["maybe"], "maybe"), ([2], "2")])
+def test_other_words_and_numbers_are_no_truth_values(given: list[Any], shown: str) -> None:
+    checked = run(nodes("Disease", id=["OMIM:1"], name=["a"], obsolete=given))
+    assert reasons(checked) == [f"obsolete is '{shown}', not true or false"]
+
+
+def test_a_refused_record_has_the_ids_of_its_file() -> None:
+    terms = nodes(
+        "Phenotype", id=["HP:1"], name=["x"], alt_ids=[["HP:2"]], obsolete=[False], replaced_by=[None], consider=[[]]
+    )
+    checked = run(terms, edges("HAS_PHENOTYPE", ANNOTATES, start=["OMIM:9"], end=["HP:2"]))
+    assert '"end":"HP:2"' in checked.quarantine["record"][0]
 
 
 def test_an_edge_needs_both_ends_of_the_right_class() -> None:

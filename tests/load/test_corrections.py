@@ -39,6 +39,13 @@ def test_of_several_rows_of_a_line_the_one_with_the_same_ids_is_replaced() -> No
     assert mended.table(given).rows["end"].to_list() == ["HP:1", "HP:2", None]
 
 
+def test_another_record_that_a_newer_file_has_on_the_line_is_left_alone() -> None:
+    given = table(("OMIM:1", "HP:1", 2), ("OMIM:2", "HP:7", 3))
+    mended = Mending(correction(part_of(given), 3, {"start": "OMIM:2", "end": "HP:X"}, {"end": "HP:2"}))
+    assert mended.table(given) is given
+    assert mended.left == 1
+
+
 def test_other_tables_are_left_alone_and_a_correction_without_a_record_is_counted() -> None:
     given = table(("OMIM:1", "HP:1", 2))
     mended = Mending(correction("Disease", 2, {"id": "OMIM:1"}, {"id": "OMIM:2"}))

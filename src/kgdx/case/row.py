@@ -59,7 +59,7 @@ _UNITS = {"y": "Y", "m": "M", "w": "W", "d": "D", "周岁": "Y", "岁": "Y", "�
 _UNITS |= {"周": "W", "天": "D", "日": "D"}
 _OLDEST = 130
 _HAN = re.compile("[\u4e00-\u9fff]")
-_TRUE = {"true": True, "yes": True, "1": True, "是": True, "false": False, "no": False, "0": False, "否": False}
+TRUTH = {"true": True, "yes": True, "1": True, "是": True, "false": False, "no": False, "0": False, "否": False}
 
 
 def is_row(keys: Iterable[str]) -> bool:
@@ -203,7 +203,7 @@ def _flag(value: Any, where: str, issues: list[Issue]) -> bool:
     if value is None or isinstance(value, bool):
         return bool(value)
     said = str(value).strip().lower()
-    if said not in _TRUE:
+    if said not in TRUTH:
         message = f"{said[:40]!r} is neither true nor false"
         issues.append(Issue("warning", f"{where}: synthetic", message, "taken as synthetic, to be safe"))
-    return _TRUE.get(said, True)
+    return TRUTH.get(said, True)

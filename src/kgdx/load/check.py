@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 import pyarrow as pa
 
+from kgdx.case.row import TRUTH
 from kgdx.errors import SourceError
 from kgdx.load.corrections import part_of
 from kgdx.load.mapping import Staged
@@ -103,7 +104,7 @@ def typed(table: Staged, schema: Schema, tally: Tally) -> Staged:
     classes = (table.name,) if table.ends is None else table.ends
     reasons += [_foreign(key, schema.node(label)) for key, label in zip(keys, classes, strict=True)]
     rows = tally.split(rows, pl.coalesce(reasons), part_of(table))
-    rows = rows.with_columns([pl.col(each.name).cast(_TYPES[each.type], strict=False) for each in properties])
+    rows = rows.with_columns([_read(each, rows.schema[each.name]) for each in properties])
     return replace(table, rows=rows.drop(SOURCE, ROLE))
 
 
@@ -134,7 +135,7 @@ def _faults(each: Property, given: pl.DataType) -> list[pl.Expr]:
     if isinstance(given, pl.List) != each.is_list:
         return [pl.when(column.is_not_null()).then(pl.lit(f"{each.name} is not {_article(each.type)}"))]
     if given != wanted and not each.is_list:
-        lost = column.is_not_null() & column.cast(wanted, strict=False).is_null()
+        lost = column.is_not_null() & _read(each, given).is_null()
         faults.append(pl.when(lost).then(pl.format(f"{each.name} is '{{}}', not {_article(each.type)}", column)))
     if each.values:
         unknown = (
@@ -148,8 +149,22 @@ def _faults(each: Property, given: pl.DataType) -> list[pl.Expr]:
     return faults
 
 
+def _read(each: Property, given: pl.DataType) -> pl.Expr:
+    """A property's column in the ontology's type; null where the value has no such form, or would lose a part."""
+    column, wanted = pl.col(each.name), _TYPES[each.type]
+    if given == wanted:
+        return column
+    if wanted == pl.Boolean and given == pl.String:
+        return column.str.strip_chars().str.to_lowercase().replace_strict(TRUTH, default=None, return_dtype=wanted)
+    found = column.cast(wanted, strict=False)
+    if given.is_numeric() and wanted in (pl.Boolean, pl.Int64):
+        return pl.when(found.cast(given) == column).then(found)
+    return found
+
+
 def _article(kind: str) -> str:
-    return {"integer": "an integer", "strings": "a list", "floats": "a list of numbers"}.get(kind, f"a {kind}")
+    words = {"integer": "an integer", "boolean": "true or false", "strings": "a list", "floats": "a list of numbers"}
+    return words.get(kind, f"a {kind}")
 
 
 def plain_table(rows: pl.DataFrame) -> pa.Table:

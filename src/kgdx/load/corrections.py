@@ -175,14 +175,21 @@ def _into_frame(records: Records, correction: Mapping[str, Any]) -> bool:
 
 
 def _into_rows(rows: pl.DataFrame, correction: Mapping[str, Any]) -> pl.DataFrame | None:
-    """Put a mended record in the place of the row of its line; of several, the one with the same ids."""
-    places = (rows[LINE] == correction["line"]).fill_null(False).arg_true().to_list()
-    if len(places) > 1:
-        before = _object(correction["record"])
-        keys = [name for name in ("id", "start", "end") if name in rows.columns]
-        wanted = [before.get(name) for name in keys]
-        places = [place for place in places if [rows[name][place] for name in keys] == wanted]
-    return _put(rows, places[0], correction) if places else None
+    """Put a mended record in the place of the row that it mends: that of its line with the ids that it had.
+
+    A newer file may have another record on that line, which is left alone.
+    """
+    before = _object(correction["record"])
+    keys = [name for name in ("id", "start", "end") if name in rows.columns]
+    wanted = [_text(before.get(name)) for name in keys]
+    for place in (rows[LINE] == correction["line"]).fill_null(False).arg_true().to_list():
+        if [_text(rows[name][place]) for name in keys] == wanted:
+            return _put(rows, place, correction)
+    return None
+
+
+def _text(id: Any) -> str | None:
+    return None if id is None else str(id)
 
 
 def _put(rows: pl.DataFrame, index: int, correction: Mapping[str, Any]) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import polars as pl
 from kgdx.load.corrections import part_of
 from kgdx.load.mapping import Staged
 from kgdx.load.records import LINE
-from kgdx.load.tally import ROLE, SOURCE, Tally, marked
+from kgdx.load.tally import GIVEN, ROLE, SOURCE, Tally, marked
 from kgdx.schema import Schema
 
 ACYCLIC = frozenset({"IS_A", "SAME_AS", "HAS_MEMBER", "PHENOTYPE_PHENOTYPE"})
@@ -45,7 +45,8 @@ def checked_relations(
         rows = tally.split(rows, reason, part)
     rows = _without_duplicates(rows, schema.relation(type).identity, part, tally)
     tally.add(rows, "loaded")
-    return rows.drop(SOURCE, ROLE, LINE, strict=False)
+    given = [name for name in rows.columns if name.startswith(GIVEN)]
+    return rows.drop(SOURCE, ROLE, LINE, *given, strict=False)
 
 
 def is_updated(type: str, label: str) -> bool:
@@ -98,4 +99,5 @@ def _up_to_date(rows: pl.DataFrame, end: str, current: pl.DataFrame, part: str, 
         return rows
     joined = tally.split(joined, pl.col("_why"), part).drop("_why")
     tally.add(joined.filter(pl.col("_new").is_not_null()), "resolved")
-    return joined.with_columns(pl.coalesce("_new", end).alias(end)).drop("_new")
+    given = pl.col(end).alias(f"{GIVEN}{end}")
+    return joined.with_columns(given, pl.coalesce("_new", end).alias(end)).drop("_new")

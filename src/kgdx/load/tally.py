@@ -13,6 +13,8 @@ from kgdx.load.records import REFUSED, refuse
 
 SOURCE = "_source"
 ROLE = "_role"
+GIVEN = "_given_"
+"""How a column begins that holds the id which a record's own column had before it was brought up to date."""
 _REASON = "_reason"
 QUARANTINE = {"source": pl.String, **REFUSED}
 """Columns of the quarantine table."""
@@ -70,7 +72,7 @@ class Tally:
         wrong = _records(judged.filter(pl.col(_REASON).is_not_null()))
         if wrong.height:
             self.add(wrong, "quarantined")
-            rejects = refuse(wrong.drop("source", strict=False), pl.col(_REASON), part)
+            rejects = refuse(_as_given(wrong).drop("source", strict=False), pl.col(_REASON), part)
             self.rejects.append(rejects.with_columns(wrong[SOURCE].alias("source")).select(list(QUARANTINE)))
         return judged.filter(pl.col(_REASON).is_null()).drop(_REASON)
 
@@ -87,6 +89,12 @@ def quarantine_table(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
         ['source', 'file', 'line', 'record', 'reason', 'part']
     """
     return pl.concat([pl.DataFrame(schema=QUARANTINE), *(part.select(list(QUARANTINE)) for part in parts)])
+
+
+def _as_given(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the ids that stand in the file."""
+    given = [name for name in rows.columns if name.startswith(GIVEN)]
+    return rows.with_columns(pl.col(name).alias(name.removeprefix(GIVEN)) for name in given)
 
 
 def _records(rows: pl.DataFrame) -> pl.DataFrame:
