@@ -6,6 +6,8 @@ import gzip
 import hashlib
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -145,7 +147,20 @@ def test_an_interrupted_download_goes_on_where_it_stopped(server: Server, tmp_pa
     server.plan = [("break", 1000), ("status", 503), ("break", 5000)]
     assert fetch(url(server), tmp_path).checksum == DIGEST
     assert [request.get("range") for request in server.requests] == [None, "bytes=1000-", "bytes=1000-", "bytes=5000-"]
-    assert len(list(tmp_path.iterdir())) == 2, "the file and what is known of it, no part"
+    assert len(list(tmp_path.glob("[!.]*"))) == 2, "the file and what is known of it, no part"
+
+
+def test_two_who_want_one_file_do_not_write_into_each_other(server: Server, tmp_path: Path) -> None:
+    begun = threading.Barrier(2)
+
+    def slowly(arrived: int, total: int) -> None:
+        with suppress(threading.BrokenBarrierError):  # the other one does not get that far meanwhile
+            begun.wait(0.3)
+
+    with ThreadPoolExecutor(2) as pool:
+        found = [pool.submit(fetch, url(server), tmp_path, progress=slowly) for _ in range(2)]
+    assert {each.result().checksum for each in found} == {DIGEST}
+    assert ["if-none-match" in request for request in server.requests] == [False, True]
 
 
 def test_a_file_that_changed_meanwhile_is_fetched_from_its_beginning(server: Server, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Downloads over HTTP: resumed where they stopped, fetched again only when changed, retried politely, checksummed.
 
 The cache holds ``<digest of the URL>-<name>`` with ``.json`` beside it (validator and SHA-256); while it is incomplete,
-``.part`` and ``.part.json``.
+``.part`` and ``.part.json``. Of several processes that want one file, one fetches it and the others find it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import email.utils
 import errno
+import fcntl
 import hashlib
 import http.client
 import json
@@ -18,7 +19,8 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,10 +74,11 @@ def download(
     target = cache / f"{hashlib.sha256(url.encode()).hexdigest()[:16]}-{name}"
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        if target.exists() and _known(target).get("sha256") != _sha256(target):
-            _forget(target)  # damaged on the disk, or of an interrupted earlier version
-        note = _with_patience(url, target, progress)
-        checksum = _sha256(target)
+        with _alone(target):
+            if target.exists() and _known(target).get("sha256") != _sha256(target):
+                _forget(target)  # damaged on the disk, or of an interrupted earlier version
+            note = _with_patience(url, target, progress)
+            checksum = _sha256(target)
     except OSError as error:
         reason = error.strerror or error
         raise SourceError(f"cannot write the download to {cache} ({reason})", hint="free some disk space") from error
@@ -85,6 +88,17 @@ def download(
         hint = "fetch it again; if its publisher has a new version, download that and give it as NAME=FILE"
         raise SourceError(message, hint=hint)
     return Downloaded(target, checksum, note)
+
+
+@contextmanager
+def _alone(target: Path) -> Iterator[None]:
+    """Let no other process fetch the same file meanwhile."""
+    handle = os.open(target.with_name(f".{target.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _with_patience(url: str, target: Path, progress: Callable[[int, int], None]) -> str:
