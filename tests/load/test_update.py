@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -205,6 +207,31 @@ def test_a_store_that_is_not_what_its_build_says_is_made_anew(
     assert report.store == "loaded"
     with graph.reading() as held, ArcadeStore.open(held.store) as store:
         assert store.fingerprint() == report.fingerprint
+
+
+def test_a_store_that_cannot_be_copied_is_made_anew(
+    graph: GraphFolder, core_sources: Sources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise shutil.Error([("a", "b", "No space left on device")])
+
+    build(core_sources, graph)
+    monkeypatch.setattr("kgdx.load.deliver.shutil.copytree", fail)
+    report = update({"genes": changed_file(core_sources["genes"], tmp_path, *EDITS["genes"])}, graph)
+    assert report.store == "loaded"
+
+
+def test_a_source_whose_manifest_has_changed_is_not_taken_as_it_was_read(
+    graph: GraphFolder, core_sources: Sources
+) -> None:
+    build(core_sources, graph)
+    tables = graph.current().tables
+    content = json.loads(tables.read_bytes())
+    stated = content["sources"]["hpoa"]["mapping"]
+    content["sources"]["hpoa"]["mapping"] = "of an older manifest"
+    tables.write_text(json.dumps(content))
+    update(["genes"], graph)
+    assert json.loads(graph.current().tables.read_bytes())["sources"]["hpoa"]["mapping"] == stated
 
 
 def test_sources_whose_files_are_gone_stay_as_they_were_read(

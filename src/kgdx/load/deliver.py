@@ -86,9 +86,9 @@ def fill_store(
                 store.write("set_build", **build)
                 if _holds(store, graph, proven):
                     return "changed"
-        except StoreError:  # the store before is not what its build says: it is made anew
+        except (StoreError, OSError):  # the store before is not what its build says, or a copy does not fit on the disk
             pass
-        shutil.rmtree(made.store)
+        shutil.rmtree(made.store, ignore_errors=True)
     with ArcadeStore.create(made.store) as store:
         store.load(_told(graph, stages, clock))
         store.write("set_build", **build)

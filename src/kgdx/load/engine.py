@@ -232,11 +232,14 @@ def _parse(work: _Run, choice: Choice) -> tuple[list[Parsed], dict[str, BuiltSou
             for name, where in fetched.items()
         }
         parsed = []
-        for number, (name, wanted) in enumerate(choice.wanted.items()):
-            each = kept[name] if name in kept else jobs[name].result()
-            parsed.append(each)
-            work.note("parse", name, int(each.stage.made), int(not each.stage.made), each.seconds)
-            clock.tell("parse", wanted.manifest.title, (number + 1) / len(choice.wanted))
+        try:
+            for number, (name, wanted) in enumerate(choice.wanted.items()):
+                each = kept[name] if name in kept else jobs[name].result()
+                parsed.append(each)
+                work.note("parse", name, int(each.stage.made), int(not each.stage.made), each.seconds)
+                clock.tell("parse", wanted.manifest.title, (number + 1) / len(choice.wanted))
+        finally:
+            pool.shutdown(cancel_futures=True)  # of a source that cannot be read one hears at once
     sources = {}
     for each in parsed:
         if each.source in kept:
@@ -247,11 +250,12 @@ def _parse(work: _Run, choice: Choice) -> tuple[list[Parsed], dict[str, BuiltSou
 
 
 def _as_before(work: _Run, name: str, choice: Choice) -> Parsed | None:
-    """A source as it was read before, if it need not be looked at: the software is the same, and the stage is there."""
+    """A source as it was read before, if it need not be looked at: it would be read alike, and the stage is there."""
     if name not in choice.kept:
         return None
-    before = choice.kept[name]
-    if before.recipe != recipe(choice.wanted[name], Path(before.path), work.order.readers, work.schema):
+    before, wanted = choice.kept[name], choice.wanted[name]
+    now = recipe(wanted, Path(before.path), work.order.readers, work.schema), mapping_digest(wanted)
+    if (before.recipe, before.mapping) != now:
         return None
     stage = work.stages.find(before.parsed)
     return None if stage is None else Parsed(name, stage)
