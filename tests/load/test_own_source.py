@@ -90,6 +90,13 @@ def test_a_scaffold_is_made_of_every_format_and_can_be_tried_at_once(
     assert trial.against is None and trial.counts.quarantined > 0
 
 
+def test_what_the_reader_merges_is_counted(tiny: Path, graph: GraphFolder) -> None:
+    counts = attempt(manifests()["primekg"], tiny / "kg.csv", load_schema(), graph).counts
+    rows = len((tiny / "kg.csv").read_text("utf-8").splitlines()) - 1
+    assert counts.merged >= rows / 3
+    assert counts.read == counts.loaded + counts.merged + counts.quarantined >= rows
+
+
 def test_a_file_in_which_nothing_is_recognised_still_gives_a_manifest_to_fill_in(write: Write) -> None:
     text = scaffold("mine", write("table.csv", "x,y\n1,2\n"), load_schema())
     found = read_manifest(write("mine.yaml", text))

@@ -140,6 +140,8 @@ def attempt(
             first = [{name: value for name, value in row.items() if value is not None} for row in own[:rows].to_dicts()]
             samples.append(Sample(title, own.height, tuple(first)))
     counts = checked.counts.get(manifest.name, Counts())
+    counts.read += records.merged
+    counts.merged += records.merged
     return Trial(counts, tuple(samples), tuple(reasons(mine)), mine, against, warnings)
 
 
