@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
     """A folder with published files, one of them compressed, and one of no source."""
     folder = tmp_path / "data"
     folder.mkdir()
-    for name in ("hp.obo", "phenotype.hpoa"):
+    for name in ("hp.obo", "phenotype.hpoa", "genes_to_phenotype.txt"):
         shutil.copy(TINY / name, folder / name)
     (folder / "notes.txt").write_text("x")
     return folder
@@ -79,7 +79,7 @@ def test_a_build_takes_the_files_of_a_folder(invoke: Invoke, folder: Path, tmp_p
     assert "hp.obo is of hp" in done.stderr and "of no source: notes.txt" in done.stderr
     report = json.loads(done.stdout)
     assert report["sources"]["hp"]["origin"] == str(folder / "hp.obo")
-    assert {"hp", "hpoa"} <= report["sources"].keys()
+    assert {"hp", "hpoa", "genes"} <= report["sources"].keys()
 
 
 def test_a_file_that_is_named_comes_to_those_of_the_folder(invoke: Invoke, folder: Path, tmp_path: Path) -> None:

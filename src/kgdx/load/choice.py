@@ -117,7 +117,7 @@ def gather(
         sources: As for :func:`choose`.
         everything: Whether to take all sources that have a file: a default one, or one in the place.
         place: A file for the one source that is named, or a folder in which files are found by their names. Without
-            named sources, all that have a file in the folder are taken.
+            named sources, all that have a file in the folder are taken, beside those of the default build.
 
     Raises:
         UsageError: A file for several sources, or for none.
@@ -142,6 +142,8 @@ def gather(
         if place is not None and not wanted:
             hint = "`kgdx sources` says under which names sources are published; or give NAME=FILE"
             raise SourceError(f"{place} holds no file of {'these sources' if bare else 'any source'}", hint=hint)
+        if place is not None and not bare:
+            wanted |= {name: None for name, each in known.items() if each.standard}
     chosen = {name: str(found.files[name]) if name in found.files else None for name in (*wanted, *named)}
     chosen |= {name: origin for name, origin in named.items() if origin is not None}
     without = tuple(name for name in known if name not in chosen) if everything else ()
