@@ -111,8 +111,8 @@ def test_a_build_from_one_file_is_of_the_one_named_source(invoke: Invoke, folder
         wrong = invoke("build", *arguments, "--from", str(folder / "hp.obo"), *store)
         assert wrong.returncode == 2 and message in wrong.stderr
     assert "there is nothing at" in invoke("build", "hp", "--from", str(folder / "none"), *store).stderr
-    (folder / "hp.obo").unlink()
-    (folder / "phenotype.hpoa").unlink()
+    for name in ("hp.obo", "phenotype.hpoa", "genes_to_phenotype.txt"):
+        (folder / name).unlink()
     assert "holds no file of any source" in invoke("build", "--from", str(folder), *store).stderr
 
 
