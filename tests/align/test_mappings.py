@@ -168,6 +168,16 @@ def test_an_id_that_the_source_gives_goes_before_names() -> None:
     assert {pair: each["method"] for pair, each in found.items()} == {("OMIM:1", "MESH:D000002"): "given"}
 
 
+def test_where_a_person_rejects_the_id_that_the_source_gives_names_decide() -> None:
+    row = {"id": ["OMIM:1"], "name": ["Fever"], "source": ["test"], "xrefs": [["MESH:D000002"]]}
+    tables = [
+        NodeTable("Disease", pa.table(row)),
+        nodes("MeshDescriptor", {"MESH:D000001": ("Fever",), "MESH:D000002": ("Hyperthermia",)}),
+    ]
+    found = rows(relations(tables, Decisions((manual("OMIM:1", "exact", "MESH:D000002", denied=True),))))
+    assert {pair: each["method"] for pair, each in found.items()} == {("OMIM:1", "MESH:D000001"): "exact"}
+
+
 def test_diseases_go_to_branches_of_diseases_only() -> None:
     tables = [
         nodes("Disease", {"OMIM:1": ("Cold",)}),

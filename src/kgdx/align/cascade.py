@@ -138,7 +138,7 @@ def candidates(
     there = there.join(subjects.entities.select("id", "name"), left_on="subject", right_on="id")
     there = there.join(objects.entities.select("id", matched="name"), left_on="object", right_on="id")
     fixed = {"method": pl.lit("given"), "score": pl.lit(1.0), "relation": pl.lit("exact"), "said": pl.col("name")}
-    found = [_shaped(there.with_columns(**fixed))]
+    found = [_shaped(there.with_columns(**fixed)).join(known.refused, on=["subject", "object"], how="anti")]
     left = subjects
     stages: list[Callable[[Side], pl.DataFrame]] = [lambda side: _same_names(side, objects)]
     if "edit" in rules.stages:
@@ -149,8 +149,7 @@ def candidates(
         left = left.without(found[-1]["subject"].unique())
         new = stage(left).join(known.refused, on=["subject", "object"], how="anti")
         found.append(_best_names(new))
-    refused = [frame.join(known.refused, on=["subject", "object"], how="anti") for frame in found]
-    return pl.concat(refused)
+    return pl.concat(found)
 
 
 def _same_names(subjects: Side, objects: Side) -> pl.DataFrame:
