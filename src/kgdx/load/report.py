@@ -48,16 +48,6 @@ class SourceReport:
     seconds: float = 0.0
     found: bool = False
 
-    @property
-    def rows_per_s(self) -> float:
-        """Records read in a second; 0 where they were not read now.
-
-        Example:
-            >>> SourceReport("hp", read=1000, seconds=0.5).rows_per_s
-            2000.0
-        """
-        return 0.0 if self.found or not self.seconds else self.read / self.seconds
-
 
 @dataclass(frozen=True, slots=True)
 class StageReport:

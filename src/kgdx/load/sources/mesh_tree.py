@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from kgdx.load.records import LINE
+from kgdx.load.sources.cycles import COMPONENT, in_cycles
 
 
 def edges(places: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -58,27 +59,10 @@ def edges(places: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 def _acyclic(kept: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Take out the deepest edges of each cycle until there is none."""
     refused = []
-    while (inside := _in_cycles(kept)).height:
+    while (inside := in_cycles(kept, "id", "parent")).height:
         depth = pl.col("tree_number").str.count_matches(".", literal=True)
-        cut = inside.filter(depth == depth.max().over("_component"))
+        cut = inside.filter(depth == depth.max().over(COMPONENT))
         shown = pl.format("the place {} closes a cycle: {} lies below {} and above it", "tree_number", "id", "parent")
-        refused.append(cut.with_columns(shown.alias("reason")).drop("_component"))
+        refused.append(cut.with_columns(shown.alias("reason")).drop(COMPONENT))
         kept = kept.join(cut.select("id", "parent", "tree_number"), on=["id", "parent", "tree_number"], how="anti")
     return kept, pl.concat([kept.clear(), *refused], how="diagonal_relaxed")
-
-
-def _in_cycles(kept: pl.DataFrame) -> pl.DataFrame:
-    """The edges within strongly connected components."""
-    import numpy as np
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    names = pl.concat([kept["id"], kept["parent"]]).unique(maintain_order=True)
-    if names.is_empty():
-        return kept.with_columns(pl.lit(None, pl.Int32).alias("_component"))
-    codes = pl.Enum(names)
-    child, parent = (kept[end].cast(codes).to_physical().to_numpy() for end in ("id", "parent"))
-    graph = coo_array((np.ones(len(child), np.int8), (child, parent)), shape=(len(names), len(names)))
-    _, component = connected_components(graph, directed=True, connection="strong")
-    within = pl.Series("_component", component[child])
-    return kept.with_columns(within).filter(pl.Series(component[child] == component[parent]))

@@ -17,6 +17,7 @@ from kgdx.errors import SourceError
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import LINE
 from kgdx.load.sources.columns import TEXT, TEXTS
+from kgdx.load.sources.cycles import in_cycles
 from kgdx.schema import load_schema
 
 TERM: Mapping[str, Any] = {
@@ -186,20 +187,9 @@ def _matched(matches: pl.DataFrame, terms: pl.DataFrame) -> dict[str, pl.DataFra
 
 def _refuse_cycle(path: Path, edges: pl.DataFrame) -> None:
     """Raise an error that names the terms and lines of a cycle, if there is one."""
-    import numpy as np
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    names = pl.concat([edges["child"], edges["parent"]]).unique(maintain_order=True)
-    if names.is_empty():
+    inside = in_cycles(edges, "child", "parent")
+    if inside.is_empty():
         return
-    codes = pl.Enum(names)
-    child, parent = (edges[end].cast(codes).to_physical().to_numpy() for end in ("child", "parent"))
-    graph = coo_array((np.ones(len(child), np.int8), (child, parent)), shape=(len(names), len(names)))
-    count, component = connected_components(graph, directed=True, connection="strong")
-    if count == len(names):
-        return
-    inside = edges.filter(pl.Series(component[child] == component[parent]))
     parents = {row["child"]: row for row in inside.iter_rows(named=True)}
     walk = [str(inside.item(0, "child"))]
     while walk.count(walk[-1]) == 1:
