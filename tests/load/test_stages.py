@@ -54,15 +54,24 @@ def test_what_was_left_unfinished_is_swept_and_what_nothing_needs_is_cleaned(tmp
     assert [path.name for path in (tmp_path / "kind").iterdir()] == ["two"]
 
 
-@pytest.mark.parametrize("damage", ["short", "gone", "facts"])
+@pytest.mark.parametrize("damage", ["short", "gone", "flipped", "facts", "other facts", "no facts"])
 def test_a_damaged_result_is_not_found(tmp_path: Path, damage: str) -> None:
     path = Stages(tmp_path).get("kind", "key", make).path
-    if damage == "short":
+    facts = path / "facts.json"
+    if damage == "flipped":
+        content = bytearray((path / "table.arrow").read_bytes())
+        content[len(content) // 2] ^= 1
+        (path / "table.arrow").write_bytes(content)
+    elif damage == "other facts":
+        facts.write_text(facts.read_text().replace('"rows": 2', '"rows": 3'))
+    elif damage == "no facts":
+        facts.write_text("[]")
+    elif damage == "short":
         (path / "table.arrow").write_bytes(b"ARROW1")
     elif damage == "gone":
         (path / "table.arrow").unlink()
     else:
-        (path / "facts.json").write_text("[")
+        facts.write_text("[")
     assert Stages(tmp_path).find("kind/key") is None
     assert Stages(tmp_path).get("kind", "key", make).table("table").equals(NUMBERS)
 
@@ -103,8 +112,13 @@ def test_a_file_is_read_again_only_when_it_has_changed(tmp_path: Path) -> None:
     file.unlink()
     again.write()
     assert Digests(kept).unchanged(file) is None
-    kept.write_text("{")
-    assert Digests(kept).unchanged(file) is None
+    file.write_text("four")
+    again.of(file, digest)
+    again.write()
+    assert Digests(kept).unchanged(file)
+    for damaged in ("{", "[]", "{}", kept.read_text().replace('"four"', '"five"')):
+        kept.write_text(damaged)
+        assert Digests(kept).unchanged(file) is None
 
 
 def test_a_folder_has_changed_when_a_file_in_it_has(tmp_path: Path) -> None:

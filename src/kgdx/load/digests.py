@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,9 +47,9 @@ class Digests:
         self._known: dict[str, Any] = {}
         try:
             content = json.loads(path.read_bytes())
-            if isinstance(content, dict):
-                self._known = content
-        except (OSError, ValueError):
+            if content["checksum"] == _checksum(content["files"]):
+                self._known = content["files"]
+        except (OSError, ValueError, KeyError, TypeError):
             pass
 
     def of(self, path: Path, read: Callable[[Path], str]) -> str:
@@ -76,5 +77,10 @@ class Digests:
         """Keep what was learned, of files that are still there."""
         kept = {path: known for path, known in self._known.items() if Path(path).exists()}
         temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}")
-        temporary.write_text(json.dumps(kept), "utf-8")
+        temporary.write_text(json.dumps({"checksum": _checksum(kept), "files": kept}), "utf-8")
         os.replace(temporary, self._path)
+
+
+def _checksum(files: Any) -> int:
+    """Shows damage of what is remembered, which would else go for the files' digests."""
+    return zlib.crc32(json.dumps(files, sort_keys=True).encode())

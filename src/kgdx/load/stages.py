@@ -1,7 +1,8 @@
 """Content-addressed results of a build's stages: each a folder named by a digest of what it was made from.
 
 A result gets its name by one rename when it is complete, so what is there is whole: an interrupted build finds what it
-had finished, and a build whose inputs did not change makes nothing again.
+had finished, and a build whose inputs did not change makes nothing again. What a disk or a hand has changed since shows
+by the checksums that a result keeps of its files, and is made again.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +26,7 @@ from kgdx.errors import StoreError
 
 FACTS = "facts.json"
 _CHUNK_ROWS = 1 << 20
+_BLOCK = 1 << 20
 _TEMPORARY = ".making."
 
 
@@ -68,19 +71,19 @@ class Stages:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.used: set[str] = set()
+        self._sound: dict[str, Stage] = {}
 
     def find(self, name: str) -> Stage | None:
-        """Return a finished result, or nothing where there is none or its files are not what they were."""
-        folder = self.path / name
-        try:
-            content = json.loads((folder / FACTS).read_bytes())
-            whole = all((folder / file).stat().st_size == size for file, size in content["files"].items())
-        except (OSError, ValueError, KeyError, AttributeError):
+        """Return a finished result, or nothing where there is none or its files are not what they were.
+
+        A result's files are read through once, to compare their checksums.
+        """
+        stage = self._sound.get(name) or _sound(name, self.path / name)
+        if stage is None:
             return None
-        if not whole:
-            return None
+        self._sound[name] = stage
         self.used.add(name)
-        return Stage(name, folder, content["facts"])
+        return stage
 
     def get(self, kind: str, key: str, make: Callable[[Path], Mapping[str, Any]]) -> Stage:
         """Return a result, making it where it is not there.
@@ -98,13 +101,15 @@ class Stages:
         temporary = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=target.parent))
         try:
             facts = json.loads(json.dumps(make(temporary)))
-            files = {file.name: file.stat().st_size for file in temporary.iterdir()}
-            (temporary / FACTS).write_text(json.dumps({"facts": facts, "files": files}), "utf-8")
+            files = {file.name: checksum(file) for file in temporary.iterdir()}
+            content = {"facts": facts, "files": files, "checksum": key_of(facts, files)}
+            (temporary / FACTS).write_text(json.dumps(content), "utf-8")
             shutil.rmtree(target, ignore_errors=True)
             os.rename(temporary, target)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
         self.used.add(name)
+        self._sound[name] = Stage(name, target, facts)
         return Stage(name, target, facts, made=True)
 
     def sweep(self) -> None:
@@ -118,6 +123,39 @@ class Stages:
         for folder in self.path.glob("*/*"):
             if folder.is_dir() and f"{folder.parent.name}/{folder.name}" not in kept:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sound(name: str, folder: Path) -> Stage | None:
+    """The result in a folder, if its facts and files are as they were written."""
+    try:
+        content = json.loads((folder / FACTS).read_bytes())
+        facts, files = content["facts"], content["files"]
+        if content["checksum"] != key_of(facts, files):
+            return None
+        sizes = {file: (folder / file).stat().st_size for file in files}
+        sound = all(sizes[file] == size for file, (size, _) in files.items()) and all(
+            checksum(folder / file) == known for file, known in files.items()
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return Stage(name, folder, facts) if sound else None
+
+
+def checksum(file: Path) -> list[int]:
+    """Return a file's size and CRC-32, which is fast and shows damage, though not intent.
+
+    Example:
+        >>> file = Path(tempfile.mkdtemp()) / "a"
+        >>> _ = file.write_bytes(b"kgdx")
+        >>> checksum(file)
+        [4, 3753125142]
+    """
+    size = code = 0
+    with file.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            size += len(block)
+            code = zlib.crc32(block, code)
+    return [size, code]
 
 
 def write_table(folder: Path, name: str, table: pa.Table) -> None:

@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 
 from kgdx.errors import StoreError
-from kgdx.load.stages import Stage, Stages, write_table
+from kgdx.load.stages import Stage, Stages, key_of, write_table
 from kgdx.store.fingerprint import Digest, Part, combine, part_digests
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
 
-LAYOUT = 1
+LAYOUT = 2
 """Changes with the form of the file; a build with another one is no base for an update."""
 TABLE = "table"
 
@@ -106,21 +106,23 @@ class BuiltGraph:
 
     def write(self, path: Path) -> None:
         """Write it as JSON."""
-        path.write_text(json.dumps({"layout": LAYOUT, **asdict(self)}, ensure_ascii=False), "utf-8")
+        content = asdict(self)
+        known = {"layout": LAYOUT, "checksum": key_of(content), **content}
+        path.write_text(json.dumps(known, ensure_ascii=False), "utf-8")
 
 
 def read_graph(path: Path, stages: Stages) -> BuiltGraph | None:
-    """Read what :meth:`BuiltGraph.write` wrote; nothing where it is missing, of another layout, or lacks a stage."""
+    """Read what :meth:`BuiltGraph.write` wrote; nothing where it is missing or damaged, or lacks a stage."""
     try:
         content = json.loads(path.read_bytes())
-        if content["layout"] != LAYOUT:
+        if content.pop("layout") != LAYOUT or content.pop("checksum") != key_of(content):
             return None
         graph = BuiltGraph(
             tuple(_table(each) for each in content["tables"]),
             {name: BuiltSource(**source) for name, source in content["sources"].items()},
             content["snapshot"],
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     used = set(stages.used)
     whole = all(stages.find(table.stage) is not None for table in graph.tables)
