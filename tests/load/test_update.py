@@ -188,7 +188,12 @@ def test_whatever_changes_an_update_equals_a_build_and_the_counts_add_up(
         build(sources, graph, derive=STEPS)
         (folder / "new").mkdir()
         sources[manifests[which]] = own.table(folder / "new", names[which], after)
-        report = update({manifests[which]: sources[manifests[which]]}, graph, derive=STEPS)
+        try:
+            report = update({manifests[which]: sources[manifests[which]]}, graph, derive=STEPS)
+        except SourceError:  # the ends of one source's rows went with the other's: a build refuses that too
+            with pytest.raises(SourceError, match="none of the"):
+                build(sources, scratch, derive=STEPS)
+            return
         same(graph, report, scratch, build(sources, scratch, derive=STEPS))
         for each, part in zip(names, (after, before[1]) if which == 0 else (before[0], after), strict=True):
             counts = report.sources[each]
