@@ -489,10 +489,16 @@ def push(
     """
     settings = _embedded(store)
     access = settings.neo4j(neo4j)
+    from kgdx.load.folder import GraphFolder
+    from kgdx.load.held import held
+    from kgdx.load.stages import Stages
+    from kgdx.store.arcade import ArcadeStore
     from kgdx.store.copy import push as copy
 
-    with GraphContext(settings) as graph:
-        return copy(graph.store, settings, access, force=force, progress=progress or _quiet)
+    folder = GraphFolder(settings.graph_folder)
+    with folder.reading() as build, ArcadeStore.open(build.store) as source:
+        kept = held(build, Stages(folder.path / "stages"), source)
+        return copy(source, settings, access, kept=kept, force=force, progress=progress or _quiet)
 
 
 def pull(

@@ -55,10 +55,21 @@ def saved(folder: GraphFolder, schema: Schema, *, carried: bool = False) -> Save
             hint = "to build without the cases that were saved in it, use `kgdx build --discard-cases`"
             raise StoreError(f"the old graph cannot be read ({error.message})", hint=hint) from error
         with store:
-            if not carried and not store.run("user_cases", source=USER, limit=1):  # every run belongs to a case
-                return Saved()
-            now = list(_tables(store, schema))
+            now = tables_now(store, schema, carried=carried)
             return Saved(list(_staged(now)), now)
+
+
+def tables_now(store: Store, schema: Schema, *, carried: bool) -> list[GraphTable]:
+    """Return the tables that hold what users saved, whole, as a store has them now; none where nobody saved anything.
+
+    Args:
+        store: The store.
+        schema: The ontology.
+        carried: Whether the graph's build had such rows already; if so the tables are read though none may be left.
+    """
+    if not carried and not store.run("user_cases", source=USER, limit=1):  # every run belongs to a case
+        return []
+    return list(_tables(store, schema))
 
 
 def _tables(store: Store, schema: Schema) -> Iterator[GraphTable]:

@@ -8,7 +8,9 @@ their properties have, and the content of all edges of some start nodes, drawn a
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgdx.schema import load_schema
-from kgdx.store.fingerprint import EXCLUDED, part_digests
+from kgdx.store.fingerprint import EXCLUDED, Digest, Part, part_digests
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.store.tables import columns_of, conformed, title
 
@@ -33,29 +35,34 @@ SAMPLE_ROWS = 20_000
 _SEED = 20_031  # the same sample each time, so that a difference shows again
 
 
-def difference(tables: Iterable[GraphTable], target: Neo4jStore, *, whole_rows: int = WHOLE_ROWS) -> str | None:
+def difference(
+    tables: Sequence[GraphTable],
+    target: Neo4jStore,
+    *,
+    known: Mapping[Part, Digest] | None = None,
+    whole_rows: int = WHOLE_ROWS,
+) -> str | None:
     """Return what differs between tables and the server's graph; ``None`` when nothing that was compared does.
 
     Args:
         tables: The graph, one table for each class, and for each relation between two classes.
         target: The graph on the server.
+        known: The tables' digests, where the caller has them.
         whole_rows: Up to how many edges a relation is compared whole.
     """
-    schema = load_schema()
-    for table in tables:
-        columns = [name for name in columns_of(table, schema) if name not in ("id", "start", "end")]
-        if isinstance(table, NodeTable):
-            if table.label in EXCLUDED:
-                continue
-            same = _same(table, NodeTable(table.label, target.export_nodes(table.label, columns)))
-        elif table.rows.num_rows <= whole_rows:
-            ends = table.start_label, table.end_label
-            same = _same(table, replace(table, rows=target.export_relations(table.type, *ends, columns)))
-        else:
-            same = _alike(replace(table, rows=conformed(table, schema)), target, columns)
-        if not same:
-            return title(table)
-    return None
+    digests: defaultdict[str, dict[Part, Digest]] = defaultdict(dict)
+    for part, digest in (known or {}).items():
+        digests[part[0]][part] = digest
+
+    def differs(table: GraphTable) -> bool:
+        if isinstance(table, RelationTable) and table.rows.num_rows > whole_rows:
+            return not _alike(table, target)
+        return part_digests(_there(table, target)) != (digests[title(table)] or part_digests(table))
+
+    compared = [table for table in tables if title(table) not in EXCLUDED]
+    with ThreadPoolExecutor(2) as pool:  # the server reads one table while another one is digested
+        found = zip(compared, pool.map(differs, compared), strict=True)
+        return next((title(table) for table, other in found if other), None)
 
 
 def sampled(tables: Iterable[GraphTable]) -> bool:
@@ -63,18 +70,29 @@ def sampled(tables: Iterable[GraphTable]) -> bool:
     return any(isinstance(table, RelationTable) and table.rows.num_rows > WHOLE_ROWS for table in tables)
 
 
-def _same(mine: GraphTable, theirs: GraphTable) -> bool:
-    return part_digests(mine) == part_digests(theirs)
+def _there(table: GraphTable, target: Neo4jStore) -> GraphTable:
+    """The same class or relation as the server has it."""
+    columns = _properties(table)
+    if isinstance(table, NodeTable):
+        return replace(table, rows=target.export_nodes(table.label, columns))
+    ends = table.start_label, table.end_label
+    return replace(table, rows=target.export_relations(table.type, *ends, columns))
 
 
-def _alike(table: RelationTable, target: Neo4jStore, columns: Sequence[str]) -> bool:
+def _properties(table: GraphTable) -> list[str]:
+    return [name for name in columns_of(table, load_schema()) if name not in ("id", "start", "end")]
+
+
+def _alike(stated: RelationTable, target: Neo4jStore) -> bool:
+    columns = _properties(stated)
+    table = replace(stated, rows=conformed(stated, load_schema()))
     found = {row["source"]: (row["n"], row["present"]) for row in target.summarise(table, columns)}
     if found != _summary(table.rows):
         return False
     starts = _drawn(table.rows.column("start"))
     mine = table.rows.filter(pc.is_in(table.rows.column("start"), value_set=pa.array(starts, pa.string())))
     theirs = target.export_relations_of(table, starts, columns)
-    return _same(replace(table, rows=mine), replace(table, rows=theirs))
+    return part_digests(replace(table, rows=mine)) == part_digests(replace(table, rows=theirs))
 
 
 def _summary(rows: pa.Table) -> dict[str, tuple[int, int]]:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from kgdx.config import Neo4jAccess, Settings, same_server
 from kgdx.errors import StoreError
 from kgdx.store import compare, server
-from kgdx.store.fingerprint import EXCLUDED, fingerprint
+from kgdx.store.delta import ordered
+from kgdx.store.fingerprint import EXCLUDED, Digest, Part, combine, digests
 from kgdx.store.neo4j import Neo4jStore
 from kgdx.store.protocol import GraphTable, NodeTable, Row, Store
 from kgdx.store.tables import title
@@ -50,13 +51,31 @@ class CopyReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """A graph's tables as someone kept them beside its store, each class and relation between two classes in one.
+
+    Attributes:
+        built: As the graph was built.
+        now: Those that may have changed since, as they are now; each takes the place of the one of its name.
+    """
+
+    built: Sequence[GraphTable]
+    now: Sequence[GraphTable] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Content:
     """A whole graph in memory, ready to be written elsewhere."""
 
     tables: Sequence[GraphTable]
     build: Row
     counts: Mapping[str, int]
-    fingerprint: str
+    parts: Mapping[Part, Digest]
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the content."""
+        return combine(self.parts)
 
     @classmethod
     def of(cls, source: Store) -> Content:
@@ -65,12 +84,32 @@ class Content:
         Raises:
             StoreError: It has no finished build.
         """
-        built = source.run("build")
-        if len(built) != 1 or not built[0]["fingerprint"]:
-            raise StoreError(f"{source.url} holds no finished graph", hint="build one with `kgdx build`")
+        build = _build(source)
         tables = list(source.tables())
-        build = {name: value for name, value in built[0].items() if name != "id"}
-        return cls(tables, build, counts(tables), fingerprint(tables))
+        return cls(tables, build, counts(tables), digests(tables))
+
+    @classmethod
+    def of_kept(cls, source: Store, kept: Kept) -> Content | None:
+        """Return a store's content from tables that were kept beside it, which is much faster than to read the store.
+
+        Returns:
+            ``None`` unless the kept tables have the fingerprint that the store states of its build, and, with what
+            changed since, as many rows of each class and type as the store.
+
+        Raises:
+            StoreError: The store has no finished build.
+        """
+        build = _build(source)
+        parts = digests(kept.built)
+        if combine(parts) != build["fingerprint"]:
+            return None
+        changed = {title(table) for table in kept.now}
+        now = [table for table in kept.now if table.rows.num_rows]
+        tables = ordered([*(table for table in kept.built if title(table) not in changed), *now])
+        parts = {part: digest for part, digest in parts.items() if part[0] not in changed} | digests(now)
+        content = cls(tables, build, counts(tables), parts)
+        there = {name: n for name, n in source.counts().items() if name not in EXCLUDED}
+        return content if content.counts == there else None
 
     def verify(self, target: Store) -> None:
         """Compare a store that was written with this content.
@@ -86,11 +125,18 @@ class Content:
                     hint=_AGAIN,
                 )
         if isinstance(target, Neo4jStore):
-            found_in = compare.difference(self.tables, target)
+            found_in = compare.difference(self.tables, target, known=self.parts)
             if found_in is not None:
                 raise StoreError(f"the copy at {target.url} differs in content: {found_in}", hint=_AGAIN)
         elif target.fingerprint() != self.fingerprint:
             raise StoreError(f"the copy at {target.url} differs in content", hint=_AGAIN)
+
+
+def _build(source: Store) -> Row:
+    built = source.run("build")
+    if len(built) != 1 or not built[0]["fingerprint"]:
+        raise StoreError(f"{source.url} holds no finished graph", hint="build one with `kgdx build`")
+    return {name: value for name, value in built[0].items() if name != "id"}
 
 
 def counts(tables: Iterable[GraphTable]) -> dict[str, int]:
@@ -113,6 +159,7 @@ def push(
     settings: Settings,
     access: Neo4jAccess,
     *,
+    kept: Kept | None = None,
     force: bool = False,
     progress: Progress = lambda _message: None,
 ) -> CopyReport:
@@ -122,6 +169,7 @@ def push(
         source: The graph to copy, with a finished build.
         settings: Where the local server's home is.
         access: The database to write.
+        kept: The graph's tables, where they were kept beside it: the store is then read only if it holds other things.
         force: Replace what the database holds. Without it only an empty database is written.
         progress: Called with a line for each step.
 
@@ -130,7 +178,11 @@ def push(
     """
     started = time.monotonic()
     progress("Reading the graph")
-    content = Content.of(source)
+    content = None if kept is None else Content.of_kept(source, kept)
+    if content is None:
+        if kept is not None:
+            progress("Reading the store, which holds other things than the files of its build")
+        content = Content.of(source)
     method = _written(content, settings, access, force, progress)
     seconds = round(time.monotonic() - started, 2)
     compared = "sampled" if compare.sampled(content.tables) else "whole"
@@ -169,7 +221,7 @@ def _is_same(target: Neo4jStore, content: Content) -> bool:
     built = target.run("build")
     if not built or built[0]["fingerprint"] != content.build["fingerprint"] or found != content.counts:
         return False
-    return compare.difference(content.tables, target) is None
+    return compare.difference(content.tables, target, known=content.parts) is None
 
 
 def _finish(target: Neo4jStore, content: Content, progress: Progress) -> None:

@@ -5,7 +5,9 @@ Absent is null, whatever the source said: a not-a-number is null, and an empty l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -25,6 +27,24 @@ def title(table: GraphTable) -> str:
     if isinstance(table, NodeTable):
         return table.label
     return f"{table.start_label}-{table.type}->{table.end_label}"
+
+
+def merged(tables: Iterable[GraphTable]) -> list[GraphTable]:
+    """One table for each class, and for each relation between two classes, of tables that come in several parts.
+
+    Example:
+        >>> parts = [NodeTable("Gene", pa.table({"id": [f"NCBIGene:{number}"]})) for number in (1, 2)]
+        >>> [table.rows.num_rows for table in merged(parts)]
+        [2]
+    """
+    parts: defaultdict[str, list[GraphTable]] = defaultdict(list)
+    for table in tables:
+        parts[title(table)].append(table)
+    return [replace(same[0], rows=_joined([part.rows for part in same])) for same in parts.values()]
+
+
+def _joined(parts: list[pa.Table]) -> pa.Table:
+    return parts[0] if len(parts) == 1 else pa.concat_tables(parts, promote_options="default")
 
 
 def columns_of(table: GraphTable, schema: Schema) -> dict[str, pa.DataType]:
