@@ -18,7 +18,7 @@ from kgdx.load.build import build, parse_choice, remove
 from kgdx.load.clock import SHARES, Progress
 from kgdx.load.derive import Derive
 from kgdx.load.folder import GraphFolder
-from kgdx.load.info import sources, status
+from kgdx.load.info import sources
 from kgdx.load.manifest import manifests
 from kgdx.load.report import read_report
 from kgdx.schema import load_schema, schema_checksum
@@ -279,17 +279,5 @@ def test_a_source_that_is_needed_or_unknown_is_not_removed(graph: GraphFolder, c
         remove("omim", graph)
 
 
-def test_status_tells_what_there_is(graph: GraphFolder, core_sources: Sources) -> None:
-    assert not status(graph).exists
-    report = build(core_sources, graph)
-    found = status(graph.path)
-    assert found.exists and found.fits and not found.problem and found.bytes > 0 and found.report == report
-    report_file = graph.current().report
-    report_file.write_text(report_file.read_text().replace(schema_checksum(), "0" * 64))
-    assert status(graph).fits, "an edited comment changes the checksum, not what a graph may hold"
-    report_file.write_text(report_file.read_text().replace(report.schema_version, "0.0.1"))
-    assert not status(graph).fits
-    assert "built with ontology 0.0.1" in status(graph).problem
-    report_file.write_text("{")
-    assert "cannot be read" in status(graph).problem
+def test_the_sources_of_the_default_build_come_first() -> None:
     assert [manifest.name for manifest in sources()][:3] == ["hp", "hpoa", "genes"]

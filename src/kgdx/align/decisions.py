@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from kgdx.align.sssom import MANUAL, Statement, read_sssom, write_sssom
 from kgdx.errors import UsageError
@@ -24,8 +23,6 @@ TYPES: Mapping[tuple[str, str], str] = {
     ("Symptom", "Phenotype"): "MAPPED_TO",
 }
 """Which relation a mapping between nodes of two classes is."""
-
-Verdict = Literal["stated", "denied"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What there is to load, and what a graph folder holds: the data behind `kgdx sources` and `kgdx status`."""
+"""What there is to load, and whether a graph still is what its sources give: for `kgdx sources` and `kgdx status`."""
 
 from __future__ import annotations
 
@@ -9,40 +9,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from kgdx.errors import StoreError
 from kgdx.load.choice import Wanted
 from kgdx.load.digests import DIGESTS, Digests
 from kgdx.load.folder import GraphFolder
 from kgdx.load.manifest import Manifest, manifests
 from kgdx.load.parse import mapping_digest, recipe
-from kgdx.load.report import BuildReport, read_report
+from kgdx.load.report import read_report
 from kgdx.load.sources import Reader
 from kgdx.load.stages import Stages
 from kgdx.load.tables import BuiltSource, read_graph
-from kgdx.schema import fits, load_schema
+from kgdx.schema import load_schema
 
 _NONE: Mapping[str, Reader] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """What a graph folder holds.
-
-    Attributes:
-        path: The folder.
-        exists: Whether there is a complete graph.
-        report: The report of its build, if there is one.
-        bytes: Size on disk of the current build.
-        fits: Whether it was built with this version of the ontology.
-        problem: Why it cannot be used, if it cannot.
-    """
-
-    path: Path
-    exists: bool
-    report: BuildReport | None = None
-    bytes: int = 0
-    fits: bool = True
-    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,24 +114,3 @@ def sources() -> tuple[Manifest, ...]:
         ['hp', 'hpoa', 'genes']
     """
     return tuple(manifests().values())
-
-
-def status(folder: GraphFolder | str | os.PathLike[str]) -> Status:
-    """Say what a graph folder holds; a broken one is described rather than refused.
-
-    Example:
-        >>> status("/nowhere").exists
-        False
-    """
-    target = folder if isinstance(folder, GraphFolder) else GraphFolder(folder)
-    try:
-        if not target.exists:
-            return Status(target.path, exists=False)
-        build = target.current()
-        report = read_report(build.report)
-    except StoreError as error:
-        return Status(target.path, exists=True, problem=str(error))
-    size = sum(file.stat().st_size for file in build.path.rglob("*") if file.is_file())
-    usable = fits(report.schema_version, report.schema_checksum)
-    problem = "" if usable else f"built with ontology {report.schema_version}; build it again with `kgdx build`"
-    return Status(target.path, True, report, size, usable, problem)

@@ -361,24 +361,3 @@ def with_needs(name: str, found: Mapping[str, Manifest], path: tuple[str, ...] =
     for needed in found[name].needs:
         yield from with_needs(needed, found, (*path, name))
     yield name
-
-
-def chosen(names: Mapping[str, str | None] | None, more: Sequence[Path] = ()) -> dict[str, str | None]:
-    """Complete a choice of sources with what they need, in the order in which they are loaded.
-
-    Args:
-        names: Source → path or URL (``None``: its default); ``None`` for the default build.
-        more: As for :func:`manifests`.
-
-    Raises:
-        SourceError: An unknown source.
-
-    Example:
-        >>> list(chosen({"hpoa": None}))
-        ['hp', 'hpoa']
-    """
-    known = manifests(more)
-    if names is None:
-        names = {name: None for name, found in known.items() if found.standard and found.shipped}
-    wanted = {needed for name in names for needed in with_needs(manifest(name, more).name, known)}
-    return {name: names.get(name) for name in known if name in wanted}
