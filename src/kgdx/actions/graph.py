@@ -310,7 +310,7 @@ class _Server:
         return Neo4jStore.connect(self._access, read_only=True)
 
     def snapshot(self, store: Callable[[], Store]) -> Snapshot:
-        from kgdx.store.compile import compile_snapshot
+        from kgdx.store.compile import compile_snapshot, snapshot_tables
         from kgdx.store.snapshot import Snapshot
 
         found = store().run("build")
@@ -320,7 +320,7 @@ class _Server:
         path = self._snapshots / fingerprint
         if not path.exists():
             try:
-                compile_snapshot(store().tables(), path, fingerprint)
+                compile_snapshot(snapshot_tables(store()), path, fingerprint)
             except StoreError:
                 if not path.exists():  # otherwise another process was first, and its snapshot is as good
                     raise

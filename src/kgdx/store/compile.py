@@ -14,8 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgdx.errors import StoreError
-from kgdx.store.protocol import GraphTable, NodeTable
+from kgdx.schema import load_schema
+from kgdx.store.protocol import GraphTable, NodeTable, Store
 from kgdx.store.snapshot import FORMAT, MANIFEST, TABLES, Snapshot
+from kgdx.store.tables import whole
 
 NODES = {"Disease": "disease", "Phenotype": "phenotype", "Gene": "gene", "PatientCase": "patient_case"}
 
@@ -110,6 +112,11 @@ def reads(name: str, ends: tuple[str, str] | None) -> bool:
     if ends is None:
         return name in NODES
     return _Edge(name, *ends) in (*EDGES.values(), *_LINKS.values())
+
+
+def snapshot_tables(store: Store) -> Iterator[GraphTable]:
+    """Export what a snapshot holds from a store: of a graph with many other relations a small part."""
+    return whole(store, load_schema(), reads)
 
 
 def compile_tables(tables: Iterable[GraphTable]) -> Iterator[tuple[str, pa.Table]]:

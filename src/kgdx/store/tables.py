@@ -6,8 +6,9 @@ Absent is null, whatever the source said: a not-a-number is null, and an empty l
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 
@@ -67,15 +68,23 @@ def _columns(schema: pa.Schema) -> dict[str, pa.DataType]:
     return {field.name: field.type for field in schema}
 
 
-def whole(store: Store, schema: Schema) -> Iterator[GraphTable]:
-    """The store's whole graph but the Build node, as tables with every property of the schema."""
+def whole(
+    store: Store, schema: Schema, wanted: Callable[[str, tuple[str, str] | None], bool] = lambda _name, _ends: True
+) -> Iterator[GraphTable]:
+    """The store's whole graph but the Build node, as tables with every property of the schema.
+
+    Args:
+        store: The store.
+        schema: The ontology.
+        wanted: Which node classes, and which relation types between two classes, are exported; all by default.
+    """
     counts = store.counts()
     for label, node in schema.nodes.items():
-        if label in counts and label != "Build":
+        if label in counts and label != "Build" and wanted(label, None):
             yield NodeTable(label, store.export_nodes(label, list(node.properties)))
     for type_, relation in schema.relations.items():
         if type_ in counts:
-            for start, end in relation.ends:
+            for start, end in filter(partial(wanted, type_), relation.ends):
                 rows = store.export_relations(type_, start, end, list(relation.properties))
                 if rows.num_rows:
                     yield RelationTable(type_, start, end, rows)
