@@ -67,7 +67,7 @@ def chosen(
     from kgdx.cli.sources import accept_licence
 
     for name in accept:
-        accept_licence(name, [Path(word.partition("=")[0]) for word in named if ".y" in word])
+        accept_licence(name, named)
     if not everything and place is None:
         return named or None
     from kgdx.load.choice import gather

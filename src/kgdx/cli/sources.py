@@ -116,30 +116,28 @@ def accept(
     name: Annotated[str, typer.Argument(help="Name of the source, or its manifest's file.")],
 ) -> None:
     """Accept a source's licence, which is remembered with the date."""
-    path = Path(name)
-    accept_licence(name, [path] if path.suffix in (".yaml", ".yml") else [])
+    accept_licence(name)
 
 
-def accept_licence(name: str, more: Sequence[Path] = ()) -> None:
+def accept_licence(name: str, words: Sequence[str] = ()) -> None:
     """Remember that the user accepts the licence of a source, and say which it is.
 
     Args:
         name: Its name, or the path of its manifest.
-        more: Manifests of the user's own among which the name may be.
+        words: Sources as a command line gives them, among them perhaps the path of its manifest.
     """
     from kgdx.config import Settings
     from kgdx.load.licences import accept as remember
-    from kgdx.load.manifest import manifest
+    from kgdx.load.manifest import is_manifest
 
-    own = [path for path in more if path.suffix in (".yaml", ".yml")]
-    found = _manifest(name) if Path(name).suffix in (".yaml", ".yml") else manifest(name, own)
+    paths = (word.partition("=")[0] for word in words)
+    found = _manifest(name, [Path(path).expanduser() for path in paths if is_manifest(path)])
     remember(found, Settings.load().home)
     output.remark(f"accepted the licence of {found.title}: {found.licence} ({found.homepage})")
 
 
-def _manifest(word: str) -> Manifest:
+def _manifest(word: str, more: Sequence[Path] = ()) -> Manifest:
     """A manifest by its path or by its source's name."""
-    from kgdx.load.manifest import manifest, read_manifest
+    from kgdx.load.manifest import is_manifest, manifest, read_manifest
 
-    path = Path(word).expanduser()
-    return read_manifest(path, named=False) if path.suffix in (".yaml", ".yml") else manifest(word)
+    return read_manifest(Path(word).expanduser(), named=False) if is_manifest(word) else manifest(word, more)

@@ -16,7 +16,7 @@ from kgdx.load.derive import Derive
 from kgdx.load.engine import Choice, Order, run
 from kgdx.load.folder import GraphFolder
 from kgdx.load.hooks import Hook
-from kgdx.load.manifest import read_manifest
+from kgdx.load.manifest import is_manifest, read_manifest
 from kgdx.load.report import BuildReport, read_report
 from kgdx.load.sources import Reader
 from kgdx.load.tables import BuiltGraph
@@ -194,8 +194,7 @@ def _chosen(target: GraphFolder, origins: Mapping[str, str | None]) -> dict[str,
 
 def _name(word: str) -> str:
     """The source that a word stands for: its name, or the path of its manifest."""
-    path = Path(word).expanduser()
-    return read_manifest(path, named=False).name if path.suffix.lower() in (".yaml", ".yml") else word
+    return read_manifest(Path(word).expanduser(), named=False).name if is_manifest(word) else word
 
 
 def _folder(folder: GraphFolder | str | Path) -> GraphFolder:

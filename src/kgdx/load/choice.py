@@ -12,10 +12,9 @@ from pathlib import Path
 from kgdx.config import Settings
 from kgdx.errors import SourceError, UsageError
 from kgdx.load.licences import require
-from kgdx.load.manifest import Manifest, manifest, manifests, read_manifest, with_needs
+from kgdx.load.manifest import Manifest, is_manifest, manifest, manifests, read_manifest, with_needs
 from kgdx.load.unpack import PACKED
 
-_MANIFEST = re.compile(r"\.ya?ml$", re.IGNORECASE)
 _ELSEWHERE = re.compile(r"[a-z][a-z+]*://|[A-Za-z][\w.-]+:[\w./-]+$")
 
 
@@ -223,7 +222,7 @@ def _by_path(
     named: dict[str, str | None] = {}
     files = []
     for word, origin in names.items():
-        if _MANIFEST.search(word):
+        if is_manifest(word):
             files.append(Path(word).expanduser())
             word = read_manifest(files[-1], named=False).name
         if word in named:

@@ -227,6 +227,16 @@ class Manifest(_Model):
         return self._path is None or self._path.parent == resource("loaders")
 
 
+def is_manifest(word: str) -> bool:
+    """Whether a word that stands for a source is the path of a manifest rather than a name.
+
+    Example:
+        >>> is_manifest("my/clinic.yaml"), is_manifest("hpoa")
+        (True, False)
+    """
+    return Path(word).suffix.lower() in (".yaml", ".yml")
+
+
 def read_manifest(path: Path, *, named: bool = True) -> Manifest:
     """Read and validate one manifest file.
 
