@@ -56,7 +56,10 @@ def test_two_graphs_and_a_graph_with_its_past_differ_alike(
     assert diff(graph, other).changes == EXPECTED
     report = update({mine: str(tmp_path / "new" / "alpha.tsv")}, graph)
     assert report.changes is not None and by_table(report.changes) == {"Gene": (1, 1, 1), RELATION: (2, 2, 0)}
-    assert diff(None, graph).changes == EXPECTED
+    past = diff(None, graph)
+    assert past.changes == EXPECTED
+    names = {"NCBIGene:2": "Z", "NCBIGene:3": "C", "NCBIGene:4": "D", "OMIM:2": "Title", "OMIM:3": "Title"}
+    assert past.names == names, "of nodes that are gone too; of one that changed, the name that it has now"
     assert diff(graph, other).changes == ()
     assert diff(other, graph).to_dict()["old"] == str(other.path)
 

@@ -22,7 +22,7 @@ def build(
     source: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SOURCE…]", help="Names of sources, or NAME=PATH-OR-URL; the standard ones when none is given."
+            metavar="SOURCE…", help="Names of sources, or NAME=PATH-OR-URL; the standard ones when none is given."
         ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Take every source that has a file.")] = False,
@@ -109,7 +109,7 @@ def update(
 
 
 def remove(
-    source: Annotated[str, typer.Argument(help="Name of the source, as `kgdx status` shows it.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Name of the source, as `kgdx status` shows it.")],
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -131,19 +131,21 @@ def remove(
 def diff(
     old: Annotated[
         str | None,
-        typer.Argument(metavar="[OLD]", help="Folder of a graph; what the new one held before if not given."),
+        typer.Argument(metavar="OLD", help="Folder of a graph; what the new one held before if not given."),
     ] = None,
     new: Annotated[
-        str | None, typer.Argument(metavar="[NEW]", help="Folder of a graph; the store in use if not given.")
+        str | None, typer.Argument(metavar="NEW", help="Folder of a graph; the store in use if not given.")
     ] = None,
+    examples: Annotated[
+        int, typer.Option("--examples", metavar="N", min=0, max=15, help="How many rows of each table to show.")
+    ] = 3,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
     """Show what two graphs differ in.
 
     Without folders: what the last build or update changed. Rows added, removed and changed, by table and source,
-    with examples. What users saved since a graph was built does
-    not count.
+    with examples. What users saved since a graph was built does not count.
     """
     from kgdx import api
     from kgdx.show.changes import comparison
@@ -152,7 +154,7 @@ def diff(
     if as_json:
         output.write_json(found.to_dict())
     else:
-        output.show(comparison(found))
+        output.show(comparison(found, examples))
 
 
 def status(as_json: Json = False, store: Store = None) -> None:

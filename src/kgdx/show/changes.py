@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -17,20 +19,50 @@ if TYPE_CHECKING:
     from kgdx.load.info import Freshness
 
 SHOWN = 3
-"""How many examples of each table and source are shown."""
+"""How many examples of each table are shown."""
+_STYLES = {"+": "green", "-": "red", "~": "yellow"}
+_MINTED = re.compile(r"KGDX:\w+\.[0-9a-f]{16}")
 
 
-def comparison(found: Comparison) -> RenderableType:
-    """The difference between two graphs: a line for each table and source, with examples."""
+def comparison(found: Comparison, examples: int = SHOWN) -> RenderableType:
+    """The difference between two graphs, table by table: how many rows of which source, and some of them.
+
+    Args:
+        found: What differs.
+        examples: How many rows of each table are shown.
+    """
     if not found.changes:
         return Text(f"{clean(found.new)} holds the same as {clean(found.old)}.")
     head = Text(f"From {clean(found.old)} to {clean(found.new)}: {totals(found.changes)}", style="bold")
-    columns = ("Table", "source", "added", "removed", "changed", "such as")
-    rows = [
-        (each.table, each.source, *_counts(each), "\n".join(clean(one) for one in _some(each.examples)))
-        for each in found.changes
-    ]
-    return Group(head, Text(), plain(columns, rows, right=columns[2:5]))
+    parts: list[RenderableType] = [head]
+    width = max(len(f"  {each.source}") for each in found.changes)
+    for table, changes in groupby(found.changes, key=lambda change: change.table):
+        each = list(changes)
+        parts += [Text(), Text(clean(table), style="bold")]
+        for change in each:
+            parts.append(Text(f"  {clean(change.source)}".ljust(width)).append(f"  {_numbers(change)}", style="dim"))
+        chosen = _some([one for change in each for one in change.examples], examples)
+        if chosen:
+            rows = [("   ", Text(one[0], style=_STYLES[one[0]]), _called(one[2:], found.names)) for one in chosen]
+            parts.append(plain(("", "", ""), rows))
+    return Group(*parts)
+
+
+def _numbers(change: Change) -> str:
+    numbers = ((change.added, "added"), (change.removed, "removed"), (change.changed, "changed"))
+    return ", ".join(f"{number:,} {word}" for number, word in numbers if number)
+
+
+def _called(row: str, names: Mapping[str, str]) -> str:
+    """A node, or the two ends of a relation, by names; ids made from names say nothing more and are left out."""
+    words = [row] if row in names or row.count(" ") != 1 else row.split(" ")
+    return " → ".join(_name(word, names.get(word, "")) for word in words)
+
+
+def _name(id: str, name: str) -> str:
+    if not name or name == id:
+        return id
+    return name if _MINTED.fullmatch(id) else f"{name} ({id})"
 
 
 def totals(changes: Sequence[Change]) -> str:
@@ -54,11 +86,7 @@ def freshness(found: Freshness) -> RenderableType:
     return Group(*parts)
 
 
-def _counts(change: Change) -> tuple[int | None, int | None, int | None]:
-    return change.added or None, change.removed or None, change.changed or None
-
-
-def _some(examples: Sequence[str]) -> list[str]:
-    """A few examples, of each kind one at least."""
+def _some(examples: Sequence[str], limit: int) -> list[str]:
+    """A few examples, of each kind one where there is room."""
     first = [next(one for one in examples if one[0] == sign) for sign in dict.fromkeys(one[0] for one in examples)]
-    return [*first, *(one for one in examples if one not in first)][:SHOWN]
+    return [*first, *(one for one in examples if one not in first)][:limit]
