@@ -7,6 +7,7 @@ the same several times (captions, pop-up windows); both are taken out.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -106,18 +107,39 @@ def article(given: str) -> str:
         >>> article("Rash on the arm\n Open pop-up dialog box\n\nClose\nRash on the arm\nIt itches.")
         'Rash on the arm\nIt itches.'
     """
-    seen: dict[str, None] = {}
+    seen: dict[str, int] = {}
+    sizes: set[int] = set()
     kept: dict[str, None] = {}
     for line in prose(given).splitlines():
-        bare = " ".join(line.replace(_BUTTON, " ").split())
-        for caption in seen:
-            bare = bare.removeprefix(f"{_CLOSE} {caption} ").removeprefix(f"{caption} ")
+        bare = _uncaptioned(" ".join(line.replace(_BUTTON, " ").split()), seen, sizes)
         sentences = [each for each in re.split(r"(?<=[.!?。！？])\s+", bare) if each and bare != _CLOSE]
         new = " ".join(each for each in sentences if len(each) < _CAPTION or each not in seen)
-        seen |= dict.fromkeys(each for each in sentences if len(each) >= _CAPTION)
+        for each in sentences:
+            if len(each) >= _CAPTION:
+                seen.setdefault(each, len(seen))
+                sizes.add(len(each))
         if new:
             kept.setdefault(new)
     return "\n".join(kept)
+
+
+def _uncaptioned(line: str, seen: Mapping[str, int], sizes: Iterable[int]) -> str:
+    """A line without the captions before it: sentences (of these sizes) that stood before, in the order in which."""
+    place = -1
+    while True:
+        captions = [
+            (2 * seen[caption] + (not lead), len(lead) + size + 1)
+            for lead in (f"{_CLOSE} ", "")
+            if line.startswith(lead)
+            for size in sizes
+            if line[len(lead) + size : len(lead) + size + 1] == " "
+            and (caption := line[len(lead) : len(lead) + size]) in seen
+        ]
+        later = [each for each in captions if each[0] > place]
+        if not later:
+            return line
+        place, end = min(later)
+        line = line[end:]
 
 
 def _first(row: dict[str, Any], names: tuple[str, ...], kind: type) -> Any:
