@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 import kgdx
+from kgdx import api
 from kgdx.actions import Match, Retrieve, State, step
+from kgdx.align.sssom import Statement
 from kgdx.case import Case, Finding, Status
 from kgdx.errors import CaseError, KgdxError, StoreError, StoreLockedError, TemplateError, UsageError
 from kgdx.policies import FixedPolicy
@@ -402,3 +404,8 @@ def test_other_patients_are_asked_of_a_graph_that_has_them(graph: kgdx.Graph) ->
         graph.diagnose(["HP:0001250"], case_bank=True)
     with pytest.raises(UsageError, match="goes with the name of a policy"):
         graph.diagnose(["HP:0001250"], policy=FixedPolicy(), case_bank=True)
+
+
+def test_a_decision_needs_a_graph(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no graph"):
+        api.decide([Statement("OMIM:1", "exact", "MESH:D000001")], store=tmp_path / "none")

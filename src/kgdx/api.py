@@ -427,7 +427,9 @@ def decide(
     """
     settings = _embedded(store)
     from kgdx.align.decisions import Decisions
+    from kgdx.load.folder import GraphFolder
 
+    GraphFolder(settings.graph_folder).current()  # raises where there is none
     Decisions.read(settings.graph_folder).updated(statements).write(settings.graph_folder)
     return update((), store=store, progress=progress) if now else None
 
