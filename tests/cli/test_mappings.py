@@ -43,7 +43,9 @@ def test_a_reviewed_mapping_survives_a_rebuild(invoke: Callable, graph: str, tmp
     import kgdx
 
     table = tmp_path / "review.tsv"
-    assert invoke("mappings", "review", "--out", str(table), "--store", graph).returncode == 0
+    said = invoke("mappings", "review", "--out", str(table), "--store", graph)
+    assert said.returncode == 0 and f"kgdx mappings apply {table}" in said.stderr
+    assert f"wrote {len(lines(table))} mapping" in said.stderr and "automatic   stated" in said.stderr
     automatic = [row for row in lines(table) if row["status"] == "automatic" and row["object"].startswith("HP:")]
     assert automatic, "the Chinese symptoms of the tiny graph are findings of the tiny ontology"
     wrong = automatic[0]

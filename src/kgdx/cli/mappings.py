@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Out = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write it; standard output by default.")
 ]
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The table.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The table with decisions.")]
 Keep = Annotated[
     bool, typer.Option("--no-update", help="Only keep the decisions; the next build or update takes them in.")
 ]
@@ -25,7 +25,9 @@ Keep = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Mappings: review them, import, export.")
+    group = typer.Typer(
+        no_args_is_help=True, rich_markup_mode=None, help="Review how sources were joined, exchange SSSOM."
+    )
     group.command("review")(review)
     group.command("apply")(apply)
     group.command("export")(export)
@@ -53,14 +55,21 @@ def review(
     from kgdx.align.mappings import align, names_and_classes, vocabulary_tables
     from kgdx.align.review import review_rows, write_review
     from kgdx.config import Settings
+    from kgdx.show.mappings import by_status
+    from kgdx.show.words import count
 
     settings = Settings.load(store)
     decisions = Decisions.read(settings.graph_folder)
     with kgdx.open(store) as graph:
         tables = vocabulary_tables(graph.store)
     found = align(tables, decisions, meaning(settings, output.remark))
-    rows = review_rows(found, decisions, names_and_classes(tables)[0])
-    _write(write_review(row for row in rows if not status or row.status in status), out)
+    every = review_rows(found, decisions, names_and_classes(tables)[0])
+    rows = [row for row in every if not status or row.status in status]
+    _write(write_review(rows), out, count(len(rows), "mapping"))
+    if out is not None:
+        for line in by_status(row.status for row in rows):
+            output.remark(line)
+        output.remark(f"fill in the column decision, then: kgdx mappings apply {out}")
 
 
 def apply(file: File, no_update: Keep = False, store: Store = None) -> None:
@@ -84,16 +93,21 @@ def export(
     from kgdx.align.review import stated_mappings
     from kgdx.align.sssom import write_sssom
     from kgdx.config import Settings
+    from kgdx.show.words import count
 
     if not sssom:
         decisions = Decisions.read(Settings.load(store).graph_folder)
-        _write(write_sssom(decisions.statements, title="Reviewed mappings"), out)
+        _write(
+            write_sssom(decisions.statements, title="Reviewed mappings"),
+            out,
+            count(len(decisions.statements), "decision"),
+        )
         return
     with kgdx.open(store) as graph:
         names, _ = names_and_classes(vocabulary_tables(graph.store))
         statements = stated_mappings(graph.store, names)
         text = write_sssom(statements, title="Mappings of a kgdx graph", set_id=f"urn:kgdx:graph:{graph.fingerprint}")
-    _write(text, out)
+    _write(text, out, count(len(statements), "mapping"))
 
 
 def import_(file: File, no_update: Keep = False, store: Store = None) -> None:
@@ -111,7 +125,7 @@ def import_(file: File, no_update: Keep = False, store: Store = None) -> None:
 
 
 def mesh(
-    name: Annotated[str, typer.Argument(help="A name, in English.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name, in English.")],
     branch: Annotated[
         list[str] | None,
         typer.Option("--branch", metavar="TREE", help="Only in this branch of the tree, such as C; repeatable."),
@@ -155,9 +169,9 @@ def _take(statements: Sequence[Statement], store: str | None, *, update: bool) -
         output.show(report(built))
 
 
-def _write(text: str, out: Path | None) -> None:
+def _write(text: str, out: Path | None, what: str) -> None:
     if out is None:
         print(text, end="")
     else:
         out.write_text(text, encoding="utf-8")
-        output.remark(f"written to {out}")
+        output.remark(f"wrote {what} to {out}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -14,6 +16,33 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from kgdx.align.mesh import MeshDecision
+
+
+STATUSES = {
+    "manual": "by people's decision",
+    "accepted": "accepted by people",
+    "rejected": "rejected by people",
+    "automatic": "stated",
+    "ambiguous": "open: two candidates are equally good",
+    "below": "open: below the threshold",
+    "taken": "open: a better one took the candidate",
+    "conflict": "open: does not go with others",
+    "absent": "decided, but one side is not in the graph",
+}
+"""What the statuses of a review mean."""
+
+
+def by_status(statuses: Iterable[str]) -> list[str]:
+    """Say how many mappings have each status, most first.
+
+    Example:
+        >>> by_status(["automatic", "below", "automatic"])
+        ['       2  automatic   stated', '       1  below       open: below the threshold']
+    """
+    return [
+        f"{number:>8,}  {status:<10}  {STATUSES.get(status, '')}".rstrip()
+        for status, number in Counter(statuses).most_common()
+    ]
 
 
 def mesh_decision(found: MeshDecision) -> RenderableType:
