@@ -40,8 +40,8 @@ REPORT = BuildReport(
     relations={"HAS_PHENOTYPE": 271_000, "LACKS_PHENOTYPE": 900},
     reasons=(Reason("hpoa", "unknown id …", 61, "unknown id 'HP:9999999'"),),
     warnings=("hpoa has 3 records, expected are 200,000 to 400,000",),
-    seconds={"parse": 3.2, "load": 4.4, "kgdx.rank:compile_model": 2.0, "total": 10.1},
-    kind="update",
+    seconds={"parse": 3.2, "load": 4.4, "kgdx.rank.compile:compile_if_annotated": 2.0, "total": 10.1},
+    kind="build",
     changes=(Change("Disease", "hpoa", added=3, changed=2), Change("Disease-HAS_PHENOTYPE->Phenotype", "hpoa", 10, 4)),
     content={
         "Disease": {"hpoa": 12_700, "orphanet": 31},
@@ -53,7 +53,7 @@ REPORT = BuildReport(
 )
 
 SHOWN = """\
-Updated in 10.1 s: the graph is ready, 31,765 nodes and 271,900 relations of 2
+Built in 10.1 s: the graph is ready, 31,765 nodes and 271,900 relations of 2
 sources.
 61 of 291,095 records were refused, the rest is in it.
 Different from before: 13 rows added, 4 rows removed, 2 nodes changed.
@@ -85,7 +85,7 @@ HAS_PHENOTYPE    271,000  hpoa
 LACKS_PHENOTYPE      900  hpoa
 
 stages       parse 3.2 s, load 4.4 s
-beside them  compile model 2.0 s
+beside them  rank model 2.0 s
 fingerprint  abcdef0123456789
 graph        /data/graphs/default
 """
@@ -93,6 +93,15 @@ graph        /data/graphs/default
 
 def test_a_build_report_opens_with_what_a_person_wants_to_know() -> None:
     assert text(build.report(REPORT)) == SHOWN
+
+
+def test_after_an_update_stands_what_changed_and_not_the_whole_graph_again() -> None:
+    shown = text(build.report(replace(REPORT, kind="update")))
+    assert shown.startswith("Updated in 10.1 s")
+    tables = SHOWN[SHOWN.index("Refused") : SHOWN.index("What is the same")]
+    assert tables in shown
+    assert "What is the same" not in shown and "\nNodes" not in shown and "\nRelations" not in shown
+    assert shown.endswith(SHOWN[SHOWN.index("stages ") :])
 
 
 def test_a_build_without_a_fault_says_so() -> None:

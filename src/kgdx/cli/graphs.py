@@ -177,4 +177,5 @@ def status(as_json: Json = False, store: Store = None) -> None:
         return
     output.show(state(found))
     if fresh is not None:
+        print()
         output.show(freshness(fresh))

@@ -24,6 +24,8 @@ REASONS = 6
 """Reasons of refusal that are shown; `kgdx quarantine show` has them all."""
 CHANGES = 12
 """Tables of which it is shown how they changed."""
+_HOOKS = {"compile_if_annotated": "rank model", "build_dictionary": "dictionary"}
+"""How what is compiled beside a build is called."""
 _VERBS = {"build": "Built", "update": "Updated", "remove": "Removed"}
 
 
@@ -35,10 +37,11 @@ def report(built: BuildReport) -> RenderableType:
     if built.changes:
         parts += [Text("Changed"), _changes(built), Text()]
     parts += [sources_read(built.sources), Text()]
-    if built.mappings:
+    if built.mappings and built.kind == "build":
         parts += [_shares("What is the same, by method", built.mappings), Text()]
-    for heading, counts in (("Nodes", built.nodes), ("Relations", built.relations)):
-        shares = {name: built.content.get(name, {}) for name, _ in _filled(counts)}
+    whole = (("Nodes", built.nodes), ("Relations", built.relations)) if built.kind == "build" else ()
+    for heading, counts in whole:  # after an update they are what they were, but for what is shown as changed
+        shares = {name: built.content.get(name, {}) for name, _ in _filled(counts) if name != "Source"}
         parts += [_shares(heading, shares, counts), Text()]
     facts = [
         ("stages", _times(built.seconds, hooks=False)),
@@ -159,4 +162,5 @@ def _filled(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 def _times(spent: Mapping[str, float], *, hooks: bool) -> str:
     """Seconds of the stages, or of what was compiled in a second process (named ``module:function``)."""
     chosen = {name: value for name, value in spent.items() if name != "total" and (":" in name) is hooks}
-    return ", ".join(f"{name.split(':')[-1].replace('_', ' ')} {seconds(value)}" for name, value in chosen.items())
+    words = {name: _HOOKS.get(name.split(":")[-1], name.split(":")[-1].replace("_", " ")) for name in chosen}
+    return ", ".join(f"{words[name]} {seconds(value)}" for name, value in chosen.items())
