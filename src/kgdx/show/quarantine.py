@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,24 @@ def _reason(group: Group) -> Text:
     """Why the first record of a group was refused, where it stands, and how it begins."""
     place = f"line {group.line:,}" if group.line is not None else "a record"
     where = place if group.file is None else f"{group.file.rpartition('/')[2]}, {place}"
-    record = " ".join(group.record.split())
+    record = " ".join(_facts(group.record).split())
     shown = f"{record[:SHOWN]}{'…' if len(record) > SHOWN else ''}"
     return Text(clean(group.example)).append(f"\n{clean(where)}: {clean(shown)}", style="dim")
+
+
+def _facts(record: str) -> str:
+    """A record in words: the columns of an object that hold something; anything else as it is."""
+    try:
+        found = json.loads(record)
+    except ValueError:
+        return record
+    if not isinstance(found, dict):
+        return record
+    facts = [f"{name}: {_value(value)}" for name, value in found.items() if value not in (None, "", [])]
+    return " · ".join(facts)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, str | int | float):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False)
