@@ -83,10 +83,12 @@ def test_a_build_takes_the_files_of_a_folder(invoke: Invoke, folder: Path, tmp_p
 
 
 def test_a_file_that_is_named_comes_to_those_of_the_folder(invoke: Invoke, folder: Path, tmp_path: Path) -> None:
-    extra = f"hp_zh={TINY / 'hp-zh.babelon.tsv'}"
-    done = invoke("build", extra, "--from", str(folder), "--store", str(tmp_path / "g"), "--json")
+    labels = folder / "labels.tsv"
+    labels.write_bytes((TINY / "hp-zh.babelon.tsv").read_bytes())
+    done = invoke("build", f"hp_zh={labels}", "--from", str(folder), "--store", str(tmp_path / "g"), "--json")
     origins = {name: each["origin"] for name, each in json.loads(done.stdout)["sources"].items()}
-    assert origins["hp"] == str(folder / "hp.obo") and origins["hp_zh"] == str(TINY / "hp-zh.babelon.tsv")
+    assert origins["hp"] == str(folder / "hp.obo") and origins["hp_zh"] == str(labels)
+    assert "of no source: notes.txt" in done.stderr.splitlines(), "a file that is named has its source"
 
 
 def test_a_source_that_cannot_be_downloaded_says_how_to_do_without(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -28,7 +29,7 @@ def source_list(manifests: Iterable[Manifest]) -> RenderableType:
     parts: list[RenderableType] = []
     each = list(manifests)
     headings = {
-        "In every build": [found for found in each if found.standard and found.shipped],
+        "By default: kgdx build": [found for found in each if found.standard and found.shipped],
         "On request: kgdx build NAME, NAME=PATH, or --from FOLDER": [
             found for found in each if not found.standard and found.shipped
         ],
@@ -49,7 +50,8 @@ def gathered(found: Gathered) -> Iterator[str]:
             files.setdefault(path.name, []).append(name)
     for file, names in files.items():
         yield f"{clean(file)} is of {', '.join(names)}"
-    unknown = [path.name for path in found.found.unknown]
+    given = {Path(origin).absolute() for origin in found.sources.values() if origin is not None}
+    unknown = [path.name for path in found.found.unknown if path.absolute() not in given]
     if unknown:
         more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
         yield f"of no source: {clean(', '.join(unknown[:NAMED]))}{more}"
