@@ -45,7 +45,7 @@ def test_a_finished_extraction_opens_with_what_was_read_and_hides_nothing() -> N
         "12  not in the text",
         "3, 1 of them finished before",
         "2,000 answers, 5 from the cache, 1 retry, 3 without a count of tokens, 1,000,000 tokens, cost 0.5000",
-        "kgdx build huatuo=relations",
+        "kgdx update huatuo=relations, which adds them to the graph",
     ):
         assert " ".join(part.split()) in " ".join(shown.split()), shown
 

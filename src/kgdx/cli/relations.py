@@ -45,7 +45,7 @@ def extract_relations(
 ) -> None:
     """Read relations from medical questions and answers, page by page.
 
-    Interrupted, it goes on where it stopped when run again. Then: kgdx build huatuo=FOLDER. Example: kgdx
+    Interrupted, it goes on where it stopped when run again. Then: kgdx update huatuo=FOLDER. Example: kgdx
     extract-relations huatuo.jsonl --out relations
     """
     from kgdx.extract.pages import count

@@ -110,7 +110,7 @@ def extraction(done: Extraction, priced: bool) -> RenderableType:
         ),
         ("model", _asked(done, priced)),
         ("folder", done.folder),
-        ("next", f"kgdx build huatuo={done.folder}"),
+        ("next", f"kgdx update huatuo={done.folder}, which adds them to the graph"),
     ]
     parts += [Text(), plain(("", ""), [(Text(name, style="dim"), clean(fact)) for name, fact in facts if fact])]
     return Group(*parts)
