@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,8 @@ from kgdx.errors import SourceError, StoreError
 from kgdx.load.build import build, remove, update
 from kgdx.load.folder import GraphFolder
 from kgdx.load.report import BuildReport, read_report
+from kgdx.load.stages import Stages
+from kgdx.load.tables import BuiltGraph, read_graph
 from kgdx.store.arcade import ArcadeStore
 from kgdx.store.snapshot import TABLES, Snapshot
 from load import hooked, own
@@ -226,17 +227,31 @@ def test_a_store_that_cannot_be_copied_is_made_anew(
     assert report.store == "loaded"
 
 
+def known(folder: GraphFolder) -> BuiltGraph:
+    found = read_graph(folder.current().tables, Stages(folder.path / "stages"))
+    assert found is not None
+    return found
+
+
 def test_a_source_whose_manifest_has_changed_is_not_taken_as_it_was_read(
     graph: GraphFolder, core_sources: Sources
 ) -> None:
     build(core_sources, graph)
-    tables = graph.current().tables
-    content = json.loads(tables.read_bytes())
-    stated = content["sources"]["hpoa"]["mapping"]
-    content["sources"]["hpoa"]["mapping"] = "of an older manifest"
-    tables.write_text(json.dumps(content))
+    first = known(graph)
+    older = replace(first.sources["hpoa"], mapping="of an older manifest")
+    replace(first, sources={**first.sources, "hpoa": older}).write(graph.current().tables)
     update(["genes"], graph)
-    assert json.loads(graph.current().tables.read_bytes())["sources"]["hpoa"]["mapping"] == stated
+    assert known(graph).sources == first.sources
+
+
+def test_a_graph_of_another_ontology_is_no_base_for_a_new_one(graph: GraphFolder, core_sources: Sources) -> None:
+    first = build(core_sources, graph)
+    made, tables = graph.current(), known(graph).tables
+    made.report.write_text(made.report.read_text("utf-8").replace(f'"{first.schema_version}"', '"0.1"'), "utf-8")
+    renamed = [replace(table, name="Locus" if table.name == "Gene" else table.name) for table in tables]
+    replace(known(graph), tables=renamed).write(made.tables)
+    again = build(core_sources, graph, keep_cases=False)
+    assert (again.fingerprint, again.store, again.changes) == (first.fingerprint, "loaded", None)
 
 
 def test_sources_whose_files_are_gone_stay_as_they_were_read(

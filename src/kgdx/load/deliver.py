@@ -20,10 +20,11 @@ from kgdx.store.snapshot import FORMAT
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The build before: its folder, and the tables that its store holds now."""
+    """The build before: its folder, the tables that its store holds now, and the checksum of its ontology."""
 
     folder: BuildFolder
     graph: BuiltGraph
+    schema: str
 
 
 def snapshot_key(tables: Iterator[BuiltTable] | tuple[BuiltTable, ...]) -> str:

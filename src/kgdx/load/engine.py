@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
-from kgdx.errors import SourceError
+from kgdx.errors import SourceError, StoreError
 from kgdx.load import corrections, reporting
 from kgdx.load.assemble import Assembled, assemble
 from kgdx.load.carry import USER, Saved, saved
@@ -35,7 +35,7 @@ from kgdx.load.sources import Reader
 from kgdx.load.stages import Stages, code_digest, key_of
 from kgdx.load.tables import TABLE, BuiltGraph, BuiltSource, BuiltTable, built, keep_table, load_table, read_graph
 from kgdx.load.tally import Tally
-from kgdx.schema import Schema, load_schema
+from kgdx.schema import Schema, kin, load_schema
 from kgdx.store.fingerprint import part_digests
 from kgdx.store.protocol import GraphTable, NodeTable
 
@@ -130,12 +130,18 @@ def run(order: Order) -> BuildReport:
 
 
 def _before(folder: GraphFolder, stages: Stages) -> Before | None:
-    """The build before, where its tables are known."""
+    """The build before, where its tables are known and are of an ontology that this one only adds to."""
     if not folder.exists:
         return None
     current = folder.current()
     graph = read_graph(current.tables, stages)
-    return None if graph is None else Before(current, graph)
+    try:
+        report = read_report(current.report)
+    except StoreError:  # its report is damaged: the new build writes another
+        return None
+    if graph is None or not kin(report.schema_version):
+        return None
+    return Before(current, graph, report.schema_checksum)
 
 
 def _make(work: _Run, choice: Choice, carried: Saved, hooks: Hooks) -> BuildReport:
@@ -372,7 +378,7 @@ def _deliver(work: _Run, graph: BuiltGraph, difference: Difference | None, hooks
         hooks.start(work.made.snapshot)
         work.note("compile", "snapshot", int(not linked), int(linked), clock.elapsed - started)
     build = {"fingerprint": graph.fingerprint, "kgdx_version": version("kgdx"), "created": created}
-    same = work.before is not None and read_report(work.before.folder.report).schema_checksum == work.schema.checksum
+    same = work.before is not None and work.before.schema == work.schema.checksum
     delta = difference.delta if difference is not None and same else None
     with clock.stage("load", "filling the store"):
         started = clock.elapsed
