@@ -28,7 +28,7 @@ def test_relations_are_read_by_rules_and_summed_up(invoke: Callable[..., Run], t
     assert "12 relations from 8 records by kgdx rules" in done.stdout
     assert "HAS_SYMPTOM" in done.stdout
     assert "the line is no JSON" in done.stdout
-    assert "kgdx build" in done.stdout
+    assert "kgdx update" in done.stdout
     again = invoke("extract-relations", FILE, "--out", str(tmp_path / "out"), "--json")
     found = json.loads(again.stdout)
     assert (found["pages"], found["kept"], found["relations"], found["refused"]) == (1, 1, 12, 2)

@@ -67,7 +67,8 @@ def batch(
     case_bank: CaseBank = False,
     encoder: Encoder = False,
     to: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write; standard output by default.")
+        Path | None,
+        typer.Option("--out", "--output", "-o", metavar="FILE", help="File to write; standard output by default."),
     ] = None,
     jobs: Annotated[
         int | None, typer.Option(metavar="N", min=1, max=64, help="Processes; one for each core where cases are many.")
@@ -107,7 +108,7 @@ def batch(
 
 def explain(
     case: Annotated[str, typer.Argument(metavar="TEXT|FILE|-", help="The patient, as for diagnose.")],
-    disease: Annotated[str, typer.Argument(help="A disease of the graph, such as OMIM:190350.")],
+    disease: Annotated[str, typer.Argument(metavar="DISEASE", help="A disease of the graph, such as OMIM:190350.")],
     hpo: Observed = None,
     exclude_hpo: Excluded = None,
     policy: Policy = "fixed",
@@ -170,7 +171,7 @@ def extract(
 
 
 def replay(
-    run: Annotated[str, typer.Argument(help="Id of a saved run, such as run:0123456789abcdef.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of a saved run, such as run:0123456789abcdef.")],
     as_json: Json = False,
     store: Store = None,
 ) -> None:

@@ -38,7 +38,8 @@ def synthesize(
         float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Of the absent terms that are stated.")
     ] = 0.1,
     to: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="File to write; standard output by default.")
+        Path | None,
+        typer.Option("--out", "--output", "-o", metavar="FILE", help="File to write; standard output by default."),
     ] = None,
     store: Store = None,
 ) -> None:

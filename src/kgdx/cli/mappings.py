@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from kgdx.align.sssom import Statement
 
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write it; standard output by default.")
+    Path | None,
+    typer.Option("--out", "--output", "-o", metavar="FILE", help="Where to write it; standard output by default."),
 ]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The table with decisions.")]
 Keep = Annotated[

@@ -13,9 +13,9 @@ from kgdx.cli.options import Json, Store
 if TYPE_CHECKING:
     from polars import DataFrame
 
-Source = Annotated[str | None, typer.Argument(metavar="[SOURCE]", help="Of this source only.")]
+Source = Annotated[str | None, typer.Argument(metavar="SOURCE", help="Of this source only.")]
 
-group = typer.Typer(help="Look at the records that a build refused, mend them, and load them.", no_args_is_help=True)
+group = typer.Typer(help="Look at refused records, mend and load them.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -66,7 +66,7 @@ def export(
 
 def retry(
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="An exported file whose records you have mended.")
+        Path | None, typer.Argument(metavar="FILE", help="An exported file whose records you have mended.")
     ] = None,
     as_json: Json = False,
     store: Store = None,

@@ -25,7 +25,9 @@ def extract_relations(
     file: Annotated[
         list[Path], typer.Argument(metavar="FILE…", help="Questions and answers, JSON lines; or compressed.")
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where finished pages are kept.")],
+    out: Annotated[
+        Path, typer.Option("--out", "--output", "-o", metavar="FOLDER", help="Where finished pages are kept.")
+    ],
     llm: Annotated[
         str | None, typer.Option("--llm", metavar="MODEL", help="Ask this model at KGDX_LLM_BASE_URL; else by rules.")
     ] = None,
@@ -43,7 +45,7 @@ def extract_relations(
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask again what the model answered before.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Read relations from medical questions and answers, page by page.
+    """Read relations from questions and answers, page by page.
 
     Interrupted, it goes on where it stopped when run again. Then: kgdx update huatuo=FOLDER. Example: kgdx
     extract-relations huatuo.jsonl --out relations

@@ -20,7 +20,9 @@ def register(app: typer.Typer) -> None:
 
 
 def schema(
-    name: Annotated[str | None, typer.Argument(help="Show this class or relation with its properties.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Show this class or relation with its properties.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show the ontology: classes, relations, properties.

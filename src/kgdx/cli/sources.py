@@ -42,10 +42,13 @@ def sources(context: typer.Context, as_json: Json = False) -> None:
 
 
 def new(
-    name: Annotated[str, typer.Argument(help="What the source is to be called: small letters, digits, _.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="What the source is to be called: small letters, digits, _.")
+    ],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, JSON lines or Parquet; compressed or not.")],
     to: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write; NAME.yaml by default.")
+        Path | None,
+        typer.Option("--out", "--output", "-o", metavar="FILE", help="File to write; NAME.yaml by default."),
     ] = None,
 ) -> None:
     """Write a first manifest for a file of yours, with a guess at what its columns mean.
@@ -59,7 +62,7 @@ def new(
 
     target = to or Path(f"{name}.yaml")
     if target.exists():
-        raise UsageError(f"{target} is there already", hint="give another file with --output")
+        raise UsageError(f"{target} is there already", hint="give another file with --out")
     if name in manifests() and manifests()[name].shipped:
         raise UsageError(f"a source called {name} ships with kgdx", hint="choose another name")
     beside = file.absolute().parent == target.absolute().parent
@@ -113,7 +116,7 @@ def check(
 
 
 def accept(
-    name: Annotated[str, typer.Argument(help="Name of the source, or its manifest's file.")],
+    name: Annotated[str, typer.Argument(metavar="SOURCE", help="Name of the source, or its manifest's file.")],
 ) -> None:
     """Accept a source's licence, which is remembered with the date."""
     accept_licence(name)

@@ -17,7 +17,9 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    template: Annotated[str, typer.Argument(help="Name of a read template; `kgdx templates` lists them.")],
+    template: Annotated[
+        str, typer.Argument(metavar="TEMPLATE", help="Name of a read template; `kgdx templates` lists them.")
+    ],
     parameters: Annotated[
         list[str] | None,
         typer.Argument(metavar="NAME=VALUE…", help="Its parameters; lists as a,b,c or as JSON."),
@@ -46,7 +48,7 @@ def run(
 
 
 def templates(
-    name: Annotated[str | None, typer.Argument(help="Show this one, with its Cypher.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="TEMPLATE", help="Show this one, with its Cypher.")] = None,
     as_json: Json = False,
 ) -> None:
     """List the templates: what each is for and what it takes."""
