@@ -45,7 +45,7 @@ def extract_relations(
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask again what the model answered before.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Read relations from questions and answers, page by page.
+    """Read relations from questions and answers.
 
     Interrupted, it goes on where it stopped when run again. Then: kgdx update huatuo=FOLDER. Example: kgdx
     extract-relations huatuo.jsonl --out relations
