@@ -37,7 +37,11 @@ def header(line: str) -> tuple[list[str], str]:
         (['case_id', 'phenotypes'], '\t')
     """
     delimiter = max(_DELIMITERS, key=line.count)
-    names = next(csv.reader([line.removeprefix("\ufeff").strip("\r\n")], delimiter=delimiter), [])
+    plain = line.removeprefix("\ufeff").strip("\r\n")
+    try:
+        names = next(csv.reader([plain], delimiter=delimiter), [])
+    except csv.Error:  # a cell without end: a note in one line, not a header
+        names = [plain]
     return [fold_name(name) for name in names], delimiter
 
 

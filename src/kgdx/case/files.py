@@ -43,6 +43,9 @@ _IN_UTF8 = "give cases as JSON or text in UTF-8"
 _UNDECODED = re.compile("[\udc80-\udcff]")
 """What bytes that are no UTF-8 are read as, so that they spoil their own line alone."""
 
+_WEB_PAGE = re.compile(r"\ufeff?\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+"""How the page of an error begins that was saved in the place of a file."""
+
 _TERM_LINE = re.compile(r"(?P<absent>[-!]\s*)?(?P<id>HP:\d{7})\b.*")
 
 
@@ -188,6 +191,8 @@ def _parse(stream: io.TextIOWrapper, where: str) -> Iterator[Case | Failure]:
         if _is_header(line):
             yield from _table([line, *(text for _, text in lines)], where, number)
             return
+        if _WEB_PAGE.match(line):
+            raise CaseError(f"{where}: it is a web page", hint="save the file that the page offers")
         yield _plain_text(_decoded(line + stream.read(MAX_CHARACTERS + 1), where), where)
         return
     try:

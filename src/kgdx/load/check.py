@@ -31,6 +31,11 @@ _TYPES: dict[str, pl.DataType] = {
     "floats": pl.List(pl.Float64()),
 }
 
+LONGEST_ID = 1_000
+LONGEST_NAME = 4_000
+LONGEST_TEXT = 4_000_000
+"""Most bytes of an id, a name and any other text: a damaged file may go on for megabytes where a quote is missing."""
+
 
 @dataclass(slots=True)
 class Checked:
@@ -101,6 +106,7 @@ def typed(table: Staged, schema: Schema, tally: Tally) -> Staged:
         reasons += [pl.lit(f"it has no {name}") for name in absent]
         required = [each.name for each in properties if each.required]
         reasons += [pl.when(pl.col(name).is_null()).then(pl.lit(f"it has no {name}")) for name in required]
+    reasons += [_long(key, pl.col(key), LONGEST_ID) for key in keys]
     classes = (table.name,) if table.ends is None else table.ends
     reasons += [_foreign(key, schema.node(label)) for key, label in zip(keys, classes, strict=True)]
     rows = tally.split(rows, pl.coalesce(reasons), part_of(table))
@@ -132,6 +138,8 @@ def _faults(each: Property, given: pl.DataType) -> list[pl.Expr]:
     """Reasons why a property's value cannot stand, as expressions over the raw column."""
     column, wanted = pl.col(each.name), _TYPES[each.type]
     faults: list[pl.Expr] = []
+    if given in (pl.String, pl.List(pl.String)):
+        faults.append(_long(each.name, column, LONGEST_NAME if each.name == "name" else LONGEST_TEXT, each.is_list))
     if isinstance(given, pl.List) != each.is_list:
         return [pl.when(column.is_not_null()).then(pl.lit(f"{each.name} is not {_article(each.type)}"))]
     if given != wanted and not each.is_list:
@@ -147,6 +155,13 @@ def _faults(each: Property, given: pl.DataType) -> list[pl.Expr]:
         reason = pl.format(f"{each.name} is '{{}}', not one of {', '.join(each.values)}", shown)
         faults.append(pl.when(column.is_not_null() & unknown).then(reason))
     return faults
+
+
+def _long(name: str, column: pl.Expr, most: int, listed: bool = False) -> pl.Expr:
+    """The reason why a text cannot stand: it is so long that it must be damage."""
+    size = pl.element().str.len_bytes() if listed else column.str.len_bytes()
+    beyond = column.list.eval(size > most).list.any() if listed else size > most
+    return pl.when(beyond).then(pl.lit(f"{name} has more than {most:,} bytes"))
 
 
 def _read(each: Property, given: pl.DataType) -> pl.Expr:

@@ -31,7 +31,7 @@ from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.hooks import Hook, Hooks
 from kgdx.load.parse import Parsed, mapping_digest, parse, recipe, write_tables
 from kgdx.load.report import BuildReport, SourceReport, StageReport, read_report
-from kgdx.load.sources import Reader
+from kgdx.load.sources import FOLDERS, Reader
 from kgdx.load.stages import Stages, code_digest, key_of
 from kgdx.load.tables import TABLE, BuiltGraph, BuiltSource, BuiltTable, built, keep_table, load_table, read_graph
 from kgdx.load.tally import Tally
@@ -216,7 +216,10 @@ def _parse(work: _Run, choice: Choice) -> tuple[list[Parsed], dict[str, BuiltSou
             arrived = partial(_arrived, clock, title)
             held = wanted.manifest.checksum if wanted.origin == wanted.manifest.default else None
             try:
-                file = fetch(wanted.origin, order.cache, expected=held, progress=arrived, digests=work.digests)
+                folder = wanted.manifest.format in (*FOLDERS, *order.readers)
+                file = fetch(
+                    wanted.origin, order.cache, expected=held, progress=arrived, digests=work.digests, folder=folder
+                )
             except SourceError as error:
                 raise _without_download(error, name, choice) from error
             fetched[name] = file

@@ -52,6 +52,7 @@ def fetch(
     expected: str | None = None,
     progress: Callable[[int, int], None] | None = None,
     digests: Digests | None = None,
+    folder: bool = True,
 ) -> Fetched:
     """Bring a source's file to this machine.
 
@@ -61,6 +62,7 @@ def fetch(
         expected: SHA-256 that a download must have.
         progress: Called with the number of bytes that have arrived, and how many there are (0 if that is not known).
         digests: Remembers the checksums of files, so that one that did not change is not read.
+        folder: Whether it may be a folder, of which every file is read through.
 
     Raises:
         SourceError: There is no such file, or it cannot be downloaded.
@@ -77,6 +79,8 @@ def fetch(
         path = Path(origin).expanduser()
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise SourceError(f"{origin} is no regular file", hint="save its content to a file first")
+    if path.is_dir() and not folder:
+        raise SourceError(f"{origin} is a folder", hint="name the file in it")
     checksum = partial(file_digest, origin=origin)
     return Fetched(path, origin, checksum(path) if digests is None else digests.of(path, checksum))
 

@@ -41,6 +41,9 @@ FORMATS: Mapping[str, str] = {
 }
 """Format → module with ``read(path, manifest) -> Records`` and ``FRAMES``, its frames' columns (none for ``table``)."""
 
+FOLDERS = ("phenopackets", "cases")
+"""Formats of which a source may be a folder; of formats that live elsewhere, their readers say it."""
+
 Reader = Callable[[Path, Manifest], Records]
 """Reads a file as its manifest says. It, or its module, may have ``VERSION: str``, which changes with what it gives."""
 

@@ -54,12 +54,31 @@ def read_header(path: Path) -> Header:
     except UnicodeDecodeError as error:
         raise SourceError(f"the header line of {path} is not UTF-8", hint="save it as UTF-8") from error
     separator = "\t" if "\t" in text else ","
-    columns = tuple(cell.strip() for cell in next(csv.reader([text], delimiter=separator), []))
+    columns = tuple(cell.strip() for cell in header_cells(path, text, separator))
     if not any(columns):
         raise SourceError(f"{path} is empty", hint="fetch it again")
     if len(set(columns)) != len(columns) or any(name.startswith("_") for name in columns):
         raise SourceError(f"{path} has a column name twice, or one that starts with '_'", hint="mend the header line")
     return Header(columns, separator)
+
+
+def header_cells(path: Path, line: str, separator: str) -> list[str]:
+    """Return the cells of a header line.
+
+    Raises:
+        SourceError: It is none.
+
+    Example:
+        >>> header_cells(Path("x.csv"), 'id,"a, b"', ",")
+        ['id', 'a, b']
+    """
+    if "\r" in line:
+        message = f"the lines of {path} end with carriage returns alone"
+        raise SourceError(message, hint="save it with line feeds, as all programs of today do")
+    try:
+        return next(csv.reader([line], delimiter=separator), [])
+    except csv.Error as error:
+        raise SourceError(f"{path} has no header line ({error})", hint="name the columns in its first line") from error
 
 
 def read_blocks(path: Path, header: Header, encoding: str = "utf-8") -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +11,7 @@ from kgdx.load.faults import did_you_mean
 from kgdx.load.manifest import Manifest
 from kgdx.load.mapping import mapped_columns
 from kgdx.load.records import LINE, Records, join_rejects
-from kgdx.load.sources.blocks import Header, read_blocks
+from kgdx.load.sources.blocks import Header, header_cells, read_blocks
 from kgdx.load.sources.table import find_version
 from kgdx.load.unpack import unpacked
 
@@ -80,7 +79,7 @@ def header_of(path: Path, head: str, delimiter: str | None = None) -> Header:
         raise SourceError(f"{path} has no header line", hint="name the columns in its first line")
     plain = "".join(line.split('"')[::2])
     separator = delimiter or max(DELIMITERS, key=plain.count)
-    cells = next(csv.reader([line], delimiter=separator))
+    cells = header_cells(path, line, separator)
     names = tuple(cell.strip().lstrip("_") or f"column_{number}" for number, cell in enumerate(cells, 1))
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

@@ -16,6 +16,9 @@ FRAMES = {"symptom": ("id", "name", "synonyms")}
 DIALOGUES = "dx_dialogues"
 """The source whose symptoms these are: its ids are minted in that name, so that both give one node."""
 
+LONGEST_LINE = 1 << 17
+"""Characters beyond which a line is taken for damage."""
+
 
 def read(path: Path, manifest: Manifest) -> Records:
     """Read the list as the frame ``symptom``; a wording that is the symptom itself, or stands twice, is left out.
@@ -28,6 +31,9 @@ def read(path: Path, manifest: Manifest) -> Records:
         if not raw.strip():
             continue
         text = raw.decode("utf-8", "replace")
+        if len(text) > LONGEST_LINE:
+            reading.refuse(line, text, f"the line has {len(text):,} characters")
+            continue
         name, tab, wordings = text.partition("\t")
         name = phrase(name)
         damaged = "it is not UTF-8 text" if "\ufffd" in text or "\0" in text else None
