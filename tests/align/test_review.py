@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,12 @@ def small_graph() -> list[GraphTable]:
         *findings({"HP:1": ("Fever",), "HP:2": ("Rash",), "HP:3": ("Rash",)}),
         nodes("Symptom", {"KGDX:zh.a": ("fever",), "KGDX:zh.b": ("=rash",)}),
     ]
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="is no regular file"):
+        read_rows(tmp_path / "pipe", COLUMNS, what="a review")
 
 
 def test_the_table_holds_decisions_open_questions_and_what_is_stated() -> None:

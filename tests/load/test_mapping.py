@@ -129,3 +129,10 @@ def test_a_wrong_pattern_is_refused_when_the_manifest_is_read() -> None:
 def test_an_id_that_would_be_a_list_is_refused_with_what_to_add() -> None:
     with pytest.raises(SourceError, match="makes the id of a list: add `each: COLUMN`"):
         mapped({"ids": [["a", "b"]]}, nodes=[{"class": "Disease", "id": "ids"}])
+
+
+def test_a_row_that_only_mentions_a_node_does_not_hide_the_one_that_names_it() -> None:
+    columns = {"id": ["OMIM:1", "OMIM:2", "OMIM:1", "OMIM:2"], "name": [None, "Two", "One", "Zwei"]}
+    node = {"class": "Disease", "role": "implied", "id": "id", "properties": {"name": "name"}}
+    (table,), _ = mapped(columns, nodes=[node])
+    assert dict(table.rows.select("id", "name").iter_rows()) == {"OMIM:1": "One", "OMIM:2": "Two"}

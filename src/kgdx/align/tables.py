@@ -73,6 +73,8 @@ def read_rows(file: Path, required: Sequence[str], *, what: str) -> Table:
 
 def _text(file: Path, what: str) -> str:
     try:
+        if file.exists() and not file.is_file():
+            raise UsageError(f"{file} is no regular file", hint="save its content to a file first")
         if file.stat().st_size > LARGEST:
             raise UsageError(f"{file} is larger than {LARGEST // 10**6} MB", hint=f"is it {what}?")
         raw = file.read_bytes()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -65,12 +65,18 @@ def stage(records: Records, manifest: Manifest) -> tuple[list[Staged], pl.DataFr
         _check_ids(rows, manifest)
         if isinstance(entry, NodeMap):
             if entry.role == "implied":
-                rows = rows.drop_nulls("id").unique("id", keep="first", maintain_order=True)
+                rows = _fullest(rows.drop_nulls("id"), entry.properties).unique("id", keep="first", maintain_order=True)
             tables.append(Staged(manifest.name, entry.class_, None, entry.role, rows))
         else:
             ends = (entry.start.class_, entry.end.class_)
             tables.append(Staged(manifest.name, entry.type, ends, entry.role, rows))
     return tables, join_rejects([*rejects, *_untaken(records, manifest)])
+
+
+def _fullest(rows: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
+    """Rows that state all of a node before those that only mention it, otherwise as they come."""
+    absent = [pl.col(name).is_null() for name in names if rows[name].null_count()]
+    return rows.sort(pl.sum_horizontal(absent), maintain_order=True) if absent else rows
 
 
 def _check_ids(rows: pl.DataFrame, manifest: Manifest) -> None:

@@ -37,7 +37,7 @@ def read(folder: GraphFolder, source: str | None = None) -> pl.DataFrame:
         try:
             table = pl.read_parquet(build.quarantine)
             known = json.loads(build.report.read_text("utf-8"))["sources"]
-        except (OSError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
+        except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
             message = f"the quarantine table {build.quarantine} cannot be read ({' '.join(str(error).split())})"
             raise StoreError(message, hint="build the graph again with `kgdx build`") from error
     if source is not None and source not in known:
@@ -232,6 +232,8 @@ def _keyed(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _read(path: Path) -> pl.DataFrame:
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is no regular file", hint="save its content to a file first")
     try:
         content = path.read_bytes()
         if path.suffix.lower() == ".parquet":

@@ -72,6 +72,9 @@ def header_cells(path: Path, line: str, separator: str) -> list[str]:
         >>> header_cells(Path("x.csv"), 'id,"a, b"', ",")
         ['id', 'a, b']
     """
+    if len(line) > LONGEST_CELL:
+        message = f"{path} has no header line (its first line has {len(line):,} characters)"
+        raise SourceError(message, hint="name the columns in its first line")
     if "\r" in line:
         message = f"the lines of {path} end with carriage returns alone"
         raise SourceError(message, hint="save it with line feeds, as all programs of today do")
@@ -165,7 +168,7 @@ def _at_once(block: bytes, line: int, header: Header) -> pl.DataFrame | None:
         return None
     try:
         frame = _csv(block, header)
-    except pl.exceptions.PolarsError:
+    except (pl.exceptions.PolarsError, OSError):  # polars unpacks what begins as compressed data do
         return None
     longest = frame.select(pl.all().str.len_bytes().max()).row(0) if frame.height else ()
     if any(length is not None and length > LONGEST_CELL for length in longest) or not _complete(block, frame, header):
