@@ -7,8 +7,12 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 ROOT = Path(__file__).resolve().parents[1]
 TINY = ROOT / "tests" / "data" / "tiny"
@@ -17,7 +21,10 @@ TINY = ROOT / "tests" / "data" / "tiny"
 REQUIRE_ALL = "KGDX_REQUIRE_ALL"
 
 #: Settings of the test run itself, which no test is shielded from.
-KEPT = (REQUIRE_ALL, "KGDX_NEO4J_URI", "KGDX_SHARED_DATA")
+KEPT = (REQUIRE_ALL, "KGDX_NEO4J_URI", "KGDX_SHARED_DATA", "KGDX_ARTIFACTS")
+
+#: What a browser without a screen and without a user namespace (a container, root) needs.
+CHROMIUM = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--font-render-hinting=none")
 
 
 def require(available: object, what: str) -> None:
@@ -52,6 +59,13 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep together what workers of a parallel run (``-n``) must not share: the one database, and a file's fixtures."""
+    for item in items:
+        group = "neo4j" if item.get_closest_marker("neo4j") else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The top of the checkout."""
@@ -80,3 +94,38 @@ def kgdx_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         monkeypatch.delenv(name)
     monkeypatch.setenv("KGDX_HOME", str(home))
     yield home
+
+
+@pytest.fixture(scope="session")
+def screenshots() -> Path:
+    """Where tests leave the pictures that a person looks at; continuous integration keeps the folder."""
+    folder = Path(os.environ.get("KGDX_ARTIFACTS", ROOT / "build")) / "screenshots"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A headless Chromium of this module's tests: playwright keeps an event loop running as long as it lives."""
+    require_module("playwright", "browser-test")
+    program = require_program("chromium", "apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=list(CHROMIUM))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def browser_context(chromium: Browser) -> Iterator[BrowserContext]:
+    """A fresh profile of a desktop browser; ``new_page()`` opens a tab, ``request`` speaks HTTP."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def browser_page(browser_context: BrowserContext) -> Page:
+    """An empty tab, 1280 × 900, in a fresh profile."""
+    return browser_context.new_page()
