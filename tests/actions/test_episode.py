@@ -14,9 +14,14 @@ from kgdx.actions import (
     ACTIONS,
     Action,
     Author,
+    Chosen,
+    Citation,
+    CitedText,
+    Description,
     Diagnose,
     Limits,
     Operations,
+    Resolved,
     Retrieve,
     Segment,
     State,
@@ -25,7 +30,7 @@ from kgdx.actions import (
     step,
 )
 from kgdx.case import Case
-from kgdx.errors import StoreError, UsageError
+from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.policies import FixedPolicy
 
 
@@ -244,3 +249,117 @@ def test_a_thousand_retrievals_stop_at_the_limit(graph: Any) -> None:
 def test_diagnose_needs_a_ranking(graph: Any) -> None:
     with pytest.raises(UsageError, match="no ranking"):
         step(graph, start(), Diagnose())
+
+
+NOTE = Note()
+SAID = (
+    Segment(Author.TOOL, "prompt", "m", {"prompt": "plan@1"}, content="Ada has a cough"),
+    Segment(Author.POLICY, "answer", "m", {"prompt": "plan@1", "read": 90, "written": 10, "cached": False}, cost=0.25),
+)
+
+
+@dataclass(frozen=True)
+class Talker:
+    """Says something before each action."""
+
+    action: Action | None = NOTE
+    said: tuple[Segment, ...] = SAID
+    name: str = "talker"
+
+    def choose(self, state: State) -> Chosen:
+        return Chosen(self.action, self.said)
+
+
+@dataclass(frozen=True)
+class Mute:
+    """Cannot choose once it has seen ``after`` steps."""
+
+    after: int = 1
+    name: str = "mute"
+
+    def choose(self, state: State) -> Action | None:
+        if state.steps >= self.after:
+            raise StoreError("the model is away")
+        return Note()
+
+
+def test_what_a_policy_said_stands_before_its_action(graph: Any) -> None:
+    episode = run(graph, start(), Talker(), Limits(steps=2))
+    assert [segment.kind for segment in episode.log] == ["prompt", "answer", "action"] * 2 + ["end"]
+
+
+def test_what_a_policy_said_last_is_kept_although_nothing_follows(graph: Any) -> None:
+    episode = run(graph, start(), Talker(action=None))
+    assert (episode.reason, [segment.kind for segment in episode.log]) == ("policy ended", ["prompt", "answer", "end"])
+
+
+def test_a_policy_that_cannot_choose_ends_the_episode_with_what_it_has(graph: Any) -> None:
+    episode = run(graph, start(), Mute())
+    assert (episode.reason, str(episode.error)) == ("error", "the model is away")
+    assert episode.state.case.source == "userx"
+    assert (episode.log[-2].kind, episode.log[-2].name) == ("error", "mute")
+    assert episode.log[-2].parameters == {"error": "StoreError"}
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason", "calls"),
+    [(Limits(calls=3), "calls", 3), (Limits(tokens=150), "tokens", 2), (Limits(cost=1.0), "cost", 4)],
+)
+def test_budgets_of_a_language_model_end_it(graph: Any, limits: Limits, reason: str, calls: int) -> None:
+    episode = run(graph, start(), Talker(), limits)
+    assert (episode.reason, episode.state.spent.calls) == (reason, calls)
+
+
+def test_answers_that_were_kept_cost_nothing(graph: Any) -> None:
+    kept = replace(SAID[1], parameters={**SAID[1].parameters, "cached": True}, cost=0.0)
+    episode = run(graph, start(), Talker(said=(kept,)), Limits(steps=4, calls=1, tokens=1))
+    assert episode.reason == "steps"
+    assert (episode.state.spent.calls, episode.state.spent.cached, episode.state.spent.read) == (0, 4, 0)
+
+
+@pytest.mark.parametrize("segment", SAID)
+def test_what_a_model_was_asked_and_said_leaves_the_log_only_when_asked_for(segment: Segment) -> None:
+    words = replace(segment, content="Ada has a cough")
+    assert "Ada" not in json.dumps(words.to_dict())
+    assert words.to_dict(private=True)["content"] == "Ada has a cough"
+
+
+@pytest.mark.parametrize("policy", [Forever(Idle()), Script(()), Script((Broken(),)), Mute(after=0)])
+def test_an_episode_without_an_end_is_brought_to_one(graph: Any, policy: Any) -> None:
+    plain, closed = run(graph, start(), policy), run(graph, start(), policy, closing=FixedPolicy())
+    assert closed.state.done
+    assert not plain.state.done
+    assert (closed.reason, str(closed.error)) == (plain.reason, str(plain.error))
+    assert closed.log[-1] == plain.log[-1]
+
+
+def test_a_closing_that_fails_leaves_what_there_is(graph: Any) -> None:
+    episode = run(graph, start("no finding here"), Forever(Note()), Limits(steps=1), closing=FixedPolicy())
+    assert (episode.reason, episode.state.case.source) == ("steps", "userx")
+    assert isinstance(episode.error, CaseError)
+
+
+def test_a_finished_episode_needs_no_closing(graph: Any) -> None:
+    assert run(graph, start(), FixedPolicy(), closing=Forever(Broken())).error is None
+
+
+def test_an_answer_ends_an_episode_as_answered(graph: Any) -> None:
+    done = replace(start(), answer=CitedText(), done=True)
+    assert run(graph, done, Script(())).reason == "answered"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"resolved": (Resolved("x"),)},
+        {"described": (Description("OMIM:1"),)},
+        {"citations": (Citation("PMID:1"),)},
+        {"answer": CitedText()},
+    ],
+)
+def test_whatever_is_learned_counts_as_progress(change: dict[str, Any]) -> None:
+    assert replace(start(), **change).differs(start())
+
+
+def test_a_question_is_not_in_the_representation_of_a_state() -> None:
+    assert "Ada" not in repr(replace(start(), question="what ails Ada?"))

@@ -8,9 +8,10 @@ from types import MappingProxyType
 from kgdx.actions.base import Action, Operations, parse_action
 from kgdx.actions.declare import Diagnose
 from kgdx.actions.diagnosis import NOTICE, Diagnosis
-from kgdx.actions.episode import Episode, Policy, run, step
+from kgdx.actions.episode import Chosen, Episode, Policy, run, step
 from kgdx.actions.evidence import EvidencePath, PathNode, PathRelation
 from kgdx.actions.explaining import Explain
+from kgdx.actions.known import Citation, CitedText, Description, Resolved, Sentence
 from kgdx.actions.ranking import Rank
 from kgdx.actions.reading import Extract
 from kgdx.actions.record import Replayed, replay
@@ -27,6 +28,10 @@ __all__ = [
     "NOTICE",
     "Action",
     "Author",
+    "Chosen",
+    "Citation",
+    "CitedText",
+    "Description",
     "Diagnose",
     "Diagnosis",
     "Episode",
@@ -42,9 +47,11 @@ __all__ = [
     "Policy",
     "Rank",
     "Replayed",
+    "Resolved",
     "Retrieve",
     "Retrieved",
     "Segment",
+    "Sentence",
     "State",
     "parse_action",
     "replay",

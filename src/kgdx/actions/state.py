@@ -7,13 +7,15 @@ of the log.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from kgdx.actions.evidence import EvidencePath
+from kgdx.actions.known import Citation, CitedText, Description, Resolved
 from kgdx.case import Case
+from kgdx.llm.accounting import Spent
 from kgdx.store.protocol import Row
 
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ class Author(StrEnum):
 PRIVATE = frozenset({Author.PATIENT, Author.USER})
 """Authors whose words may identify a patient: their content leaves the process only when asked for."""
 
+PRIVATE_KINDS = frozenset({"prompt", "answer"})
+"""Kinds of segments whose words may repeat those of a patient, whoever wrote them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Segment:
@@ -41,7 +46,8 @@ class Segment:
     Attributes:
         author: Who wrote it.
         kind: ``action`` (a policy's choice), ``query`` (a template that ran), ``tool`` (extractor, ranker),
-            ``text`` (words), ``error`` or ``end``.
+            ``prompt`` (what a language model was asked), ``answer`` (what it said), ``text`` (words), ``error`` or
+            ``end``.
         name: Name of the action, template or tool.
         parameters: What it was given; never a patient's text.
         rows: How many rows came back.
@@ -66,7 +72,7 @@ class Segment:
     content: str = ""
 
     def to_dict(self, *, private: bool = False) -> dict[str, Any]:
-        """Return the segment as plain JSON values; a patient's or user's words only when ``private``."""
+        """Return the segment as plain JSON values; what may be a patient's or user's words only when ``private``."""
         return {
             "author": str(self.author),
             "kind": self.kind,
@@ -76,8 +82,18 @@ class Segment:
             "digest": self.digest,
             "milliseconds": round(self.milliseconds, 3),
             "cost": self.cost,
-            "content": self.content if private or self.author not in PRIVATE else "",
+            "content": "" if self.private and not private else self.content,
         }
+
+    @property
+    def private(self) -> bool:
+        """Whether its content may hold a patient's or user's words.
+
+        Example:
+            >>> Segment(Author.POLICY, "answer", "qwen3", content="{}").private
+            True
+        """
+        return self.author in PRIVATE or self.kind in PRIVATE_KINDS
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Segment:
@@ -93,11 +109,12 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """Rows that a template returned to the policy."""
+    """Rows that a template returned to the policy, and the action that asked for them."""
 
     template: str
     parameters: Mapping[str, Any] = field(hash=False)
     rows: tuple[Row, ...] = field(hash=False)
+    action: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +127,14 @@ class State:
         ranking: The latest ranking, if any.
         evidence: Paths per candidate id, once explained.
         retrieved: What templates returned on the policy's request, in order.
-        done: Whether a diagnosis has been declared.
+        done: Whether a diagnosis has been declared, or the answer given.
         log: The record so far.
         seed: Seed of every random choice in the episode.
+        question: What the user wants to know; may hold a patient's words, so it is no part of the log.
+        resolved: How the names that actions were given have been understood.
+        described: What the graph says of diseases in words.
+        citations: Publications for what was found.
+        answer: The answer, with its citations checked.
 
     Example:
         >>> State(Case("p")).logged(Segment(Author.POLICY, "action", "rank")).steps
@@ -127,6 +149,11 @@ class State:
     done: bool = False
     log: tuple[Segment, ...] = ()
     seed: int = 0
+    question: str = field(default="", repr=False)
+    resolved: tuple[Resolved, ...] = ()
+    described: tuple[Description, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    answer: CitedText | None = None
 
     def logged(self, *segments: Segment) -> State:
         """Return the state with segments appended to its log."""
@@ -141,6 +168,11 @@ class State:
     def cost(self) -> float:
         """Cost of all segments so far."""
         return sum(segment.cost for segment in self.log)
+
+    @property
+    def spent(self) -> Spent:
+        """What language models were asked so far; see :func:`spent`."""
+        return spent(self.log)
 
     def random(self) -> random.Random:
         """Return the generator of this step's random choices: equal seed and step, equal choices.
@@ -162,7 +194,34 @@ class State:
         return self._content() != other._content()
 
     def _content(self) -> tuple[object, ...]:
-        return (self.case, self.read, self.ranking, self.evidence, self.retrieved, self.done)
+        found = (self.retrieved, self.resolved, self.described, self.citations)
+        return (self.case, self.read, self.ranking, self.evidence, *found, self.answer, self.done)
+
+
+def spent(log: Iterable[Segment]) -> Spent:
+    """Add up what the log says of answers of language models.
+
+    Example:
+        >>> told = {"prompt": "plan@1", "read": 900, "written": 60, "cached": False}
+        >>> spent([Segment(Author.POLICY, "answer", "qwen3", told, cost=0.5)]).calls
+        1
+    """
+    total = Spent()
+    for segment in log:
+        if segment.kind != "answer":
+            continue
+        told, cached = segment.parameters, bool(segment.parameters.get("cached"))
+        read, written = (0 if cached else told.get(key) or 0 for key in ("read", "written"))
+        total = replace(
+            total,
+            calls=total.calls + (not cached),
+            cached=total.cached + cached,
+            read=total.read + read,
+            written=total.written + written,
+            uncounted=total.uncounted + (not cached and told.get("read") is None),
+            cost=total.cost + segment.cost,
+        )
+    return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +234,8 @@ class Limits:
         seconds: Most wall-clock time, checked between actions; ``None`` for no limit.
         cost: Most cost; ``None`` for no limit.
         errors: How many failed actions a policy may try to mend before the episode ends.
+        calls: Most answers of a language model; those that were kept from before are free.
+        tokens: Most tokens that a language model reads and writes.
     """
 
     steps: int = 64
@@ -182,3 +243,5 @@ class Limits:
     seconds: float | None = None
     cost: float | None = None
     errors: int = 0
+    calls: int | None = None
+    tokens: int | None = None
