@@ -96,6 +96,22 @@ def kgdx_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     yield home
 
 
+@pytest.fixture(scope="module")
+def neo4j_uri() -> Iterator[str]:
+    """Address of an empty database, emptied again afterwards."""
+    from kgdx.config import Settings
+    from kgdx.store.neo4j import Neo4jStore
+
+    address = os.environ.get("KGDX_NEO4J_URI")
+    require(address, "a running Neo4j with an empty database: set KGDX_NEO4J_URI")
+    assert address is not None
+    access = Settings.load().neo4j(address)
+    Neo4jStore.create(access).close()
+    yield address
+    with Neo4jStore.unchecked(access) as store:
+        store.clear()
+
+
 @pytest.fixture(scope="session")
 def screenshots() -> Path:
     """Where tests leave the pictures that a person looks at; continuous integration keeps the folder."""

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import kgdx
-from conftest import require
 from kgdx import api
-from kgdx.config import Settings
 
 pytestmark = pytest.mark.neo4j
 
 FILES = {"hp": "hp.obo", "hpoa": "phenotype.hpoa", "genes": "genes_to_phenotype.txt"}
 TEXT = "A girl with seizures and low muscle tone, no fever."
-
-
-@pytest.fixture(scope="module")
-def uri() -> Iterator[str]:
-    """Address of an empty database, emptied again afterwards."""
-    from kgdx.store.neo4j import Neo4jStore
-
-    address = os.environ.get("KGDX_NEO4J_URI")
-    require(address, "a running Neo4j with an empty database: set KGDX_NEO4J_URI")
-    assert address is not None
-    access = Settings.load().neo4j(address)
-    Neo4jStore.create(access).close()
-    yield address
-    with Neo4jStore.unchecked(access) as store:
-        store.clear()
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +23,10 @@ def folder(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(uri: str, folder: Path) -> str:
+def server(neo4j_uri: str, folder: Path) -> str:
     """Address of a Neo4j that holds the same graph as ``folder``."""
-    api.push(store=folder, neo4j=uri, force=True)
-    return uri
+    api.push(store=folder, neo4j=neo4j_uri, force=True)
+    return neo4j_uri
 
 
 def test_the_diagnosis_is_the_same_on_both_stores(server: str, folder: Path) -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import kgdx
-from conftest import require
 from kgdx import api
-from kgdx.config import Settings
 from kgdx.load.choice import gather
 from kgdx.load.report import BuildReport
 from kgdx.store.arcade import ArcadeStore
@@ -71,25 +67,10 @@ def test_removing_a_source_and_reading_it_again_changes_nothing(
 
 
 @pytest.mark.neo4j
-def test_the_same_graph_is_on_both_stores(report: BuildReport, folder: Path, server: str) -> None:
-    copied = api.push(store=folder, neo4j=server, force=True)
+def test_the_same_graph_is_on_both_stores(report: BuildReport, folder: Path, neo4j_uri: str) -> None:
+    copied = api.push(store=folder, neo4j=neo4j_uri, force=True)
     assert copied.fingerprint == report.fingerprint
-    with kgdx.open(folder) as here, kgdx.open(server) as there:
+    with kgdx.open(folder) as here, kgdx.open(neo4j_uri) as there:
         for text in ("A girl with seizures and low muscle tone.", "患儿肌张力减低，反复抽搐，智力障碍。"):
             local, remote = here.diagnose(text), there.diagnose(text)
             assert remote.to_dict(trace=False) == local.to_dict(trace=False)
-
-
-@pytest.fixture
-def server() -> Iterator[str]:
-    """Address of an empty database, emptied again afterwards."""
-    from kgdx.store.neo4j import Neo4jStore
-
-    address = os.environ.get("KGDX_NEO4J_URI")
-    require(address, "a running Neo4j with an empty database: set KGDX_NEO4J_URI")
-    assert address is not None
-    access = Settings.load().neo4j(address)
-    Neo4jStore.create(access).close()
-    yield address
-    with Neo4jStore.unchecked(access) as store:
-        store.clear()
