@@ -1,0 +1,192 @@
+"""Question sets: what is asked, and what a good answer rests on; a JSON line for each question.
+
+Anybody can write one: ``id`` and ``question`` are enough to compare answers, ``action`` and ``gold`` say what the graph
+has to give.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Annotated, Any, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from kgdx.errors import SourceError, UsageError
+
+MOST_QUESTIONS = 1_000_000
+"""Questions of a set at most."""
+
+LONGEST_LINE = 1_000_000
+"""Characters of a line at most."""
+
+_HINT = 'each line is {"id": "q1", "question": "…"}, perhaps with language, action, gold, reference'
+
+Name = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+
+class Gold(_Form):
+    """Something that the graph has to give: an entity of it, by id or name."""
+
+    name: Name
+    id: Annotated[str, Field(max_length=200)] = ""
+
+
+class Question(_Form):
+    """One question.
+
+    Attributes:
+        id: Its own in the set.
+        question: As it is asked.
+        language: ``zh`` or ``en``; of the answer, too.
+        action: The graph action that answers it.
+        entities: What it names, in the question's words.
+        subjects: Ids of the diseases that a ``get`` question is about; a relation of another one does not count.
+        gold: What the graph has to give: the other ends of the relations, or diseases for an ``infer`` question.
+        reference: A right answer in words, for a judge.
+        case: A patient that the question is about: text, terms, or a phenopacket.
+        wording: Which wording it is made with.
+        split: ``tuned`` or ``held_out``, or a name of one's own.
+
+    Example:
+        >>> Question.model_validate({"id": "q1", "question": "百日咳有哪些症状？", "gold": ["干咳"]}).gold[0].name
+        '干咳'
+    """
+
+    id: Annotated[str, Field(min_length=1, max_length=200)]
+    question: Annotated[str, Field(min_length=1, max_length=20_000)]
+    language: Annotated[str, Field(pattern="^(zh|en)?$")] = ""
+    action: Annotated[str, Field(max_length=100)] = ""
+    entities: tuple[Name, ...] = ()
+    subjects: tuple[Name, ...] = ()
+    gold: tuple[Gold, ...] = ()
+    reference: Annotated[str, Field(max_length=100_000)] = ""
+    case: str | tuple[str, ...] | dict[str, Any] | None = None
+    wording: Annotated[str, Field(max_length=200)] = ""
+    split: Annotated[str, Field(max_length=100)] = ""
+
+    @field_validator("action")
+    @classmethod
+    def _in_lower_case(cls, action: str) -> str:
+        return action.lower()
+
+    @field_validator("gold", mode="before")
+    @classmethod
+    def _names(cls, gold: Any) -> Any:
+        """A bare name stands for something of that name."""
+        if not isinstance(gold, list | tuple):
+            return gold
+        return [{"name": each} if isinstance(each, str) else each for each in gold]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as a JSON object, without what is empty."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all of it, shortened."""
+        content = json.dumps(self.to_dict(), ensure_ascii=False, sort_keys=True)
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def read_questions(path: str | Path) -> tuple[Question, ...]:
+    """Read a question set, gzipped or not.
+
+    Raises:
+        SourceError: There is no such file; a line is no question; two have one id; or there is none at all. The
+            message names the line.
+    """
+    path = Path(path)
+    try:
+        with _bytes(path) as stream:
+            return parse_questions(stream, str(path))
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise SourceError(f"{path}: the gzip file is truncated or damaged", hint="fetch it again") from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise SourceError(f"the questions {path} cannot be read ({reason})", hint="check the path") from error
+
+
+def parse_questions(lines: Iterable[bytes], where: str = "questions") -> tuple[Question, ...]:
+    """Read a question set from lines.
+
+    Raises:
+        SourceError: As :func:`read_questions`.
+
+    Example:
+        >>> [each.id for each in parse_questions([b'{"id": "q1", "question": "Why?"}'])]
+        ['q1']
+    """
+    found: dict[str, Question] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        place = f"{where} line {number}"
+        question = _question(line, place)
+        if question.id in found:
+            raise SourceError(f"{place}: there is another question {question.id[:60]!r}", hint="give each its own id")
+        if len(found) == MOST_QUESTIONS:
+            raise SourceError(f"{where} has more than {MOST_QUESTIONS:,} questions", hint="split it")
+        found[question.id] = question
+    if not found:
+        raise SourceError(f"{where} holds no question", hint=_HINT)
+    return tuple(found.values())
+
+
+def write_questions(questions: Iterable[Question]) -> str:
+    r"""Return a question set as JSON lines.
+
+    Example:
+        >>> write_questions([Question(id="q1", question="Why?")])
+        '{"id": "q1", "question": "Why?"}\n'
+    """
+    return "".join(json.dumps(each.to_dict(), ensure_ascii=False) + "\n" for each in questions)
+
+
+def set_digest(questions: Iterable[Question]) -> str:
+    """Return a digest of a whole set, whatever its order."""
+    return hashlib.sha256("".join(sorted(each.digest for each in questions)).encode()).hexdigest()[:16]
+
+
+def chosen(questions: Iterable[Question], only: str | None) -> tuple[Question, ...]:
+    """Return the questions of one split; all when ``only`` is ``None``.
+
+    Raises:
+        UsageError: There is none of that split.
+    """
+    every = tuple(questions)
+    kept = tuple(each for each in every if only is None or each.split == only)
+    if not kept:
+        splits = sorted({each.split for each in every if each.split})
+        hint = f"it has {', '.join(splits)}" if splits else "leave the split out"
+        raise UsageError(f"no question is of the split {str(only)[:40]!r}", hint=hint)
+    return kept
+
+
+def _bytes(path: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+
+
+def _question(line: bytes, place: str) -> Question:
+    if len(line) > LONGEST_LINE:
+        raise SourceError(f"{place}: it is longer than {LONGEST_LINE:,} bytes", hint=_HINT)
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"{place}: it is not valid JSON", hint=_HINT) from error
+    if not isinstance(value, dict):
+        raise SourceError(f"{place}: it is not a JSON object", hint=_HINT)
+    try:
+        return Question.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = ".".join(str(part) for part in first["loc"])[:80]
+        raise SourceError(f"{place}: {field}: {first['msg']}", hint=_HINT) from error
