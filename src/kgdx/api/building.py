@@ -1,40 +1,15 @@
-"""The public face of kgdx: build a graph, open it, diagnose, save.
-
->>> import kgdx
->>> case = kgdx.Case.from_text("She has ptosis and muscle weakness.")
->>> with kgdx.open() as graph:  # doctest: +SKIP
-...     print(graph.diagnose(case, top=5).table())
-"""
+"""Making graphs: built from their sources, updated, compared, corrected, and copied to and from a Neo4j."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgdx.actions.diagnosis import Diagnosis
-from kgdx.actions.episode import Episode, Policy
-from kgdx.actions.episode import run as run_episode
-from kgdx.actions.explaining import MAX_EXPLAINED
-from kgdx.actions.graph import GraphContext
-from kgdx.actions.ranking import MAX_TOP
-from kgdx.actions.record import Replayed
-from kgdx.actions.record import replay as replay_trace
-from kgdx.actions.save import save as save_diagnosis
-from kgdx.actions.save import saved_trace
-from kgdx.actions.state import Limits, Segment, State
-from kgdx.case import Case, Issue, case_from_document, case_from_terms, case_from_text, one_case
 from kgdx.config import Settings
 from kgdx.errors import UsageError
-from kgdx.policies import policy as make_policy
 
 if TYPE_CHECKING:
-    import polars
-
-    from kgdx.align.mesh import MeshIndex
     from kgdx.align.sssom import Statement
     from kgdx.extract.annotate import DocumentReader
     from kgdx.load.clock import Progress
@@ -46,241 +21,6 @@ if TYPE_CHECKING:
     from kgdx.load.report import BuildReport
     from kgdx.load.sources import Reader
     from kgdx.store.copy import CopyReport
-    from kgdx.text.encoder import Encoder
-
-CaseLike = Case | str | Path | Mapping[str, Any] | Iterable[str]
-"""What can be diagnosed: a case, free text, a file, a parsed phenopacket (or other JSON form), or terms."""
-
-
-class Graph(GraphContext):
-    """An open graph: diagnose on it, ask it by template, read words with it.
-
-    Made by :func:`open`; close it, or use it as a context manager. It is a
-    :class:`~kgdx.case.FindingReader`, so ``Case.from_terms(terms, graph)`` works.
-    """
-
-    def diagnose(
-        self,
-        case: CaseLike,
-        *,
-        top: int = 10,
-        policy: str | Policy = "fixed",
-        explain: int | None = None,
-        limits: Limits | None = None,
-        seed: int = 0,
-        case_bank: bool = False,
-    ) -> Diagnosis:
-        """Rank the diseases that fit a patient, and say why.
-
-        Args:
-            case: A case, free text, a path to a file, a parsed phenopacket, or HPO terms (ids, labels, phrases).
-            top: How many candidates.
-            policy: Name of a policy (:data:`kgdx.policies.POLICIES`), or a policy of your own.
-            explain: For how many of them to find evidence paths; by default, and at most, the first 1,000.
-            limits: When to stop a policy that would go on.
-            seed: Of the policy's random choices.
-            case_bank: Whether to match with other patients of the graph too, never with those of the case's own
-                publications; for a policy given by name.
-
-        Raises:
-            CaseError: No usable case can be made of the input.
-            UsageError: No such policy, or a setting that cannot be right.
-            StoreError: Other patients are wanted, and the graph has none with a diagnosis.
-        """
-        if not 1 <= top <= MAX_TOP:
-            raise UsageError(f"top is {top}", hint=f"ask for 1 to {MAX_TOP:,} candidates")
-        if isinstance(policy, str):
-            explained = min(top if explain is None else explain, MAX_EXPLAINED)
-            policy = make_policy(policy, top=top, explain=explained, **_bank(case_bank))
-        elif case_bank:
-            raise UsageError("case_bank goes with the name of a policy", hint="give your own policy such a setting")
-        return self._episode(self.case(case), policy, limits, seed)
-
-    def explain(
-        self,
-        case: Diagnosis | CaseLike,
-        disease: str,
-        *,
-        top: int = 10,
-        policy: str = "fixed",
-        case_bank: bool = False,
-    ) -> Diagnosis:
-        """Diagnose, and explain one disease wherever it stands in the ranking.
-
-        Args:
-            case: A case in any form, or a diagnosis whose case is meant.
-            disease: Id of a disease, or of an entry that is merged into one.
-            top: How many candidates to rank beside it.
-            policy: Name of a policy that can be asked for a disease.
-            case_bank: As for :meth:`diagnose`.
-
-        Raises:
-            UsageError: The disease is not among those that are ranked.
-        """
-        patient = case.case if isinstance(case, Diagnosis) else self.case(case)
-        chooser = make_policy(policy, top=top, explain=0, also=(disease,), **_bank(case_bank))
-        return self._episode(patient, chooser, None, 0)
-
-    def case(self, given: CaseLike) -> Case:
-        """Make a case of what :meth:`diagnose` accepts.
-
-        Raises:
-            CaseError: It is empty, unreadable, or names an unknown term.
-        """
-        if isinstance(given, Case):
-            return given
-        if isinstance(given, str):
-            return case_from_text(given)
-        if isinstance(given, Path):
-            return one_case(given)
-        if isinstance(given, Mapping):
-            return case_from_document(dict(given))
-        return case_from_terms(given, self, ancestry=self.ancestry)
-
-    def frame(self, template: str, /, **parameters: Any) -> polars.DataFrame:
-        """Run a read template and return its rows as a polars data frame, columns in the template's order.
-
-        Raises:
-            TemplateError: No such read template, or parameters that do not fit its header.
-        """
-        import polars
-
-        from kgdx.store.templates import template as look_up
-
-        rows = self.run(template, **parameters)
-        columns = look_up(template, "read").columns
-        if not rows:
-            return polars.DataFrame(schema=dict.fromkeys(columns, polars.Null))
-        return polars.DataFrame(rows, infer_schema_length=None).select(columns)
-
-    def status(self) -> dict[str, Any]:
-        """Say what the graph holds: its build, its sources, nodes and relations by type."""
-        from kgdx.schema import load_schema
-
-        found = self.run("build")
-        counts = self.store.counts()  # kept by the stores; a query would read every edge
-        schema = load_schema()
-        return {
-            "store": self.url,
-            "build": found[0] if found else None,
-            "sources": self.run("sources"),
-            "nodes": {name: counts[name] for name in sorted(schema.nodes.keys() & counts.keys())},
-            "relations": {name: counts[name] for name in sorted(schema.relations.keys() & counts.keys())},
-        }
-
-    def mesh(self) -> MeshIndex:
-        """Open the index of the graph's MeSH descriptors, which says what descriptor a name means; close it after use.
-
-        It is made when it is first asked for, and kept beside the snapshot.
-
-        Raises:
-            StoreError: The graph has no MeSH descriptors, or the index cannot be written.
-        """
-        from kgdx.align.mesh import open_index
-
-        return open_index(self.snapshot, lambda: self.store)
-
-    def save(self, diagnosis: Diagnosis, *, text: bool = False) -> str:
-        """Write a diagnosis into the graph; see :func:`kgdx.actions.save.save`."""
-        return save_diagnosis(diagnosis, self, text=text)
-
-    def replay(self, run: str | Diagnosis | Iterable[Segment]) -> tuple[Replayed, ...]:
-        """Run the queries of a run again and say whether the graph still answers the same.
-
-        Args:
-            run: Id of a saved run, a diagnosis, or a trace.
-
-        Raises:
-            UsageError: There is no such run.
-        """
-        if isinstance(run, Diagnosis):
-            trace: Iterable[Segment] = run.trace
-        else:
-            trace = saved_trace(run, self) if isinstance(run, str) else run
-        return replay_trace(tuple(trace), self)
-
-    def _episode(self, case: Case, policy: Policy, limits: Limits | None, seed: int) -> Diagnosis:
-        episode = run_episode(self, State(case.identified(), seed=seed), policy, limits)
-        if episode.error is not None and episode.state.ranking is None:
-            raise episode.error
-        return diagnosis_of(episode, fingerprint=self.fingerprint)
-
-
-def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
-    """Return what an episode found.
-
-    Example:
-        >>> from kgdx.actions import Episode, State
-        >>> diagnosis_of(Episode(State(Case("p")), "fixed", "steps"), fingerprint="f").reason
-        'steps'
-    """
-    state, ranking = episode.state, episode.state.ranking
-    issues = list(state.case.issues)
-    if ranking is not None:
-        issues += ranking.issues
-    if episode.error is not None:
-        issues.append(Issue("error", "episode", str(episode.error), "the result holds what was found before"))
-    return Diagnosis(
-        case=state.case,
-        candidates=() if ranking is None else tuple(ranking.candidates),
-        evidence=state.evidence or {},
-        trace=state.log,
-        issues=tuple(dict.fromkeys(issues)),
-        reason=episode.reason,
-        policy=episode.policy,
-        fingerprint=fingerprint,
-        version=_version(),
-        n_candidates=0 if ranking is None else ranking.n_candidates,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-
-
-@cache
-def _version() -> str:
-    """Version of the installed package, which takes a while to find out."""
-    return version("kgdx")
-
-
-def open(
-    store: str | Path | None = None,
-    *,
-    encoder: bool | Encoder = False,
-    progress: Callable[[str], None] | None = None,
-) -> Graph:
-    """Open a graph for reading.
-
-    There is no mode to write in: :func:`save` (and :meth:`Graph.writing`) takes the open graph over for one transaction
-    and gives it back, so that nobody keeps others from reading for longer than that.
-
-    Args:
-        store: Folder of an embedded graph, or Bolt address of a Neo4j server; ``KGDX_STORE``, the config file, or the
-            default folder when ``None``.
-        encoder: Whether to read by meaning what no name of the graph matches (needs the extra ``encoder``; English),
-            or an encoder of your own. The graph's names are encoded once, when words are first read.
-        progress: Told in words what takes long.
-
-    Raises:
-        StoreError: There is no graph, or it cannot be opened.
-        MissingExtraError: The extra ``encoder`` is wanted and not installed.
-
-    Example:
-        >>> open("/nowhere")
-        Traceback (most recent call last):
-            ...
-        kgdx.errors.StoreError: no graph at /nowhere: build one with `kgdx build`
-    """
-    return Graph(Settings.load(store), _encoder(encoder), progress)
-
-
-def _encoder(wanted: bool | Encoder) -> Encoder | None:
-    """Return the encoder to use; the default one is loaded only when asked for."""
-    if not isinstance(wanted, bool):
-        return wanted
-    if not wanted:
-        return None
-    from kgdx.text.encoder import MiniLM
-
-    return MiniLM()
 
 
 def build(
@@ -533,30 +273,6 @@ def pull(
         return copy(source, settings.graph_folder, compile=compile, force=force, progress=progress or _quiet)
 
 
-def save(
-    diagnosis: Diagnosis, graph: Graph | None = None, *, store: str | Path | None = None, text: bool = False
-) -> str:
-    """Write a case, its diagnosis and the candidates into the graph, in one transaction; twice is as good as once.
-
-    Args:
-        diagnosis: What :meth:`Graph.diagnose` returned.
-        graph: The open graph; opened from ``store`` for this when ``None``.
-        store: As for :func:`open`.
-        text: Whether the patient's own words are stored too.
-
-    Returns:
-        The run's id.
-
-    Raises:
-        StoreLockedError: Another process reads or writes the graph; nothing was changed.
-        StoreError: The graph lacks a finding or candidate of the diagnosis; nothing was changed.
-    """
-    if graph is not None:
-        return graph.save(diagnosis, text=text)
-    with open(store) as opened:
-        return opened.save(diagnosis, text=text)
-
-
 def _embedded(store: str | Path | None) -> Settings:
     """Return the settings for a graph in a folder.
 
@@ -608,11 +324,6 @@ def readers() -> dict[str, Reader]:
     from kgdx.extract.huatuo import read
 
     return {"huatuo": read}
-
-
-def _bank(wanted: bool) -> dict[str, bool]:
-    """The setting of a policy that matches with other patients; a policy need not know of it otherwise."""
-    return {"case_bank": True} if wanted else {}
 
 
 def _quiet(message: str) -> None:

@@ -1,0 +1,30 @@
+"""The public face of kgdx: build a graph, open it, diagnose, save.
+
+>>> import kgdx
+>>> case = kgdx.Case.from_text("She has ptosis and muscle weakness.")
+>>> with kgdx.open() as graph:  # doctest: +SKIP
+...     print(graph.diagnose(case, top=5).table())
+"""
+
+from __future__ import annotations
+
+from kgdx.api.building import build, decide, diff, freshness, pull, push, readers, remove, retry, update
+from kgdx.api.graph import CaseLike, Graph, diagnosis_of, open, save
+
+__all__ = [
+    "CaseLike",
+    "Graph",
+    "build",
+    "decide",
+    "diagnosis_of",
+    "diff",
+    "freshness",
+    "open",
+    "pull",
+    "push",
+    "readers",
+    "remove",
+    "retry",
+    "save",
+    "update",
+]
