@@ -57,8 +57,10 @@ def test_what_a_source_needs_is_added_and_comes_first() -> None:
 
 
 def test_an_unknown_source_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(SourceError, match=r"no source is called 'omim': one of hp, hpoa"):
-        choose({"omim": None})
+    with pytest.raises(SourceError, match=r"no source is called 'xyz': one of hp, hpoa"):
+        choose({"xyz": None})
+    with pytest.raises(SourceError, match=r"no source is called 'hpao': did you mean hpoa\? `kgdx sources` lists all"):
+        choose({"hpao": None})
 
 
 @pytest.mark.parametrize(

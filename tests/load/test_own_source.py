@@ -66,6 +66,12 @@ def test_a_scaffold_guesses_ids_names_lists_and_relations(write: Write, tmp_path
     assert (trial.counts.read, trial.counts.loaded, trial.counts.quarantined) == (9, 6, 3)
 
 
+def test_a_column_of_names_belongs_to_the_ids_before_it(write: Write) -> None:
+    path = write("table.csv", "omim,name,hpo\nOMIM:1,Fever,HP:0001250\nOMIM:2,Cough,HP:0001251\n")
+    found = read_manifest(write("mine.yaml", scaffold("mine", path, load_schema())))
+    assert [node.properties["name"].column for node in found.nodes if node.class_ == "Disease"] == ["name"]
+
+
 @pytest.mark.parametrize("format", ["jsonl", "parquet", "tsv", "utf-16", "gb18030", "gz"])
 def test_a_scaffold_is_made_of_every_format_and_can_be_tried_at_once(
     write: Write, tmp_path: Path, graph: GraphFolder, format: str

@@ -341,7 +341,7 @@ def manifest(name: str, more: Sequence[Path] = ()) -> Manifest:
     """Return one manifest of :func:`manifests`.
 
     Raises:
-        SourceError: There is no source of that name; the message lists them.
+        SourceError: There is no source of that name; the message names the one that is meant, or lists them.
 
     Example:
         >>> manifest("hpoa").needs
@@ -349,7 +349,8 @@ def manifest(name: str, more: Sequence[Path] = ()) -> Manifest:
     """
     known = manifests(more)
     if name not in known:
-        hint = f"one of {', '.join(known)}{did_you_mean(name, known)}"
+        meant = did_you_mean(name, known).strip(" ()")
+        hint = f"{meant} `kgdx sources` lists all" if meant else f"one of {', '.join(known)}"
         raise SourceError(f"no source is called {name!r}", hint=hint)
     return known[name]
 

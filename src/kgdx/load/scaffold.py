@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +188,8 @@ def _keys(found: Sampled, schema: Schema) -> Iterator[Key]:
         words = _WORDS.get(key.label, (key.label.lower(),))
         near = [name for name in found.columns if name not in taken and _NAMES.search(name)]
         own = [name for name in near if any(word in name.lower() for word in words)]
-        names = own or (near if len(keys) == 1 else [])
+        beside = [name for left, name in pairwise(found.columns) if left == key.column and name in near]
+        names = own or (near if len(keys) == 1 else beside)
         several = bool(key.separator) or any(isinstance(value, list) for value in found.columns[key.column])
         named = None if several or key.minted or not names else names[0]
         yield replace(key, name=named, several=several)
