@@ -96,7 +96,12 @@ def test_other_languages_and_predicates_are_set_apart(check_files: Check, write:
 def test_compressed_windows_and_marked_files_read_the_same(parse: Parse, write: Write, tiny: Path) -> None:
     plain = (tiny / "genes_to_phenotype.txt").read_bytes()
     expected = parse("genes", tiny / "genes_to_phenotype.txt").frames["rows"]
-    for other in (b"\xef\xbb\xbf" + plain, plain.replace(b"\n", b"\r\n"), plain.rstrip(b"\n"), gzip.compress(plain, mtime=0)):
+    for other in (
+        b"\xef\xbb\xbf" + plain,
+        plain.replace(b"\n", b"\r\n"),
+        plain.rstrip(b"\n"),
+        gzip.compress(plain, mtime=0),
+    ):
         assert parse("genes", write("genes.txt", other)).frames["rows"].equals(expected)
 
 
