@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -86,6 +88,23 @@ def test_a_writer_waits_for_nobody_for_long(folder: GraphFolder) -> None:
 
 def test_a_second_builder_is_told(folder: GraphFolder) -> None:
     with folder.building(), pytest.raises(StoreLockedError, match="building or writing"), folder.building():
+        pass
+
+
+def test_people_who_decide_at_once_wait_for_each_other(folder: GraphFolder) -> None:
+    file = folder.path / "decided"
+    file.write_text("")
+
+    def decide(word: str) -> None:
+        with folder.deciding():
+            before = file.read_text()
+            time.sleep(0.001)
+            file.write_text(f"{before}{word} ")
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(decide, map(str, range(40))))
+    assert sorted(map(int, file.read_text().split())) == list(range(40))
+    with folder.deciding(), pytest.raises(StoreLockedError, match="changing mappings"), folder.deciding(wait_s=0.0):
         pass
 
 

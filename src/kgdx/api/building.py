@@ -169,8 +169,10 @@ def decide(
     from kgdx.align.decisions import Decisions
     from kgdx.load.folder import GraphFolder
 
-    GraphFolder(settings.graph_folder).current()  # raises where there is none
-    Decisions.read(settings.graph_folder).updated(statements).write(settings.graph_folder)
+    folder = GraphFolder(settings.graph_folder)
+    folder.current()  # raises where there is none
+    with folder.deciding():
+        Decisions.read(folder.path).updated(statements).write(folder.path)
     return update((), store=store, progress=progress) if now else None
 
 

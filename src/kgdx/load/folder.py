@@ -4,6 +4,7 @@ Layout::
 
     CURRENT                   name of the complete build, replaced atomically; absent: no graph
     lock                      held exclusively by a builder or a writer
+    decisions.lock            held by whoever changes what people decided
     builds/<id>/lock          held shared by readers of this build, exclusively by whoever writes into it
     builds/<id>/store/        the embedded store
     builds/<id>/snapshot/     the compiled snapshot
@@ -236,6 +237,25 @@ class GraphFolder:
                     shutil.rmtree(path, ignore_errors=True)
         for leftover in self.path.glob(".CURRENT.*"):
             leftover.unlink(missing_ok=True)
+
+    @contextmanager
+    def deciding(self, wait_s: float = WAIT_S) -> Iterator[None]:
+        """Hold what people decided in this folder (mappings, mended records), so that no other's decision is lost.
+
+        Raises:
+            StoreLockedError: Another process decides, and does not finish in time.
+            StoreError: The folder cannot be written.
+        """
+        lock = self.path / "decisions.lock"
+        try:
+            lock.touch()
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+        with _locked(lock, fcntl.LOCK_EX, time.monotonic() + wait_s) as held:
+            if not held:
+                message = f"another process is changing mappings or mended records of the graph at {self.path}"
+                raise StoreLockedError(message, hint="wait for it to finish, then try again; nothing was changed")
+            yield
 
     def _mend_lock(self, build: BuildFolder) -> None:
         """Make the lock of a build that is current but has lost it, as when someone tidied up its folder."""

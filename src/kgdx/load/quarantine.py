@@ -170,15 +170,16 @@ def retry(folder: GraphFolder, file: Path | None, update: Callable[[Sequence[str
     if file is not None and not found:
         hint = "change the column `record` of a record that is still refused"
         raise UsageError(f"no record of {file} is mended", hint=hint)
-    old = corrections.read(folder.path)
-    try:
-        for source, new in found.items():
-            corrections.add(folder.path, source, new)
-        report = update(list(found) if found else _with_files(folder, table))
-    except BaseException:
-        for source in found:
-            corrections.put(folder.path, source, old.get(source))
-        raise
+    with folder.deciding():
+        old = corrections.read(folder.path)
+        try:
+            for source, new in found.items():
+                corrections.add(folder.path, source, new)
+            report = update(list(found) if found else _with_files(folder, table))
+        except BaseException:
+            for source in found:
+                corrections.put(folder.path, source, old.get(source))
+            raise
     after = read(folder)
     places = [new.select(pl.lit(source).alias("source"), "part", "line") for source, new in found.items()]
     again = (
