@@ -1,8 +1,15 @@
-// purpose: Diseases that have the most of the symptoms, given in their source's words.
-// params: symptoms: strings, min_match_count: integer, limit: integer
-// columns: id, name, matched, matched_names
-MATCH (s:Symptom)<-[:HAS_SYMPTOM]-(d:Disease) WHERE s.name IN $symptoms
-WITH d, collect(DISTINCT s.name) AS names
-WITH d, names, size(names) AS matched WHERE matched >= $min_match_count
-RETURN d.id AS id, d.name AS name, matched, names AS matched_names
-ORDER BY matched DESC, id LIMIT $limit
+// purpose: Diseases that have the most of the symptoms;
+//     nodes that mean the same thing have one `given` and count once.
+// params: symptoms: rows, min_match_count: integer, limit: integer
+// row: given: string, id: string
+// columns: id, name, matched, matched_ids, matched_names
+UNWIND $symptoms AS row
+MATCH (x:Symptom {id: row.id})<-[:HAS_SYMPTOM]-(d:Disease)
+WITH d, count(DISTINCT row.given) AS matched, collect(DISTINCT x) AS found
+WHERE matched >= $min_match_count
+WITH d, found, matched, d.id AS id ORDER BY matched DESC, id LIMIT $limit
+UNWIND found AS x
+WITH id, d.name AS name, matched, x.id AS matched_id, x.name AS matched_name ORDER BY matched_id
+WITH id, name, matched, collect(matched_id) AS matched_ids, collect(matched_name) AS matched_names
+RETURN id, name, matched, matched_ids, matched_names
+ORDER BY matched DESC, id

@@ -5,5 +5,8 @@ MATCH (p:Phenotype)<-[:HAS_PHENOTYPE]-(d:Disease) WHERE p.id IN $phenotypes
 WITH d, collect(DISTINCT p) AS found
 WITH d, found, size(found) AS matched WHERE matched >= $min_match_count
 WITH d, found, matched, d.id AS id ORDER BY matched DESC, id LIMIT $limit
-RETURN id, d.name AS name, matched, [x IN found | x.id] AS matched_ids, [x IN found | x.name] AS matched_names
+UNWIND found AS p
+WITH id, d.name AS name, matched, p.id AS matched_id, p.name AS matched_name ORDER BY matched_id
+WITH id, name, matched, collect(matched_id) AS matched_ids, collect(matched_name) AS matched_names
+RETURN id, name, matched, matched_ids, matched_names
 ORDER BY matched DESC, id

@@ -1,6 +1,12 @@
-// purpose: Drugs that are indicated for diseases, used off label, or contraindicated.
-// params: diseases: strings
-// columns: disease, relation, id, name, source
+// purpose: Drugs that are indicated for diseases, used off label, or contraindicated; at most `limit` of each disease and
+//     relation, all without it.
+// params: diseases: strings, limit: integer?
+// columns: disease, relation, id, name, source, total
 MATCH (d:Disease)<-[r:INDICATION|OFF_LABEL_USE|CONTRAINDICATION]-(x:Drug) WHERE d.id IN $diseases
-RETURN d.id AS disease, type(r) AS relation, x.id AS id, x.name AS name, r.source AS source
+WITH d.id AS disease, type(r) AS relation, {id: x.id, name: x.name, source: r.source} AS row
+ORDER BY disease, relation, row.id, row.source
+WITH disease, relation, collect(row) AS rows
+WITH disease, relation, size(rows) AS total, rows[0..coalesce($limit, size(rows))] AS rows
+UNWIND rows AS row
+RETURN disease, relation, row.id AS id, row.name AS name, row.source AS source, total
 ORDER BY disease, relation, id, source

@@ -1,7 +1,13 @@
-// purpose: Tests that are recommended for diseases.
-// params: diseases: strings
-// columns: disease, id, name, language, score, reference, source
+// purpose: Tests that are recommended for diseases; at most `limit` of each disease's, all without it.
+// params: diseases: strings, limit: integer?
+// columns: disease, id, name, language, score, reference, source, total
 MATCH (d:Disease)-[r:RECOMMEND_TEST]->(x:Test) WHERE d.id IN $diseases
-RETURN d.id AS disease, x.id AS id, x.name AS name, x.language AS language, r.score AS score,
-       r.reference AS reference, r.source AS source
-ORDER BY disease, id, source
+WITH d.id AS disease, {id: x.id, name: x.name, language: x.language, score: r.score, reference: r.reference,
+     source: r.source} AS row
+ORDER BY disease, row.id, row.source, row.reference
+WITH disease, collect(row) AS rows
+WITH disease, size(rows) AS total, rows[0..coalesce($limit, size(rows))] AS rows
+UNWIND rows AS row
+RETURN disease, row.id AS id, row.name AS name, row.language AS language, row.score AS score,
+       row.reference AS reference, row.source AS source, total
+ORDER BY disease, id, source, reference

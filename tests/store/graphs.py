@@ -214,7 +214,10 @@ def _retrieval(graph: Graph, rng: np.random.Generator, scale: float) -> None:
     def score(i: int) -> float | None:
         return None if i % 5 == 0 else i / 1024
 
-    add("ASSOCIATED_GENE", "Disease", "Gene", 3600, association="MENDELIAN")
+    def publications(i: int) -> list[str] | None:
+        return None if i % 3 else [f"PMID:{i}", f"PMID:{i + 1}"]
+
+    add("ASSOCIATED_GENE", "Disease", "Gene", 3600, association="MENDELIAN", publications=publications)
     for type_, end in (("HAS_SYMPTOM", "Symptom"), ("RECOMMEND_TEST", "Test"), ("RECOMMEND_DRUG", "Drug")):
         add(type_, "Disease", end, 3600, score=score, reference="book")
     add("RECOMMEND_CURE", "Disease", "Cure", 3600, score=score)
@@ -225,6 +228,19 @@ def _retrieval(graph: Graph, rng: np.random.Generator, scale: float) -> None:
     add("SAME_AS", "Disease", "Disease", 3600, relation=lambda i: relations[i % 3], method="name", score=score)
     for edge in graph.of("SAME_AS", "Disease", "Disease")[::3]:
         edge["evidence"] = ["same name", "same gene"]
+    _stated_again(graph)
+
+
+def _stated_again(graph: Graph) -> None:
+    """The same relation from other references and sources, and a comorbidity from its other end."""
+    for key in (("HAS_SYMPTOM", "Disease", "Symptom"), ("RECOMMEND_DRUG", "Disease", "Drug")):
+        again = [e | {"reference": f"page {i % 2}"} for i, e in enumerate(graph.edges[key][:40])]
+        bare = [{name: e[name] for name in ("start", "end", "source")} for e in graph.edges[key][20:60]]
+        graph.edges[key] += [*again, *bare]
+    genes = graph.of("ASSOCIATED_GENE", "Disease", "Gene")
+    genes += [e | {"association": f"ROLE {i % 2}"} for i, e in enumerate(genes[:40])]
+    both = graph.of("HAS_COMORBIDITY", "Disease", "Disease")
+    both += [e | {"start": e["end"], "end": e["start"], "score": i / 64} for i, e in enumerate(both[:60])]
 
 
 def _cases(graph: Graph, rng: np.random.Generator, scale: float) -> None:

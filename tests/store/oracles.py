@@ -219,11 +219,6 @@ def _(graph: Graph, diseases: list[str]) -> Iterable[Row]:
     return [row for row, _ in _retrieved(graph, diseases, "LACKS_PHENOTYPE", "Phenotype", *columns)]
 
 
-@oracle("genes_of_diseases", some_diseases, ("disease", "id", "source", "association"))
-def _(graph: Graph, diseases: list[str]) -> Iterable[Row]:
-    return [row for row, _ in _retrieved(graph, diseases, "ASSOCIATED_GENE", "Gene", "association", "source")]
-
-
 @oracle("diseases_of_genes", lambda g: [{"symbols": [r["name"] for r in g.nodes["Gene"][:20]]}], ("gene", "id"))
 def _(graph: Graph, symbols: list[str]) -> Iterable[Row]:
     genes, diseases = graph.index("Gene"), graph.index("Disease")
@@ -231,19 +226,6 @@ def _(graph: Graph, symbols: list[str]) -> Iterable[Row]:
         name = genes[edge["end"]]["name"]
         if name in symbols:
             yield {"gene": name} | pick(diseases[edge["start"]], "id", "name") | pick(edge, "association", "source")
-
-
-for _name, _type, _end in (
-    ("symptoms_of_diseases", "HAS_SYMPTOM", "Symptom"),
-    ("tests_of_diseases", "RECOMMEND_TEST", "Test"),
-    ("drugs_of_diseases", "RECOMMEND_DRUG", "Drug"),
-    ("cures_of_diseases", "RECOMMEND_CURE", "Cure"),
-):
-
-    @oracle(_name, some_diseases, ("disease", "id", "source"))
-    def _(graph: Graph, diseases: list[str], type_: str = _type, end: str = _end) -> Iterable[Row]:
-        for row, _ in _retrieved(graph, diseases, type_, end, "score", "reference", "source"):
-            yield row | {"language": "en"}
 
 
 @oracle("text_symptoms_of_diseases", some_diseases, ("disease", "id", "source", "reference"))
@@ -254,19 +236,6 @@ def _(graph: Graph, diseases: list[str]) -> Iterable[Row]:
         if edge["start"] in diseases:
             named = pick(known[edge["end"]], "id", "name", "name_zh")
             yield {"disease": edge["start"]} | named | pick(edge, *columns)
-
-
-@oracle("comorbidities_of_diseases", some_diseases, ("disease", "id"))
-def _(graph: Graph, diseases: list[str]) -> Iterable[Row]:
-    known, wanted = graph.index("Disease"), set(diseases)
-    best: dict[tuple[str, str], float | None] = {}
-    for edge in graph.of("HAS_COMORBIDITY", "Disease", "Disease"):
-        for one, other in ((edge["start"], edge["end"]), (edge["end"], edge["start"])):
-            if one in wanted:
-                scores = [s for s in (best.get((one, other)), edge.get("score")) if s is not None]
-                best[one, other] = max(scores, default=None)
-    for (one, other), score in best.items():
-        yield {"disease": one, "id": other, "name": known[other]["name"], "score": score}
 
 
 @oracle("same_as_of_diseases", some_diseases)
@@ -304,14 +273,14 @@ def _inferred(graph: Graph, matches: dict[str, set[str]], minimum: int, limit: i
     diseases, phenotypes = graph.index("Disease"), graph.index("Phenotype")
     rows = [
         pick(diseases[d], "id", "name")
-        | {"matched": len(m), "matched_ids": sorted(m), "matched_names": sorted(phenotypes[p]["name"] for p in m)}
+        | {"matched": len(m), "matched_ids": sorted(m), "matched_names": [phenotypes[p]["name"] for p in sorted(m)]}
         for d, m in matches.items()
         if len(m) >= minimum
     ]
     return limited(rows, ("-matched", "id"), limit)
 
 
-@oracle("infer_diseases", queries, ("-matched", "id"), ("matched_ids", "matched_names"))
+@oracle("infer_diseases", queries, ("-matched", "id"))
 def _(graph: Graph, phenotypes: list[str], min_match_count: int, limit: int) -> Iterable[Row]:
     matches: defaultdict[str, set[str]] = defaultdict(set)
     for edge in graph.of("HAS_PHENOTYPE", "Disease", "Phenotype"):
@@ -319,33 +288,12 @@ def _(graph: Graph, phenotypes: list[str], min_match_count: int, limit: int) -> 
     return _inferred(graph, matches, min_match_count, limit)
 
 
-@oracle("infer_diseases_exact", queries, ("-matched", "id"), ("matched_ids", "matched_names"))
+@oracle("infer_diseases_exact", queries, ("-matched", "id"))
 def _(graph: Graph, phenotypes: list[str], min_match_count: int, limit: int) -> Iterable[Row]:
     matches: defaultdict[str, set[str]] = defaultdict(set)
     for edge in graph.of("HAS_PHENOTYPE", "Disease", "Phenotype"):
         matches[edge["start"]] |= {edge["end"]} & set(phenotypes)
     return _inferred(graph, matches, min_match_count, limit)
-
-
-@oracle(
-    "infer_diseases_by_symptoms",
-    lambda g: [
-        {"symptoms": [r["name"] for r in g.nodes["Symptom"][:60]], "min_match_count": m, "limit": 50} for m in (1, 2)
-    ],
-    ("-matched", "id"),
-    ("matched_names",),
-)
-def _(graph: Graph, symptoms: list[str], min_match_count: int, limit: int) -> Iterable[Row]:
-    names, diseases = graph.index("Symptom"), graph.index("Disease")
-    matches: defaultdict[str, set[str]] = defaultdict(set)
-    for edge in graph.of("HAS_SYMPTOM", "Disease", "Symptom"):
-        matches[edge["start"]] |= {names[edge["end"]]["name"]} & set(symptoms)
-    rows = [
-        pick(diseases[d], "id", "name") | {"matched": len(m), "matched_names": sorted(m)}
-        for d, m in matches.items()
-        if len(m) >= min_match_count
-    ]
-    return limited(rows, ("-matched", "id"), limit)
 
 
 @oracle("sources", lambda g: [{}], ("id",))

@@ -16,13 +16,6 @@ def _towards(graph: Graph, wanted: list[str], type_: str, start: str, end: str) 
             yield known[edge["start"]], edge
 
 
-@oracle("medicines_of_diseases", some_diseases, ("disease", "relation", "id", "source"))
-def _(graph: Graph, diseases: list[str]) -> Iterable[Row]:
-    for type_ in ("INDICATION", "OFF_LABEL_USE", "CONTRAINDICATION"):
-        for drug, edge in _towards(graph, diseases, type_, "Drug", "Disease"):
-            yield {"disease": edge["end"], "relation": type_} | pick(drug, "id", "name") | pick(edge, "source")
-
-
 @oracle("proteins_of_diseases", some_diseases, ("disease", "id", "source", "display_relation"))
 def _(graph: Graph, diseases: list[str]) -> Iterable[Row]:
     known, asked = graph.index("Gene"), set(diseases)

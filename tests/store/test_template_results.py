@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import store.oracles_actions
 import store.oracles_cases
 import store.oracles_primekg  # noqa: F401  registers its oracles
 from kgdx.store.protocol import Row, Store
