@@ -247,3 +247,10 @@ def _(graph: Graph, phenotype: str, source: str | None, limit: int) -> Iterable[
     found = Counter(e["end"] for e in edges if e["start"] in cases and e["end"] != phenotype)
     names = graph.index("Phenotype")
     return limited((pick(names[i], "id", "name") | {"cases": n} for i, n in found.items()), ("-cases", "id"), limit)
+
+
+@oracle("diseases_of_source", lambda g: [{"source": "made0"}, {"source": "made2"}, {"source": "nowhere"}], ("id",))
+def _(graph: Graph, source: str) -> Iterable[Row]:
+    for row in graph.nodes["Disease"]:
+        if row["source"] == source:
+            yield pick(row, "id", "name", "name_zh") | {"synonyms": row.get("synonyms", [])}
