@@ -91,6 +91,11 @@ class Question(_Form):
         return self.model_dump(mode="json", exclude_defaults=True)
 
     @property
+    def cluster(self) -> tuple[str, ...]:
+        """What paraphrases have in common: the action and what it has to give; the question's own id without those."""
+        return (self.action, *(each.id or each.name for each in self.gold)) if self.gold else (self.id,)
+
+    @property
     def digest(self) -> str:
         """SHA-256 of all of it, shortened."""
         content = json.dumps(self.to_dict(), ensure_ascii=False, sort_keys=True)

@@ -1,6 +1,6 @@
 """How people ask for what the ten graph actions give, in Chinese and English: the wordings of generated questions.
 
-Those of this file are ``tuned``: whoever writes a policy may look at them. The held-out ones are in a file of their own.
+Those of this file are ``tuned``: whoever writes a policy may look at them. The held-out ones have a file of their own.
 """
 
 from __future__ import annotations
