@@ -1,0 +1,175 @@
+"""Rows of templates as facts: who, which relation, what, and the source that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+from kgdx.actions.evidence import PathNode, frequency_text, references
+from kgdx.actions.state import Retrieved
+from kgdx.store.protocol import Row
+
+RELATIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "symptoms_of_diseases": ("HAS_SYMPTOM", "Symptom"),
+        "text_symptoms_of_diseases": ("HAS_SYMPTOM", "Phenotype"),
+        "tests_of_diseases": ("RECOMMEND_TEST", "Test"),
+        "drugs_of_diseases": ("RECOMMEND_DRUG", "Drug"),
+        "cures_of_diseases": ("RECOMMEND_CURE", "Cure"),
+        "comorbidities_of_diseases": ("HAS_COMORBIDITY", "Disease"),
+        "phenotypes_of_diseases": ("HAS_PHENOTYPE", "Phenotype"),
+        "absent_phenotypes_of_diseases": ("LACKS_PHENOTYPE", "Phenotype"),
+        "genes_of_diseases": ("ASSOCIATED_GENE", "Gene"),
+        "medicines_of_diseases": ("INDICATION", "Drug"),
+    }
+)
+"""Template → the relation that its rows state of a disease, and the class at the other end."""
+
+INFERENCES: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+    {
+        "infer_diseases": ("HAS_PHENOTYPE", "Phenotype", "phenotypes"),
+        "infer_diseases_exact": ("HAS_PHENOTYPE", "Phenotype", "phenotypes"),
+        "infer_diseases_by_symptoms": ("HAS_SYMPTOM", "Symptom", "symptoms"),
+        "infer_diseases_by_tests": ("RECOMMEND_TEST", "Test", "tests"),
+        "infer_diseases_by_drugs": ("RECOMMEND_DRUG", "Drug", "drugs"),
+        "infer_diseases_by_cures": ("RECOMMEND_CURE", "Cure", "cures"),
+        "infer_diseases_by_comorbidities": ("HAS_COMORBIDITY", "Disease", "comorbidities"),
+        "infer_diseases_by_genes": ("ASSOCIATED_GENE", "Gene", "genes"),
+    }
+)
+"""Template → the relation by which diseases were matched, the class of what was given, and the parameter it was in."""
+
+FROM_OBJECT = frozenset({"INDICATION", "OFF_LABEL_USE", "CONTRAINDICATION"})
+"""Relations that lead from the other end to the disease."""
+
+DETAILS = ("score", "association", "frequency", "onset", "sex", "span", "evidence", "language", "method")
+"""Columns that say more of a fact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What one row states.
+
+    Attributes:
+        kind: ``relation`` (a disease and one entity), ``inference`` (a disease and all that it matches), or ``row``
+            (of a template whose rows have no such form).
+        subject: The disease.
+        relation: Its type.
+        objects: The entities at the other end.
+        asked: Of how many that were given an inference matches its objects.
+        matched: How many of them it matches.
+        source: Who states it.
+        references: What the source cites.
+        details: Further columns.
+    """
+
+    kind: Literal["relation", "inference", "row"]
+    subject: PathNode | None
+    relation: str
+    objects: tuple[PathNode, ...] = ()
+    asked: int = 0
+    matched: int = 0
+    source: str = ""
+    references: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What it states, whoever states it."""
+        subject = self.subject.id if self.subject else ""
+        more = tuple(sorted(map(str, self.details.items()))) if self.kind == "row" else ()
+        return (self.kind, subject, self.relation, tuple(each.id for each in self.objects), more)
+
+    def __str__(self) -> str:
+        """Return the fact as one line.
+
+        Example:
+            >>> fever = PathNode("s:1", "Symptom", "fever")
+            >>> print(Fact("relation", PathNode("d:1", "Disease", "flu"), "HAS_SYMPTOM", (fever,)))
+            flu -HAS_SYMPTOM-> fever
+        """
+        names = ", ".join(each.name or each.id for each in self.objects)
+        subject = "" if self.subject is None else self.subject.name or self.subject.id
+        if self.kind == "inference":
+            return f"{subject} matches {self.matched} of {self.asked} by {self.relation}: {names}"
+        if self.kind == "row":
+            shown = "; ".join(f"{key}: {_shown(value)}" for key, value in self.details.items())
+            return f"{self.relation}: {shown}"
+        if self.relation in FROM_OBJECT:
+            return f"{names} -{self.relation}-> {subject}"
+        note = frequency_text(self.details) or str(self.details.get("association") or "")
+        return f"{subject} -{self.relation}-> {names}" + (f" [{note}]" if note else "")
+
+
+def facts(found: Retrieved, names: Mapping[str, str]) -> Iterator[Fact]:
+    """Yield what the rows of a template state, in their order.
+
+    Args:
+        found: The rows.
+        names: Names of diseases by id, where the rows hold ids alone.
+    """
+    if found.template in RELATIONS:
+        relation, label = RELATIONS[found.template]
+        for row in found.rows:
+            yield _relation(row, relation, label, names)
+    elif found.template in INFERENCES:
+        relation, label, parameter = INFERENCES[found.template]
+        asked = _asked(found.parameters.get(parameter) or ())
+        for row in found.rows:
+            yield _inference(row, relation, label, asked)
+    else:
+        for row in found.rows:
+            yield _row(row, found.template)
+
+
+def _relation(row: Row, relation: str, label: str, names: Mapping[str, str]) -> Fact:
+    disease = row["disease"]
+    return Fact(
+        "relation",
+        PathNode(disease, "Disease", row.get("disease_name") or names.get(disease, "")),
+        row.get("relation") or relation,
+        (PathNode(row["id"], label, row.get("name") or ""),),
+        source=row.get("source") or "",
+        references=_references(row),
+        details={key: row[key] for key in (*DETAILS, *_COUNTED) if row.get(key) not in (None, "", [])},
+    )
+
+
+_COUNTED = ("numerator", "denominator", "percentage", "frequency_class")
+
+
+def _inference(row: Row, relation: str, label: str, asked: int) -> Fact:
+    matched = zip(row.get("matched_ids") or (), row.get("matched_names") or (), strict=False)
+    return Fact(
+        "inference",
+        PathNode(row["id"], "Disease", row.get("name") or ""),
+        relation,
+        tuple(PathNode(id, label, name or "") for id, name in matched),
+        asked=asked,
+        matched=row.get("matched") or 0,
+    )
+
+
+def _row(row: Row, template: str) -> Fact:
+    details = {key: value for key, value in row.items() if value not in (None, "", [], {})}
+    return Fact(
+        "row", None, template, source=str(row.get("source") or ""), references=_references(row), details=details
+    )
+
+
+def _asked(given: Any) -> int:
+    """How many things were given: nodes that mean the same one count once."""
+    return len({each["given"] if isinstance(each, Mapping) else each for each in given})
+
+
+def _references(row: Row) -> tuple[str, ...]:
+    reference = row.get("reference")
+    split = references({"reference": reference}) if isinstance(reference, str) else ()
+    publications = row.get("publications") or ()
+    return tuple(dict.fromkeys((*split, *(str(each) for each in publications))))
+
+
+def _shown(value: Any) -> str:
+    return ", ".join(map(_shown, value)) if isinstance(value, list | tuple) else str(value)

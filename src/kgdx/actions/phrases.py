@@ -1,0 +1,177 @@
+"""The words of templated answers, in English and Chinese."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """Patterns of sentences; what stands in braces is filled in.
+
+    Attributes:
+        language: ``en`` or ``zh``.
+        gap: What stands between sentences.
+        comma: What stands between the names of a list, and before the last of them.
+        more: Follows a list that goes on.
+        relations: Relation → what its objects are to the disease: for one object, and for several.
+        things: Relation → what was given for an inference by it: one, and several.
+        relation: Objects of a disease: one, and several.
+        inference: Diseases that match all that was given, one disease and several; and the same for a part of it.
+        candidates: The ranking of the case.
+        paths: Kind of an evidence path → what of the case speaks how.
+        description: What the graph says of a disease.
+        heading: The MeSH heading of a disease.
+        publication: A publication.
+        row: A row of a template that has no words of its own.
+        missing: What was asked for and not found.
+        nothing: There is no evidence at all.
+        unknown: A name that the graph does not know; and what follows where others are near.
+    """
+
+    language: str
+    gap: str
+    comma: tuple[str, str]
+    more: str
+    relations: Mapping[str, tuple[str, str]]
+    things: Mapping[str, tuple[str, str]]
+    relation: tuple[str, str]
+    inference: tuple[str, str, str, str]
+    candidates: str
+    paths: Mapping[str, str]
+    description: str
+    heading: str
+    publication: str
+    row: str
+    missing: str
+    nothing: str
+    unknown: tuple[str, str]
+
+    def list(self, names: Sequence[str], most: int) -> str:
+        """Return names as a list within a sentence; of more than ``most``, how many are left is said.
+
+        Example:
+            >>> ENGLISH.list(["fever", "cough", "chills"], 3), ENGLISH.list(["fever", "cough", "chills"], 1)
+            ('fever, cough and chills', 'fever and 2 more')
+            >>> CHINESE.list(["发热", "咳嗽", "寒战"], 2)
+            '发热、咳嗽等3项'
+        """
+        shown = names[:most]
+        if len(names) > most:
+            return self.comma[0].join(shown) + self.more.format(left=len(names) - most, all=len(names))
+        return self.comma[0].join(shown[:-1]) + (self.comma[1] if len(shown) > 1 else "") + "".join(shown[-1:])
+
+
+ENGLISH = Phrases(
+    language="en",
+    gap=" ",
+    comma=(", ", " and "),
+    more=" and {left} more",
+    relations=MappingProxyType(
+        {
+            "HAS_SYMPTOM": ("symptom recorded for", "symptoms recorded for"),
+            "HAS_PHENOTYPE": ("feature recorded for", "features recorded for"),
+            "LACKS_PHENOTYPE": ("feature looked for and not found in", "features looked for and not found in"),
+            "RECOMMEND_TEST": ("test recommended for", "tests recommended for"),
+            "RECOMMEND_DRUG": ("drug recommended for", "drugs recommended for"),
+            "RECOMMEND_CURE": ("treatment recommended for", "treatments recommended for"),
+            "HAS_COMORBIDITY": ("disease that occurs with", "diseases that occur with"),
+            "ASSOCIATED_GENE": ("gene associated with", "genes associated with"),
+            "DISEASE_PROTEIN": ("gene associated with", "genes associated with"),
+            "INDICATION": ("drug indicated for", "drugs indicated for"),
+            "OFF_LABEL_USE": ("drug used off label for", "drugs used off label for"),
+            "CONTRAINDICATION": ("drug contraindicated in", "drugs contraindicated in"),
+        }
+    ),
+    things=MappingProxyType(
+        {
+            "HAS_SYMPTOM": ("symptom", "symptoms"),
+            "HAS_PHENOTYPE": ("feature", "features"),
+            "RECOMMEND_TEST": ("test", "tests"),
+            "RECOMMEND_DRUG": ("drug", "drugs"),
+            "RECOMMEND_CURE": ("treatment", "treatments"),
+            "HAS_COMORBIDITY": ("disease", "diseases"),
+            "ASSOCIATED_GENE": ("gene", "genes"),
+        }
+    ),
+    relation=("The {what} {subject} is {list}.", "The {what} {subject} are {list}."),
+    inference=(
+        "The disease recorded with {objects} is {list}.",
+        "The diseases recorded with {objects} are {list}.",
+        "With {objects}, {matched} of the {asked} {things} given, the disease is {list}.",
+        "With {objects}, {matched} of the {asked} {things} given, the diseases are {list}.",
+    ),
+    candidates="The diseases that fit the case best are, in this order, {list}.",
+    paths=MappingProxyType(
+        {
+            "supports": "In favour of {subject} the case has {list}.",
+            "against": "Against {subject} speaks {list}.",
+            "typical_unmentioned": "Typical of {subject}, but not mentioned in the case, is {list}.",
+        }
+    ),
+    description="{text} {mark}.",
+    heading="The MeSH heading of {subject} is {heading} ({id}; {places}) {mark}.",
+    publication="A publication on {subject} is: {text} {mark}.",
+    row="The graph returned {text} {mark}.",
+    missing="The graph has no {things} for {names}.",
+    nothing="Not enough evidence: the graph returned nothing for this question.",
+    unknown=("Not enough evidence: the graph has no entry called {given}", "; near it are {list}."),
+)
+
+CHINESE = Phrases(
+    language="zh",
+    gap="",
+    comma=("、", "、"),
+    more="等{all}项",
+    relations=MappingProxyType(
+        {
+            "HAS_SYMPTOM": ("症状", "症状"),
+            "HAS_PHENOTYPE": ("表型特征", "表型特征"),
+            "LACKS_PHENOTYPE": ("经检查未见的表型", "经检查未见的表型"),
+            "RECOMMEND_TEST": ("推荐检查", "推荐检查"),
+            "RECOMMEND_DRUG": ("推荐药物", "推荐药物"),
+            "RECOMMEND_CURE": ("治疗方法", "治疗方法"),
+            "HAS_COMORBIDITY": ("并发疾病", "并发疾病"),
+            "ASSOCIATED_GENE": ("相关基因", "相关基因"),
+            "DISEASE_PROTEIN": ("相关基因", "相关基因"),
+            "INDICATION": ("适应证用药", "适应证用药"),
+            "OFF_LABEL_USE": ("超说明书用药", "超说明书用药"),
+            "CONTRAINDICATION": ("禁忌药物", "禁忌药物"),
+        }
+    ),
+    things=MappingProxyType(
+        {
+            "HAS_SYMPTOM": ("症状", "症状"),
+            "HAS_PHENOTYPE": ("表型", "表型"),
+            "RECOMMEND_TEST": ("检查", "检查"),
+            "RECOMMEND_DRUG": ("药物", "药物"),
+            "RECOMMEND_CURE": ("治疗方法", "治疗方法"),
+            "HAS_COMORBIDITY": ("并发疾病", "并发疾病"),
+            "ASSOCIATED_GENE": ("基因", "基因"),
+        }
+    ),
+    relation=("{subject}的{what}有{list}。", "{subject}的{what}有{list}。"),
+    inference=(
+        "与{objects}相符的疾病有{list}。",
+        "与{objects}相符的疾病有{list}。",
+        "与{objects}（所给{asked}项{things}中的{matched}项）相符的疾病有{list}。",
+        "与{objects}（所给{asked}项{things}中的{matched}项）相符的疾病有{list}。",
+    ),
+    candidates="最符合该病例的疾病依次为{list}。",
+    paths=MappingProxyType(
+        {
+            "supports": "支持{subject}的表现有{list}。",
+            "against": "不支持{subject}的表现有{list}。",
+            "typical_unmentioned": "{subject}的典型表现中，病例未提及{list}。",
+        }
+    ),
+    description="{text}{mark}。",
+    heading="{subject}在MeSH中对应的主题词为{heading}（{id}；{places}）{mark}。",
+    publication="关于{subject}的文献：{text}{mark}。",
+    row="图谱返回：{text}{mark}。",
+    missing="图谱中没有{names}的{things}记录。",
+    nothing="证据不足：图谱没有返回与该问题有关的内容。",
+    unknown=("证据不足：图谱中没有名为“{given}”的条目", "，相近的有{list}。"),
+)

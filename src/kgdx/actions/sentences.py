@@ -1,0 +1,168 @@
+"""Sentences of an answer, and the marks of evidence in them, in English and Chinese."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+_words = str.split
+_HAN = "一-鿿"
+_BULLET = re.compile(r"\s{0,8}(?:[-*•·]\s+|\d{1,3}[.)](?=\s)|\d{1,3}、|[（(]\d{1,3}[）)]|#{1,6}\s+)\s*")
+_END = re.compile(rf"[。！？]+|[!?]+(?=[\s\"'”’)\]\[【［(（]|$|[{_HAN}])|\.+(?=[\s\"'”’)\[【［(（]|$|[{_HAN}])")
+_CLOSING = re.compile(r"[\"'”’』」）)\*_]*")
+_BRACKETS = re.compile(r"[\[【［(（]([^\[\]【】［］()（）]{1,200})[\]】］)）](?:\((?:https?:|#)[^()\s]{0,500}\))?")
+_ID = re.compile(r"[E](\d{1,6})")
+_SPAN = re.compile(r"E(\d{1,6})\s?(?:-|–|—|~|至|到|to)\s?E?(\d{1,6})")
+_LABEL = re.compile(r"^(?:evidence|sources?|refs?\.?|证据|依据|来源|参见|见|see|cf\.)?\s?[:#^]?\s?", re.IGNORECASE)
+_BETWEEN = re.compile(r"[\s,;、/|&^]|and|和|及|与|以及", re.IGNORECASE)
+_NUMBERS = re.compile(r"\^?\d{1,3}(?:\s?[,\-–]\s?\d{1,3}){0,20}")
+_WIDE = str.maketrans(
+    "ＥｅE０１２３４５６７８９，；：～", "EEE0123456789,;:~"
+)  # full-width forms that models write in Chinese text
+
+_TITLES = frozenset(_words("dr mr mrs ms prof st vs e.g i.e cf ca approx resp incl esp viz al"))
+"""Abbreviations that do not end a sentence, whatever follows."""
+
+_NUMBERED = frozenset(_words("no fig nos figs vol p pp ch sec tab eq"))
+"""Abbreviations that do not end a sentence before a number."""
+
+_LETTERED = frozenset(_words("hepatitis vitamin influenza type grade stage group factor class protein"))
+"""Words that a single letter goes with: it is no initial then, and the full stop after it ends a sentence."""
+
+_WIDEST_SPAN = 200
+"""Most ids that one mark such as ``[E1-E9]`` stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A sentence as it was written.
+
+    Attributes:
+        text: Its words, marks included.
+        gap: What stands before it.
+        item: It begins a line of a list.
+        title: It is a heading, or ends with a colon: it leads to what follows.
+    """
+
+    text: str
+    gap: str = ""
+    item: bool = False
+    title: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A mark of evidence: where it stands, and the ids that it names; a plain number such as ``[1]`` names ``1``."""
+
+    start: int
+    end: int
+    ids: tuple[str, ...]
+
+
+def split(text: str) -> list[Piece]:
+    """Split an answer into its sentences; marks that stand behind a sentence's end belong to it.
+
+    Example:
+        >>> [piece.text for piece in split("Fever is typical, e.g. at 39.5 °C. [E1] Cough is, too [E2].")]
+        ['Fever is typical, e.g. at 39.5 °C. [E1]', 'Cough is, too [E2].']
+        >>> [piece.text for piece in split("常见发热【E1】。咳嗽也常见。［E2］")]
+        ['常见发热【E1】。', '咳嗽也常见。［E2］']
+    """
+    found: list[Piece] = []
+    gap = ""
+    for line in text.split("\n"):
+        if not line.strip():
+            gap += "\n"
+            continue
+        bullet = _BULLET.match(line)
+        start = bullet.end() if bullet else 0
+        pieces = [piece for piece in _of_line(line.strip(), max(0, start - _indent(line))) if piece.text]
+        for number, piece in enumerate(pieces):
+            first = number == 0
+            title = (bool(bullet) and line.lstrip().startswith("#")) or piece.text.rstrip("*_ ").endswith((":", "："))
+            item = first and bullet is not None and not line.lstrip().startswith("#")
+            found.append(replace(piece, gap=gap if first else piece.gap, item=item, title=title))
+        gap = "\n"
+    if found:
+        found[0] = replace(found[0], gap="")
+    return found
+
+
+def marks(text: str) -> Iterator[Mark]:
+    """Yield the marks of a text: ``[E1]``, ``[E1, E3]``, ``[E1-E3]``, ``(E1)``, ``【Ｅ１】``, ``[1]``.
+
+    Example:
+        >>> [mark.ids for mark in marks("a [E1, E3], b 【证据：Ｅ２】, c (E4-6), d [1], e (see below)")]
+        [('E1', 'E3'), ('E2',), ('E4', 'E5', 'E6'), ('1',)]
+    """
+    for found in _BRACKETS.finditer(text):
+        ids = _ids(found[1].translate(_WIDE).strip(), square=found[0][0] not in "(（")
+        if ids:
+            yield Mark(found.start(), found.end(), ids)
+
+
+def _ids(content: str, *, square: bool) -> tuple[str, ...]:
+    """The ids that the inside of a pair of brackets names; none when it says anything else."""
+    if square and _NUMBERS.fullmatch(content):
+        return tuple(re.findall(r"\d+", content))
+    content = _LABEL.sub("", content, count=1)
+    ids: list[str] = []
+
+    def spread(span: re.Match[str]) -> str:
+        first, last = int(span[1]), int(span[2])
+        ids.extend(f"E{number}" for number in range(first, min(last, first + _WIDEST_SPAN) + 1))
+        return " "
+
+    rest = _SPAN.sub(spread, content)
+    ids.extend(f"E{int(number)}" for number in _ID.findall(rest))
+    return tuple(dict.fromkeys(ids)) if not _BETWEEN.sub("", _ID.sub("", rest)) else ()
+
+
+def _of_line(line: str, start: int) -> Iterator[Piece]:
+    """The sentences of one line."""
+    found = {mark.start: mark for mark in marks(line)}
+    inside = {place for mark in found.values() for place in range(mark.start, mark.end)}
+    leading = start in found  # marks stand before what they belong to, all through the line
+    begin, gap = 0, ""
+    for end in _END.finditer(line, start):
+        if end.start() < begin or end.start() in inside:
+            continue
+        if end[0].startswith(".") and not _ends(line, end.start(), end.end()):
+            continue
+        after = _CLOSING.match(line, end.end())
+        stop = after.end() if after else end.end()
+        while not leading and (mark := found.get(_past(line, stop))):
+            stop = mark.end
+        if stop < len(line) and line[stop] in "。.!?！？" and stop > end.end():
+            stop += 1
+        yield Piece(line[begin:stop].strip(), gap)
+        begin = _past(line, stop)
+        gap = " " if begin > stop else ""
+    yield Piece(line[begin:].strip(), gap)
+
+
+def _ends(line: str, at: int, past: int) -> bool:
+    """Whether a full stop ends a sentence, rather than an abbreviation, an initial or a number."""
+    before = line[:at].rpartition(" ")[2].lstrip("([\"'（").lower()
+    rest = line[past:].lstrip("\"'”’)")
+    following = rest.lstrip()
+    if not following:
+        return True
+    if before in _TITLES or (before in _NUMBERED and following[0].isdigit()):
+        return False
+    if len(before) == 1 and before.isascii() and before.isalpha():
+        word = line[:at].split()[-2:-1]
+        return bool(word) and word[0].lower() in _LETTERED and not following[0].islower()
+    return not following[0].islower()
+
+
+def _past(line: str, at: int) -> int:
+    """The place of the next character that is no space."""
+    while at < len(line) and line[at].isspace():
+        at += 1
+    return at
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

@@ -1,0 +1,192 @@
+"""An answer without a language model: sentences made from the evidence by template, in English or Chinese."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kgdx.actions.facts import INFERENCES, RELATIONS
+from kgdx.actions.known import CitedText, Resolved, Sentence
+from kgdx.actions.pack import EvidenceItem, EvidencePack, clean
+from kgdx.actions.phrases import CHINESE, ENGLISH, Phrases
+from kgdx.schema.frequency import FREQUENCIES
+
+MOST = 12
+"""Most names in one sentence, and most sentences of one kind."""
+
+_Said = tuple[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A name in a list, and the evidence behind it."""
+
+    name: str
+    ids: tuple[str, ...]
+    weight: float = 0.0
+
+
+def templated(pack: EvidencePack, language: str = "en", strict: bool = True) -> CitedText:
+    """Write an answer from the evidence alone, each sentence with its marks.
+
+    Args:
+        pack: The evidence.
+        language: ``en`` or ``zh``; names stay in the words of their source.
+        strict: Recorded in the answer; it rests on nothing but the evidence either way.
+
+    Example:
+        >>> print(templated(EvidencePack()))
+        Not enough evidence: the graph returned nothing for this question.
+        >>> print(templated(EvidencePack(), "zh"))
+        证据不足：图谱没有返回与该问题有关的内容。
+    """
+    words = CHINESE if language == "zh" else ENGLISH
+    said = _said(pack, words) if pack.answers else _nothing(pack.resolved, words)
+    sentences = (Sentence(text, cites, gap=words.gap) for text, cites in said)
+    return CitedText(tuple(sentences), insufficient=not pack.answers, strict=strict, language=words.language)
+
+
+def _nothing(resolved: Iterable[Resolved], words: Phrases) -> Iterator[_Said]:
+    unknown = [each for each in resolved if not each.ids]
+    if not unknown:
+        yield words.nothing, ()
+    for each in unknown[:MOST]:
+        text, near = words.unknown
+        listed = words.list([clean(name) for name in each.candidates], 5)
+        end = near.format(list=listed) if listed else near[-1]
+        yield text.format(given=clean(each.given)) + end, ()
+
+
+def _said(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
+    yield from _relations(pack.items, words)
+    yield from _inferences(pack.items, words)
+    yield from _of_case(pack.items, words)
+    for item in _of_kind(pack.items, "row"):
+        yield words.row.format(text=_open(item.text), mark=f"[{item.id}]"), (item.id,)
+    for item in _of_kind(pack.items, "description"):
+        yield words.description.format(text=_open(item.text), mark=f"[{item.id}]"), (item.id,)
+    for item in _of_kind(pack.items, "mesh"):
+        places = ", ".join(item.details["tree_numbers"])
+        heading = item.objects[0]
+        filled = {"heading": clean(heading.name), "id": heading.id, "places": places, "mark": f"[{item.id}]"}
+        yield words.heading.format(subject=_subject(item), **filled), (item.id,)
+    for item in _of_kind(pack.items, "publication")[:5]:
+        filled = {"text": _open(item.text), "mark": f"[{item.id}]"}
+        yield words.publication.format(subject=_subject(item), **filled), (item.id,)
+    for missing in dict.fromkeys(pack.nothing):
+        relation = (RELATIONS.get(missing.template) or INFERENCES.get(missing.template) or ("",))[0]
+        things = words.things.get(relation)
+        if things and missing.names:
+            names = words.list([clean(name) for name in missing.names], MOST)
+            yield words.missing.format(things=things[1], names=names), ()
+
+
+def _relations(items: Iterable[EvidenceItem], words: Phrases) -> Iterator[_Said]:
+    """One sentence for each disease and relation; entries of one name are one disease here."""
+    groups: dict[tuple[str, str], list[EvidenceItem]] = {}
+    for item in items:
+        if item.kind == "relation" and item.action != "explain":
+            groups.setdefault((_subject(item), item.relation), []).append(item)
+    for (subject, relation), group in groups.items():
+        named = _objects(group)
+        several = len(named) > 1
+        what = words.relations.get(relation, (relation, relation))[several]
+        text = words.relation[several].format(what=what, subject=subject, list=_list(named, words))
+        yield text, _ids(named)
+
+
+def _inferences(items: Iterable[EvidenceItem], words: Phrases) -> Iterator[_Said]:
+    """One sentence for all diseases that match the same of what was given, those that match most first."""
+    groups: dict[tuple[int, int, str, tuple[str, ...]], list[EvidenceItem]] = {}
+    for item in items:
+        if item.kind == "inference":
+            objects = tuple(dict.fromkeys(clean(each.name or each.id) for each in item.objects))
+            key = (item.details["matched"], item.details["asked"], item.relation, objects)
+            groups.setdefault(key, []).append(item)
+    for (matched, asked, relation, objects), group in sorted(groups.items(), key=lambda pair: -pair[0][0])[:MOST]:
+        named = _merged((_subject(item), item.id, 0.0) for item in group)
+        text = words.inference[(len(named) > 1) + 2 * (matched < asked)].format(
+            objects=words.list(objects, MOST),
+            matched=matched,
+            asked=asked,
+            things=words.things.get(relation, ("", ""))[asked > 1],
+            list=_list(named, words),
+        )
+        yield text, _ids(named)
+
+
+def _of_case(items: Iterable[EvidenceItem], words: Phrases) -> Iterator[_Said]:
+    """The ranking of the case, and what speaks for and against its best candidates."""
+    every = list(items)
+    ranked = [
+        _Named(f"{_subject(each)} ({each.subject.id})", (each.id,))
+        for each in every
+        if each.subject is not None and each.kind == "candidate"
+    ]
+    if ranked:
+        yield words.candidates.format(list=_list(ranked, words)), _ids(ranked)
+    groups: dict[tuple[str, str], list[EvidenceItem]] = {}
+    for item in every:
+        if item.action == "explain":
+            groups.setdefault((_subject(item), item.details["evidence"]), []).append(item)
+    for (subject, kind), group in list(groups.items())[:MOST]:
+        named = _objects(group)
+        yield words.paths[kind].format(subject=subject, list=_list(named, words)), _ids(named)
+
+
+def _of_kind(items: Iterable[EvidenceItem], kind: str) -> list[EvidenceItem]:
+    return [item for item in items if item.kind == kind][:MOST]
+
+
+def _objects(group: Iterable[EvidenceItem]) -> list[_Named]:
+    """What is at the other end, entries of one name together, the most frequent first."""
+    named = _merged(
+        (", ".join(clean(each.name or each.id) for each in item.objects) + _often(item.details), item.id, _weight(item))
+        for item in group
+    )
+    return sorted(named, key=lambda each: -each.weight)
+
+
+def _merged(named: Iterable[tuple[str, str, float]]) -> list[_Named]:
+    found: dict[str, _Named] = {}
+    for name, id, weight in named:
+        before = found.get(name, _Named(name, (), weight))
+        found[name] = _Named(name, (*before.ids, id), max(before.weight, weight))
+    return list(found.values())
+
+
+def _list(named: Iterable[_Named], words: Phrases) -> str:
+    space = "" if words.language == "zh" else " "
+    return words.list([each.name + space + "".join(f"[{id}]" for id in each.ids) for each in named], MOST)
+
+
+def _ids(named: Iterable[_Named]) -> tuple[str, ...]:
+    """The evidence of the names that are shown."""
+    return tuple(dict.fromkeys(id for each in list(named)[:MOST] for id in each.ids))
+
+
+def _subject(item: EvidenceItem) -> str:
+    return "" if item.subject is None else clean(item.subject.name or item.subject.id)
+
+
+def _weight(item: EvidenceItem) -> float:
+    """How often an object goes with its disease, as far as the source says; its score otherwise."""
+    details = item.details
+    if details.get("denominator"):
+        return float(details.get("numerator", 0)) / float(details["denominator"])
+    if details.get("percentage") is not None:
+        return float(details["percentage"]) / 100
+    known = FREQUENCIES.get(str(details.get("frequency_class", "")))
+    return known.share if known is not None else float(details.get("score") or 0.0)
+
+
+def _often(details: Mapping[str, Any]) -> str:
+    if details.get("denominator"):
+        return f" ({details.get('numerator', 0)}/{details['denominator']})"
+    return f" ({details['percentage']:g}%)" if details.get("percentage") is not None else ""
+
+
+def _open(text: str) -> str:
+    """A text without the full stop at its end, so that the mark can stand before it."""
+    return text.rstrip(" .。")
