@@ -363,3 +363,10 @@ def test_whatever_is_learned_counts_as_progress(change: dict[str, Any]) -> None:
 
 def test_a_question_is_not_in_the_representation_of_a_state() -> None:
     assert "Ada" not in repr(replace(start(), question="what ails Ada?"))
+
+
+def test_who_watches_is_told_every_segment_in_order(graph: Any) -> None:
+    told: list[Segment] = []
+    script = Script((Note(), Broken()))
+    episode = run(graph, start(), script, closing=FixedPolicy(), watch=told.append)
+    assert tuple(told) == episode.log

@@ -6,6 +6,7 @@ Pure but for the graph: equal graph, case, policy and seed give an equal log. It
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -32,6 +33,10 @@ class Chosen:
 
     action: Action | None
     said: tuple[Segment, ...] = ()
+
+
+Watch = Callable[[Segment], None]
+"""Told what happens in an episode."""
 
 
 class Policy(Protocol):
@@ -79,7 +84,13 @@ def step(graph: Operations, state: State, action: Action) -> State:
 
 
 def run(
-    graph: Operations, state: State, policy: Policy, limits: Limits | None = None, closing: Policy | None = None
+    graph: Operations,
+    state: State,
+    policy: Policy,
+    limits: Limits | None = None,
+    *,
+    closing: Policy | None = None,
+    watch: Watch | None = None,
 ) -> Episode:
     """Run an episode to its end; a failing action or choice ends it with what it has.
 
@@ -90,53 +101,66 @@ def run(
         limits: When to stop a policy that would go on.
         closing: Who brings an episode to an end that its policy or a limit left without one: at most
             :data:`CLOSING_STEPS` actions, until one fails.
+        watch: Given each segment of the log, as soon as the choice and its action are done.
 
     Returns:
         The episode; its reason is ``diagnosed``, ``answered``, ``policy ended``, ``steps``, ``stagnation``, ``time``,
         ``cost``, ``calls``, ``tokens`` or ``error``.
     """
-    episode = _run(graph, state, policy, limits or Limits())
+    watch = watch or _nobody
+    episode = _run(graph, state, policy, limits or Limits(), watch)
     if closing is not None and not episode.state.done:
-        closed = _run(graph, episode.state, closing, Limits(steps=CLOSING_STEPS))
+        closed = _run(graph, episode.state, closing, Limits(steps=CLOSING_STEPS), watch)
         episode = replace(episode, state=closed.state, error=episode.error or closed.error)
     end = Segment(Author.TOOL, "end", "episode", content=episode.reason)
+    watch(end)
     return replace(episode, state=episode.state.logged(end))
 
 
-def _run(graph: Operations, state: State, policy: Policy, limits: Limits) -> Episode:
+def _run(graph: Operations, state: State, policy: Policy, limits: Limits, watch: Watch) -> Episode:
     clock = _Clock(limits)
     error: KgdxError | None = None
-    failures = 0
     while (reason := clock.reason(state)) is None:
-        try:
-            chosen = policy.choose(state)
-        except KgdxError as caught:
-            error, state, reason = caught, state.logged(_error(policy.name, caught)), "error"
+        before = state
+        state, failed, reason = _turn(graph, before, policy)
+        for segment in state.log[len(before.log) :]:
+            watch(segment)
+        if reason is not None:
+            error = failed or error
             break
-        if isinstance(chosen, Chosen):
-            state = state.logged(*chosen.said)
-        action = chosen.action if isinstance(chosen, Chosen) else chosen
-        if action is None:
-            reason = "policy ended"
-            break
-        try:
-            after = step(graph, state, action)
-        except KgdxError as caught:
-            error, failures = caught, failures + 1
-            made = Segment(Author.POLICY, "action", action.name, action.parameters())
-            state = state.logged(made, _error(action.name, caught))
-            clock.count(changed=False)
-            if failures > limits.errors:
-                reason = "error"
-                break
-            continue
-        clock.count(changed=after.differs(state))
-        state, error = after, None
+        error = failed
+        clock.count(changed=state.differs(before), failed=failed is not None)
     return Episode(state, policy.name, reason, error)
+
+
+def _turn(graph: Operations, state: State, policy: Policy) -> tuple[State, KgdxError | None, str | None]:
+    """Let the policy choose and do what it chose.
+
+    Returns:
+        The state, what failed, and why the episode ends here, if it does.
+    """
+    try:
+        chosen = policy.choose(state)
+    except KgdxError as error:
+        return state.logged(_error(policy.name, error)), error, "error"
+    if isinstance(chosen, Chosen):
+        state = state.logged(*chosen.said)
+    action = chosen.action if isinstance(chosen, Chosen) else chosen
+    if action is None:
+        return state, None, "policy ended"
+    try:
+        return step(graph, state, action), None, None
+    except KgdxError as error:
+        made = Segment(Author.POLICY, "action", action.name, action.parameters())
+        return state.logged(made, _error(action.name, error)), error, None
 
 
 def _error(name: str, error: KgdxError) -> Segment:
     return Segment(Author.TOOL, "error", name, {"error": type(error).__name__}, content=str(error))
+
+
+def _nobody(segment: Segment) -> None:
+    """Nobody watches."""
 
 
 class _Clock:
@@ -147,9 +171,11 @@ class _Clock:
         self._started = time.monotonic()
         self._steps = 0
         self._stagnant = 0
+        self._failures = 0
 
-    def count(self, *, changed: bool) -> None:
+    def count(self, *, changed: bool, failed: bool) -> None:
         self._steps += 1
+        self._failures += failed
         self._stagnant = 0 if changed else self._stagnant + 1
 
     def reason(self, state: State) -> str | None:
@@ -157,6 +183,8 @@ class _Clock:
         limits = self._limits
         if state.done:
             return "diagnosed" if state.answer is None else "answered"
+        if self._failures > limits.errors:
+            return "error"
         if self._steps >= limits.steps:
             return "steps"
         if self._stagnant >= limits.stagnation:

@@ -19,6 +19,7 @@ from kgdx.llm.accounting import Spent
 from kgdx.store.protocol import Row
 
 if TYPE_CHECKING:
+    from kgdx.align.named import Mention
     from kgdx.rank import Ranking
 
 
@@ -131,6 +132,7 @@ class State:
         log: The record so far.
         seed: Seed of every random choice in the episode.
         question: What the user wants to know; may hold a patient's words, so it is no part of the log.
+        mentioned: Entities that the question names; ``None`` before it has been read.
         resolved: How the names that actions were given have been understood.
         described: What the graph says of diseases in words.
         citations: Publications for what was found.
@@ -150,6 +152,7 @@ class State:
     log: tuple[Segment, ...] = ()
     seed: int = 0
     question: str = field(default="", repr=False)
+    mentioned: tuple[Mention, ...] | None = None
     resolved: tuple[Resolved, ...] = ()
     described: tuple[Description, ...] = ()
     citations: tuple[Citation, ...] = ()
@@ -194,7 +197,7 @@ class State:
         return self._content() != other._content()
 
     def _content(self) -> tuple[object, ...]:
-        found = (self.retrieved, self.resolved, self.described, self.citations)
+        found = (self.mentioned, self.retrieved, self.resolved, self.described, self.citations)
         return (self.case, self.read, self.ranking, self.evidence, *found, self.answer, self.done)
 
 

@@ -108,10 +108,10 @@ def parse(text: str, form: type[Form]) -> tuple[Form, bool]:
     """
     if len(text) > LONGEST:
         raise ValueError(f"it is longer than {LONGEST:,} characters")
-    if _depth(text) > DEEPEST:
+    if depth(text) > DEEPEST:
         raise ValueError("it is nested too deeply")
     wrong = "it holds no JSON object"
-    for number, found in enumerate(_readings(text)):
+    for number, found in enumerate(readings(text, "{")):
         if not isinstance(found, dict):
             continue
         try:
@@ -122,48 +122,64 @@ def parse(text: str, form: type[Form]) -> tuple[Form, bool]:
     raise ValueError(wrong)
 
 
-def _readings(text: str) -> Iterator[Any]:
-    """What the text may mean, the strictest reading first; readings that fail are ``None``."""
+def readings(text: str, openings: str = "{[") -> Iterator[Any]:
+    """Yield what a text may mean as JSON, the strictest reading first; readings that fail are ``None``.
+
+    Args:
+        text: JSON; or JSON in prose or a code fence, cut off, or misquoted.
+        openings: How what is looked for begins: with a brace, a bracket, or either.
+
+    Example:
+        >>> [each for each in readings("first [1, 2], then [3]") if each]
+        [[1, 2], [3]]
+    """
     try:
         yield json.loads(text)
     except (ValueError, RecursionError):
         yield None
     decoder = json.JSONDecoder()
-    at = -1
+    place = re.compile(f"[{re.escape(openings)}]")
+    at = 0
     for _ in range(_PLACES):
-        at = text.find("{", at + 1)
-        if at < 0:
+        opening = place.search(text, at)
+        if opening is None:
             break
         try:
-            found, end = decoder.raw_decode(text, at)
+            found, at = decoder.raw_decode(text, opening.start())
         except (ValueError, RecursionError):
+            at = opening.start() + 1
             continue
         yield found
-        at = end - 1
-    yield _mended(text)
+    yield _mended(text, place)
 
 
-def _mended(text: str) -> Any:
+def _mended(text: str, place: re.Pattern[str]) -> Any:
     """The JSON that was probably meant. An item that was cut off is left out: half a name is another name."""
     try:
         import json_repair
     except ImportError:
         raise MissingExtraError("reading a language model's JSON", "llm") from None
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0:
+    opening, end = place.search(text), text.rfind("}")
+    if opening is None:
         return None
+    start = opening.start()
     try:
         return json_repair.loads(text[start : end + 1]) if end > start else None
     except (ValueError, RecursionError):
         return None
 
 
-def _depth(text: str) -> int:
-    """How deeply brackets are nested at most, wherever they stand."""
-    deepest = depth = 0
+def depth(text: str) -> int:
+    """Return how deeply brackets are nested at most, wherever they stand.
+
+    Example:
+        >>> depth('{"a": [1, [2]]}')
+        3
+    """
+    deepest = now = 0
     for bracket in re.findall(r"[\[\]{}]", text):
-        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
-        deepest = max(deepest, depth)
+        now = now + 1 if bracket in "[{" else max(0, now - 1)
+        deepest = max(deepest, now)
     return deepest
 
 

@@ -1,0 +1,201 @@
+"""A plan as a language model writes it: read from whatever it wrote, and judged action by action.
+
+Nothing of it is trusted. What is no action of the registry, does not fit its fields, was done before or is too much is
+refused with a reason that the model can mend.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kgdx.actions.base import Action, parse_action
+from kgdx.actions.known import Resolved
+from kgdx.errors import UsageError
+from kgdx.llm.structured import DEEPEST, LONGEST, depth, readings
+
+REASON = 300
+"""Letters of a reason at most that a model is told."""
+
+_NAMES = ("action", "name", "tool", "function")
+"""Keys under which models name an action."""
+
+_FIELDS = ("parameters", "arguments", "args", "params", "input")
+"""Keys under which models put the fields of an action that belong beside its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a model's answer says.
+
+    Attributes:
+        items: What should be actions, unjudged.
+        thought: Why, in the model's words.
+        mended: It was not plain JSON at once.
+    """
+
+    items: tuple[Any, ...]
+    thought: str = ""
+    mended: bool = False
+
+
+def read_plan(text: str) -> Reading:
+    """Read a plan: an object with a list of actions, a bare list, or a single action; in prose or damaged if need be.
+
+    Raises:
+        ValueError: There is no plan in it; the message says what is wrong, without the answer's own words.
+
+    Example:
+        >>> read_plan('Sure! [{"action": "get_symptom", "diseases": ["flu"]}]').items
+        ({'action': 'get_symptom', 'diseases': ['flu']},)
+    """
+    if len(text) > LONGEST:
+        raise ValueError(f"it is longer than {LONGEST:,} characters")
+    if depth(text) > DEEPEST:
+        raise ValueError("it is nested too deeply")
+    for number, found in enumerate(readings(text)):
+        items = _items(found)
+        if items is not None:
+            thought = found.get("thought", "") if isinstance(found, dict) else ""
+            return Reading(tuple(items), thought if isinstance(thought, str) else "", number > 0)
+    raise ValueError("it holds no JSON object with a list of actions")
+
+
+def _items(found: Any) -> list[Any] | None:
+    """The actions that a piece of JSON lists; ``None`` when it is no plan."""
+    if isinstance(found, list):
+        return found if not found or any(_named(each) for each in found) else None
+    if not isinstance(found, dict):
+        return None
+    listed = found.get("actions")
+    if isinstance(listed, list):
+        return listed
+    if isinstance(listed, dict):
+        return [listed]
+    return [found] if _named(found) else None
+
+
+def _named(item: Any) -> bool:
+    return isinstance(item, dict) and any(isinstance(item.get(key), str | Mapping) for key in _NAMES)
+
+
+def document(item: Any) -> dict[str, Any]:
+    """Return an item in the form of :func:`kgdx.actions.parse_action`, however the model put its fields.
+
+    Raises:
+        UsageError: It is no object.
+
+    Example:
+        >>> document({"name": "GET_DRUG", "arguments": {"diseases": "flu"}})
+        {'action': 'GET_DRUG', 'diseases': 'flu'}
+    """
+    if not isinstance(item, Mapping):
+        raise UsageError("an action is a JSON object with its name and fields")
+    inner = item.get("function")
+    if isinstance(inner, Mapping):
+        return document(inner)
+    key = next((key for key in _NAMES if key in item), "action")
+    fields = {str(name): value for name, value in item.items() if name != key and name not in _FIELDS}
+    for nested in (item[name] for name in _FIELDS if name in item):
+        if isinstance(nested, str):
+            try:
+                nested = json.loads(nested)
+            except ValueError:
+                nested = None
+        if not isinstance(nested, Mapping):
+            raise UsageError("the fields of an action stand beside its name")
+        fields |= {str(name): value for name, value in nested.items()}
+    return {"action": item.get(key), **fields}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A plan after judgement.
+
+    Attributes:
+        actions: What will be run, in order.
+        refused: Why the rest will not be, in words for the model.
+    """
+
+    actions: tuple[Action, ...]
+    refused: tuple[str, ...]
+
+
+def judge(
+    items: Sequence[Any],
+    registry: Mapping[str, type[Action]],
+    before: Iterable[Action],
+    resolved: Sequence[Resolved],
+    most: int,
+) -> Judged:
+    """Say which items of a plan are run.
+
+    Args:
+        items: As :func:`read_plan` gives them.
+        registry: The actions that may be chosen.
+        before: Actions that were run before.
+        resolved: How names were understood so far: actions that name the same entities by other names are the same.
+        most: Most actions; the rest are refused together.
+    """
+    known = {action_key(action, resolved) for action in before}
+    actions: list[Action] = []
+    refused: dict[str, None] = {}
+    for number, item in enumerate(items):
+        if len(actions) == most or len(refused) == most:
+            refused[f"{len(items) - number:,} of {len(items):,} actions are left out: at most {most} a round"] = None
+            break
+        try:
+            action = parse_action(document(item), registry)
+        except UsageError as error:
+            refused[str(error)[:REASON]] = None
+            continue
+        key = action_key(action, resolved)
+        if key in known:
+            refused[f"{shown(action)} was run already; its result is among what was found"] = None
+            continue
+        known.add(key)
+        actions.append(action)
+    return Judged(tuple(actions), tuple(refused))
+
+
+def action_key(action: Action, resolved: Sequence[Resolved] = ()) -> str:
+    """Return what makes an action the same as another: its name and its fields, names replaced by what they mean.
+
+    Example:
+        >>> from kgdx.actions import Infer
+        >>> action_key(Infer(phenotypes=("b", "a"))) == action_key(Infer(phenotypes=("a", "b")))
+        True
+    """
+    meant = {each.given.casefold().strip(): each.ids for each in resolved if each.ids}
+    return json.dumps([action.name, _canonical(action.parameters(), meant)], sort_keys=True, ensure_ascii=False)
+
+
+def _canonical(value: Any, meant: Mapping[str, tuple[str, ...]]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _canonical(inner, meant) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        parts = {part for inner in value for part in _parts(inner, meant)}
+        return sorted(parts)
+    return value
+
+
+def _parts(value: Any, meant: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    if isinstance(value, str):
+        word = value.casefold().strip()
+        yield from meant.get(word, (word,))
+    else:
+        yield json.dumps(_canonical(value, meant), sort_keys=True, ensure_ascii=False)
+
+
+def shown(action: Action) -> str:
+    """Return an action in one line, fields that have their usual value left out.
+
+    Example:
+        >>> from kgdx.actions import Rank
+        >>> shown(Rank(top=5)), shown(Rank())
+        ('rank {"top": 5}', 'rank')
+    """
+    fields = action.model_dump(mode="json", exclude_defaults=True)
+    return f"{action.name} {json.dumps(fields, ensure_ascii=False)}" if fields else action.name
