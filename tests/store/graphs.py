@@ -120,6 +120,7 @@ def make_graph(seed: int = 7, scale: float = 1.0) -> Graph:
     _retrieval(graph, rng, scale)
     _cases(graph, rng, scale)
     _primekg(graph, rng, scale)
+    _descriptions(graph, rng, scale)
     return graph
 
 
@@ -302,3 +303,21 @@ def _primekg(graph: Graph, rng: np.random.Generator, scale: float) -> None:
             graph.edges[type_, start, end].append(edge)
     for one, other in _pairs(graph, rng, "Disease", "Disease", int(3600 * scale)):
         graph.edges["HAS_MEMBER", "Disease", "Disease"].append({"start": one, "end": other, "source": "primekg"})
+
+
+def _descriptions(graph: Graph, rng: np.random.Generator, scale: float) -> None:
+    for i, row in enumerate(graph.nodes["Disease"]):
+        if i % 4:
+            row[("orphanet_definition", "umls_description", "orphanet_clinical_description")[i % 3]] = [AWKWARD[i % 8]]
+        if i % 5 == 0:
+            row["definition"] = f"a disease, the {i}th"
+    for i, id_ in enumerate(_ids("MESH:D", max(8, int(200 * scale)))):
+        row = {"id": id_, "source": "mesh", "name": f"Heading {i}"}
+        graph.nodes["MeshDescriptor"].append(row | ({"scope_note": AWKWARD[i % 8]} if i % 3 else {}))
+        if i % 2:
+            graph.nodes["MeshDescriptor"][-1]["tree_numbers"] = [f"C{i:02d}.100", f"F03.{i}"]
+    relations = ("exact", "narrower", "broader")
+    for i, (start, end) in enumerate(_pairs(graph, rng, "Disease", "MeshDescriptor", int(3600 * scale))):
+        edge: Row = {"start": start, "end": end, "source": f"made{i % 2}", "relation": relations[i % 3]}
+        edge |= {"method": "exact", "decision": '{"reason": "so"}', "status": "automatic"}
+        graph.edges["MAPPED_TO", "Disease", "MeshDescriptor"].append(edge | ({"score": i / 4096} if i % 7 else {}))

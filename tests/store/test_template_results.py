@@ -10,6 +10,7 @@ import pytest
 
 import store.oracles_actions
 import store.oracles_cases
+import store.oracles_evidence
 import store.oracles_primekg  # noqa: F401  registers its oracles
 from kgdx.store.protocol import Row, Store
 from kgdx.store.templates import templates
