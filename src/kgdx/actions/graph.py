@@ -21,6 +21,7 @@ from kgdx.errors import StoreError
 
 if TYPE_CHECKING:
     from kgdx.actions.hierarchy import Hierarchy
+    from kgdx.align.index import NameIndex
     from kgdx.config import Settings
     from kgdx.load.folder import BuildFolder
     from kgdx.rank import Ranker
@@ -49,6 +50,7 @@ class _Source(Protocol):
     def snapshot(self, store: Callable[[], Store]) -> Snapshot: ...
     def release(self) -> None: ...
     def hold(self) -> None: ...
+    def replaced(self, store: Callable[[], Store], fingerprint: Callable[[], str]) -> bool: ...
     def writing(self) -> Any: ...
 
 
@@ -73,6 +75,7 @@ class GraphContext:
         progress: Callable[[str], None] | None = None,
     ) -> None:
         self._encoder, self._progress = encoder, progress
+        self._languages = settings.align_languages
         self._source: _Source = _Server(settings) if settings.is_neo4j else _Folder(settings.graph_folder)
         self._opened: dict[str, Any] = {}
         self._lock = threading.RLock()
@@ -107,6 +110,14 @@ class GraphContext:
     def fingerprint(self) -> str:
         """Fingerprint of the build."""
         return self.snapshot.fingerprint
+
+    def replaced(self) -> bool:
+        """Whether another build is in the graph's place since this one was opened: open it again to see it.
+
+        Raises:
+            StoreError: There is no graph any more, or its server cannot be asked.
+        """
+        return self._source.replaced(lambda: self.store, lambda: self.fingerprint)
 
     @property
     def reader(self) -> Extractor:
@@ -159,6 +170,21 @@ class GraphContext:
 
         hierarchy: Hierarchy = self._once("ancestry", make)
         return hierarchy
+
+    @property
+    def names(self) -> NameIndex:
+        """Looks up names of diseases, findings, tests, medicines and genes; made when it is first asked for."""
+
+        def make() -> NameIndex:
+            from kgdx.align.index import open_index
+
+            chinese = "zh" in self._languages
+            return open_index(
+                self.snapshot, lambda: self.store, self._encoder, chinese=chinese, progress=self._progress
+            )
+
+        index: NameIndex = self._once("names", make)
+        return index
 
     def run(self, template: str, /, **parameters: Any) -> list[Row]:
         """Run a read template.
@@ -250,6 +276,9 @@ class _Folder:
         self._build = None
         self._held.close()
 
+    def replaced(self, store: Callable[[], Store], fingerprint: Callable[[], str]) -> bool:
+        return self._folder.current() != self._build
+
     def store(self) -> Store:
         from kgdx.store.arcade import ArcadeStore
         from kgdx.store.snapshot import Snapshot
@@ -303,6 +332,10 @@ class _Server:
 
     def release(self) -> None:
         """Nothing to release."""
+
+    def replaced(self, store: Callable[[], Store], fingerprint: Callable[[], str]) -> bool:
+        found = store().run("build")
+        return not found or found[0]["fingerprint"] != fingerprint()
 
     def store(self) -> Store:
         from kgdx.store.neo4j import Neo4jStore
