@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -11,6 +11,9 @@ from kgdx.actions.record import Queries
 from kgdx.actions.state import State
 from kgdx.case import Ancestry, Case, FindingReader
 from kgdx.errors import UsageError
+
+if TYPE_CHECKING:
+    from kgdx.align.mesh import MeshIndex
 
 
 class Ranks(Protocol):
@@ -42,6 +45,14 @@ class Operations(Queries, Protocol):
     @property
     def ancestry(self) -> Ancestry:
         """Knows the is-a hierarchy of phenotypes."""
+        ...
+
+    def mesh(self) -> MeshIndex:
+        """Open the index of MeSH descriptors.
+
+        Raises:
+            StoreError: The graph has none.
+        """
         ...
 
 

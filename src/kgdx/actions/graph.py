@@ -22,6 +22,7 @@ from kgdx.errors import StoreError
 if TYPE_CHECKING:
     from kgdx.actions.hierarchy import Hierarchy
     from kgdx.align.index import NameIndex
+    from kgdx.align.mesh import MeshIndex
     from kgdx.config import Settings
     from kgdx.load.folder import BuildFolder
     from kgdx.rank import Ranker
@@ -185,6 +186,18 @@ class GraphContext:
 
         index: NameIndex = self._once("names", make)
         return index
+
+    def mesh(self) -> MeshIndex:
+        """Open the index of the graph's MeSH descriptors, which says what descriptor a name means; close it after use.
+
+        It is made when it is first asked for, and kept beside the snapshot.
+
+        Raises:
+            StoreError: The graph has no MeSH descriptors, or the index cannot be written.
+        """
+        from kgdx.align.mesh import open_index
+
+        return open_index(self.snapshot, lambda: self.store)
 
     def run(self, template: str, /, **parameters: Any) -> list[Row]:
         """Run a read template.

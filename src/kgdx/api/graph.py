@@ -28,7 +28,6 @@ from kgdx.policies import policy as make_policy
 if TYPE_CHECKING:
     import polars
 
-    from kgdx.align.mesh import MeshIndex
     from kgdx.text.encoder import Encoder
 
 CaseLike = Case | str | Path | Mapping[str, Any] | Iterable[str]
@@ -150,18 +149,6 @@ class Graph(GraphContext):
             "nodes": {name: counts[name] for name in sorted(schema.nodes.keys() & counts.keys())},
             "relations": {name: counts[name] for name in sorted(schema.relations.keys() & counts.keys())},
         }
-
-    def mesh(self) -> MeshIndex:
-        """Open the index of the graph's MeSH descriptors, which says what descriptor a name means; close it after use.
-
-        It is made when it is first asked for, and kept beside the snapshot.
-
-        Raises:
-            StoreError: The graph has no MeSH descriptors, or the index cannot be written.
-        """
-        from kgdx.align.mesh import open_index
-
-        return open_index(self.snapshot, lambda: self.store)
 
     def save(self, diagnosis: Diagnosis, *, text: bool = False) -> str:
         """Write a diagnosis into the graph; see :func:`kgdx.actions.save.save`."""
