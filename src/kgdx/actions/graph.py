@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kgdx.load.folder import BuildFolder
     from kgdx.rank import Ranker
     from kgdx.rank.bank import CaseBank
+    from kgdx.store.compiled import CompiledQueries
     from kgdx.store.protocol import Row, Store
     from kgdx.store.snapshot import Snapshot
     from kgdx.text.encoder import Encoder
@@ -198,6 +199,18 @@ class GraphContext:
         from kgdx.align.mesh import open_index
 
         return open_index(self.snapshot, lambda: self.store)
+
+    @property
+    def compiled(self) -> CompiledQueries:
+        """The compiled form of templates: their rows, from the snapshot."""
+
+        def make() -> CompiledQueries:
+            from kgdx.store.compiled import CompiledQueries
+
+            return CompiledQueries(self.snapshot)
+
+        queries: CompiledQueries = self._once("compiled", make)
+        return queries
 
     def run(self, template: str, /, **parameters: Any) -> list[Row]:
         """Run a read template.

@@ -19,7 +19,16 @@ from kgdx.store.protocol import GraphTable, NodeTable, Store
 from kgdx.store.snapshot import FORMAT, MANIFEST, TABLES, Snapshot
 from kgdx.store.tables import whole
 
-NODES = {"Disease": "disease", "Phenotype": "phenotype", "Gene": "gene", "PatientCase": "patient_case"}
+NODES = {
+    "Disease": "disease",
+    "Phenotype": "phenotype",
+    "Gene": "gene",
+    "Symptom": "symptom",
+    "Test": "test",
+    "Drug": "drug",
+    "Cure": "cure",
+    "PatientCase": "patient_case",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +46,20 @@ EDGES = {
     "lacks_phenotype": _Edge("LACKS_PHENOTYPE", "Disease", "Phenotype"),
     "same_as": _Edge("SAME_AS", "Disease", "Disease"),
     "associated_gene": _Edge("ASSOCIATED_GENE", "Disease", "Gene"),
+    "disease_protein": _Edge("DISEASE_PROTEIN", "Disease", "Gene"),
+    "has_symptom": _Edge("HAS_SYMPTOM", "Disease", "Symptom"),
+    "recommend_test": _Edge("RECOMMEND_TEST", "Disease", "Test"),
+    "recommend_drug": _Edge("RECOMMEND_DRUG", "Disease", "Drug"),
+    "recommend_cure": _Edge("RECOMMEND_CURE", "Disease", "Cure"),
+    "has_comorbidity": _Edge("HAS_COMORBIDITY", "Disease", "Disease"),
+    "indication": _Edge("INDICATION", "Drug", "Disease"),
+    "off_label_use": _Edge("OFF_LABEL_USE", "Drug", "Disease"),
+    "contraindication": _Edge("CONTRAINDICATION", "Drug", "Disease"),
     "observed": _Edge("OBSERVED", "PatientCase", "Phenotype"),
     "excluded": _Edge("EXCLUDED", "PatientCase", "Phenotype"),
 }
+_TURNED = {"indication", "off_label_use", "contraindication"}
+"""Tables whose first column is the end of the edge: whoever asks comes from the disease."""
 _LINKS = {
     "publications": _Edge("REPORTED_IN", "PatientCase", "Publication"),
     "diseases": _Edge("DIAGNOSED", "PatientCase", "Disease"),
@@ -65,6 +85,8 @@ def compile_snapshot(tables: Iterable[GraphTable], path: str | os.PathLike[str],
         counts = {}
         for name, table in compile_tables(tables):
             counts[name] = table.num_rows
+            if not table.num_rows:
+                continue
             with (
                 pa.OSFile(str(temporary / f"{name}.arrow"), "wb") as sink,
                 pa.ipc.new_file(sink, table.schema) as writer,
@@ -129,7 +151,9 @@ def compile_tables(tables: Iterable[GraphTable]) -> Iterator[tuple[str, pa.Table
     edges: dict[_Edge, list[pa.Table]] = defaultdict(list)
     for table in tables:
         if isinstance(table, NodeTable):
-            nodes[table.label].append(table.rows)
+            if table.label in NODES:
+                columns = TABLES[NODES[table.label]]
+                nodes[table.label].append(table.rows.select([c for c in table.rows.column_names if c in columns]))
         else:
             edges[_Edge(table.type, table.start_label, table.end_label)].append(table.rows)
     ids: dict[str, pa.Array] = {}
@@ -150,7 +174,9 @@ def _node_columns(name: str) -> dict[str, pa.DataType]:
 
 
 def _edges(name: str, edge: _Edge, parts: list[pa.Table], ids: dict[str, pa.Array]) -> pa.Table:
-    start, end, *rest = TABLES[name]
+    first, second, *rest = TABLES[name]
+    if not parts:
+        return pa.schema(list(TABLES[name].items())).empty_table()
     columns = {"start": pa.string(), "end": pa.string(), **{column: TABLES[name][column] for column in rest}}
     rows = _fit(parts, columns)
     for index, (column, label) in enumerate((("start", edge.start), ("end", edge.end))):
@@ -159,8 +185,9 @@ def _edges(name: str, edge: _Edge, parts: list[pa.Table], ids: dict[str, pa.Arra
             missing = rows.column(column).filter(pc.is_null(found))[0].as_py()
             raise StoreError(f"{edge.type} refers to {missing}, which is no {label} of this graph")
         rows = rows.set_column(index, column, found)
-    rows = rows.rename_columns([start, end, *rest])
-    return rows.take(pc.sort_indices(_sortable(rows), sort_keys=[(key, "ascending") for key in (start, end, *rest)]))
+    rows = rows.select(["end", "start", *rest] if name in _TURNED else ["start", "end", *rest])
+    rows = rows.rename_columns([first, second, *rest])
+    return rows.take(pc.sort_indices(_sortable(rows), sort_keys=[(key, "ascending") for key in TABLES[name]]))
 
 
 def _sortable(rows: pa.Table) -> pa.Table:

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from kgdx.errors import StaleSnapshotError, StoreError
 
-FORMAT = 2
+FORMAT = 3
 """Version of the files' layout; a snapshot of another one is refused and compiled again."""
 
 MANIFEST = "snapshot.json"
@@ -46,6 +46,10 @@ _ANNOTATION = {
     "source": _S,
 }
 
+_NAMED = {"id": _S, "name": _S, "language": _S}
+_STATED = {"source": _S, "reference": _S, "score": pa.float64()}
+_TREATED = {"disease": _I, "drug": _I, "source": _S}
+
 TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
     "disease": {"id": _S, "name": _S, "name_zh": _S, "source": _S},
     "phenotype": {
@@ -62,6 +66,10 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
         "consider": _L,
     },
     "gene": {"id": _S, "name": _S},
+    "symptom": _NAMED,
+    "test": _NAMED,
+    "drug": _NAMED,
+    "cure": _NAMED,
     "patient_case": {
         "id": _S,
         "sex": _S,
@@ -83,11 +91,21 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
         "evidence": _L,
         "source": _S,
     },
-    "associated_gene": {"disease": _I, "gene": _I, "association": _S},
+    "associated_gene": {"disease": _I, "gene": _I, "source": _S, "association": _S, "publications": _L},
+    "disease_protein": {"disease": _I, "gene": _I, "source": _S},
+    "has_symptom": {"disease": _I, "symptom": _I, **_STATED},
+    "recommend_test": {"disease": _I, "test": _I, **_STATED},
+    "recommend_drug": {"disease": _I, "drug": _I, **_STATED},
+    "recommend_cure": {"disease": _I, "cure": _I, **_STATED},
+    "has_comorbidity": {"start": _I, "end": _I, **_STATED},
+    "indication": _TREATED,
+    "off_label_use": _TREATED,
+    "contraindication": _TREATED,
     "observed": {"case": _I, "phenotype": _I},
     "excluded": {"case": _I, "phenotype": _I},
 }
-"""Tables and their columns. Node tables are sorted by id; an edge's ends are rows (int32) of the node tables."""
+"""Tables and their columns. Node tables are sorted by id, edge tables by their columns from left to right; an edge's
+ends are rows (int32) of the node tables. A table without rows has no file."""
 
 
 class Snapshot:
@@ -164,8 +182,10 @@ class Snapshot:
         Raises:
             StoreError: No such table, or its file cannot be read.
         """
+        if name not in self._tables and not self.rows(name):
+            self._tables[name] = pa.schema(list(TABLES[name].items())).empty_table()
         if name not in self._tables:
-            file = self._path / f"{self._known(name)}.arrow"
+            file = self._path / f"{name}.arrow"
             try:
                 self._tables[name] = pa.ipc.open_file(pa.memory_map(str(file))).read_all()
             except (OSError, pa.ArrowException) as error:

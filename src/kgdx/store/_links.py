@@ -1,0 +1,154 @@
+"""Which diseases each node is linked with: arrays beside the snapshot that :mod:`kgdx.store.compiled` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from kgdx.errors import StoreError
+from kgdx.store.closure import Ints
+from kgdx.store.snapshot import TABLES, Snapshot
+
+VERSION = 1
+"""Changes when the files or their meaning do; older ones are made again."""
+_SQUARINGS = 4  # 2**4 steps, and 4 more: as many as the template follows
+_EITHER = "has_comorbidity"
+"""The relation whose edges say the same of both of their ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Diseases of each node.
+
+    Attributes:
+        start: Where each node's diseases begin; shape (nodes + 1,).
+        disease: Rows of diseases, ascending and once for each node.
+    """
+
+    start: Ints
+    disease: Ints
+
+    def of(self, node: int) -> Ints:
+        """Return the diseases of a node.
+
+        Example:
+            >>> Links(np.array([0, 0, 2]), np.array([1, 4])).of(1).tolist()
+            [1, 4]
+        """
+        return self.disease[self.start[node] : self.start[node + 1]]
+
+    def has(self, node: int, diseases: Ints) -> Ints:
+        """Say for each of some diseases whether it is one of a node's.
+
+        Example:
+            >>> Links(np.array([0, 0, 2]), np.array([1, 4])).has(1, np.array([4, 2, 9])).tolist()
+            [True, False, False]
+        """
+        found = self.of(node)
+        if not len(found):
+            return np.zeros(len(diseases), bool)
+        at = np.minimum(np.searchsorted(found, diseases), len(found) - 1)
+        result: Ints = found[at] == diseases
+        return result
+
+
+def links(snapshot: Snapshot, name: str, nodes: str, edges: Sequence[str], *, closed: bool) -> Links:
+    """Open the links of a template, put together when they are first asked for.
+
+    Args:
+        snapshot: That of the graph.
+        name: The template.
+        nodes: Snapshot table of the nodes.
+        edges: Snapshot tables of the relations.
+        closed: Whether a node has the diseases of the nodes below it too.
+
+    Raises:
+        StoreError: The files cannot be written or read.
+    """
+
+    def compute(folder: Path) -> None:
+        disease, node = _pairs(snapshot, edges)
+        if closed:
+            disease, node = _with_those_above(snapshot, disease, node)
+        size = max(snapshot.rows("disease"), 1)
+        unique = np.unique(node.astype(np.int64) * size + disease)
+        start = np.searchsorted(unique, np.arange(snapshot.rows(nodes) + 1, dtype=np.int64) * size)
+        np.save(folder / "start.npy", start)
+        np.save(folder / "disease.npy", (unique % size).astype(np.int32))
+
+    folder = snapshot.derived(f"links-{name}", VERSION, compute)
+    try:
+        start, disease = (
+            np.asarray(np.load(folder / f"{part}.npy", mmap_mode="r", allow_pickle=False))
+            for part in ("start", "disease")
+        )
+    except (OSError, EOFError, ValueError) as error:
+        raise _damaged(folder, error) from error
+    return Links(start, disease)
+
+
+def stated_by_either(snapshot: Snapshot) -> pa.Table:
+    """Return ``has_comorbidity`` as each of its ends sees it, each statement once, with the best score.
+
+    Raises:
+        StoreError: The file cannot be written or read.
+    """
+
+    def compute(folder: Path) -> None:
+        import pyarrow.compute  # noqa: F401  registers the kernels of group_by and sort_by
+
+        stated = snapshot.table(_EITHER)
+        turned = stated.select(["end", "start", *stated.column_names[2:]]).rename_columns(stated.column_names)
+        keys = stated.column_names[:-1]
+        both = pa.concat_tables([stated, turned]).group_by(keys).aggregate([("score", "max")])
+        both = both.select([*keys, "score_max"]).rename_columns(stated.column_names)
+        both = both.sort_by([(key, "ascending") for key in keys]).combine_chunks()
+        file = str(folder / "table.arrow")
+        with pa.OSFile(file, "wb") as sink, pa.ipc.new_file(sink, both.schema) as writer:
+            writer.write_table(both, max_chunksize=max(1, both.num_rows))
+
+    folder = snapshot.derived("either", VERSION, compute)
+    try:
+        return pa.ipc.open_file(pa.memory_map(str(folder / "table.arrow"))).read_all()
+    except (OSError, pa.ArrowException) as error:
+        raise _damaged(folder, error) from error
+
+
+def _pairs(snapshot: Snapshot, edges: Sequence[str]) -> tuple[Ints, Ints]:
+    """Disease and node of each edge."""
+    diseases, nodes = [], []
+    for name in edges:
+        first, second = tuple(TABLES[name])[:2]
+        diseases.append(snapshot.column(name, first))
+        nodes.append(snapshot.column(name, second))
+        if name == _EITHER:
+            diseases.append(nodes[-1])
+            nodes.append(diseases[-2])
+    return np.concatenate(diseases), np.concatenate(nodes)
+
+
+def _with_those_above(snapshot: Snapshot, disease: Ints, node: Ints) -> tuple[Ints, Ints]:
+    """The pairs, and those of each disease with what is above its nodes, as far as the template follows."""
+    from scipy import sparse
+
+    size = snapshot.rows("phenotype")
+    child, parent = (snapshot.column("is_a", end) for end in ("child", "parent"))
+    reach = sparse.csr_array((np.ones(len(child), bool), (child, parent)), shape=(size, size))
+    reach = reach + sparse.eye_array(size, dtype=bool, format="csr")
+    for done in range(_SQUARINGS):
+        reach = reach @ reach
+        if done == 1:
+            four = reach
+    reach = reach @ four
+    shape = snapshot.rows("disease"), size
+    found = (sparse.csr_array((np.ones(len(node), bool), (disease, node)), shape=shape) @ reach).tocoo()
+    return found.row, found.col
+
+
+def _damaged(folder: Path, error: Exception) -> StoreError:
+    hint = "build the graph again with `kgdx build`"
+    return StoreError(f"what was compiled in {folder} cannot be read ({error})", hint=hint)

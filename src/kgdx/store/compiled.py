@@ -1,0 +1,259 @@
+"""The compiled form of templates: the same rows as the store gives, in the same order, from the snapshot's arrays.
+
+The template says what a query means; the contract suite proves for each store that both forms return equal rows. Use
+it where a query is asked often: a ranking, a planner's round, a rollout.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kgdx.errors import TemplateError
+from kgdx.store._links import Links, links, stated_by_either
+from kgdx.store.closure import Ints, gather
+from kgdx.store.protocol import Row
+from kgdx.store.snapshot import Snapshot
+from kgdx.store.templates import template
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """How a template that lists what diseases have is answered.
+
+    Attributes:
+        nodes: Snapshot table of the listed nodes.
+        edges: Snapshot tables of the relations, by type, in the order of their rows.
+        columns: Columns that come from the edges.
+        named: Columns that come from the nodes.
+        mixed: Columns that sort a disease's rows where several relations give them; empty where each relation's rows
+            stand, and are limited, by themselves.
+    """
+
+    nodes: str
+    edges: Mapping[str, str]
+    columns: tuple[str, ...]
+    named: tuple[str, ...] = ("id", "name")
+    mixed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Inferring:
+    """How a template that infers diseases is answered.
+
+    Attributes:
+        parameter: The one that holds what is given.
+        nodes: Snapshot table of what is given.
+        edges: Snapshot tables of the relations.
+        closed: Whether what is below something given counts for it.
+    """
+
+    parameter: str
+    nodes: str
+    edges: tuple[str, ...]
+    closed: bool = False
+
+
+_PHRASE = ("id", "name", "language")
+_STATED = ("score", "reference", "source")
+_LISTS = ("publications",)
+
+_LISTINGS = {
+    "symptoms_of_diseases": _Listing("symptom", {"HAS_SYMPTOM": "has_symptom"}, _STATED, _PHRASE),
+    "tests_of_diseases": _Listing("test", {"RECOMMEND_TEST": "recommend_test"}, _STATED, _PHRASE),
+    "drugs_of_diseases": _Listing("drug", {"RECOMMEND_DRUG": "recommend_drug"}, _STATED, _PHRASE),
+    "cures_of_diseases": _Listing("cure", {"RECOMMEND_CURE": "recommend_cure"}, _STATED, _PHRASE),
+    "comorbidities_of_diseases": _Listing("disease", {"HAS_COMORBIDITY": "has_comorbidity"}, _STATED),
+    "genes_of_diseases": _Listing(
+        "gene",
+        {"ASSOCIATED_GENE": "associated_gene", "DISEASE_PROTEIN": "disease_protein"},
+        ("association", "publications", "source"),
+        mixed=("id", "relation", "source", "association"),
+    ),
+    "medicines_of_diseases": _Listing(
+        "drug",
+        {"CONTRAINDICATION": "contraindication", "INDICATION": "indication", "OFF_LABEL_USE": "off_label_use"},
+        ("source",),
+    ),
+}
+_INFERRING = {
+    "infer_diseases": _Inferring("phenotypes", "phenotype", ("has_phenotype",), closed=True),
+    "infer_diseases_exact": _Inferring("phenotypes", "phenotype", ("has_phenotype",)),
+    "infer_diseases_by_symptoms": _Inferring("symptoms", "symptom", ("has_symptom",)),
+    "infer_diseases_by_tests": _Inferring("tests", "test", ("recommend_test",)),
+    "infer_diseases_by_drugs": _Inferring("drugs", "drug", ("recommend_drug", "indication", "off_label_use")),
+    "infer_diseases_by_cures": _Inferring("cures", "cure", ("recommend_cure",)),
+    "infer_diseases_by_comorbidities": _Inferring("comorbidities", "disease", ("has_comorbidity",)),
+    "infer_diseases_by_genes": _Inferring("genes", "gene", ("associated_gene", "disease_protein")),
+}
+
+COMPILED = (*_LISTINGS, *_INFERRING)
+"""Names of the templates that have a compiled form."""
+
+
+class CompiledQueries:
+    """Read templates, answered from a snapshot.
+
+    What a template needs is put together when it is first asked, and kept beside the snapshot.
+
+    Args:
+        snapshot: That of the graph.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> from kgdx.store.compile import compile_snapshot
+        >>> from kgdx.store.protocol import NodeTable, RelationTable
+        >>> tables = [
+        ...     NodeTable("Disease", pa.table({"id": ["MONDO:1"], "name": ["Influenza"]})),
+        ...     NodeTable("Symptom", pa.table({"id": ["KGDX:1"], "name": ["fever"]})),
+        ...     RelationTable("HAS_SYMPTOM", "Disease", "Symptom", pa.table({"start": ["MONDO:1"], "end": ["KGDX:1"]})),
+        ... ]
+        >>> queries = CompiledQueries(compile_snapshot(tables, Path(mkdtemp()) / "s", fingerprint="f"))
+        >>> given = [{"given": "fever", "id": "KGDX:1"}]
+        >>> queries.run("infer_diseases_by_symptoms", symptoms=given, min_match_count=1, limit=5)[0]["name"]
+        'Influenza'
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._kept: dict[str, Any] = {}
+        self._lock = threading.Lock()
+
+    def has(self, name: str) -> bool:
+        """Whether a template has a compiled form.
+
+        Example:
+            >>> "infer_diseases" in COMPILED, "case_by_id" in COMPILED
+            (True, False)
+        """
+        return name in COMPILED
+
+    def run(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Return the rows of a template.
+
+        Raises:
+            TemplateError: The template is unknown or has no compiled form, or the parameters do not fit its header.
+            StoreError: The snapshot cannot be read.
+        """
+        found = template(name, "read")
+        bound = found.bind(parameters)
+        if (bound.get("limit") or 0) < 0:
+            raise TemplateError(f"template {name}: limit is {bound['limit']}", hint="ask for none or more rows")
+        if name in _LISTINGS:
+            rows = self._listed(_LISTINGS[name], bound["diseases"], bound["limit"])
+        elif name in _INFERRING:
+            rows = self._inferred(name, _INFERRING[name], bound)
+        else:
+            raise TemplateError(f"template {name} has no compiled form", hint="run it on the store")
+        return [{column: row[column] for column in found.columns} for row in rows]
+
+    def _listed(self, listing: _Listing, diseases: Sequence[str], limit: int | None) -> list[Row]:
+        """What diseases have, the first ``limit`` rows of each group: of a disease, or of a disease and relation."""
+        asked = np.array(sorted(self._numbers("disease", diseases).values()), np.int64)
+        ids = self._strings("disease", "id", asked)
+        groups: defaultdict[tuple[int, str], list[Row]] = defaultdict(list)
+        totals: Counter[tuple[int, str]] = Counter()
+        for type_, table in listing.edges.items():
+            group = "" if listing.mixed else type_
+            edges, start = self._edges(table)
+            positions, owner = gather(start, asked)
+            counts = np.bincount(owner, minlength=len(asked))
+            totals.update({(at, group): int(counts[at]) for at in np.flatnonzero(counts).tolist()})
+            if limit is not None and not listing.mixed:
+                first = np.arange(len(owner)) - (np.cumsum(counts) - counts)[owner] < limit
+                positions, owner = positions[first], owner[first]
+            for at, row in zip(owner.tolist(), self._edge_rows(listing, edges, positions), strict=True):
+                groups[at, group].append({"disease": ids[at], "relation": type_, **row})
+        if listing.mixed:
+            groups.update({key: sorted(rows, key=_sorting(listing.mixed))[:limit] for key, rows in groups.items()})
+        return [{**row, "total": totals[key]} for key in sorted(groups) for row in groups[key]]
+
+    def _edge_rows(self, listing: _Listing, edges: pa.Table, positions: Ints) -> Iterator[Row]:
+        taken = edges.take(pa.array(positions))
+        nodes = self._snapshot.table(listing.nodes).select(listing.named).take(taken.column(1))
+        columns = {name: nodes.column(name).to_pylist() for name in listing.named}
+        for name in listing.columns:
+            if name in taken.column_names:
+                columns[name] = taken.column(name).to_pylist()
+            else:
+                columns[name] = [[] if name in _LISTS else None for _ in positions]
+        return (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
+
+    def _inferred(self, name: str, how: _Inferring, bound: Mapping[str, Any]) -> list[Row]:
+        """Diseases by how many of the given things they are linked with."""
+        pairs = [(r["given"], r["id"]) if isinstance(r, Mapping) else (r, r) for r in bound[how.parameter]]
+        known = self._numbers(how.nodes, [id_ for _, id_ in pairs])
+        groups: defaultdict[str, set[int]] = defaultdict(set)
+        for given, id_ in pairs:
+            if id_ in known:
+                groups[given].add(known[id_])
+        linked = self._once(
+            f"links {name}", lambda: links(self._snapshot, name, how.nodes, how.edges, closed=how.closed)
+        )
+        counts = np.zeros(self._snapshot.rows("disease"), np.int32)
+        for group in groups.values():
+            found = [linked.of(node) for node in group]
+            counts[found[0] if len(found) == 1 else np.unique(np.concatenate(found))] += 1
+        enough = np.flatnonzero(counts >= max(bound["min_match_count"], 1))
+        best = enough[np.argsort(-counts[enough], kind="stable")[: bound["limit"]]]
+        nodes = np.array(sorted(set().union(*groups.values())), np.int64)
+        return self._matches(how.nodes, linked, best, counts[best], nodes)
+
+    def _matches(self, table: str, linked: Links, best: Ints, counts: Ints, nodes: Ints) -> list[Row]:
+        """The rows of the best diseases, each with the nodes that it is linked with."""
+        ids, names = (self._strings("disease", column, best) for column in ("id", "name"))
+        rows: list[Row] = [
+            {"id": id_, "name": name, "matched": count, "matched_ids": [], "matched_names": []}
+            for id_, name, count in zip(ids, names, counts.tolist(), strict=True)
+        ]
+        node_ids, node_names = (self._strings(table, column, nodes) for column in ("id", "name"))
+        for node, id_, name in zip(nodes.tolist(), node_ids, node_names, strict=True):
+            for at in np.flatnonzero(linked.has(node, best)).tolist():
+                rows[at]["matched_ids"].append(id_)
+                rows[at]["matched_names"].append(name)
+        return rows
+
+    def _edges(self, name: str) -> tuple[pa.Table, Ints]:
+        """A relation's table and where the rows of each disease begin."""
+
+        def make() -> tuple[pa.Table, Ints]:
+            table = stated_by_either(self._snapshot) if name == "has_comorbidity" else self._snapshot.table(name)
+            first = table.column(0).to_numpy()
+            return table, np.searchsorted(first, np.arange(self._snapshot.rows("disease") + 1))
+
+        edges: tuple[pa.Table, Ints] = self._once(f"edges {name}", make)
+        return edges
+
+    def _numbers(self, table: str, ids: Iterable[str]) -> dict[str, int]:
+        """Rows of the ids that are there."""
+        known = self._snapshot.table(table).column("id")
+        size = len(known)
+        found = {}
+        for id_ in set(ids):
+            row = bisect_left(range(size), id_, key=lambda at: known[at].as_py())
+            if row < size and known[row].as_py() == id_:
+                found[id_] = row
+        return found
+
+    def _strings(self, table: str, column: str, rows: Ints) -> list[Any]:
+        values: list[Any] = self._snapshot.table(table).column(column).take(pa.array(rows)).to_pylist()
+        return values
+
+    def _once(self, key: str, make: Callable[[], Any]) -> Any:
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+            return self._kept[key]
+
+
+def _sorting(columns: Sequence[str]) -> Callable[[Row], Any]:
+    """Sort key over columns, absent values last as in Cypher."""
+    return lambda row: [(row[name] is None, row[name] or "") for name in columns]
