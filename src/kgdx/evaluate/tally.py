@@ -1,0 +1,77 @@
+"""What one piece of work asks of a language model: counted apart from all others, also where answers were kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kgdx.errors import LlmError
+from kgdx.llm.accounting import MILLION
+from kgdx.llm.protocol import Answer, ChatModel, Request
+
+Prices = tuple[float, float]
+
+
+@dataclass(slots=True)
+class Tally:
+    """A model whose answers are counted; a :class:`~kgdx.llm.protocol.ChatModel` for one thread.
+
+    An answer that was kept from before counts like any other, so that an evaluation which was interrupted adds up to
+    the same figures as one that was not.
+
+    Attributes:
+        model: Who is asked.
+        prices: Of a million tokens read and written.
+        calls: Answers.
+        read: Tokens read.
+        written: Tokens written.
+        seconds: Time that the model took.
+        error: The last failure.
+
+    Example:
+        >>> from kgdx.evaluate.scripted import scripted
+        >>> from kgdx.llm.protocol import Message
+        >>> tally = Tally(scripted("right", []))
+        >>> _ = tally.ask(Request((Message("user", "Why?"),)))
+        >>> tally.calls
+        1
+    """
+
+    model: ChatModel
+    prices: Prices = (0.0, 0.0)
+    calls: int = 0
+    read: int = 0
+    written: int = 0
+    seconds: float = field(default=0.0, compare=False)
+    error: LlmError | None = None
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.model.name
+
+    @property
+    def cost(self) -> float:
+        """Money, by the prices."""
+        return (self.read * self.prices[0] + self.written * self.prices[1]) / MILLION
+
+    def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
+        """Return the answer; see :meth:`kgdx.llm.protocol.ChatModel.ask`."""
+        begin = time.perf_counter()
+        try:
+            answer = self.model.ask(request, on_text)
+        except LlmError as error:
+            self.error = error
+            raise
+        finally:
+            self.seconds += time.perf_counter() - begin
+        self.calls += 1
+        self.read += answer.usage.read or 0
+        self.written += answer.usage.written or 0
+        return answer
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts as a JSON object."""
+        return {"calls": self.calls, "read": self.read, "written": self.written, "cost": round(self.cost, 9)}
