@@ -129,8 +129,8 @@ def _english(row: Row) -> Iterator[str]:
         if name and name.isascii():
             yield name
     given = _GIVEN.match(row["text"] or "")
-    if given:
-        yield given[1]
+    if given and given[1].strip() in (row["name"], row["name_zh"], *row["synonyms"]):
+        yield given[2]
 
 
 def _stated(row: Row) -> MeshHeading:

@@ -44,7 +44,7 @@ INFERENCES: Mapping[str, tuple[str, str, str]] = MappingProxyType(
 FROM_OBJECT = frozenset({"INDICATION", "OFF_LABEL_USE", "CONTRAINDICATION"})
 """Relations that lead from the other end to the disease."""
 
-DETAILS = ("score", "association", "frequency", "onset", "sex", "span", "evidence", "language", "method")
+DETAILS = ("score", "association", "aspect", "frequency", "onset", "sex", "span", "evidence", "language", "method")
 """Columns that say more of a fact."""
 
 

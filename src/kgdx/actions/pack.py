@@ -382,7 +382,8 @@ def _descriptions(described: Iterable[Description]) -> Iterator[tuple[tuple[obje
     for each in told:
         if each.text:
             subject = PathNode(each.id, "Disease", each.names[0] if each.names else "")
-            text = f"{subject.name or each.id}: {each.text}"
+            begins = any(each.text.lower().startswith(name.lower()) for name in each.names)
+            text = each.text if begins else f"{subject.name or each.id}: {each.text}"
             sources = (each.source,) if each.source else ()
             item = EvidenceItem("", "description", text, subject=subject, sources=sources, action="describe")
             yield ("description", each.id), item

@@ -16,7 +16,8 @@ class Phrases:
         gap: What stands between sentences.
         comma: What stands between the names of a list, and before the last of them.
         more: Follows a list that goes on.
-        relations: Relation → what its objects are to the disease: for one object, and for several.
+        relations: Relation → what its objects are to the disease: for one object, and for several; ``INHERITANCE`` and
+            ``COURSE`` for what the Human Phenotype Ontology says beside phenotypic abnormalities.
         things: Relation → what was given for an inference by it: one, and several.
         relation: Objects of a disease: one, and several.
         inference: Diseases that match all that was given, one disease and several; and the same for a part of it.
@@ -73,6 +74,8 @@ ENGLISH = Phrases(
         {
             "HAS_SYMPTOM": ("symptom recorded for", "symptoms recorded for"),
             "HAS_PHENOTYPE": ("feature recorded for", "features recorded for"),
+            "INHERITANCE": ("mode of inheritance recorded for", "modes of inheritance recorded for"),
+            "COURSE": ("statement on the course of", "statements on the course of"),
             "LACKS_PHENOTYPE": ("feature looked for and not found in", "features looked for and not found in"),
             "RECOMMEND_TEST": ("test recommended for", "tests recommended for"),
             "RECOMMEND_DRUG": ("drug recommended for", "drugs recommended for"),
@@ -129,6 +132,8 @@ CHINESE = Phrases(
         {
             "HAS_SYMPTOM": ("症状", "症状"),
             "HAS_PHENOTYPE": ("表型特征", "表型特征"),
+            "INHERITANCE": ("遗传方式", "遗传方式"),
+            "COURSE": ("病程特点", "病程特点"),
             "LACKS_PHENOTYPE": ("经检查未见的表型", "经检查未见的表型"),
             "RECOMMEND_TEST": ("推荐检查", "推荐检查"),
             "RECOMMEND_DRUG": ("推荐药物", "推荐药物"),

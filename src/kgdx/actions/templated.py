@@ -10,10 +10,15 @@ from kgdx.actions.facts import INFERENCES, RELATIONS
 from kgdx.actions.known import CitedText, Resolved, Sentence
 from kgdx.actions.pack import EvidenceItem, EvidencePack, clean
 from kgdx.actions.phrases import CHINESE, ENGLISH, Phrases
+from kgdx.actions.sentences import split
 from kgdx.schema.frequency import FREQUENCIES
 
 MOST = 12
 """Most names in one sentence, and most sentences of one kind."""
+
+_DESCRIPTION_CHARS = 160
+_ASPECTS = {"I": "INHERITANCE", "C": "COURSE"}
+"""Aspect of an annotation → what it is called here, where it is no phenotypic abnormality."""
 
 _Said = tuple[str, tuple[str, ...]]
 
@@ -65,7 +70,7 @@ def _said(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
     for item in _of_kind(pack.items, "row"):
         yield words.row.format(text=_open(item.text), mark=f"[{item.id}]"), (item.id,)
     for item in _of_kind(pack.items, "description"):
-        yield words.description.format(text=_open(item.text), mark=f"[{item.id}]"), (item.id,)
+        yield words.description.format(text=_open(_beginning(item.text)), mark=f"[{item.id}]"), (item.id,)
     for item in _of_kind(pack.items, "mesh"):
         places = ", ".join(item.details["tree_numbers"])
         heading = item.objects[0]
@@ -87,7 +92,8 @@ def _relations(items: Iterable[EvidenceItem], words: Phrases) -> Iterator[_Said]
     groups: dict[tuple[str, str], list[EvidenceItem]] = {}
     for item in items:
         if item.kind == "relation" and item.action != "explain":
-            groups.setdefault((_subject(item), item.relation), []).append(item)
+            relation = _ASPECTS.get(item.details.get("aspect", ""), item.relation)
+            groups.setdefault((_subject(item), relation), []).append(item)
     for (subject, relation), group in groups.items():
         named = _objects(group)
         several = len(named) > 1
@@ -185,6 +191,16 @@ def _often(details: Mapping[str, Any]) -> str:
     if details.get("denominator"):
         return f" ({details.get('numerator', 0)}/{details['denominator']})"
     return f" ({details['percentage']:g}%)" if details.get("percentage") is not None else ""
+
+
+def _beginning(text: str) -> str:
+    """The first sentences of a description; all of it stands in the evidence."""
+    shown = ""
+    for piece in split(text):
+        if shown and len(shown) + len(piece.text) > _DESCRIPTION_CHARS:
+            break
+        shown += piece.gap + piece.text
+    return shown if len(shown) <= 2 * _DESCRIPTION_CHARS else shown[: 2 * _DESCRIPTION_CHARS] + "…"
 
 
 def _open(text: str) -> str:
