@@ -11,16 +11,58 @@ from kgdx.actions.diagnosis import NOTICE, Diagnosis
 from kgdx.actions.episode import Chosen, Episode, Policy, run, step
 from kgdx.actions.evidence import EvidencePath, PathNode, PathRelation
 from kgdx.actions.explaining import Explain
+from kgdx.actions.inferring import (
+    InferByComorbidity,
+    InferByCure,
+    InferByDrug,
+    InferByGene,
+    InferByPhenotype,
+    InferBySymptom,
+    InferByTest,
+)
 from kgdx.actions.known import Citation, CitedText, Description, Resolved, Sentence
 from kgdx.actions.ranking import Rank
 from kgdx.actions.reading import Extract
 from kgdx.actions.record import Replayed, replay
+from kgdx.actions.relating import (
+    GetComorbidity,
+    GetCure,
+    GetDrug,
+    GetGene,
+    GetMedicine,
+    GetPhenotype,
+    GetSymptom,
+    GetTest,
+)
 from kgdx.actions.retrieving import Infer, Match, Retrieve
 from kgdx.actions.state import Author, Limits, Retrieved, Segment, State
 
-ACTIONS: Mapping[str, type[Action]] = MappingProxyType(
-    {action.name: action for action in (Extract, Rank, Explain, Retrieve, Infer, Match, Diagnose)}
+_KINDS: tuple[type[Action], ...] = (
+    GetSymptom,
+    GetTest,
+    GetDrug,
+    GetCure,
+    GetComorbidity,
+    InferBySymptom,
+    InferByTest,
+    InferByDrug,
+    InferByCure,
+    InferByComorbidity,
+    GetPhenotype,
+    GetGene,
+    GetMedicine,
+    InferByPhenotype,
+    InferByGene,
+    Extract,
+    Rank,
+    Explain,
+    Retrieve,
+    Infer,
+    Match,
+    Diagnose,
 )
+
+ACTIONS: Mapping[str, type[Action]] = MappingProxyType({action.name: action for action in _KINDS})
 """Name → action; what a policy may choose from."""
 
 __all__ = [
@@ -38,7 +80,22 @@ __all__ = [
     "EvidencePath",
     "Explain",
     "Extract",
+    "GetComorbidity",
+    "GetCure",
+    "GetDrug",
+    "GetGene",
+    "GetMedicine",
+    "GetPhenotype",
+    "GetSymptom",
+    "GetTest",
     "Infer",
+    "InferByComorbidity",
+    "InferByCure",
+    "InferByDrug",
+    "InferByGene",
+    "InferByPhenotype",
+    "InferBySymptom",
+    "InferByTest",
     "Limits",
     "Match",
     "Operations",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from kgdx.actions.entities import Names
 from kgdx.actions.record import Queries
 from kgdx.actions.state import State
 from kgdx.case import Ancestry, Case, FindingReader
@@ -47,6 +49,11 @@ class Operations(Queries, Protocol):
         """Knows the is-a hierarchy of phenotypes."""
         ...
 
+    @property
+    def names(self) -> Names:
+        """Looks up the names of entities."""
+        ...
+
     def mesh(self) -> MeshIndex:
         """Open the index of MeSH descriptors.
 
@@ -56,7 +63,7 @@ class Operations(Queries, Protocol):
         ...
 
 
-class Action(BaseModel):
+class Action(BaseModel, ABC):
     """A request of a policy. Subclasses give it a :attr:`name`, fields, and :meth:`run`.
 
     An action is pure but for the graph it reads: it takes a state and returns a new one, and records every template
@@ -66,18 +73,33 @@ class Action(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    """Other names under which it is known."""
 
+    @abstractmethod
     def run(self, graph: Operations, state: State) -> State:
         """Return the state after the action.
 
         Raises:
             KgdxError: It cannot be done; the episode records it.
         """
-        raise NotImplementedError
 
     def parameters(self) -> dict[str, Any]:
         """Return the request's fields as plain JSON values, for the log."""
         return self.model_dump(mode="json")
+
+    @classmethod
+    def describe(cls) -> str:
+        """Return what the action takes and is for in one line, made from the class: for prompts, pages and people.
+
+        Example:
+            >>> from kgdx.actions import GetSymptom
+            >>> GetSymptom.describe()
+            '{"action": "get_symptom", "diseases": [1 to 50 texts], "limit": 1 to 1000 (50)}: Symptoms of diseases.'
+        """
+        from kgdx.actions.described import line
+
+        return line(cls)
 
 
 def parse_action(document: Mapping[str, Any], registry: Mapping[str, type[Action]]) -> Action:
@@ -92,7 +114,7 @@ def parse_action(document: Mapping[str, Any], registry: Mapping[str, type[Action
         5
     """
     name = document.get("action")
-    kind = registry.get(name) if isinstance(name, str) else None
+    kind = _named(name, registry) if isinstance(name, str) else None
     if kind is None:
         raise UsageError(f"unknown action {str(name)[:40]!r}", hint=f"one of {', '.join(sorted(registry))}")
     try:
@@ -101,3 +123,10 @@ def parse_action(document: Mapping[str, Any], registry: Mapping[str, type[Action
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         raise UsageError(f"action {name}: {place}: {first['msg']}", hint="mend the field") from error
+
+
+def _named(name: str, registry: Mapping[str, type[Action]]) -> type[Action] | None:
+    """The action of a name or alias, in any case."""
+    wanted = name.strip().lower()
+    found = registry.get(wanted)
+    return found or next((kind for kind in registry.values() if wanted in map(str.lower, kind.aliases)), None)

@@ -20,6 +20,11 @@ class Resolved:
         score: From 0 to 1.
         candidates: Names near it, best first, where it is unknown or doubtful.
         reason: Why it was decided so, in words.
+        matched: The name or synonym that was found.
+        relation: How what was given relates to the best entry: ``exact``, ``narrower`` or ``broader``.
+        via: For each id that a relation says to be the same as another one, that one; empty for the others.
+        sources: Which source states each entry.
+        left_out: How many further entries it stands for.
 
     Example:
         >>> Resolved("百日咳", ("Disease",), ("CN:1",), ("百日咳",), "exact", 1.0).ids
@@ -34,6 +39,20 @@ class Resolved:
     score: float = 0.0
     candidates: tuple[str, ...] = ()
     reason: str = ""
+    matched: str = ""
+    relation: str = ""
+    via: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    left_out: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON values.
+
+        Example:
+            >>> Resolved("x", ("Drug",)).to_dict()["kinds"]
+            ['Drug']
+        """
+        return _plain(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class Retrieve(Action):
         Raises:
             TemplateError: No such read template, or its parameters do not fit.
         """
-        return _retrieve(graph, state, self, self.template, self.arguments)
+        return retrieve(graph, state, self, self.template, self.arguments)
 
 
 class Infer(Action):
@@ -69,7 +69,7 @@ class Infer(Action):
             "min_match_count": self.min_match_count,
             "limit": self.limit,
         }
-        return _retrieve(graph, state, self, "infer_diseases", arguments)
+        return retrieve(graph, state, self, "infer_diseases", arguments)
 
 
 class Match(Action):
@@ -96,10 +96,15 @@ class Match(Action):
             "min_match_count": self.min_match_count,
             "limit": self.limit,
         }
-        return _retrieve(graph, state, self, "similar_cases", arguments)
+        return retrieve(graph, state, self, "similar_cases", arguments)
 
 
-def _retrieve(graph: Operations, state: State, action: Action, template: str, arguments: dict[str, Any]) -> State:
+def retrieve(graph: Operations, state: State, action: Action, template: str, arguments: dict[str, Any]) -> State:
+    """Run a template for an action, and keep its rows.
+
+    Raises:
+        TemplateError: No such read template, or its parameters do not fit.
+    """
     state, rows = query(graph, state, template, **arguments)
     found = Retrieved(template, arguments, tuple(rows[:MAX_ROWS]), action.name)
     return state if found in state.retrieved else replace(state, retrieved=(*state.retrieved, found))

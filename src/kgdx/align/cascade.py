@@ -40,8 +40,9 @@ CANDIDATES = {
 }
 """Columns of a table of candidates; ``relation`` is how the subject relates to the object."""
 
-_NORMALISED, _REORDERED = 0.98, 0.97
-_SLIP = 0.03
+NORMALISED, REORDERED = 0.98, 0.97
+"""Score of a name that is the same but for inflection and numerals, or also for the order of its words."""
+SLIP = 0.03
 """What each letter of a slip takes from the score."""
 
 
@@ -158,8 +159,8 @@ def _same_names(subjects: Side, objects: Side) -> pl.DataFrame:
         _joined(subjects.names, objects.names, form, method, factor)
         for form, method, factor in (
             ("folded", "exact", 1.0),
-            ("key", "normalised", _NORMALISED),
-            ("bag", "normalised", _REORDERED),
+            ("key", "normalised", NORMALISED),
+            ("bag", "normalised", REORDERED),
         )
     ]
     return pl.concat(found)
@@ -183,7 +184,7 @@ def _slips(subjects: Side, objects: Side, words: Container[str] | None) -> pl.Da
         .join(subjects.names.select(columns), on="key")
         .join(objects.names.select(columns), left_on="other", right_on="key")
     )
-    return _scored(pairs, pl.lit("edit"), 1 - _SLIP * pl.col("distance"))
+    return _scored(pairs, pl.lit("edit"), 1 - SLIP * pl.col("distance"))
 
 
 def _meanings(subjects: Side, objects: Side, meaning: Meaning) -> pl.DataFrame:

@@ -18,20 +18,20 @@ from kgdx.text.tokens import CJK
 VERSION = 1
 """Changes with what any form looks like."""
 
-_GREEK = {chr(code): unicodedata.name(chr(code)).rsplit(" ", 1)[-1].lower() for code in range(0x3B1, 0x3CA)}
-_GREEK = {letter: f" {name} " for letter, name in _GREEK.items() if name != "sigma" or letter == "σ"}
-_NUMBERED = {"一型": "1型", "二型": "2型", "三型": "3型", "四型": "4型", "五型": "5型"}
-_SAME_ZH = {"综合症": "综合征", "症候群": "综合征", "征候群": "综合征", "粘": "黏", "癫癎": "癫痫", "的": ""}
+GREEK = {chr(code): unicodedata.name(chr(code)).rsplit(" ", 1)[-1].lower() for code in range(0x3B1, 0x3CA)}
+GREEK = {letter: f" {name} " for letter, name in GREEK.items() if name != "sigma" or letter == "σ"}
+NUMBERED = {"一型": "1型", "二型": "2型", "三型": "3型", "四型": "4型", "五型": "5型"}
+SAME_ZH = {"综合症": "综合征", "症候群": "综合征", "征候群": "综合征", "粘": "黏", "癫癎": "癫痫", "的": ""}
 """Characters and words that Chinese names use for one another without a difference in meaning."""
-_ABBREVIATION = r"\s*(?:[;；,，]\s*[A-Z][A-Z0-9]{1,9}|[(（]\s*[A-Z][A-Za-z0-9-]{1,9}\s*[)）])\s*$"
+ABBREVIATION = r"\s*(?:[;；,，]\s*[A-Z][A-Z0-9]{1,9}|[(（]\s*[A-Z][A-Za-z0-9-]{1,9}\s*[)）])\s*$"
 """An abbreviation that stands after a name: "Achondroplasia; ACH", "软骨发育不全（ACH）"."""
 _DROPPED = frozenset({"an", "the"})
-_UNORDERED = frozenset({"of", "in", "type", "nos", "and", "with"})
+UNORDERED = frozenset({"of", "in", "type", "nos", "and", "with"})
 """Words that go when a name's words are put into another order: "Fracture of hip", "Hip fracture"."""
-_ORDER_TELLS = ("without", "except", "from", "to", "by", "due", "after", "before", "not", "than", "secondary", "versus")
+ORDER_TELLS = ("without", "except", "from", "to", "by", "due", "after", "before", "not", "than", "secondary", "versus")
 """Words whose neighbours' order carries the meaning."""
 # fmt: off
-_TELLING = frozenset({
+TELLING = frozenset({
     "no", "not", "non", "without", "absent", "absence", "lack", "loss", "never", "except", "with", "or", "and",
     "left", "right", "upper", "lower", "inner", "outer", "anterior", "posterior", "medial", "lateral", "proximal",
     "distal", "dorsal", "ventral", "male", "female", "maternal", "paternal", "acute", "chronic", "congenital",
@@ -39,9 +39,9 @@ _TELLING = frozenset({
     "benign", "malignant", "dominant", "recessive", "linked", "before", "after",
 })
 # fmt: on
-_TURNED = r"[,;]|\b(?:of|in|and|with)\b"
+TURNED = r"[,;]|\b(?:of|in|and|with)\b"
 """What shows that a name's words may have been put into another order; the order of two eponyms is part of a name."""
-_TELLING_ZH = "左右上下前后内外急慢高低大小多少增减无不非阳阴男女原继先后早晚良恶显隐轻重新旧初次长短厚薄快慢动静"
+TELLING_ZH = "左右上下前后内外急慢高低大小多少增减无不非阳阴男女原继先后早晚良恶显隐轻重新旧初次长短厚薄快慢动静"
 
 
 def simplified(text: pl.Expr) -> pl.Expr:
@@ -59,7 +59,7 @@ def folded(text: pl.Expr) -> pl.Expr:
         ['meniere disease', 'ii型糖尿病dm', 'beta thalassemia']
     """
     plain = simplified(text.str.normalize("NFKD").str.replace_all(r"\p{M}", "").str.to_lowercase())
-    plain = plain.str.replace_many(list(_GREEK), list(_GREEK.values()))
+    plain = plain.str.replace_many(list(GREEK), list(GREEK.values()))
     plain = plain.str.replace_all(r"['’`]s\b", "").str.replace_all(r"['’`]", "")
     plain = plain.str.replace_all(r"[^\p{L}\p{N}+<>%]+", " ").str.strip_chars()
     return pl.when(is_chinese(plain)).then(plain.str.replace_all(" ", "", literal=True)).otherwise(plain)
@@ -80,7 +80,7 @@ def variants(names: pl.DataFrame) -> pl.DataFrame:
         >>> variants(pl.DataFrame({"text": ["Achondroplasia; ACH"]}))["text"].to_list()
         ['Achondroplasia; ACH', 'Achondroplasia']
     """
-    bare = names.with_columns(pl.col("text").str.replace(_ABBREVIATION, ""))
+    bare = names.with_columns(pl.col("text").str.replace(ABBREVIATION, ""))
     return pl.concat([names, bare.filter((pl.col("text") != names["text"]) & (pl.col("text").str.len_chars() > 1))])
 
 
@@ -103,7 +103,7 @@ def with_forms(names: pl.DataFrame, *, diseases: bool) -> pl.DataFrame:
         [('tumor of lung type 2', '2 lung tumor', '2'), ('1型糖尿病', None, '1')]
     """
     forms = names.with_columns(folded(pl.col("text")).alias("folded")).filter(pl.col("folded") != "")
-    turned = pl.col("text").str.to_lowercase().str.contains(_TURNED)
+    turned = pl.col("text").str.to_lowercase().str.contains(TURNED)
     forms = forms.with_columns(is_chinese(pl.col("folded")).alias("han"), turned.alias("turned"))
     different = forms.select("folded", "han").unique("folded", maintain_order=True)
     made = pl.concat([_latin_keys(different.filter(~pl.col("han")), diseases), _han_keys(different.filter("han"))])
@@ -122,11 +122,11 @@ def _latin_keys(names: pl.DataFrame, diseases: bool) -> pl.DataFrame:
     classes = _word_classes(words["word"].unique())
     words = words.join(classes, on="word", how="left", maintain_order="left").explode("class").drop_nulls("class")
     said = pl.col("class")
-    unordered = said.filter(~said.is_in(_UNORDERED)).sort().str.join(" ")
+    unordered = said.filter(~said.is_in(UNORDERED)).sort().str.join(" ")
     keys = words.group_by("name", maintain_order=True).agg(
         said.str.join(" ").alias("key"),
-        pl.when(said.is_in(_ORDER_TELLS).any() | (said.len() < 2)).then(None).otherwise(unordered).alias("bag"),
-        said.filter(said.is_in(_TELLING) | (said.str.len_chars() == 1) | said.str.contains(r"\d"))
+        pl.when(said.is_in(ORDER_TELLS).any() | (said.len() < 2)).then(None).otherwise(unordered).alias("bag"),
+        said.filter(said.is_in(TELLING) | (said.str.len_chars() == 1) | said.str.contains(r"\d"))
         .sort()
         .str.join(" ")
         .alias("mark"),
@@ -137,11 +137,12 @@ def _latin_keys(names: pl.DataFrame, diseases: bool) -> pl.DataFrame:
 
 def _word_classes(words: Iterable[str]) -> pl.DataFrame:
     """What each word is compared as: none for an article, two for a numeral with the letter of a subtype."""
-    rows = [(word, _word_class(word)) for word in words]
+    rows = [(word, word_class(word)) for word in words]
     return pl.DataFrame(rows, schema={"word": pl.String, "class": pl.List(pl.String)}, orient="row")
 
 
-def _word_class(word: str) -> list[str]:
+def word_class(word: str) -> list[str]:
+    """Return what a folded word is compared as: nothing for an article, two words for a numeral with a letter."""
     if word in _DROPPED:
         return []
     if word in NUMERALS and word not in ("", "x"):
@@ -155,11 +156,11 @@ def _word_class(word: str) -> list[str]:
 
 
 def _han_keys(names: pl.DataFrame) -> pl.DataFrame:
-    text = pl.col("folded").str.replace_many(list(_NUMBERED), list(_NUMBERED.values()))
+    text = pl.col("folded").str.replace_many(list(NUMBERED), list(NUMBERED.values()))
     for value, numeral in sorted(((value, numeral) for numeral, value in NUMERALS.items() if numeral), reverse=True):
         text = text.str.replace_all(rf"(^|[^a-z]){numeral}([^a-z]|$)", f"${{1}}{value}${{2}}")
-    text = text.str.replace_many(list(_SAME_ZH), list(_SAME_ZH.values()))
+    text = text.str.replace_many(list(SAME_ZH), list(SAME_ZH.values()))
     keyed = names.select("folded", text.alias("key"))
-    telling = pl.col("key").str.extract_all(rf"[0-9a-z]+|[{_TELLING_ZH}]").list.join(" ")
+    telling = pl.col("key").str.extract_all(rf"[0-9a-z]+|[{TELLING_ZH}]").list.join(" ")
     keyed = keyed.with_columns(pl.lit(None, pl.String).alias("bag"), telling.alias("mark"))
     return keyed.with_columns(pl.when(pl.col("key") == "").then("folded").otherwise("key").alias("key"))

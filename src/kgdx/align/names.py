@@ -67,23 +67,35 @@ def node_frame(tables: Iterable[GraphTable], label: str, columns: Sequence[str])
             assert isinstance(frame, pl.DataFrame)
             frames.append(frame)
     found = pl.concat(frames, how="diagonal_relaxed")
-    lists = ("synonyms", "synonym_scopes", "entry_terms", "entry_term_scopes", "tree_numbers", "xrefs")
+    lists = ("alt_ids", "synonyms", "synonym_scopes", "entry_terms", "entry_term_scopes", "tree_numbers", "xrefs")
     types = {c: pl.List(pl.String) if c in lists else pl.Boolean if c == "obsolete" else pl.String for c in columns}
     return found.cast(types)  # type: ignore[arg-type]
 
 
-def symptoms(tables: Sequence[GraphTable]) -> Side:
-    """Return the symptoms: the phrases of their sources, and what these list as the same."""
+def symptoms(tables: Sequence[GraphTable], *, lookup: bool = False) -> Side:
+    """Return the symptoms: the phrases of their sources, and what these list as the same.
+
+    Args:
+        tables: The graph's.
+        lookup: As for :func:`side`.
+    """
     nodes = node_frame(tables, "Symptom", ("id", "name", "source", "synonyms"))
-    return side(nodes, pl.concat([_named(nodes, "name", "name"), _listed(nodes, "synonyms")]))
+    return side(nodes, pl.concat([_named(nodes, "name", "name"), _listed(nodes, "synonyms")]), lookup=lookup)
 
 
-def phenotypes(tables: Sequence[GraphTable], *, lay: bool = True) -> Side:
+def plain(tables: Sequence[GraphTable], label: str) -> Side:
+    """Return the nodes of a class by their names alone, abbreviations and symbols of genes among them."""
+    nodes = node_frame(tables, label, ("id", "name", "source"))
+    return side(nodes, _named(nodes, "name", "name"), lookup=True)
+
+
+def phenotypes(tables: Sequence[GraphTable], *, lay: bool = True, lookup: bool = False) -> Side:
     """Return the current findings of the Human Phenotype Ontology.
 
     Args:
         tables: The graph's; without is_a edges all terms count as findings.
         lay: Whether everyday Chinese wordings are names too.
+        lookup: As for :func:`side`.
     """
     columns = ("id", "name", "source", "name_zh", "synonyms", "synonym_scopes", "obsolete")
     nodes = node_frame(tables, "Phenotype", columns).filter(~pl.col("obsolete").fill_null(False))
@@ -96,18 +108,23 @@ def phenotypes(tables: Sequence[GraphTable], *, lay: bool = True) -> Side:
         _scoped(nodes, "synonyms", "synonym_scopes"),
     ]
     names += [_chinese_wordings(nodes), _lay_names(nodes)] if lay else [_chinese_wordings(nodes)]
-    return side(nodes, pl.concat(names))
+    return side(nodes, pl.concat(names), lookup=lookup)
 
 
-def diseases(tables: Sequence[GraphTable]) -> Side:
-    """Return the current diseases of all vocabularies."""
+def diseases(tables: Sequence[GraphTable], *, lookup: bool = False) -> Side:
+    """Return the current diseases of all vocabularies.
+
+    Args:
+        tables: The graph's.
+        lookup: As for :func:`side`.
+    """
     columns = ("id", "name", "source", "name_source", "name_zh", "synonyms", "obsolete")
     nodes = node_frame(tables, "Disease", columns).filter(~pl.col("obsolete").fill_null(False))
     named = nodes.filter(pl.col("name_source").fill_null("") != "id")
     names = pl.concat(
         [_named(named, "name", "name"), _named(nodes, "name_zh", "translation"), _listed(nodes, "synonyms")]
     )
-    return side(nodes, _of_some_patients(named, names), diseases=True)
+    return side(nodes, _of_some_patients(named, names), diseases=True, lookup=lookup)
 
 
 def descriptors(tables: Sequence[GraphTable], branches: Sequence[str] = ()) -> Side:
@@ -121,21 +138,23 @@ def descriptors(tables: Sequence[GraphTable], branches: Sequence[str] = ()) -> S
     return side(nodes, pl.concat([_named(nodes, "name", "name"), terms]), diseases=True)
 
 
-def side(nodes: pl.DataFrame, names: pl.DataFrame, *, diseases: bool = False) -> Side:
+def side(nodes: pl.DataFrame, names: pl.DataFrame, *, diseases: bool = False, lookup: bool = False) -> Side:
     """Put entities and their names together.
 
     Args:
         nodes: ``id``, ``name`` and ``source`` of the entities.
         names: ``entity``, ``text``, ``weight`` and ``relation``.
         diseases: As for :func:`kgdx.align.forms.with_forms`.
+        lookup: Whether the names are for looking up, where all that a name may mean is shown: abbreviations count, and
+            phrases that sources of diseases use for the same are the same.
     """
     vocabulary = pl.col("id").str.extract(r"^(?:KGDX:)?([^:.]*)").alias("vocabulary")
     entities = nodes.select("id", "name", "source", vocabulary)
-    usable = names.drop_nulls("text").filter(~pl.col("text").str.contains(_ABBREVIATION))
+    usable = names.drop_nulls("text").filter(pl.lit(lookup) | ~pl.col("text").str.contains(_ABBREVIATION))
     every = variants(usable)
     bare = pl.int_range(every.height) >= usable.height
     every = every.with_columns(pl.when(bare).then(pl.col("weight") * _BARE).otherwise("weight").alias("weight"))
-    forms = with_forms(every, diseases=diseases)
+    forms = with_forms(every, diseases=diseases or lookup)
     best = forms.sort("entity", pl.col("weight"), descending=[False, True], maintain_order=True)
     return Side(entities, best.unique(["entity", "folded"], keep="first", maintain_order=True))
 

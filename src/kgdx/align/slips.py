@@ -30,6 +30,7 @@ _WEAK = frozenset("性症型期样病基第之及")
 """Chinese characters that names of one thing have or lack, or have one for another."""
 _ALIKE = tuple(map(frozenset, ("凸突", "酯脂", "贮储", "他它")))
 """Chinese characters that are written for one another."""
+_SAME_SIGN = {sign: min(pair) for pair in _ALIKE for sign in pair}
 _WORD_STEPS = ((14, 2), (7, 1))
 """Letters of a word from which on so many edits in it may be a slip."""
 _CHUNK = 4_000_000
@@ -118,7 +119,9 @@ def is_slip(one: str, other: str, words: Container[str]) -> bool:
     if not one.isascii() or not other.isascii():
         return _han_slip(one, other)
     mine, yours = one.split(" "), other.split(" ")
-    return len(mine) == len(yours) and all(_word_slip(a, b, words) for a, b in zip(mine, yours, strict=True) if a != b)
+    return len(mine) == len(yours) and all(
+        is_word_slip(a, b, words) for a, b in zip(mine, yours, strict=True) if a != b
+    )
 
 
 def _han_slip(one: str, other: str) -> bool:
@@ -136,11 +139,32 @@ def _han_slip(one: str, other: str) -> bool:
     return True
 
 
-def _word_slip(one: str, other: str, words: Container[str]) -> bool:
+def han_skeleton(key: str) -> str:
+    """Return what slips leave of a Chinese key: without weak characters, one character for those written alike.
+
+    Example:
+        >>> han_skeleton("急性间歇型卟啉病")
+        '急间歇卟啉'
+    """
+    return "".join(_SAME_SIGN.get(sign, sign) for sign in key if sign not in _WEAK)
+
+
+def word_edits(letters: int) -> int:
+    """Return how many edits may be a slip in a word of so many letters.
+
+    Example:
+        >>> [word_edits(n) for n in (6, 7, 14)]
+        [0, 1, 2]
+    """
+    return next((edits for least, edits in _WORD_STEPS if letters >= least), 0)
+
+
+def is_word_slip(one: str, other: str, words: Container[str]) -> bool:
+    """Say whether what parts two words can be a slip; see :func:`is_slip`."""
     from rapidfuzz.distance import OSA
 
     shortest = min(len(one), len(other))
-    allowed = next((edits for least, edits in _WORD_STEPS if shortest >= least), 0)
+    allowed = word_edits(shortest)
     if OSA.distance(one, other, score_cutoff=allowed) > allowed or one[0] != other[0] or _DIGIT.search(one + other):
         return False
     if one in words and other in words:

@@ -1,0 +1,146 @@
+"""Actions in words, made from their classes: a line each for a language model, and the documentation's action page.
+
+``python -m kgdx.actions.described docs/reference/actions.md`` writes the page; a test keeps it up to date.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kgdx.actions.base import Action
+
+_TYPES = {"string": "text", "integer": "integer", "number": "number", "boolean": "true or false", "object": "object"}
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A field of an action: its name, what it may be, its default (``None`` when it must be given), what it is for."""
+
+    name: str
+    type: str
+    default: str | None
+    about: str
+
+
+@cache
+def fields_of(kind: type[Action]) -> tuple[Described, ...]:
+    """Return the fields of an action, with their bounds and docstrings.
+
+    Example:
+        >>> from kgdx.actions import GetSymptom
+        >>> fields_of(GetSymptom)[0].type
+        '1 to 50 texts'
+    """
+    properties: Mapping[str, Any] = kind.model_json_schema().get("properties", {})
+    about = _docstrings(kind)
+    return tuple(
+        Described(name, _type(schema), _default(kind, name), about.get(name, "")) for name, schema in properties.items()
+    )
+
+
+@cache
+def line(kind: type[Action]) -> str:
+    """Return an action's name, fields and purpose in one line."""
+    parts = [f'"action": "{kind.name}"']
+    for field in fields_of(kind):
+        type_ = f"[{field.type}]" if field.type.endswith("texts") else field.type
+        parts.append(f'"{field.name}": {type_}' + (f" ({field.default})" if field.default is not None else ""))
+    return f"{{{', '.join(parts)}}}: {purpose(kind)}"
+
+
+def purpose(kind: type[Action]) -> str:
+    """Return the first paragraph of an action's docstring."""
+    return " ".join(inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0].split())
+
+
+def markdown(registry: Mapping[str, type[Action]]) -> str:
+    """Return the page of all actions."""
+    lines = [
+        "# Actions",
+        "",
+        "<!-- Made from kgdx.actions by `python -m kgdx.actions.described`; edit the classes, not this page. -->",
+        "",
+        "An action is a typed request of a policy: a fixed pipeline, rules, or a language model that plans. As JSON it "
+        'is `{"action": NAME, …fields}`; names and aliases count in any case. [Ask the graph with '
+        "actions](../how-to/actions.md) shows them at work.",
+        "",
+        "| action | what it does |",
+        "| --- | --- |",
+        *(f"| [{name}](#{name}) | {purpose(kind)} |" for name, kind in registry.items()),
+        "",
+    ]
+    for name, kind in registry.items():
+        lines += [f"## {name}", "", purpose(kind), "", *_facts(kind)]
+        if fields_of(kind):
+            lines += ["| field | is | default | what it is for |", "| --- | --- | --- | --- |"]
+            lines += [f"| `{f.name}` | {f.type} | {_shown(f.default)} | {f.about} |" for f in fields_of(kind)]
+            lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _shown(default: str | None) -> str:
+    return "required" if default is None else f"`{default}`"
+
+
+def _facts(kind: type[Action]) -> Iterator[str]:
+    template = getattr(kind, "template", None)
+    facts = [f"aliases: {', '.join(f'`{alias}`' for alias in kind.aliases)}" if kind.aliases else ""]
+    facts.append(f"template: [`{template}`](templates.md)" if isinstance(template, str) else "")
+    if any(facts):
+        yield from ("; ".join(filter(None, facts)).capitalize() + ".", "")
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    """A field's type in words, from its JSON schema."""
+    if "anyOf" in schema:
+        return " or ".join("nothing" if one.get("type") == "null" else _type(one) for one in schema["anyOf"])
+    if "enum" in schema:
+        return " or ".join(f'"{value}"' for value in schema["enum"])
+    if schema.get("type") == "array":
+        least, most = schema.get("minItems", 0), schema.get("maxItems")
+        return f"{least} to {most} texts" if most else "list of texts"
+    if schema.get("type") == "integer" and "minimum" in schema:
+        return f"{schema['minimum']} to {schema['maximum']}" if "maximum" in schema else f"{schema['minimum']} or more"
+    return _TYPES.get(schema.get("type", ""), "value")
+
+
+def _default(kind: type[Action], name: str) -> str | None:
+    field = kind.model_fields[name]
+    if field.is_required():
+        return None
+    value = field.get_default(call_default_factory=True)
+    return {None: "nothing", True: "true", False: "false", (): "none"}.get(value, str(value)) if _plain(value) else "{}"
+
+
+def _plain(value: Any) -> bool:
+    return not isinstance(value, dict | list)
+
+
+def _docstrings(kind: type[Action]) -> dict[str, str]:
+    """What stands below each field in the source of the class and those that it inherits from."""
+    found: dict[str, str] = {}
+    for each in reversed(kind.__mro__):
+        if each.__module__.startswith("kgdx."):
+            body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
+            assert isinstance(body, ast.ClassDef)
+            for one, other in zip(body.body, body.body[1:], strict=False):
+                if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+                    text = other.value if isinstance(other, ast.Expr) else None
+                    if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                        found[one.target.id] = " ".join(text.value.split())
+    return found
+
+
+if __name__ == "__main__":
+    from kgdx.actions import ACTIONS
+
+    Path(sys.argv[1]).write_text(markdown(ACTIONS), encoding="utf-8")

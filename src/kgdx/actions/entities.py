@@ -1,0 +1,144 @@
+"""How an action understands the names it is given: the graph's name index decides, and the state keeps what it said."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from kgdx.actions.known import Resolved
+from kgdx.actions.state import Author, Segment, State
+from kgdx.errors import UsageError
+
+if TYPE_CHECKING:
+    from kgdx.actions.base import Operations
+    from kgdx.align.named import Entry, Mention, NameDecision
+
+MOST = 50
+"""Most names that one action takes."""
+MOST_IDS = 400
+"""Most ids that the names of one action may stand for together."""
+NEAR = 3
+"""Names that are suggested for one that means nothing."""
+
+
+class Names(Protocol):
+    """Looks names up; :class:`kgdx.align.index.NameIndex` does."""
+
+    def resolve(self, name: str, kinds: Sequence[str] = ("Disease",)) -> NameDecision:
+        """Say which entries a name, or an id, means."""
+        ...
+
+    def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[Entry]:
+        """Return the entries whose names begin with what was typed."""
+        ...
+
+    def mentions(self, text: str, kinds: Sequence[str] = ()) -> list[Mention]:
+        """Return the parts of a text that name entries."""
+        ...
+
+
+def _once(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Drop names that are given twice; the order of the first ones stays."""
+    return tuple(dict.fromkeys(names))
+
+
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
+"""A name in Chinese or English, or the id of a node."""
+
+NameList = Annotated[tuple[Name, ...], Field(min_length=1, max_length=MOST), AfterValidator(_once)]
+"""Names or ids."""
+
+
+def resolve(
+    graph: Operations, state: State, names: Sequence[str], kinds: Sequence[str]
+) -> tuple[State, list[Resolved]]:
+    """Look up the names that an action was given.
+
+    A name that means nothing is an error only when all of them do; otherwise the state says so.
+
+    Args:
+        graph: Its index looks them up.
+        state: The state so far.
+        names: Names or ids.
+        kinds: Node classes that they may be of.
+
+    Returns:
+        The state with how each name was understood, and those that mean something.
+
+    Raises:
+        UsageError: None of them means anything; the message lists names that come near.
+    """
+    started = time.perf_counter()
+    found = [understood(graph.names.resolve(name, tuple(kinds))) for name in names]
+    spent = (time.perf_counter() - started) * 1000
+    known = [each for each in found if each.ids]
+    given = {"kinds": list(kinds), "names": len(names)}
+    state = state.logged(Segment(Author.TOOL, "tool", "names", given, len(known), "", spent))
+    if not known:
+        raise UsageError(_unknown(found, kinds), hint=_hint(found))
+    new = tuple(each for each in found if each not in state.resolved)
+    return replace(state, resolved=(*state.resolved, *new)), known
+
+
+def understood(decision: NameDecision) -> Resolved:
+    """Return a decision of the index as the state keeps it.
+
+    Example:
+        >>> from kgdx.align.named import NameDecision
+        >>> understood(NameDecision("x", ("Drug",), (), "no drug is called so")).ids
+        ()
+    """
+    return Resolved(
+        given=decision.given,
+        kinds=decision.kinds,
+        ids=decision.ids,
+        names=decision.names,
+        method=decision.method,
+        score=decision.score,
+        matched=decision.matched,
+        relation=decision.entries[0].relation if decision.entries else "",
+        via=tuple(entry.via for entry in decision.entries),
+        sources=tuple(entry.source for entry in decision.entries),
+        candidates=tuple(dict.fromkeys(entry.matched for entry in decision.candidates)),
+        reason=decision.reason,
+        left_out=decision.left_out,
+    )
+
+
+def ids_of(resolved: Sequence[Resolved]) -> list[str]:
+    """Return the ids that names stand for, each once, at most :data:`MOST_IDS`: of every name its best first.
+
+    Example:
+        >>> ids_of([Resolved("a", ids=("1", "2")), Resolved("b", ids=("3", "1"))])
+        ['1', '3', '2']
+    """
+    longest = max((len(each.ids) for each in resolved), default=0)
+    ranked = (each.ids[place] for place in range(longest) for each in resolved if place < len(each.ids))
+    return list(dict.fromkeys(ranked))[:MOST_IDS]
+
+
+def given_rows(resolved: Sequence[Resolved]) -> list[dict[str, Any]]:
+    """Return the ids with the number of the name that each stands for: ids of one name count once.
+
+    Example:
+        >>> given_rows([Resolved("fever", ids=("S:1", "S:2")), Resolved("cough", ids=("S:3",))])
+        [{'given': '1', 'id': 'S:1'}, {'given': '2', 'id': 'S:3'}, {'given': '1', 'id': 'S:2'}]
+    """
+    numbers = {id: str(at) for at, each in reversed(list(enumerate(resolved, 1))) for id in each.ids}
+    return [{"given": numbers[id], "id": id} for id in ids_of(resolved)]
+
+
+def _unknown(found: Sequence[Resolved], kinds: Sequence[str]) -> str:
+    what = " or ".join(kind.lower() for kind in kinds)
+    shown = ", ".join(repr(each.given[:60]) for each in found[:5])
+    more = f" (and {len(found) - 5} more)" if len(found) > 5 else ""
+    return f"the graph knows no {what} called {shown}{more}"
+
+
+def _hint(found: Sequence[Resolved]) -> str:
+    near = [f"{each.given[:60]!r}: {', '.join(each.candidates[:NEAR])}" for each in found[:5] if each.candidates]
+    return f"names that come near: {'; '.join(near)}" if near else "give another name, or an id"

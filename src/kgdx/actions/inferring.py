@@ -1,0 +1,158 @@
+"""Actions that end at diseases: those that match most of the named symptoms, tests, drugs or other entities.
+
+They are the INFER actions of DeepDoctor-RAG; each runs one template. Several nodes that one name stands for count once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from kgdx.actions.base import Action, Operations
+from kgdx.actions.entities import NameList, given_rows, resolve
+from kgdx.actions.known import Resolved
+from kgdx.actions.retrieving import Limit, retrieve
+from kgdx.actions.state import State
+
+
+class DiseasesBy(Action, ABC):
+    """The diseases that match most of the named entities, the best first."""
+
+    template: ClassVar[str]
+    """The template that answers it."""
+
+    takes: ClassVar[str]
+    """The field with the names."""
+
+    kinds: ClassVar[tuple[str, ...]]
+    """What may be named."""
+
+    binds: ClassVar[str] = ""
+    """The template's parameter for the names, where it is called otherwise than the field."""
+
+    min_match_count: Annotated[int, Field(ge=1)] = 1
+    """How many of the named ones a disease must match at least."""
+
+    limit: Limit = 20
+    """Most diseases."""
+
+    def run(self, graph: Operations, state: State) -> State:
+        """Return the state with the names as they were understood, and the diseases found.
+
+        Raises:
+            UsageError: Nothing of the graph has any of the names.
+        """
+        state, found = resolve(graph, state, getattr(self, self.takes), self.kinds)
+        arguments = {
+            self.binds or self.takes: self.matched(found),
+            "min_match_count": self.min_match_count,
+            "limit": self.limit,
+        }
+        return retrieve(graph, state, self, self.template, arguments)
+
+    def matched(self, found: list[Resolved]) -> list[Any]:
+        """Return what the template is to match: ids, each with the name that it stands for."""
+        return given_rows(found)
+
+
+class InferBySymptom(DiseasesBy):
+    """Diseases that have most of the symptoms.
+
+    Example:
+        >>> InferBySymptom(symptoms=("发热", "cough"), min_match_count=2).parameters()["min_match_count"]
+        2
+    """
+
+    name: ClassVar[str] = "infer_by_symptom"
+    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_SYMPTOM", "infer_by_symptoms")
+    template: ClassVar[str] = "infer_diseases_by_symptoms"
+    takes: ClassVar[str] = "symptoms"
+    kinds: ClassVar[tuple[str, ...]] = ("Symptom",)
+
+    symptoms: NameList
+    """Symptoms in Chinese or English, or ids."""
+
+
+class InferByTest(DiseasesBy):
+    """Diseases for which most of the tests are recommended."""
+
+    name: ClassVar[str] = "infer_by_test"
+    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_TEST", "infer_by_tests")
+    template: ClassVar[str] = "infer_diseases_by_tests"
+    takes: ClassVar[str] = "tests"
+    kinds: ClassVar[tuple[str, ...]] = ("Test",)
+
+    tests: NameList
+    """Tests in Chinese or English, or ids."""
+
+
+class InferByDrug(DiseasesBy):
+    """Diseases for which most of the drugs are recommended or indicated."""
+
+    name: ClassVar[str] = "infer_by_drug"
+    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_DRUG", "infer_by_drugs")
+    template: ClassVar[str] = "infer_diseases_by_drugs"
+    takes: ClassVar[str] = "drugs"
+    kinds: ClassVar[tuple[str, ...]] = ("Drug",)
+
+    drugs: NameList
+    """Drugs in Chinese or English, or ids."""
+
+
+class InferByCure(DiseasesBy):
+    """Diseases for which most of the treatments are recommended."""
+
+    name: ClassVar[str] = "infer_by_cure"
+    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_CURE", "infer_by_cures")
+    template: ClassVar[str] = "infer_diseases_by_cures"
+    takes: ClassVar[str] = "cures"
+    kinds: ClassVar[tuple[str, ...]] = ("Cure",)
+
+    cures: NameList
+    """Treatments in Chinese or English, or ids."""
+
+
+class InferByComorbidity(DiseasesBy):
+    """Diseases that occur together with most of the named ones."""
+
+    name: ClassVar[str] = "infer_by_comorbidity"
+    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_COMORBIDITY", "infer_by_comorbidities")
+    template: ClassVar[str] = "infer_diseases_by_comorbidities"
+    takes: ClassVar[str] = "diseases"
+    kinds: ClassVar[tuple[str, ...]] = ("Disease",)
+    binds: ClassVar[str] = "comorbidities"
+
+    diseases: NameList
+    """Diseases in Chinese or English, or ids."""
+
+
+class InferByGene(DiseasesBy):
+    """Diseases that are associated with most of the genes."""
+
+    name: ClassVar[str] = "infer_by_gene"
+    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_GENE", "infer_by_genes")
+    template: ClassVar[str] = "infer_diseases_by_genes"
+    takes: ClassVar[str] = "genes"
+    kinds: ClassVar[tuple[str, ...]] = ("Gene",)
+
+    genes: NameList
+    """Symbols of genes, or ids."""
+
+
+class InferByPhenotype(DiseasesBy):
+    """Diseases that present with most of the findings (HPO); what is annotated below a finding counts for it."""
+
+    name: ClassVar[str] = "infer_by_phenotype"
+    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_PHENOTYPE", "infer_by_phenotypes")
+    template: ClassVar[str] = "infer_diseases"
+    takes: ClassVar[str] = "phenotypes"
+    kinds: ClassVar[tuple[str, ...]] = ("Phenotype",)
+
+    phenotypes: NameList
+    """Findings in Chinese or English, or ids of the Human Phenotype Ontology."""
+
+    def matched(self, found: list[Resolved]) -> list[Any]:
+        """Return the best term of each name."""
+        return list(dict.fromkeys(each.ids[0] for each in found))

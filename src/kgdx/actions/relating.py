@@ -1,0 +1,113 @@
+"""Actions that start from named diseases: what HPO, PrimeKG and clinical sources state of them.
+
+They are the GET actions of DeepDoctor-RAG; each runs one template.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from kgdx.actions.base import Action, Operations
+from kgdx.actions.entities import NameList, ids_of, resolve
+from kgdx.actions.retrieving import retrieve
+from kgdx.actions.state import State
+from kgdx.store.templates import template
+
+MOST_OF_DISEASE = 1_000
+"""Most rows of one disease that an action asks for."""
+
+
+class OfDiseases(Action, ABC):
+    """What the graph states of named diseases: one template, run for all of them at once."""
+
+    template: ClassVar[str]
+    """The template that answers it."""
+
+    diseases: NameList
+    """Names of diseases in Chinese or English, or ids."""
+
+    limit: Annotated[int, Field(ge=1, le=MOST_OF_DISEASE)] = 50
+    """Most rows of each disease; each row says how many there are in all."""
+
+    def run(self, graph: Operations, state: State) -> State:
+        """Return the state with the names as they were understood, and the rows.
+
+        Raises:
+            UsageError: No disease of the graph has any of the names.
+        """
+        state, found = resolve(graph, state, self.diseases, ("Disease",))
+        limited = {"limit": self.limit} if "limit" in template(self.template).parameters else {}
+        arguments = {"diseases": ids_of(found), **limited}
+        return retrieve(graph, state, self, self.template, arguments)
+
+
+class GetSymptom(OfDiseases):
+    """Symptoms of diseases.
+
+    Example:
+        >>> GetSymptom(diseases=("百日咳", "pertussis")).parameters()
+        {'diseases': ['百日咳', 'pertussis'], 'limit': 50}
+    """
+
+    name: ClassVar[str] = "get_symptom"
+    aliases: ClassVar[tuple[str, ...]] = ("GET_SYMPTOM", "get_symptoms")
+    template: ClassVar[str] = "symptoms_of_diseases"
+
+
+class GetTest(OfDiseases):
+    """Tests that are recommended for diseases."""
+
+    name: ClassVar[str] = "get_test"
+    aliases: ClassVar[tuple[str, ...]] = ("GET_TEST", "get_tests")
+    template: ClassVar[str] = "tests_of_diseases"
+
+
+class GetDrug(OfDiseases):
+    """Drugs that are recommended for diseases."""
+
+    name: ClassVar[str] = "get_drug"
+    aliases: ClassVar[tuple[str, ...]] = ("GET_DRUG", "get_drugs")
+    template: ClassVar[str] = "drugs_of_diseases"
+
+
+class GetCure(OfDiseases):
+    """Treatments that are recommended for diseases."""
+
+    name: ClassVar[str] = "get_cure"
+    aliases: ClassVar[tuple[str, ...]] = ("GET_CURE", "get_cures")
+    template: ClassVar[str] = "cures_of_diseases"
+
+
+class GetComorbidity(OfDiseases):
+    """Diseases that occur together with diseases."""
+
+    name: ClassVar[str] = "get_comorbidity"
+    aliases: ClassVar[tuple[str, ...]] = ("GET_COMORBIDITY", "get_comorbidities")
+    template: ClassVar[str] = "comorbidities_of_diseases"
+
+
+class GetPhenotype(OfDiseases):
+    """Findings (HPO) that diseases present with, how often, and on whose word."""
+
+    name: ClassVar[str] = "get_phenotype"
+    aliases: ClassVar[tuple[str, ...]] = ("GET_PHENOTYPE", "get_phenotypes")
+    template: ClassVar[str] = "phenotypes_of_diseases"
+
+
+class GetGene(OfDiseases):
+    """Genes that diseases are associated with."""
+
+    name: ClassVar[str] = "get_gene"
+    aliases: ClassVar[tuple[str, ...]] = ("GET_GENE", "get_genes")
+    template: ClassVar[str] = "genes_of_diseases"
+
+
+class GetMedicine(OfDiseases):
+    """Drugs that are indicated for diseases, used off label, or contraindicated."""
+
+    name: ClassVar[str] = "get_medicine"
+    aliases: ClassVar[tuple[str, ...]] = ("GET_MEDICINE", "get_medicines", "get_indication", "get_contraindication")
+    template: ClassVar[str] = "medicines_of_diseases"

@@ -1,0 +1,302 @@
+"""Names of the graph's entities: what one means, how it goes on, and which of them a text mentions.
+
+One SQLite file beside the snapshot (:mod:`kgdx.align.index_file`); every look-up reads a few of its rows. What a name
+means is decided by the stages of every alignment (:mod:`kgdx.align.cascade`): an id, the same name, the same but for
+inflection, numerals and word order, a slip of spelling, and with an encoder the meaning.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from kgdx.align.cascade import NORMALISED, REORDERED, SLIP
+from kgdx.align.index_file import FILE, layout, write_index
+from kgdx.align.named import KINDS, Entry, Mention, NameDecision, kinds_of
+from kgdx.align.single import Form, bare, form
+from kgdx.errors import StoreError
+from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
+from kgdx.store.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from kgdx.align.meanings import Meanings
+    from kgdx.text.encoder import Encoder
+
+LONGEST = 300
+"""Letters of the longest name that is looked up; no name of a source is as long."""
+ENTRIES = 40
+"""Most entries of one name; sources have far fewer, relations of what is the same may join more."""
+LEAST = 0.85
+"""Least score of what is stated; a related name has less."""
+WITHIN = 0.05
+"""How far below the best an entry of the same stage may be: names and synonyms count, narrower ones do not."""
+SAME = 0.99
+"""What it takes from the score that a relation says two entries to be the same."""
+
+_BRIDGES = {"Symptom": "Phenotype"}
+"""A name of the second class stands for what is said to be the same in the first."""
+_ID = re.compile(r"([A-Za-z][\w.]*)\s*[:_]\s*(\S+)")
+_Found = list[tuple[Entry, int | None]]
+"""Entries, each with the number of what it is the same as."""
+_COLUMNS = "e.id, e.kind, e.name, e.source, t.text, t.weight, t.relation, e.same"
+_FROM = "FROM term t JOIN entity e ON e.number = t.entity"
+_OF_FORM = "FROM form f JOIN term t ON t.form = f.number JOIN entity e ON e.number = t.entity"
+
+
+class NameIndex:
+    """An opened index; close it, or use it as a context manager. Threads may share it.
+
+    Args:
+        file: Where it lies.
+        meanings: Vectors of its names, for names that nothing else finds.
+
+    Raises:
+        StoreError: There is no such file, or it is of another layout.
+    """
+
+    def __init__(self, file: Path, meanings: Meanings | None = None) -> None:
+        self._meanings = meanings
+        try:
+            self._database = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+            found = dict(self._database.execute("SELECT name, value FROM meta"))
+        except sqlite3.Error as error:
+            hint = "remove it; it is made again when it is next needed"
+            raise StoreError(f"the name index {file} cannot be read ({error})", hint=hint) from error
+        if found.get("layout") != layout():
+            self.close()
+            raise StoreError(f"the name index {file} is of another version", hint="remove it; it is made again")
+
+    def resolve(self, name: str, kinds: Sequence[str] = ("Disease",), *, limit: int = ENTRIES) -> NameDecision:
+        """Say which entries a name, or an id, means.
+
+        All entries of that name are returned, and what relations say is exactly the same as one of them.
+
+        Args:
+            name: In English or Chinese; or a CURIE.
+            kinds: Node classes that it may be of.
+            limit: Most entries.
+        """
+        wanted = tuple(kinds)
+        given = name.strip()
+        if not given or len(given) > LONGEST:
+            reason = "it is empty" if not given else f"it is longer than {LONGEST} letters"
+            return NameDecision(name, wanted, (), f"nothing is called so: {reason}")
+        searched = tuple(dict.fromkeys((*wanted, *(_BRIDGES[kind] for kind in wanted if kind in _BRIDGES))))
+        asked = [form(text) for text in dict.fromkeys((given, bare(given)))]
+        asked = [each for each in asked if each.folded]
+        for stage in (self._by_id, self._exact, self._normalised, self._slips, self._near_in_meaning):
+            found = stage(given, asked, searched)
+            entries = self._with_same(_stated(found), wanted)
+            if entries:
+                kept = tuple(entries[:limit])
+                return NameDecision(name, wanted, kept, _reason(given, entries), (), len(entries) - len(kept))
+        return NameDecision(name, wanted, (), f"no {_or(wanted)} is called so", tuple(self.near(given, wanted)))
+
+    def entry(self, id: str) -> Entry | None:
+        """Return an entry by its id, or an alternative one; ``None`` when there is none."""
+        found = self._by_id(id, [], KINDS)
+        return found[0][0] if found else None
+
+    def near(self, name: str, kinds: Sequence[str] = ("Disease",), limit: int = 5) -> list[Entry]:
+        """Return the entries whose names share most with a name: nothing is stated of them."""
+        from kgdx.align.suggest import near
+
+        return near(self._database, form(name), list(kinds_of(tuple(kinds))), limit)
+
+    def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[Entry]:
+        """Return the entries whose names begin with what was typed, the shortest first, then those that hold it.
+
+        Args:
+            prefix: What was typed so far: a name, or an id.
+            kinds: Node classes.
+            limit: Most entries; entries that are the same count once.
+        """
+        from kgdx.align.suggest import complete
+
+        return complete(self._database, prefix[:LONGEST], list(kinds_of(tuple(kinds))), limit)
+
+    def mentions(self, text: str, kinds: Sequence[str] = KINDS) -> list[Mention]:
+        """Return the parts of a text that name entries, in order; where two overlap, the longer one.
+
+        Args:
+            text: A question, in English or Chinese; the first 10,000 characters of it are read.
+            kinds: Node classes; a part that names entries of several is returned for each.
+        """
+        from kgdx.align.mentions import mentions
+
+        return mentions(self._database, text, list(kinds_of(tuple(kinds))))
+
+    def close(self) -> None:
+        """Close the file; closing twice is fine."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _by_id(self, given: str, asked: Sequence[Form], kinds: Sequence[str]) -> _Found:
+        written = _ID.fullmatch(given)
+        ids = [given] + ([f"{written[1].upper()}:{written[2]}"] if written else [])
+        numbers, marks = list(kinds_of(tuple(kinds))), ", ".join("?" * len(ids))
+        rows = self._all(
+            f"SELECT id, kind, name, source, id, 1.0, 'exact', same FROM entity WHERE id IN ({marks}) "
+            f"UNION SELECT e.id, e.kind, e.name, e.source, o.id, 1.0, 'exact', e.same "
+            f"FROM other_id o JOIN entity e ON e.number = o.entity WHERE o.id IN ({marks}) ORDER BY 2, 1",
+            (*ids, *ids),
+        )
+        return [_entry(row, "id", 1.0) for row in rows if row[1] in numbers]
+
+    def _exact(self, given: str, asked: Sequence[Form], kinds: Sequence[str]) -> _Found:
+        return [_entry(row, "exact", 1.0) for each in asked for row in self._of_folded(each.folded, kinds)]
+
+    def _normalised(self, given: str, asked: Sequence[Form], kinds: Sequence[str]) -> _Found:
+        found = [_entry(row, "normalised", NORMALISED) for each in asked for row in self._of_key(each.key, kinds)]
+        numbers = list(kinds_of(tuple(kinds)))
+        for each in asked:
+            if each.bag is not None:
+                turned = "" if each.turned else "AND t.turned"
+                query = f"SELECT {_COLUMNS} {_OF_FORM} WHERE f.bag = ? AND t.kind IN ({_marks(numbers)}) {turned}"
+                rows = self._all(query, (each.bag, *numbers))
+                found += [_entry(row, "normalised", REORDERED) for row in rows]
+        return found
+
+    def _slips(self, given: str, asked: Sequence[Form], kinds: Sequence[str]) -> _Found:
+        from kgdx.align.spelling import slips_of
+
+        numbers = list(kinds_of(tuple(kinds)))
+        return [
+            _entry(row, "edit", 1 - SLIP * distance)
+            for each in asked
+            for key, distance in slips_of(self._database, each, numbers)
+            for row in self._of_key(key, kinds)
+        ]
+
+    def _near_in_meaning(self, given: str, asked: Sequence[Form], kinds: Sequence[str]) -> _Found:
+        if self._meanings is None:
+            return []
+        nearest = self._meanings.nearest(self._database, given, list(kinds_of(tuple(kinds))))
+        return [_entry(row, "encoder", cosine) for folded, cosine in nearest for row in self._of_folded(folded, kinds)]
+
+    def _of_folded(self, folded: str, kinds: Sequence[str]) -> list[Any]:
+        numbers = list(kinds_of(tuple(kinds)))
+        query = f"SELECT {_COLUMNS} {_FROM} WHERE t.folded = ? AND t.kind IN ({_marks(numbers)})"
+        return self._all(query, (folded, *numbers))
+
+    def _of_key(self, key: str, kinds: Sequence[str]) -> list[Any]:
+        numbers = list(kinds_of(tuple(kinds)))
+        query = f"SELECT {_COLUMNS} {_OF_FORM} WHERE f.key = ? AND t.kind IN ({_marks(numbers)})"
+        return self._all(query, (key, *numbers))
+
+    def _with_same(self, stated: _Found, kinds: Sequence[str]) -> list[Entry]:
+        """The entries of the wanted classes, and what is exactly the same as any of the stated ones."""
+        entries = [entry for entry, _ in stated if entry.kind in kinds]
+        seen = {(entry.kind, entry.id) for entry in entries}
+        query = "SELECT id, kind, name, source FROM entity WHERE same = ? ORDER BY kind, id"
+        for entry, same in stated:
+            if same is None or entry.relation != "exact":
+                continue
+            score = round(entry.score * SAME, 4)
+            for id, number, name, source in self._all(query, (same,)):
+                kind = KINDS[number]
+                if kind in kinds and (kind, id) not in seen:
+                    seen.add((kind, id))
+                    entries.append(Entry(id, kind, name, source, entry.matched, "same", "exact", score, entry.id))
+        return entries
+
+    def _all(self, query: str, parameters: Iterable[Any]) -> list[Any]:
+        return self._database.execute(query, tuple(parameters)).fetchall()
+
+
+def open_index(
+    snapshot: Snapshot,
+    store: Callable[[], Store],
+    encoder: Encoder | None = None,
+    *,
+    chinese: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> NameIndex:
+    """Open the index of a graph, making it first when there is none yet.
+
+    Args:
+        snapshot: The graph's; the index lies beside its arrays.
+        store: Opens the graph's store; asked only when the index has to be made.
+        encoder: Finds what no other stage does; the names of a class are encoded when it is first asked for.
+        chinese: Whether the encoder reads Chinese.
+        progress: Told in words what takes long.
+
+    Raises:
+        StoreError: The index cannot be written.
+    """
+
+    def compute(folder: Path) -> None:
+        if progress is not None:
+            progress("indexing the names of the graph, once")
+        write_index(folder / FILE, named_tables(store()))
+
+    file = snapshot.derived("names", layout(), compute) / FILE
+    if encoder is None:
+        return NameIndex(file)
+    from kgdx.align.meanings import Meanings
+
+    return NameIndex(file, Meanings(snapshot, encoder, chinese=chinese, progress=progress))
+
+
+def named_tables(store: Store) -> list[GraphTable]:
+    """Read what an index is made of from a graph's store."""
+    synonyms = ["name", "source", "synonyms"]
+    current = [*synonyms, "name_zh", "synonym_scopes", "alt_ids", "obsolete", "replaced_by"]
+    columns = {"Disease": [*current, "name_source"], "Phenotype": current, "Symptom": synonyms}
+    nodes = [NodeTable(kind, store.export_nodes(kind, columns.get(kind, ["name", "source"]))) for kind in KINDS]
+    joins: tuple[tuple[str, str, str, list[str]], ...] = (
+        ("IS_A", "Phenotype", "Phenotype", []),
+        ("SAME_AS", "Disease", "Disease", ["relation"]),
+        ("MAPPED_TO", "Symptom", "Phenotype", ["relation"]),
+    )
+    relations = [
+        RelationTable(type, start, end, store.export_relations(type, start, end, wanted))
+        for type, start, end, wanted in joins
+    ]
+    return [*nodes, *relations]
+
+
+def _entry(row: Any, method: str, factor: float) -> tuple[Entry, int | None]:
+    id, kind, name, source, matched, weight, relation, same = row
+    return Entry(id, KINDS[kind], name, source, matched, method, relation, round(factor * weight, 4)), same
+
+
+def _stated(found: _Found) -> _Found:
+    """The entries of what one stage found that may be stated, each once, the best first."""
+    ranked = sorted(found, key=lambda one: (one[0].relation != "exact", -one[0].score, one[0].kind, one[0].id))
+    once = {(entry.kind, entry.id): (entry, same) for entry, same in reversed(ranked) if entry.score >= LEAST}
+    kept = [one for one in once.values() if one[0].relation == "exact"] or list(once.values())
+    best = max((entry.score for entry, _ in kept), default=0.0)
+    kept = [one for one in kept if one[0].score >= best - WITHIN]
+    return sorted(kept, key=lambda one: (-one[0].score, one[0].kind, one[0].id))
+
+
+def _reason(given: str, entries: Sequence[Entry]) -> str:
+    best = next((entry for entry in entries if entry.method != "same"), entries[0])
+    how = {
+        "id": "is the id of an entry",
+        "exact": f"is the name {best.matched!r}",
+        "normalised": f"is {best.matched!r} but for inflection, spelling, numerals or word order",
+        "edit": f"and {best.matched!r} differ by a slip of spelling",
+        "encoder": f"is near in meaning to {best.matched!r}",
+        "same": f"is {best.matched!r}, which a relation says to be the same",
+    }[best.method]
+    wider = "" if best.relation == "exact" else f", which is {best.relation}"
+    return f"{given!r} {how}{wider}"
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _or(kinds: Sequence[str]) -> str:
+    return " or ".join(kind.lower() for kind in kinds)

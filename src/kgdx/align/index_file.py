@@ -1,0 +1,222 @@
+"""The file of the name index: all names of a graph's entities in SQLite, laid out so that no look-up reads much of it.
+
+Forms (:mod:`kgdx.align.forms`) are numbered by length, so that a full-text search that stops early has found the
+shortest names; prefixes that many names share come with their first names.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import polars as pl
+
+from kgdx.align import cascade, forms, names, slips
+from kgdx.align.cascade import pairs_frame
+from kgdx.align.named import KINDS
+from kgdx.align.names import Side
+from kgdx.align.sameness import Components
+from kgdx.errors import StoreError
+from kgdx.store.protocol import GraphTable, RelationTable
+
+VERSION = 1
+"""Changes with the file's layout."""
+FILE = "names.sqlite"
+LONGEST_PREFIX = 12
+COMMON = 200
+"""Names that share a prefix from which on its first ones are kept."""
+HEAD = 50
+"""How many of them."""
+
+_LAYOUT = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE entity (number INTEGER PRIMARY KEY, id TEXT, kind INTEGER, name TEXT, source TEXT, same INTEGER);
+CREATE TABLE other_id (id TEXT, entity INTEGER, PRIMARY KEY (id, entity)) WITHOUT ROWID;
+CREATE TABLE form (number INTEGER PRIMARY KEY, key TEXT, skeleton TEXT, bag TEXT, mark TEXT);
+CREATE TABLE term (number INTEGER PRIMARY KEY, entity INTEGER, kind INTEGER, form INTEGER, folded TEXT, text TEXT,
+    weight REAL, relation TEXT, turned INTEGER);
+CREATE TABLE head (kind INTEGER, prefix TEXT, place INTEGER, term INTEGER, PRIMARY KEY (kind, prefix, place))
+    WITHOUT ROWID;
+CREATE TABLE word (word TEXT PRIMARY KEY, first TEXT, length INTEGER) WITHOUT ROWID;
+CREATE VIRTUAL TABLE words USING fts5 (key, content='', tokenize='unicode61', prefix='2 3');
+CREATE VIRTUAL TABLE counted USING fts5vocab (words, row);
+"""
+_INDEXES = """
+CREATE INDEX entity_id ON entity (id);
+CREATE INDEX entity_same ON entity (same) WHERE same IS NOT NULL;
+CREATE INDEX form_key ON form (key);
+CREATE INDEX form_skeleton ON form (skeleton);
+CREATE INDEX form_bag ON form (bag) WHERE bag IS NOT NULL;
+CREATE INDEX term_folded ON term (folded, kind);
+CREATE INDEX term_form ON term (form);
+CREATE INDEX word_near ON word (first, length);
+CREATE TABLE token (token TEXT PRIMARY KEY, forms INTEGER) WITHOUT ROWID;
+INSERT INTO token SELECT term, doc FROM counted;
+DROP TABLE counted;
+ANALYZE;
+"""
+
+
+def layout() -> str:
+    """Return what the file's layout and forms depend on."""
+    return ".".join(map(str, (VERSION, cascade.VERSION, forms.VERSION, slips.VERSION)))
+
+
+def write_index(file: Path, tables: Sequence[GraphTable]) -> None:
+    """Write the index of a graph's names, in one step.
+
+    Args:
+        file: Where it goes.
+        tables: Nodes of :data:`kgdx.align.named.KINDS`, IS_A between phenotypes, SAME_AS between diseases, and
+            MAPPED_TO from symptoms to phenotypes.
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        temporary.unlink(missing_ok=True)
+        with closing(sqlite3.connect(temporary)) as database:
+            database.executescript(f"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;{_LAYOUT}")
+            _fill(database, tables)
+            database.executescript(_INDEXES)
+            database.commit()
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        temporary.replace(file)
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"the name index {file} cannot be written ({error})", hint="free some disk space") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sides(tables: Sequence[GraphTable]) -> dict[str, Side]:
+    """Return the entities of each class with the forms of all their names."""
+    found = {
+        "Disease": names.diseases(tables, lookup=True),
+        "Phenotype": names.phenotypes(tables, lookup=True),
+        "Symptom": names.symptoms(tables, lookup=True),
+    }
+    return found | {kind: names.plain(tables, kind) for kind in KINDS if kind not in found}
+
+
+def _fill(database: sqlite3.Connection, tables: Sequence[GraphTable]) -> None:
+    every = sides(tables)
+    database.executemany("INSERT INTO meta VALUES (?, ?)", {"layout": layout()}.items())
+    entities = _entities(every, tables)
+    described = entities.select("number", "id", "kind", "name", "source", "same")
+    database.executemany("INSERT INTO entity VALUES (?, ?, ?, ?, ?, ?)", described.iter_rows())
+    database.executemany("INSERT OR IGNORE INTO other_id VALUES (?, ?)", _other_ids(entities, tables))
+    terms = _terms(every, entities)
+    distinct = _forms(terms)
+    database.executemany(
+        "INSERT INTO form VALUES (?, ?, ?, ?, ?)",
+        distinct.select("form", "key", "skeleton", "bag", "mark").iter_rows(),
+    )
+    numbered = terms.join(distinct.select("form", "key", "bag", "mark"), on=["key", "bag", "mark"], nulls_equal=True)
+    numbered = numbered.sort(pl.col("folded").str.len_chars(), "folded", -pl.col("weight"), "entity")
+    numbered = numbered.with_row_index("number")
+    columns = ("number", "entity", "kind", "form", "folded", "text", "weight", "relation", "turned")
+    database.executemany(f"INSERT INTO term VALUES ({', '.join('?' * 9)})", numbered.select(columns).iter_rows())
+    database.executemany("INSERT INTO head VALUES (?, ?, ?, ?)", _heads(numbered))
+    known = sorted(slips.known_words(distinct.select("key", "han")))
+    database.executemany("INSERT INTO word VALUES (?, ?, ?)", ((word, word[:1], len(word)) for word in known))
+    tokens = (
+        (number, spaced(key) if han else key) for number, key, han in distinct.select("form", "key", "han").rows()
+    )
+    database.executemany("INSERT INTO words (rowid, key) VALUES (?, ?)", tokens)
+
+
+def spaced(key: str) -> str:
+    """Return a Chinese key as its pairs of neighbouring characters, the words of the full-text index.
+
+    Example:
+        >>> spaced("百日咳"), spaced("咳")
+        ('百日 日咳', '咳')
+    """
+    return " ".join(key[at : at + 2] for at in range(len(key) - 1)) or key
+
+
+def _entities(every: dict[str, Side], tables: Sequence[GraphTable]) -> pl.DataFrame:
+    """All entities, numbered, with the number of what they are the same as."""
+    listed = [
+        side.entities.select("id", "name", "source", kind=pl.lit(KINDS.index(kind))) for kind, side in every.items()
+    ]
+    entities = pl.concat(listed).sort("kind", "id").with_row_index("number")
+    pairs = pl.concat([pairs_frame(), *map(_exact, tables)])
+    known = entities.select("id").unique()
+    for end in ("subject", "object"):
+        pairs = pairs.join(known, left_on=end, right_on="id", how="semi")
+    joined = Components()
+    for one, other in pairs.iter_rows():
+        joined.join(one, other)
+    roots = {root: at for at, root in enumerate(sorted(joined.members))}
+    same = [roots.get(joined.find(id)) for id in entities["id"]]
+    return entities.with_columns(pl.Series("same", same, pl.Int64))
+
+
+def _exact(table: GraphTable) -> pl.DataFrame:
+    """The pairs of ids that a table states to be exactly the same."""
+    joins = {("SAME_AS", "Disease", "Disease"), ("MAPPED_TO", "Symptom", "Phenotype")}
+    if not isinstance(table, RelationTable) or (table.type, table.start_label, table.end_label) not in joins:
+        return pairs_frame()
+    rows = pl.from_arrow(table.rows)
+    assert isinstance(rows, pl.DataFrame)
+    return rows.filter(pl.col("relation") == "exact").select(
+        subject=pl.col("start").cast(pl.String), object=pl.col("end").cast(pl.String)
+    )
+
+
+def _other_ids(entities: pl.DataFrame, tables: Sequence[GraphTable]) -> Iterator[tuple[str, int]]:
+    """Alternative ids, and those of obsolete nodes that another one replaces."""
+    numbers = {(kind, id): number for number, id, kind in entities.select("number", "id", "kind").iter_rows()}
+    for kind in ("Disease", "Phenotype"):
+        nodes = names.node_frame(tables, kind, ("id", "alt_ids", "replaced_by"))
+        for id, others, current in nodes.iter_rows():
+            number = numbers.get((KINDS.index(kind), current or id))
+            if number is not None:
+                yield from ((other, number) for other in (others or ()))
+                if current:
+                    yield id, number
+
+
+def _terms(every: dict[str, Side], entities: pl.DataFrame) -> pl.DataFrame:
+    found = []
+    for kind, side in every.items():
+        number = KINDS.index(kind)
+        mine = entities.filter(pl.col("kind") == number).select("number", "id")
+        rows = side.names.join(mine, left_on="entity", right_on="id").drop("entity").rename({"number": "entity"})
+        columns = ("entity", "text", "weight", "relation", "folded", "turned", "key", "bag", "mark", "han")
+        found.append(rows.select(*columns, kind=pl.lit(number)))
+    return pl.concat(found)
+
+
+def _forms(terms: pl.DataFrame) -> pl.DataFrame:
+    """Each different form once, the shortest first."""
+    distinct = terms.select("key", "bag", "mark", "han").unique(["key", "bag", "mark"], maintain_order=True)
+    distinct = distinct.sort(pl.col("key").str.len_chars(), "key", "bag", "mark").with_row_index("form", 1)
+    return distinct.with_columns(pl.Series("skeleton", [skeleton(key) for key in distinct["key"]], pl.String))
+
+
+def skeleton(key: str) -> str:
+    """Return what a slip of spelling leaves of a key whose words are known: blanks and weak characters may be missing.
+
+    Example:
+        >>> skeleton("lobar pneumonia"), skeleton("急性间歇型卟啉病") == skeleton("急性间歇性卟啉病")
+        ('lobarpneumonia', True)
+    """
+    return slips.han_skeleton(key) if not key.isascii() else key.replace(" ", "")
+
+
+def _heads(terms: pl.DataFrame) -> Iterator[tuple[int, str, int, int]]:
+    """The first names of each prefix that many have; terms come in the order of preference."""
+    for length in range(1, LONGEST_PREFIX + 1):
+        long = terms.filter(pl.col("folded").str.len_chars() >= length)
+        named = long.select("kind", "number", prefix=pl.col("folded").str.slice(0, length))
+        groups = ["kind", "prefix"]
+        many = named.filter(pl.len().over(groups) > COMMON)
+        first = many.with_columns(place=pl.int_range(pl.len()).over(groups)).filter(pl.col("place") < HEAD)
+        yield from first.select("kind", "prefix", "place", "number").iter_rows()

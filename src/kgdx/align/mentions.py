@@ -1,0 +1,132 @@
+"""Entities that a question names: all runs of its words, and of its Chinese characters, are looked up at once."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kgdx.align.named import KINDS, Mention
+from kgdx.align.single import fold, same_length, word_key
+from kgdx.text.chinese import fold_chinese
+from kgdx.text.tokens import CJK
+
+READ = 10_000
+"""Characters of a text that are read: it is a question."""
+MOST_WORDS = 10
+MOST_CHARACTERS = 24
+"""Length of the longest name that is looked for, in words and in Chinese characters."""
+
+_TOKEN = re.compile(rf"(?:[^\W_{CJK}]|[+<>%'’`])+")
+_HAN = re.compile(rf"[{CJK}]")
+_PLAIN = re.compile(r"[^\W_]")
+_GENE = KINDS.index("Gene")
+# fmt: off
+_SAYS_NOTHING = frozenset({
+    "a", "an", "and", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from", "has", "have", "how", "i",
+    "if", "in", "is", "it", "may", "me", "my", "no", "not", "of", "on", "or", "so", "that", "the", "to", "was", "we",
+    "what", "when", "which", "who", "why", "with", "you", "all", "drug", "drugs", "test", "tests", "disease",
+    "diseases", "symptom", "symptoms", "sign", "signs", "cause", "causes", "treatment", "treatments", "patient",
+    "patients", "cure", "cures", "gene", "genes", "diagnosis", "therapy", "medicine", "medication",
+    "complication", "complications",
+    "疾病", "症状", "药物", "药品", "检查", "治疗", "基因", "患者", "病人", "并发症", "诊断", "方法", "表现",
+})
+# fmt: on
+"""Words of questions that some source has as a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A part of the text that may be a name: where it stands, and the forms under which to look it up."""
+
+    start: int
+    end: int
+    forms: tuple[str, ...]
+
+
+def mentions(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> list[Mention]:
+    """Return the parts of a text that name entries, in order; where two overlap, the longer one."""
+    read = text[:READ]
+    runs = [run for run in (*_words(read), *_characters(read)) if not _SAYS_NOTHING.intersection(run.forms)]
+    named = _look_up(database, {form for run in runs for form in run.forms}, kinds)
+    found: list[tuple[_Run, dict[int, list[Any]]]] = []
+    for run in runs:
+        said = read[run.start : run.end]
+        by_kind: dict[int, list[Any]] = defaultdict(list)
+        for row in {row for form in run.forms for row in named.get(form, ())}:
+            if row[1] != _GENE or row[2] == said:
+                by_kind[row[1]].append(row)
+        if by_kind:
+            found.append((run, by_kind))
+    return list(_longest(read, found))
+
+
+def _longest(text: str, found: list[tuple[_Run, dict[int, list[Any]]]]) -> Iterator[Mention]:
+    taken = bytearray(len(text))
+    kept: list[tuple[_Run, dict[int, list[Any]]]] = []
+    for run, by_kind in sorted(found, key=lambda one: (one[0].start - one[0].end, one[0].start)):
+        if not any(taken[run.start : run.end]):
+            taken[run.start : run.end] = b"\1" * (run.end - run.start)
+            kept.append((run, by_kind))
+    for run, by_kind in sorted(kept, key=lambda one: one[0].start):
+        for kind, rows in sorted(by_kind.items()):
+            best = {row[0]: row for row in sorted(rows, key=lambda row: (row[3], row[0]))}
+            ranked = sorted(best.values(), key=lambda row: (-row[3], row[0]))
+            ids, names = tuple(row[0] for row in ranked), tuple(row[2] for row in ranked)
+            yield Mention(run.start, run.end, text[run.start : run.end], KINDS[kind], ids, names)
+
+
+def _words(text: str) -> Iterator[_Run]:
+    """Runs of words of a text, each folded, and each without plural and spelling variant."""
+    tokens = [(found.start(), found.end(), fold(found[0])) for found in _TOKEN.finditer(text)]
+    tokens = [token for token in tokens if token[2]]
+    keys = [" ".join(part for word in folded.split(" ") for part in word_key(word)) for _, _, folded in tokens]
+    for first in range(len(tokens)):
+        for last in range(first, min(first + MOST_WORDS, len(tokens))):
+            folded = " ".join(token[2] for token in tokens[first : last + 1])
+            key = " ".join(filter(None, keys[first : last + 1]))
+            yield _Run(tokens[first][0], tokens[last][1], tuple(dict.fromkeys((folded, key or folded))))
+
+
+def _characters(text: str) -> Iterator[_Run]:
+    """Runs of characters around Chinese ones; none begins or ends within a word or number of other letters."""
+    folded = fold_chinese(text)
+    plain, other = folded.text, same_length(folded.text)
+    for start in range(len(plain)):
+        if not _begins(plain, start):
+            continue
+        for end in range(start + 1, min(start + MOST_CHARACTERS, len(plain)) + 1):
+            if not _PLAIN.match(plain[end - 1]):
+                break
+            if _begins(plain, end) and _HAN.search(plain, start, end) and end - start > 1:
+                forms = tuple(dict.fromkeys((plain[start:end], other[start:end])))
+                yield _Run(folded.places[start], folded.places[end - 1] + 1, forms)
+
+
+def _begins(text: str, at: int) -> bool:
+    """Whether a name may begin, or the one before end, at a place: not between two letters or digits of one word."""
+    if not 0 < at < len(text):
+        return True
+    pair = text[at - 1 : at + 1]
+    return bool(_HAN.search(pair)) or not pair.isalnum()
+
+
+def _look_up(database: sqlite3.Connection, forms: set[str], kinds: Sequence[int]) -> dict[str, list[Any]]:
+    """Rows (id, class, name, weight) of the entries that have a form as a name in full."""
+    marks = ", ".join("?" * len(kinds))
+    asked = json.dumps(sorted(forms), ensure_ascii=True)
+    query = (
+        "SELECT j.value, e.id, e.kind, e.name, t.weight FROM json_each(?) j JOIN term t ON t.folded = j.value "
+        f"JOIN entity e ON e.number = t.entity WHERE t.kind IN ({marks}) AND t.relation = 'exact' AND t.weight >= 0.9 "
+        "UNION SELECT j.value, e.id, e.kind, e.name, t.weight * 0.98 FROM json_each(?) j "
+        "JOIN form f ON f.key = j.value JOIN term t ON t.form = f.number JOIN entity e ON e.number = t.entity "
+        f"WHERE t.kind IN ({marks}) AND t.relation = 'exact' AND t.weight >= 0.9"
+    )
+    found: dict[str, list[Any]] = defaultdict(list)
+    for form, *row in database.execute(query, (asked, *kinds, asked, *kinds)):
+        found[form].append(tuple(row))
+    return found
