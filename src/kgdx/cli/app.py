@@ -11,7 +11,20 @@ from typing import Annotated
 
 import typer
 
-from kgdx.cli import ask, cases, graphs, mappings, measure, quarantine, relations, schema, servers, sources, templates
+from kgdx.cli import (
+    ask,
+    cases,
+    graphs,
+    mappings,
+    measure,
+    quarantine,
+    relations,
+    schema,
+    serve,
+    servers,
+    sources,
+    templates,
+)
 from kgdx.errors import KgdxError
 
 INTERRUPTED = 130
@@ -36,6 +49,7 @@ templates.register(app)
 measure.register(app)
 relations.register(app)
 servers.register(app)
+serve.register(app)
 
 
 def _version(wanted: bool) -> None:

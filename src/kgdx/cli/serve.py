@@ -1,0 +1,73 @@
+"""The command that starts the HTTP server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kgdx.cli import output
+from kgdx.cli.options import Encoder, Store
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(serve)
+
+
+def serve(
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen; other machines need a token.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="0 for a free one.")] = 8765,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=64, help="Processes that diagnose; one for each core.")
+    ] = None,
+    askers: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Processes that answer questions.")] = 1,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="File with the token that requests must bring; or KGDX_SERVE_TOKEN."),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A name that the server is called by; can be repeated.")
+    ] = None,
+    rate: Annotated[
+        float, typer.Option(metavar="N", min=0, help="Requests a second for each client; 0 for any number.")
+    ] = 50.0,
+    max_body: Annotated[int, typer.Option(metavar="BYTES", min=1000, help="Most bytes of a request.")] = 2_000_000,
+    waiting: Annotated[int, typer.Option(metavar="N", min=0, help="Requests that may wait for a worker.")] = 64,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="Longest time for an answer.")] = 20.0,
+    ask_timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.1, help="Longest time for the answer to a question.")
+    ] = 300.0,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Do not log requests.")] = False,
+    encoder: Encoder = False,
+    store: Store = None,
+) -> None:
+    """Serve the graph over HTTP, with a page for people, until interrupted.
+
+    Example: kgdx serve --port 8765
+    """
+    import os
+
+    from kgdx.serve import Options, read_token
+    from kgdx.serve import serve as run
+
+    options = Options(
+        store=store,
+        host=host,
+        port=port,
+        workers=workers or min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2),
+        askers=askers,
+        token=read_token(token_file),
+        hosts=tuple(allow_host or ()),
+        encoder=encoder,
+        max_body=max_body,
+        rate=rate,
+        waiting=waiting,
+        seconds=timeout,
+        ask_seconds=ask_timeout,
+        log_requests=not quiet,
+    )
+    run(options, lambda address: output.remark(f"listening on {address}"))

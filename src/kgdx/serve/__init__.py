@@ -1,0 +1,8 @@
+"""The HTTP server: the graph for programs and, on a small page, for people."""
+
+from __future__ import annotations
+
+from kgdx.serve.options import Options, read_token
+from kgdx.serve.run import serve
+
+__all__ = ["Options", "read_token", "serve"]

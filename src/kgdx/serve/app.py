@@ -1,0 +1,257 @@
+"""The application: the routes of the API, the page, and the guard before both."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, FastAPI
+from fastapi import Path as InPath
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse
+from starlette.staticfiles import StaticFiles
+
+from kgdx.actions.diagnosis import NOTICE
+from kgdx.serve import models
+from kgdx.serve.guard import Guard
+from kgdx.serve.options import Options
+from kgdx.serve.pool import Pool
+from kgdx.serve.problems import MEDIA_TYPE, Problem, Refused, busy
+from kgdx.serve.stream import events
+
+API = "/api/v1"
+WEB = Path(__file__).parent / "web"
+
+LOOK_S = 2.0
+"""How often it is looked whether the graph is there, and which."""
+
+
+class JsonRoute(APIRoute):
+    """A route whose body is JSON and says so: a form of another site cannot send that unasked."""
+
+    def get_route_handler(self) -> Callable[[Request], Any]:
+        """Return what answers a request."""
+        inner = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            if self.body_field is not None:
+                media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+                if media != "application/json":
+                    hint = "send JSON with the header Content-Type: application/json"
+                    raise Refused(Problem(415, "media-type", "the request is not JSON", hint))
+            answer: Response = await inner(request)
+            return answer
+
+        return handle
+
+
+def create_app(options: Options, workers: Pool, askers: Pool, *, model: str | None = None, log: Any = None) -> FastAPI:
+    """Make the application.
+
+    Args:
+        options: What the server is allowed.
+        workers: Answer what takes milliseconds.
+        askers: Answer questions.
+        model: Name of the language model that is configured.
+        log: Takes a line for each request.
+    """
+    from kgdx.api.graph import _version
+
+    app = FastAPI(
+        title="kgdx",
+        version=_version(),
+        summary="Graph-grounded diagnosis.",
+        description=f"{NOTICE} What is sent is neither kept nor logged.",
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        openapi_url=f"{API}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_lifespan(workers, askers),
+    )
+    app.include_router(_api(options, workers, askers, model))
+    app.mount("/static", StaticFiles(directory=WEB / "static"), name="static")
+    app.add_api_route("/", _page, include_in_schema=False)
+    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_middleware(Guard, options=options, log=log)
+    return app
+
+
+def _lifespan(workers: Pool, askers: Pool) -> Callable[[FastAPI], Any]:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        workers.start()
+        watching = asyncio.create_task(_watch(workers))
+        try:
+            yield
+        finally:
+            watching.cancel()
+            await asyncio.gather(workers.close(), askers.close())
+
+    return lifespan
+
+
+async def _watch(workers: Pool) -> None:
+    while True:
+        await asyncio.sleep(LOOK_S)
+        await workers.look(LOOK_S * 2)
+
+
+def _api(options: Options, workers: Pool, askers: Pool, model: str | None) -> APIRouter:
+    """Return the routes of the API."""
+    api = APIRouter(prefix=API, route_class=JsonRoute, responses=_PROBLEMS)
+
+    async def ask(operation: str, request: Any) -> Response:
+        given = request.model_dump() if isinstance(request, models.Request) else request
+        return _json(await workers.ask(operation, given, seconds=options.seconds))
+
+    @api.post("/diagnose", response_model=models.Diagnosis, tags=["diagnosis"])
+    async def diagnose(request: models.Diagnose) -> Response:
+        """Rank the diseases that fit a patient, with what each finding contributes."""
+        return await ask("diagnose", request)
+
+    @api.post("/explain", response_model=models.Diagnosis, tags=["diagnosis"])
+    async def explain(request: models.Explain) -> Response:
+        """Show all that speaks for and against one disease, with the paths in the graph, wherever it stands."""
+        return await ask("explain", request)
+
+    @api.post("/extract", response_model=models.Extraction, tags=["words"])
+    async def extract(request: models.Extract) -> Response:
+        """Read the findings of a text."""
+        return await ask("extract", request)
+
+    @api.post("/terms", response_model=models.Completions, tags=["words"])
+    async def terms(request: models.Complete) -> Response:
+        """Complete the beginning of a name, English or Chinese."""
+        return await ask("terms", request)
+
+    @api.get("/diseases/{disease}", response_model=models.Disease, tags=["graph"], responses={404: _PROBLEM})
+    async def disease(disease: Annotated[models.Id, InPath(examples=["OMIM:208900"])]) -> Response:
+        """Show what the graph knows of a disease."""
+        return await ask("disease", {"disease": disease})
+
+    @api.get("/sources", response_model=models.Sources, tags=["graph"])
+    async def sources() -> Response:
+        """Show what the graph was made of, with versions, licences and citations."""
+        return await ask("sources", {})
+
+    @api.post("/ask", response_model=models.Answered, tags=["questions"])
+    async def question(request: models.Ask) -> Response:
+        """Answer a question from the graph, each claim with its evidence."""
+        return _json(await askers.ask("ask", request.model_dump(), seconds=options.ask_seconds))
+
+    @api.post("/ask/events", tags=["questions"], response_class=Response, responses={200: _EVENTS})
+    async def question_events(request: models.Ask) -> Response:
+        """Answer a question, and tell each step while it happens, as server-sent events.
+
+        The events are ``step`` (an entry of the record), ``text`` (a piece of the answer), and last ``answer`` or
+        ``problem``.
+        """
+        return events(askers, "ask", request.model_dump(), options.ask_seconds)
+
+    _state(api, options, workers, model)
+    return api
+
+
+def _state(api: APIRouter, options: Options, workers: Pool, model: str | None) -> None:
+    """Add the routes that say how the server is."""
+    from kgdx.api.graph import _version
+
+    @api.get("/about", response_model=models.About, tags=["server"])
+    async def about() -> dict[str, Any]:
+        """Say what this server is and can do."""
+        graph = workers.graph
+        return {
+            "version": _version(),
+            "notice": NOTICE,
+            "token": options.token is not None,
+            "model": model,
+            "fingerprint": graph.get("fingerprint"),
+            "created": graph.get("created"),
+        }
+
+    @api.get("/health", response_model=models.Health, tags=["server"])
+    async def health() -> dict[str, str]:
+        """Say that the server runs."""
+        return {"status": "ok"}
+
+    @api.get("/ready", response_model=models.Ready, tags=["server"])
+    async def ready() -> dict[str, Any]:
+        """Say whether requests can be answered: workers run, and the graph and its store are there."""
+        if workers.trouble is not None:
+            raise Refused(busy("the graph is not available", after=2))
+        if not workers.alive:
+            raise Refused(busy("no worker runs", after=2))
+        return {"status": "ready", "workers": workers.alive, "fingerprint": workers.graph.get("fingerprint", "")}
+
+
+def _json(content: bytes) -> Response:
+    return Response(content, media_type="application/json")
+
+
+async def _page() -> Response:
+    return FileResponse(WEB / "index.html", headers={"Cache-Control": "no-cache"})
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)
+    return _problem(error.problem)
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    details = {404: "there is nothing here", 405: "this address does not take that method"}
+    detail = details.get(error.status_code, "the request cannot be read")
+    hint = f"see {API}/openapi.json"
+    return _problem(Problem(error.status_code, "http", detail, hint, headers=error.headers or {}))
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    """Say which members are at fault, and never what they hold."""
+    assert isinstance(error, RequestValidationError)
+    found = [
+        {"where": ".".join(str(part)[:60] for part in each["loc"]), "message": str(each["msg"])[:200]}
+        for each in error.errors()[:20]
+    ]
+    where = f"{found[0]['where']}: {found[0]['message']}" if found else "it does not fit"
+    return _problem(Problem(422, "request", where, f"see {API}/openapi.json", more={"errors": found}))
+
+
+def _problem(problem: Problem) -> Response:
+    import orjson
+
+    return Response(orjson.dumps(problem.to_dict()), problem.status, dict(problem.headers), MEDIA_TYPE)
+
+
+_PROBLEM: dict[str, Any] = {"model": models.Problem, "content": {MEDIA_TYPE: {}}}
+_PROBLEMS: dict[int | str, dict[str, Any]] = {}
+for _status, _words in {
+    400: "The request cannot be read.",
+    401: "A valid token is needed.",
+    403: "A page of another site asks.",
+    408: "The request did not arrive in time.",
+    413: "The request is too large.",
+    415: "The request is not JSON.",
+    421: "The server does not answer by that name.",
+    422: "The request does not fit, or no case can be made of it.",
+    429: "Too many requests.",
+    500: "A fault of the server.",
+    501: "A part that is not installed or not configured.",
+    502: "The language model failed.",
+    503: "Busy, too slow, or without a graph; Retry-After says when to try again.",
+    507: "Not enough memory.",
+}.items():
+    _PROBLEMS[_status] = {
+        "description": _words,
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+_PROBLEM = {**_PROBLEMS[400], "description": "There is no such disease."}
+_EVENTS = {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": {"type": "string"}}}}

@@ -1,0 +1,314 @@
+"""The forms of requests and answers, as the API's description shows them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from kgdx.actions.diagnosis import NOTICE, SCHEMA
+
+Term = Annotated[str, Field(min_length=1, max_length=300)]
+Terms = Annotated[list[Term], Field(max_length=1000)]
+Text = Annotated[str, Field(max_length=200_000)]
+Id = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[\w.:/-]+$")]
+
+Kind = Literal["Disease", "Phenotype", "Symptom", "Test", "Drug", "Cure", "Gene"]
+"""Classes whose names can be completed."""
+
+_PATIENT: dict[str, Any] = {
+    "text": "A 7-year-old girl with seizures and ataxia, no hearing loss.",
+    "observed": ["HP:0001250", "Ataxia"],
+    "excluded": ["HP:0000365"],
+    "sex": "FEMALE",
+    "age": "P7Y",
+}
+_PACKET: dict[str, Any] = {
+    "id": "patient-1",
+    "phenotypicFeatures": [
+        {"type": {"id": "HP:0001250", "label": "Seizure"}},
+        {"type": {"id": "HP:0000365"}, "excluded": True},
+    ],
+}
+
+
+class Request(BaseModel):
+    """A request; unknown members are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Patient(Request):
+    """A patient: in words, by terms, or both; or as a GA4GH phenopacket v2."""
+
+    text: Text = Field("", description="The patient in words, English or Chinese. It is not kept and not logged.")
+    observed: Terms = Field([], description="Findings that are present: HPO ids, labels or phrases.")
+    excluded: Terms = Field([], description="Findings that are known to be absent.")
+    phenopacket: dict[str, Any] | None = Field(None, description="A phenopacket, instead of text and terms.")
+    sex: Literal["FEMALE", "MALE", "OTHER", "UNKNOWN"] = "UNKNOWN"
+    age: Annotated[str, Field(max_length=40, pattern=r"^P[0-9YMWDTHS.]+$")] | None = Field(
+        None, description="ISO 8601 duration, such as P7Y3M."
+    )
+    language: Literal["en", "zh"] | None = Field(None, description="Of the text; found out when absent.")
+
+
+class Diagnose(Patient):
+    """A patient to diagnose."""
+
+    top: Annotated[int, Field(ge=1, le=100)] = Field(10, description="How many diseases.")
+    explain: Annotated[int, Field(ge=0, le=20)] = Field(
+        0, description="For how many of them to find evidence paths; contributions come with all of them."
+    )
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [_PATIENT, {"phenopacket": _PACKET, "top": 5}]}
+    )
+
+
+class Explain(Patient):
+    """A patient, and the disease to explain."""
+
+    disease: Id = Field(description="Id of a disease, or of an entry that is merged into one.")
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"observed": ["HP:0001250", "HP:0001251"], "disease": "OMIM:208900"}]},
+    )
+
+
+class Extract(Request):
+    """A text to read."""
+
+    text: Text = Field(min_length=1)
+    language: Literal["en", "zh"] | None = None
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"text": "No seizures. 患者有共济失调。"}]}
+    )
+
+
+class Complete(Request):
+    """The beginning of a name. It is sent in a body, since addresses end up in logs."""
+
+    prefix: Annotated[str, Field(min_length=1, max_length=100)]
+    kinds: Annotated[list[Kind], Field(min_length=1, max_length=7)] = ["Phenotype"]
+    limit: Annotated[int, Field(ge=1, le=50)] = 10
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"prefix": "seiz", "limit": 5}]})
+
+
+class Ask(Patient):
+    """A question, about medicine in general or about a patient."""
+
+    question: Annotated[str, Field(min_length=1, max_length=4000)]
+    policy: Literal["rules", "planner"] = Field(
+        "rules", description="planner: the language model that the server is configured with plans the steps."
+    )
+    strict: bool = Field(True, description="Whether the answer may say only what the evidence says.")
+    rounds: Annotated[int, Field(ge=1, le=10)] = Field(5, description="Most rounds of planning.")
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"question": "Which genes are associated with OMIM:208900?"}]}
+    )
+
+
+class Answer(BaseModel):
+    """An answer; later versions may add members."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Issue(Answer):
+    """Something that was repaired, left out or doubtful."""
+
+    level: Literal["info", "warning", "error"]
+    where: str
+    message: str
+    remedy: str
+
+
+class Span(Answer):
+    """Characters ``start`` (inclusive) to ``end`` (exclusive) of the text."""
+
+    start: int
+    end: int
+
+
+class Finding(Answer):
+    """A finding and the words it was read from."""
+
+    id: str
+    label: str
+    status: Literal["present", "absent", "unknown", "family", "hypothetical"]
+    span: Span | None
+    text: str
+    matched: str
+    method: str
+    score: float
+
+
+class Contribution(Answer):
+    """What one finding adds to a candidate's score through one scorer."""
+
+    finding: str
+    status: str
+    scorer: str
+    score: float
+    rule: str
+    matched: str
+    via: str
+    frequency: str
+    references: list[str]
+
+
+class Candidate(Answer):
+    """A disease and its place; the contributions sum to the score."""
+
+    rank: int
+    id: str
+    name: str
+    name_zh: str | None
+    members: list[str]
+    score: float
+    parts: dict[str, float]
+    contributions: list[Contribution]
+
+
+class PathNode(Answer):
+    """A node on a path."""
+
+    id: str
+    label: str
+    name: str
+
+
+class PathRelation(Answer):
+    """A relation on a path; ``reversed`` where the path goes against it."""
+
+    type: str
+    reversed: bool
+    properties: dict[str, Any]
+
+
+class Path(Answer):
+    """A path in the graph that speaks for or against a disease, or shows what is typical and not mentioned."""
+
+    kind: Literal["supports", "against", "typical_unmentioned"]
+    finding: str
+    frequency: str
+    references: list[str]
+    nodes: list[PathNode]
+    relations: list[PathRelation]
+
+
+class Case(Answer):
+    """The patient as it was understood; the text is no part of it."""
+
+    id: str
+    sex: str
+    age: str | None
+    source: str
+    findings: list[Finding]
+
+
+class Diagnosis(Answer):
+    """A ranking of diseases with the reasons for each place."""
+
+    schema_: str = Field(alias="schema", examples=[SCHEMA])
+    notice: str = Field(examples=[NOTICE])
+    id: str
+    kgdx_version: str
+    fingerprint: str
+    policy: str
+    reason: str
+    case: Case
+    n_candidates: int
+    candidates: list[Candidate]
+    evidence: dict[str, list[Path]]
+    issues: list[Issue]
+
+
+class Extraction(Answer):
+    """What was read from a text."""
+
+    findings: list[Finding]
+    issues: list[Issue]
+
+
+class Completion(Answer):
+    """An entry whose name fits what was typed."""
+
+    id: str
+    kind: str
+    name: str
+
+
+class Completions(Answer):
+    """Entries, the best first."""
+
+    terms: list[Completion]
+
+
+class Disease(Answer):
+    """What the graph knows of a disease."""
+
+    id: str
+    name: str
+    name_zh: str | None
+    definition: str | None
+    synonyms: list[str] | None
+    source: str | None
+    same_as: list[dict[str, Any]]
+    phenotypes: list[dict[str, Any]]
+    phenotypes_left_out: int
+    genes: list[dict[str, Any]]
+    relations: list[dict[str, Any]]
+
+
+class Sources(Answer):
+    """What the graph was made of."""
+
+    build: dict[str, Any] | None
+    sources: list[dict[str, Any]]
+
+
+class About(Answer):
+    """What this server is and can do."""
+
+    version: str
+    notice: str
+    token: bool
+    model: str | None
+    fingerprint: str | None
+    created: str | None
+
+
+class Health(Answer):
+    """The server runs."""
+
+    status: Literal["ok"]
+
+
+class Ready(Answer):
+    """The server can answer: workers run, and their graph is there."""
+
+    status: Literal["ready"]
+    workers: int
+    fingerprint: str
+
+
+class Answered(Answer):
+    """An answer to a question; each claim names its evidence."""
+
+    schema_: str = Field(alias="schema")
+    question: str
+
+
+class Problem(Answer):
+    """RFC 9457 problem details."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    hint: str | None = None

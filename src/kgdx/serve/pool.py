@@ -1,0 +1,282 @@
+"""The workers of a server: each is a process that answers one request at a time, is watched, and is replaced.
+
+One queue for all of them, so that no request waits behind a slow one while another worker is free.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import orjson
+
+from kgdx.serve.problems import Problem, Refused, busy
+from kgdx.serve.wire import EVENT, PROBLEM, READY, REQUEST, frame, receive
+
+START_S = 120.0
+"""How long a worker may take to open its graph; a snapshot of a server's graph may have to be compiled for it."""
+
+AGAIN_S = (0.5, 1.0, 2.0, 5.0, 10.0)
+"""How long to wait before a worker that did not start is started again, by how often it failed."""
+
+STOP_S = 3.0
+"""How long a worker has to end by itself."""
+
+EventHandler = Callable[[dict[str, Any]], None]
+
+
+class Worker:
+    """One process and the pipes to it."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None and process.stdout is not None
+        self.process, self._to, self._from = process, process.stdin, process.stdout
+
+    @classmethod
+    async def start(cls, opening: Mapping[str, Any]) -> tuple[Worker, dict[str, Any]]:
+        """Start a process and wait until it has opened the graph.
+
+        Returns:
+            The worker, and which graph it serves.
+
+        Raises:
+            Refused: It cannot open the graph.
+            ConnectionError: It ended.
+        """
+        one_thread = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "kgdx.serve.worker"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, **one_thread},
+            start_new_session=True,  # an interrupt in the terminal is the server's to handle
+        )
+        worker = cls(process)
+        try:
+            await worker._send(orjson.dumps(opening))
+            async with asyncio.timeout(START_S):
+                kind, content = await receive(worker._from)
+            if kind != READY:
+                raise Refused(_problem(content))
+        except BaseException:
+            await worker.stop(at_once=True)
+            raise
+        return worker, orjson.loads(content)
+
+    async def ask(self, content: bytes, event: EventHandler | None) -> bytes:
+        """Return the JSON of an answer to a request.
+
+        Raises:
+            Refused: The request cannot be answered.
+            ConnectionError: The process ended.
+        """
+        await self._send(content)
+        while True:
+            kind, content = await receive(self._from)
+            if kind == EVENT:
+                if event is not None:
+                    event(orjson.loads(content))
+            elif kind == PROBLEM:
+                raise Refused(_problem(content))
+            else:
+                return content
+
+    async def stop(self, *, at_once: bool = False) -> None:
+        """End the process."""
+        self._to.close()
+        if not at_once:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(STOP_S):
+                    await self.process.wait()
+        if self.process.returncode is None:
+            with suppress(ProcessLookupError):
+                self.process.kill()
+            await self.process.wait()
+
+    async def _send(self, content: bytes) -> None:
+        self._to.write(frame(REQUEST, content))
+        await self._to.drain()
+
+
+class Pool:
+    """Some workers and the queue before them.
+
+    Args:
+        opening: What a worker is told when it starts.
+        size: How many workers.
+        waiting: How many requests may wait for one; more are refused at once.
+        log: Takes lines about workers that fail.
+        lazy: Whether they are started by the first request.
+    """
+
+    def __init__(
+        self, opening: Mapping[str, Any], size: int, waiting: int, log: Callable[[str], None], *, lazy: bool = False
+    ) -> None:
+        self._lazy = lazy
+        self._opening, self._size, self._waiting_limit, self._log = opening, size, waiting, log
+        self._idle: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()
+        self._alive: set[Worker] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting = 0
+        self._closed = False
+        self.graph: dict[str, Any] = {}
+        self.trouble: Problem | None = busy("the workers are starting", after=2)
+
+    @property
+    def alive(self) -> int:
+        """How many workers run."""
+        return len(self._alive)
+
+    def start(self) -> None:
+        """Start the workers, which takes a second or two; requests wait for them."""
+        self._lazy = False
+        for _ in range(self._size):
+            self._begin()
+
+    async def ask(
+        self, operation: str, given: Mapping[str, Any], *, seconds: float, event: EventHandler | None = None
+    ) -> bytes:
+        """Have a worker answer a request.
+
+        Args:
+            operation: Name of what to do.
+            given: Its values.
+            seconds: How long the answer may take, the wait for a worker included.
+            event: Takes what the worker tells before its answer.
+
+        Returns:
+            JSON of the answer.
+
+        Raises:
+            Refused: No worker is free, it took too long, the worker failed, or the request cannot be answered.
+        """
+        if self._lazy:
+            self.start()
+        content = request(operation, given)
+        worker = await self._free(seconds)
+        done = False
+        try:
+            async with asyncio.timeout(seconds):
+                answer = await worker.ask(content, event)
+            done = True
+            return answer
+        except Refused:
+            done = True
+            raise
+        except TimeoutError:
+            hint = "ask for less at once, or raise the server's time-out"
+            problem = Problem(503, "time-out", f"no answer within {seconds:g} s", hint, headers={"Retry-After": "5"})
+            raise Refused(problem) from None
+        except (ConnectionError, ValueError):
+            self._log(f"a worker ended while it did {operation} (exit code {worker.process.returncode})")
+            raise Refused(busy("the worker that had this request has ended", after=2)) from None
+        finally:
+            if done:
+                self._idle.put_nowait(worker)
+            else:  # it may still be at work on what nobody waits for
+                self._replace(worker)
+
+    async def look(self, seconds: float) -> None:
+        """Ask each worker that has nothing to do whether its graph is there; afterwards ``trouble`` says."""
+        free = [self._idle.get_nowait() for _ in range(self._idle.qsize())]
+        for worker in free:
+            try:
+                async with asyncio.timeout(seconds):
+                    self.graph = orjson.loads(await worker.ask(request("ready", {}), None))
+                self.trouble = None
+            except Refused as refused:
+                self.trouble = refused.problem
+            except (TimeoutError, ConnectionError, ValueError):
+                self.trouble = busy("a worker does not answer", after=2)
+                self._replace(worker)
+                continue
+            self._idle.put_nowait(worker)
+
+    async def close(self) -> None:
+        """End all workers."""
+        self._closed = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*(worker.stop() for worker in self._alive))
+        self._alive.clear()
+
+    async def _free(self, seconds: float) -> Worker:
+        with suppress(asyncio.QueueEmpty):
+            return self._idle.get_nowait()
+        if self._waiting >= self._waiting_limit:
+            raise Refused(busy("all workers are busy"))
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._idle.get()
+        except TimeoutError:
+            raise Refused(self.trouble or busy("all workers are busy", after=2)) from None
+        finally:
+            self._waiting -= 1
+
+    def _replace(self, worker: Worker) -> None:
+        self._alive.discard(worker)
+        self._spawn(worker.stop(at_once=True))
+        self._begin()
+
+    def _begin(self) -> None:
+        if not self._closed:
+            self._spawn(self._bring_up())
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _bring_up(self) -> None:
+        """Start one worker, again and again until it runs."""
+        failures = 0
+        while not self._closed:
+            started = time.monotonic()
+            try:
+                worker, self.graph = await Worker.start(self._opening)
+            except Refused as refused:
+                if self.trouble != refused.problem:
+                    self._log(f"a worker does not start: {refused.problem.detail}")
+                self.trouble = refused.problem
+            except (OSError, TimeoutError, ValueError):
+                self.trouble = busy("a worker does not start", after=5)
+                self._log("a worker ended before it was up")
+            else:
+                self._alive.add(worker)
+                self._idle.put_nowait(worker)
+                self.trouble = None
+                return
+            rest = AGAIN_S[min(failures, len(AGAIN_S) - 1)]
+            failures += 1
+            await asyncio.sleep(max(0.0, rest - (time.monotonic() - started)))
+
+
+def request(operation: str, given: Mapping[str, Any]) -> bytes:
+    """Return the JSON of a request to a worker.
+
+    Raises:
+        Refused: It holds what JSON cannot: half a character, a number without end, nesting without end.
+
+    Example:
+        >>> request("ready", {})
+        b'{"operation":"ready","given":{}}'
+    """
+    try:
+        return orjson.dumps({"operation": operation, "given": given})
+    except (TypeError, RecursionError):
+        hint = "mend the JSON: characters in Unicode, numbers up to 64 bits, nesting up to 200 levels"
+        raise Refused(Problem(422, "request", "the request holds values that cannot be used", hint)) from None
+
+
+def _problem(content: bytes) -> Problem:
+    given = orjson.loads(content)
+    return Problem(
+        given["status"], given["kind"], given["detail"], given["hint"], more=given["more"], headers=given["headers"]
+    )

@@ -1,0 +1,98 @@
+"""Starts the server and stops it: the socket, the workers, signals, and the log on standard error."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from kgdx.config import Settings
+from kgdx.errors import ConfigError, MissingExtraError, UsageError
+from kgdx.serve.options import Options
+
+GRACE_S = 10
+"""How long requests that are being answered may take when the server is told to stop."""
+
+MAX_CONNECTIONS = 1000
+
+
+def serve(options: Options, started: Callable[[str], None]) -> None:
+    """Serve until told to stop (interrupt, or SIGTERM): then no new request is taken, and those at work are finished.
+
+    Args:
+        options: What the server is allowed.
+        started: Told the address when it listens.
+
+    Raises:
+        UsageError: Other machines could ask without a token, or the address cannot be listened on.
+        StoreError: There is no graph.
+        MissingExtraError: The extra ``serve`` is not installed.
+    """
+    options.checked()
+    import kgdx
+
+    with kgdx.open(options.store) as graph:  # one that is damaged or of another version is told before anyone asks
+        graph.names  # noqa: B018 - the first time its index is made, which the workers then share
+    try:
+        import uvicorn
+
+        from kgdx.serve.app import create_app
+        from kgdx.serve.pool import Pool
+    except ImportError as error:
+        raise MissingExtraError("kgdx serve", "serve") from error
+    opening = {"store": options.store, "encoder": options.encoder}
+    workers = Pool({**opening, "task": "diagnose"}, options.workers, options.waiting, log)
+    askers = Pool({**opening, "task": "ask"}, options.askers, options.waiting, log, lazy=True)
+    app = create_app(options, workers, askers, model=model_name(options.store), log=log)
+    with listening(options.host, options.port) as place:
+        config = uvicorn.Config(
+            app,
+            access_log=False,
+            log_level="warning",
+            proxy_headers=False,
+            server_header=False,
+            ws="none",
+            limit_concurrency=MAX_CONNECTIONS,
+            timeout_keep_alive=15,
+            timeout_graceful_shutdown=GRACE_S,
+        )
+        port = place.getsockname()[1]
+        shown = f"[{options.host}]" if ":" in options.host else options.host
+        started(f"http://{shown}:{port}/")
+        uvicorn.Server(config).run(sockets=[place])
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Raises:
+        UsageError: There is no such address here, or the port is taken.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        place = socket.socket(family, kind, protocol)
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            place.bind(address)
+            place.listen(2048)
+        except OSError:
+            place.close()
+            raise
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"cannot listen on {host} port {port} ({reason})", hint="choose another --port") from error
+    return place
+
+
+def model_name(store: str | None) -> str | None:
+    """Return the name of the language model that is configured, ``None`` where there is none."""
+    try:
+        return Settings.load(store).llm().model
+    except ConfigError:
+        return None
+
+
+def log(line: str) -> None:
+    """Write a line of the log: with the time, and without what was asked."""
+    print(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {line}", file=sys.stderr, flush=True)

@@ -1,0 +1,109 @@
+"""A worker process: opens the graph once and answers one request at a time, until its server goes.
+
+The arrays of the snapshot are memory-mapped, so the workers of a machine share them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+import orjson
+
+from kgdx.errors import KgdxError
+from kgdx.serve.operations import OPERATIONS, Serving
+from kgdx.serve.problems import Problem, Refused, problem_of
+from kgdx.serve.wire import EVENT, PROBLEM, READY, RESULT, frame, read
+
+
+def main() -> None:
+    """Answer the requests that come on standard input; the answers go to what was standard output.
+
+    Whatever a library prints goes to standard error, where it cannot break a frame.
+    """
+    source = sys.stdin.buffer
+    target = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    with contextlib.suppress(BrokenPipeError):
+        run(source, target)
+
+
+def run(source: BinaryIO, target: BinaryIO) -> None:
+    """Open the graph that the first frame names, say so, and answer what follows.
+
+    Args:
+        source: Frames of requests.
+        target: Takes the frames of answers.
+    """
+    first = read(source)
+    if first is None:
+        return
+    given = orjson.loads(first[1])
+    serving = Serving(given["store"], encoder=given["encoder"])
+    try:
+        try:
+            target.write(frame(READY, orjson.dumps(serving.warm(given["task"]))))
+        except KgdxError as error:
+            target.write(_problem(problem_of(error)))
+            return
+        while (asked := read(source)) is not None:
+            target.write(answer(serving, asked[1], target.write))
+    finally:
+        serving.close()
+
+
+def answer(serving: Serving, content: bytes, write: Callable[[bytes], Any]) -> bytes:
+    """Return the last frame of the answer to a request; events are written as they happen.
+
+    Args:
+        serving: The graph.
+        content: JSON of the request.
+        write: Takes the frames of events.
+    """
+    asked = orjson.loads(content)
+
+    def event(document: dict[str, Any]) -> None:
+        write(frame(EVENT, orjson.dumps(document)))
+
+    try:
+        result = OPERATIONS[asked["operation"]](serving, asked["given"], event)
+        return frame(RESULT, orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS, default=str))
+    except Refused as refused:
+        return _problem(refused.problem)
+    except KgdxError as error:
+        return _problem(problem_of(error))
+    except MemoryError:
+        return _problem(Problem(507, "memory", "the request needs more memory than there is", "ask for less at once"))
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        # The message may hold a patient's words; its kind and place do not.
+        place = error.__traceback__
+        while place is not None and place.tb_next is not None:
+            place = place.tb_next
+        where = f"{place.tb_frame.f_code.co_filename}:{place.tb_lineno}" if place is not None else "?"
+        print(
+            f"kgdx serve: {asked['operation']} failed: {type(error).__name__} at {where}", file=sys.stderr, flush=True
+        )
+        return _problem(
+            Problem(500, "failed", "the request could not be answered", "report it; the server's log says where")
+        )
+
+
+def _problem(problem: Problem) -> bytes:
+    content = {
+        "status": problem.status,
+        "kind": problem.kind,
+        "detail": problem.detail,
+        "hint": problem.hint,
+        "more": problem.more,
+        "headers": problem.headers,
+    }
+    return frame(PROBLEM, orjson.dumps(content))
+
+
+if __name__ == "__main__":
+    main()
