@@ -18,7 +18,12 @@ from kgdx.llm.prompts import names, prompt
 from kgdx.llm.protocol import Answer, Message, Request
 from kgdx.llm.structured import LONGEST, parse, structured
 
-VERSIONS = {"relations": (1, "4bb2a5bb87e28360"), "symptoms": (1, "4c3adf49881d6b26")}
+VERSIONS = {
+    "judge": (1, "3a1358c681d92f76"),
+    "plain": (1, "fa1bcc38172a15c9"),
+    "relations": (1, "4bb2a5bb87e28360"),
+    "symptoms": (1, "4c3adf49881d6b26"),
+}
 """Version of each prompt, and the digest of its words: new words need a new version."""
 
 
