@@ -20,13 +20,21 @@ import platformdirs
 
 from kgdx.errors import ConfigError
 
+TRANSFORMERS = "transformers"
+"""In the place of an endpoint's address: the model is a folder or a name that the package transformers loads."""
+
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 DEFAULT_BOLT_PORT = 7687
 
 _KEYS = frozenset({"store", "align", "neo4j", "llm"})
 _NEO4J_KEYS = frozenset({"user", "password", "database", "home"})
-_LLM_NUMBERS = {"price_in": 0.0, "price_out": 0.0, "timeout": 120.0, "concurrency": 4.0, "attempts": 5.0}
-_LLM_KEYS = frozenset({"base_url", "model", "api_key", "cassette", "cassette_mode", "documents", *_LLM_NUMBERS})
+_LLM_NUMBERS = {"price_in": 0.0, "price_out": 0.0, "timeout": 120.0, "concurrency": 4.0, "attempts": 5.0, "seed": 0.0}
+_LLM_LIMITS = ("max_calls", "max_tokens", "max_cost", "max_seconds")
+_LLM_SWITCHES = ("documents", "deidentify")
+_LLM_NUMERIC = frozenset({*_LLM_NUMBERS, *_LLM_LIMITS})
+_LLM_KEYS = frozenset(
+    {"base_url", "model", "api_key", "cassette", "cassette_mode", "device", *_LLM_SWITCHES, *_LLM_NUMERIC}
+)
 _ALIGN_KEYS = frozenset({"encoder", "languages"})
 _SECTIONS = {"align": _ALIGN_KEYS, "neo4j": _NEO4J_KEYS, "llm": _LLM_KEYS}
 _SECRETS = (("neo4j", "password"), ("llm", "api_key"))
@@ -64,6 +72,13 @@ class LlmAccess:
         attempts: Tries of one call.
         cassette: File of recorded answers.
         cassette_mode: ``replay`` answers from the recording alone, ``record`` writes one, ``auto`` adds what it lacks.
+        deidentify: Whether names, dates and numbers that identify a person are taken out of what is sent.
+        max_calls: Calls at most; ``None`` for no limit.
+        max_tokens: Tokens read and written at most.
+        max_cost: Money at most; needs prices.
+        max_seconds: Seconds at most from the first call on.
+        seed: Of a local model's random choices.
+        device: Where a local model computes: ``auto``, or a device's name such as ``cpu`` or ``cuda:0``.
     """
 
     model: str
@@ -76,6 +91,18 @@ class LlmAccess:
     attempts: int = 5
     cassette: Path | None = None
     cassette_mode: str = "replay"
+    deidentify: bool = False
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    max_seconds: float | None = None
+    seed: int = 0
+    device: str = "auto"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the model is run in this process, so that nothing is sent anywhere."""
+        return self.base_url == TRANSFORMERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,20 +231,22 @@ class Settings:
             'http://127.0.0.1:11434/v1'
         """
         given = self.llm_settings
-        name = model or given.get("model")
-        if not name:
-            raise ConfigError("no language model is named", hint="set KGDX_LLM_MODEL and KGDX_LLM_BASE_URL")
+        name, place = _model_and_place(model or given.get("model"), given.get("base_url", ""))
         mode = given.get("cassette_mode", "replay")
         if mode not in ("replay", "record", "auto"):
             raise ConfigError(f"KGDX_LLM_CASSETTE_MODE is {mode!r}", hint="one of replay, record, auto")
         cassette = Path(given["cassette"]).expanduser() if given.get("cassette") else None
-        if "base_url" not in given and (cassette is None or mode != "replay"):
+        if not place and (cassette is None or mode != "replay"):
             hint = "set KGDX_LLM_BASE_URL, such as http://127.0.0.1:11434/v1 or https://api.openai.com/v1"
             raise ConfigError(f"no endpoint is set for the model {name}", hint=hint)
         numbers = {key: _number(key, given[key]) if key in given else value for key, value in _LLM_NUMBERS.items()}
+        limits = {key: _number(key, given[key]) for key in _LLM_LIMITS if key in given}
+        if "max_cost" in limits and not (numbers["price_in"] or numbers["price_out"]):
+            hint = "set KGDX_LLM_PRICE_IN and KGDX_LLM_PRICE_OUT"
+            raise ConfigError("KGDX_LLM_MAX_COST is set, and prices are not", hint=hint)
         return LlmAccess(
             name,
-            _endpoint(given["base_url"]) if "base_url" in given else "",
+            place,
             given.get("api_key") or None,
             price_in=numbers["price_in"],
             price_out=numbers["price_out"],
@@ -226,6 +255,13 @@ class Settings:
             attempts=max(1, int(numbers["attempts"])),
             cassette=cassette,
             cassette_mode=mode,
+            deidentify=_switch("deidentify", given.get("deidentify", "false")),
+            max_calls=int(limits["max_calls"]) if "max_calls" in limits else None,
+            max_tokens=int(limits["max_tokens"]) if "max_tokens" in limits else None,
+            max_cost=limits.get("max_cost"),
+            max_seconds=limits.get("max_seconds"),
+            seed=int(numbers["seed"]),
+            device=given.get("device", "auto"),
         )
 
     @property
@@ -239,10 +275,7 @@ class Settings:
             >>> Settings.load(environ={"KGDX_HOME": "/tmp/kgdx-doc", "KGDX_LLM_DOCUMENTS": "1"}).llm_reads_documents
             True
         """
-        said = self.llm_settings.get("documents", "false").lower()
-        if said not in ("1", "true", "yes", "0", "false", "no"):
-            raise ConfigError(f"KGDX_LLM_DOCUMENTS is {said[:40]!r}", hint="give true or false")
-        return said in ("1", "true", "yes")
+        return _switch("documents", self.llm_settings.get("documents", "false"))
 
     def _local_server(self) -> dict[str, str] | None:
         try:
@@ -322,6 +355,23 @@ def _number(key: str, text: str) -> float:
     return value
 
 
+def _switch(key: str, text: str) -> bool:
+    said = text.strip().lower()
+    if said not in ("1", "true", "yes", "0", "false", "no"):
+        raise ConfigError(f"KGDX_LLM_{key.upper()} is {text[:40]!r}", hint="give true or false")
+    return said in ("1", "true", "yes")
+
+
+def _model_and_place(model: str | None, place: str) -> tuple[str, str]:
+    """The model's name, and where it is: ``transformers:NAME`` says both."""
+    kind, colon, rest = (model or "").partition(":")
+    if colon and kind == TRANSFORMERS:
+        model, place = rest, TRANSFORMERS
+    if not model:
+        raise ConfigError("no language model is named", hint="set KGDX_LLM_MODEL and KGDX_LLM_BASE_URL")
+    return model, _endpoint(place) if place and place != TRANSFORMERS else place
+
+
 def _endpoint(url: str) -> str:
     parts = urlsplit(url)
     try:
@@ -388,8 +438,9 @@ def _check_config(path: Path, config: dict[str, Any]) -> None:
         )
         raise ConfigError(f"unknown setting {unknown[0]!r} in {path}", hint=f"known are {', '.join(known)}")
     for key, value in values:
-        number = key.removeprefix("llm.") in _LLM_NUMBERS and isinstance(value, int | float)
-        if not isinstance(value, str) and not number:
+        number = key.removeprefix("llm.") in _LLM_NUMERIC and isinstance(value, int | float)
+        switch = key.removeprefix("llm.") in _LLM_SWITCHES and isinstance(value, bool)
+        if not isinstance(value, str) and not number and not switch:
             raise ConfigError(f"{key} in {path} must be a string, not {value!r}")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-LlmFault = Literal["denied", "rejected", "unreachable", "refused", "malformed", "truncated", "cut", "missing"]
+LlmFault = Literal["denied", "rejected", "unreachable", "refused", "malformed", "truncated", "cut", "missing", "budget"]
 """Kinds of :class:`LlmError`."""
 
 
@@ -96,7 +96,8 @@ class LlmError(KgdxError):
         hint: What the user can do about it.
         kind: ``denied`` (the key or account), ``rejected`` (the request), ``unreachable`` (after all retries),
             ``refused`` (by the model), ``malformed`` (no JSON as asked for), ``truncated`` (the answer stopped at the
-            token limit), ``cut`` (the stream broke off), or ``missing`` (not in the recording).
+            token limit), ``cut`` (the stream broke off), ``missing`` (not in the recording), or ``budget`` (what may be
+            spent is spent).
         partial: What had arrived of a stream.
     """
 

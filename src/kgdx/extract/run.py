@@ -26,7 +26,7 @@ ATTEMPTS = 2
 PAGES_IN_A_ROW = 2
 """Pages that fail one after the other before the extraction stops: then it is the endpoint, not the page."""
 
-_ENDS_ALL = frozenset({"denied", "rejected", "missing"})
+_ENDS_ALL = frozenset({"denied", "rejected", "missing", "budget"})
 
 
 @dataclass(slots=True)

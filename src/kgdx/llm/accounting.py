@@ -1,11 +1,14 @@
-"""What the questions to a language model have cost: calls, retries, tokens, money."""
+"""What the questions to a language model have cost (calls, retries, tokens, money), and how much that may be."""
 
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 
 from kgdx.config import LlmAccess
+from kgdx.errors import LlmError
 from kgdx.llm.protocol import Answer
 
 MILLION = 1_000_000
@@ -24,6 +27,7 @@ class Spent:
         written: Tokens written by it.
         uncounted: Answers whose tokens the endpoint did not tell; they are not in the cost.
         cost: Money, in the currency of the prices; 0 where no prices are set.
+        removed: Passages that identify a person and were taken out of what was sent.
     """
 
     calls: int = 0
@@ -34,14 +38,46 @@ class Spent:
     written: int = 0
     uncounted: int = 0
     cost: float = 0.0
+    removed: int = 0
 
     def to_dict(self) -> dict[str, int | float]:
         """Return it as a JSON object."""
         return asdict(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What may be spent; ``None`` for no limit.
+
+    A call is refused when the limit is reached before it. What an answer costs is known only when it is there, so
+    tokens and money can pass their limit by what was under way: the answers of as many calls as run at a time.
+
+    Attributes:
+        calls: Answers of the endpoint, and tries that failed for good; exact.
+        tokens: Tokens read and written.
+        cost: Money.
+        seconds: Time from the first call on; also ends an answer that is on its way.
+    """
+
+    calls: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    seconds: float | None = None
+
+    @classmethod
+    def of(cls, access: LlmAccess) -> Budget:
+        """Return the limits that are set."""
+        return cls(access.max_calls, access.max_tokens, access.max_cost, access.max_seconds)
+
+
 class Meter:
-    """Adds up what is spent, over any number of threads.
+    """Adds up what is spent, over any number of threads, and ends it when a limit is reached.
+
+    Args:
+        price_in: Price of a million tokens read.
+        price_out: Price of a million tokens written.
+        budget: What may be spent.
+        clock: Seconds from some moment on; a test gives its own.
 
     Example:
         >>> from kgdx.llm.protocol import Usage
@@ -51,15 +87,25 @@ class Meter:
         0.002
     """
 
-    def __init__(self, price_in: float = 0.0, price_out: float = 0.0) -> None:
+    def __init__(
+        self,
+        price_in: float = 0.0,
+        price_out: float = 0.0,
+        budget: Budget | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.prices = (price_in, price_out)
+        self.budget = budget or Budget()
+        self._clock = clock
         self._spent = Spent()
+        self._started = 0
+        self._since: float | None = None
         self._lock = threading.Lock()
 
     @classmethod
     def of(cls, access: LlmAccess) -> Meter:
-        """Return a meter with the prices that are set."""
-        return cls(access.price_in, access.price_out)
+        """Return a meter with the prices and limits that are set."""
+        return cls(access.price_in, access.price_out, Budget.of(access))
 
     @property
     def priced(self) -> bool:
@@ -71,6 +117,46 @@ class Meter:
         """What was spent so far."""
         with self._lock:
             return self._spent
+
+    def begin(self) -> None:
+        """Let a call begin.
+
+        Raises:
+            LlmError: A limit is reached; of kind ``budget``.
+        """
+        with self._lock:
+            now, limit = self._spent, self.budget
+            if limit.calls is not None and self._started >= limit.calls:
+                raise over(f"{limit.calls:,} calls", "max_calls")
+            if limit.tokens is not None and now.read + now.written >= limit.tokens:
+                raise over(f"{limit.tokens:,} tokens", "max_tokens")
+            if limit.cost is not None and now.cost >= limit.cost:
+                raise over(f"a cost of {limit.cost:g}", "max_cost")
+            self._started += 1
+            if self._since is None:
+                self._since = self._clock()
+        self.left()
+
+    def left(self, partial: str = "") -> float | None:
+        """Return the seconds that are left, or ``None`` where they are not limited.
+
+        Args:
+            partial: What has arrived of an answer that this would end.
+
+        Raises:
+            LlmError: None are left; of kind ``budget``.
+        """
+        if self.budget.seconds is None or self._since is None:
+            return None
+        left = self._since + self.budget.seconds - self._clock()
+        if left <= 0:
+            raise over(f"{self.budget.seconds:g} seconds", "max_seconds", partial)
+        return left
+
+    def took_out(self, passages: int) -> None:
+        """Count passages that were taken out of what is sent."""
+        with self._lock:
+            self._spent = replace(self._spent, removed=self._spent.removed + passages)
 
     def answered(self, answer: Answer) -> None:
         """Count an answer."""
@@ -99,3 +185,10 @@ class Meter:
         """Count a question without an answer."""
         with self._lock:
             self._spent = replace(self._spent, failed=self._spent.failed + 1)
+
+
+def over(what: str, setting: str, partial: str = "") -> LlmError:
+    """Return the error for a limit that is reached."""
+    message = f"the language model has used up its budget of {what}"
+    hint = f"raise KGDX_LLM_{setting.upper()} or the limit you gave; what was answered is kept"
+    return LlmError(message, hint=hint, kind="budget", partial=partial)

@@ -6,7 +6,6 @@ in full, and cover a connection that is cut in the middle of an answer. Neither 
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 from collections.abc import Callable, Generator
@@ -16,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, LlmFault, MissingExtraError
-from kgdx.llm.accounting import Meter
-from kgdx.llm.protocol import Answer, Message, Request, Usage
+from kgdx.llm.accounting import Meter, over
+from kgdx.llm.protocol import Answer, Request, Usage, with_schema
 from kgdx.llm.retry import PATIENCE_S, Backoff, retry_after
 
 if TYPE_CHECKING:
@@ -33,6 +32,9 @@ _UNSUITABLE = frozenset({400, 415, 422, 501})
 _REASON = 200
 _NOT_THE_PROTOCOL = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 """What the client library raises, or what reading its answer does, when a body is not of the protocol."""
+
+LONGEST = 1_000_000
+"""Characters of a streamed answer at most; a model that goes on is cut off."""
 
 _QUOTED = 12
 """Characters in a row of the request in the endpoint's message that count as quoting it."""
@@ -94,6 +96,7 @@ class Endpoint:
     def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
         """Return the answer; see :meth:`kgdx.llm.protocol.ChatModel.ask`."""
         try:
+            self.meter.begin()
             answer = self._suited(request, on_text)
         except LlmError:
             self.meter.failed()
@@ -122,6 +125,7 @@ class Endpoint:
 
     def _patiently(self, request: Request, mode: Mode, on_text: Callable[[str], None] | None) -> Answer:
         for attempt in range(self.backoff.attempts):
+            left = self.meter.left()
             try:
                 with self._turn:
                     return self._once(request, mode, on_text)
@@ -134,6 +138,9 @@ class Endpoint:
                     hint = "check that it runs, then try again; what was answered is kept"
                     tries = f"{attempt + 1} tries" if attempt else "1 try"
                     raise self._error(f"gives no answer in {tries} ({error.reason})", "unreachable", hint) from None
+                if left is not None and wait >= left:
+                    what = f"{self.meter.budget.seconds:g} seconds ({self._about(f'does not answer: {error.reason}')})"
+                    raise over(what, "max_seconds") from None
                 self.meter.retried()
                 self.backoff.sleep(wait)
         raise AssertionError("unreachable: the last attempt returns or raises")
@@ -149,6 +156,10 @@ class Endpoint:
             heard.append(piece)
             if on_text is not None:
                 on_text(piece)
+            self.meter.left(found.text)
+            if len(found.text) > LONGEST:
+                hint = "set a limit of tokens, or try another model"
+                raise self._error(f"does not end its answer ({LONGEST:,} characters)", "truncated", hint, found.text)
 
         try:
             if on_text is None:
@@ -211,6 +222,8 @@ class Endpoint:
     def _body(self, request: Request, mode: Mode) -> dict[str, Any]:
         messages = list(request.messages)
         body: dict[str, Any] = {"model": self.access.model, "temperature": request.temperature}
+        if (left := self.meter.left()) is not None:
+            body["timeout"] = min(left, self.access.timeout)
         if request.max_tokens is not None:
             body["max_tokens"] = request.max_tokens
         if request.schema is not None:
@@ -218,7 +231,7 @@ class Endpoint:
                 wanted = {"name": "answer", "strict": True, "schema": request.schema}
                 body["response_format"] = {"type": "json_schema", "json_schema": wanted}
             else:
-                messages = _with_schema(messages, request)
+                messages = with_schema(messages, request.schema)
                 if mode == "json_object":
                     body["response_format"] = {"type": "json_object"}
         body["messages"] = [{"role": each.role, "content": each.content} for each in messages]
@@ -275,15 +288,6 @@ def _client(access: LlmAccess) -> openai.OpenAI:
     timeout = httpx2.Timeout(access.timeout, connect=min(CONNECT_S, access.timeout))
     key = access.api_key or "none"  # the library insists on one
     return openai.OpenAI(base_url=access.base_url, api_key=key, timeout=timeout, max_retries=0)
-
-
-def _with_schema(messages: list[Message], request: Request) -> list[Message]:
-    """The messages with the schema in words, for an endpoint that cannot hold a model to it."""
-    schema = json.dumps(request.schema, ensure_ascii=False)
-    said = f"Answer with one JSON object and nothing else. It has to fit this JSON schema:\n{schema}"
-    if messages and messages[0].role == "system":
-        return [Message("system", f"{messages[0].content}\n\n{said}"), *messages[1:]]
-    return [Message("system", said), *messages]
 
 
 def _text(content: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -96,3 +96,17 @@ class ChatModel(Protocol):
             LlmError: There is no answer; its ``kind`` says why.
         """
         ...
+
+
+def with_schema(messages: Sequence[Message], schema: Mapping[str, Any]) -> list[Message]:
+    """Return the messages with the schema in words, for a model that cannot be held to it.
+
+    Example:
+        >>> with_schema([Message("user", "hello")], {"type": "object"})[0].content.splitlines()[-1]
+        '{"type": "object"}'
+    """
+    written = json.dumps(schema, ensure_ascii=False)
+    said = f"Answer with one JSON object and nothing else. It has to fit this JSON schema:\n{written}"
+    if messages and messages[0].role == "system":
+        return [Message("system", f"{messages[0].content}\n\n{said}"), *messages[1:]]
+    return [Message("system", said), *messages]

@@ -1,0 +1,105 @@
+"""The switch that takes out of what is sent to a language model what identifies a person, in English and Chinese.
+
+Names, dates, addresses, hospitals, e-mail addresses, telephone numbers and numbers of records give way to placeholders
+such as ``[NAME]``. Rules find them, so some get through: it lowers the risk and is no anonymisation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from kgdx.llm.accounting import Meter
+from kgdx.llm.people.chinese import chinese_names
+from kgdx.llm.people.english import english_names
+from kgdx.llm.people.numbers import numbers
+from kgdx.llm.people.places import places
+from kgdx.llm.protocol import Answer, ChatModel, Message, Request
+
+PLACEHOLDERS = ("[NAME]", "[DATE]", "[ADDRESS]", "[HOSPITAL]", "[PHONE]", "[EMAIL]", "[ID]")
+"""What stands for what was taken out."""
+
+_ESCAPED = re.compile(r"(?<!\\)((?:\\\\)*)\\u([0-9a-fA-F]{4})")
+_PLACEHOLDER = re.compile("|".join(re.escape(each) for each in PLACEHOLDERS))
+
+
+def deidentify(text: str) -> tuple[str, int]:
+    r"""Put placeholders for what identifies a person.
+
+    Args:
+        text: Prose, or JSON; what it escapes (``\u5f20``) is read as what it means, and JSON stays JSON.
+
+    Returns:
+        The text, and how many passages were replaced.
+
+    Example:
+        >>> deidentify("Jane Roe (MRN 448812, born 3 May 1961) has Parkinson disease, HP:0001337, 5 mg daily.")
+        ('[NAME] (MRN [ID], born [DATE]) has Parkinson disease, HP:0001337, 5 mg daily.', 3)
+        >>> deidentify("患者张伟，男，45岁，2021年3月5日就诊于北京协和医院，血压140/90。")
+        ('患者[NAME]，男，45岁，[DATE]就诊于[HOSPITAL]，血压140/90。', 3)
+    """
+    text = _ESCAPED.sub(_read_letter, text)
+    names = [(start, end, "NAME") for start, end in (*english_names(text), *chinese_names(text))]
+    held = [match.span() for match in _PLACEHOLDER.finditer(text)]
+    pieces: list[str] = []
+    at = count = 0
+    for start, end, kind in _apart([*numbers(text), *places(text), *names]):
+        if any(a < end and start < b for a, b in held):
+            continue
+        pieces += [text[at:start], f"[{kind}]"]
+        at, count = end, count + 1
+    return "".join([*pieces, text[at:]]), count
+
+
+class Deidentified:
+    """A model that is asked without what identifies a person; its answers hold the placeholders.
+
+    Args:
+        model: Who is asked.
+        meter: Counts what was taken out.
+    """
+
+    def __init__(self, model: ChatModel, meter: Meter | None = None) -> None:
+        self.model = model
+        self.meter = meter or Meter()
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.model.name
+
+    def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
+        """Return the answer; see :meth:`kgdx.llm.protocol.ChatModel.ask`."""
+        messages: list[Message] = []
+        for message in request.messages:
+            content, count = deidentify(message.content)
+            self.meter.took_out(count)
+            messages.append(replace(message, content=content))
+        schema = None if request.schema is None else _cleaned(request.schema)
+        return self.model.ask(replace(request, messages=tuple(messages), schema=schema), on_text)
+
+
+def _cleaned(value: Any) -> Any:
+    """A schema whose words hold nothing that identifies a person; its keys are its own."""
+    if isinstance(value, str):
+        return deidentify(value)[0]
+    if isinstance(value, Mapping):
+        return {key: _cleaned(each) for key, each in value.items()}
+    return [_cleaned(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _read_letter(match: re.Match[str]) -> str:
+    """An escaped letter or Chinese character as itself; what JSON has to escape stays."""
+    letter = chr(int(match[2], 16))
+    return match[1] + letter if letter.isalpha() else match[0]
+
+
+def _apart(found: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Passages that do not overlap: of those that do, the longest."""
+    kept: list[tuple[int, int, str]] = []
+    for each in sorted(found, key=lambda it: (it[0] - it[1], it[0])):
+        if each[1] > each[0] and not any(a < each[1] and each[0] < b for a, b, _ in kept):
+            kept.append(each)
+    return sorted(kept)

