@@ -1,0 +1,151 @@
+"""Load test of `kgdx serve`: distinct real patients at a steady rate, latency counted from when each was due.
+
+    python benchmarks/serve.py phenopackets.jsonl.gz --rate 100 --seconds 30
+
+The requests come as a Poisson process whatever the server does (open loop), so a slow answer delays none of the others
+and hides nothing. Each is a different phenopacket, and its answer the ten best diseases with the contributions of all
+findings; nothing is cached. The generator is one asyncio process that shares the machine with the server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gzip
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+HEAD = (
+    b"POST /api/v1/diagnose HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+)
+
+
+class Connection(asyncio.Protocol):
+    """One kept-alive connection with one request on its way at a time."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport, self.buffer, self.need, self.size = transport, b"", -1, 0
+
+    def ask(self, request: bytes) -> asyncio.Future[tuple[int, int]]:
+        self.buffer, self.need, self.size = b"", -1, 0
+        self.answer: asyncio.Future[tuple[int, int]] = asyncio.get_running_loop().create_future()
+        self.transport.write(request)
+        return self.answer
+
+    def data_received(self, data: bytes) -> None:
+        self.size += len(data)
+        if self.need < 0:
+            self.buffer += data
+            head, found, _ = self.buffer.partition(b"\r\n\r\n")
+            if not found:
+                return
+            length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+            self.need, self.status = len(head) + 4 + int(length.split(b":")[1]), int(head[9:12])
+        if self.size >= self.need and not self.answer.done():
+            self.answer.set_result((self.status, self.size))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if hasattr(self, "answer") and not self.answer.done():
+            self.answer.set_result((0, 0))
+
+
+async def load(host: str, port: int, requests: list[bytes], rate: float, seed: int) -> list[tuple[float, int, int]]:
+    """Send the requests and return for each its latency in ms, status and size."""
+    loop = asyncio.get_running_loop()
+    idle: asyncio.LifoQueue[Connection] = asyncio.LifoQueue()
+    for _ in range(128):
+        idle.put_nowait((await loop.create_connection(Connection, host, port))[1])
+    rng, due, found, tasks = random.Random(seed), loop.time() + 0.1, [], []
+
+    async def one(request: bytes, due: float) -> None:
+        connection = await idle.get()
+        status, size = await connection.ask(request)
+        found.append(((loop.time() - due) * 1000, status, size))
+        idle.put_nowait(connection)
+
+    for request in requests:
+        due += rng.expovariate(rate)
+        await asyncio.sleep(max(0.0, due - loop.time()))
+        tasks.append(asyncio.create_task(one(request, due)))
+    await asyncio.gather(*tasks)
+    return found
+
+
+def processor_time(pid: int) -> float:
+    """Seconds of processor time of a process and its children."""
+    pids, total = [pid], 0.0
+    for each in pids:
+        pids += [int(child) for child in Path(f"/proc/{each}/task/{each}/children").read_text().split()]
+        fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+        total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return total
+
+
+def requests_of(file: Path, n: int, seed: int, explain: int) -> list[bytes]:
+    with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as stream:
+        packets = [json.loads(line) for line in stream]
+    random.Random(seed).shuffle(packets)
+    if n > len(packets):
+        sys.exit(f"{n} requests are wanted and the file has {len(packets)} patients: lower --rate or --seconds")
+    found = []
+    for packet in packets[:n]:
+        packet = {"id": packet["id"], "phenotypicFeatures": packet["phenotypicFeatures"]}
+        body = json.dumps({"phenopacket": packet, "top": 10, "explain": explain}).encode()
+        found.append(HEAD % len(body) + body)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", type=Path, help="phenopackets, a JSON document a line")
+    parser.add_argument("--rate", type=float, nargs="+", default=[100.0], help="requests a second")
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--warm", type=int, default=200, help="requests before the measurement, of other patients")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--explain", type=int, default=0, help="for how many diseases to ask for evidence paths")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--store")
+    given = parser.parse_args()
+    command = [sys.executable, "-m", "kgdx", "serve", "--port", "0", "--rate", "0", "--quiet"]
+    command += ["--workers", str(given.workers), *(["--store", given.store] if given.store else [])]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert server.stderr is not None
+        address = server.stderr.readline()
+        if "http://" not in address:
+            sys.exit(address)
+        port = int(address.rstrip("/\n").rpartition(":")[2])
+        counts = [int(rate * given.seconds) for rate in given.rate]
+        requests = requests_of(given.cases, given.warm + sum(counts), given.seed, given.explain)
+        warm, requests = requests[: given.warm], requests[given.warm :]
+        asyncio.run(load("127.0.0.1", port, warm, 20.0, given.seed))
+        print("rate asked  answered/s  p50 ms  p95 ms  p99 ms  max ms  kB each  server CPU ms each  statuses")
+        for rate, n in zip(given.rate, counts, strict=True):
+            part, requests = requests[:n], requests[n:]
+            before, started = processor_time(server.pid), time.monotonic()
+            found = asyncio.run(load("127.0.0.1", port, part, rate, given.seed))
+            spent, cpu = time.monotonic() - started, processor_time(server.pid) - before
+            good = [latency for latency, status, _ in found if status == 200] or [float("nan")]
+            p50, p95, p99 = np.percentile(good, [50, 95, 99])
+            size = np.mean([size for _, _, size in found]) / 1000
+            statuses = dict(Counter(status for _, status, _ in found))
+            print(
+                f"{rate:10.0f}  {len(good) / spent:10.1f}  {p50:6.1f}  {p95:6.1f}  {p99:6.1f}  {max(good):6.1f}  "
+                f"{size:7.0f}  {cpu / n * 1000:18.1f}  {statuses}"
+            )
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+if __name__ == "__main__":
+    main()
