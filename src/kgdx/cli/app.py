@@ -116,7 +116,7 @@ def _fail(error: Exception) -> int:
 
 
 def _say(message: str, code: int) -> int:
-    from kgdx.show.words import clean
+    from kgdx.report.words import clean
 
     line = " ".join(clean(message).split())
     colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")

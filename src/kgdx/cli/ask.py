@@ -99,7 +99,7 @@ def batch(
         finally:
             if to is not None:
                 target.close()
-    from kgdx.show.words import count
+    from kgdx.report.words import count
 
     output.remark(count(done, "case") + (f", {failed} failed" if failed else ""))
     if failed:

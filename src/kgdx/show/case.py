@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from kgdx.case.model import Case, Finding, Issue, Status
+from kgdx.report.words import SEX_WORDS, STATUS_WORDS, age, clean, count
 from kgdx.show.console import STYLES
-from kgdx.show.words import SEX_WORDS, STATUS_WORDS, age, clean, count
 
 GUESSES = ("fuzzy", "encoder")
 """Ways of matching that a reader should check."""

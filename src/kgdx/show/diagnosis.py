@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from kgdx.case import Case, Status
+from kgdx.report.words import clean, count, frequency, references, signed
 from kgdx.show.case import findings, issues, patient
 from kgdx.show.paths import between, evidence, meets_only_above
-from kgdx.show.words import clean, count, frequency, references
 
 if TYPE_CHECKING:
     from kgdx.actions import Diagnosis, EvidencePath
@@ -232,7 +232,7 @@ def _section(words: str, style: str, lines: list[Line]) -> list[RenderableType]:
         name = Text(line.name)
         if line.path is not None and between(line.path):
             name.append(f"\n{between(line.path)}", style="dim")
-        table.add_row(Text(_signed(line.score), style=style), name, Text() if line.path is None else _cited(line.path))
+        table.add_row(Text(signed(line.score), style=style), name, Text() if line.path is None else _cited(line.path))
     return [Text(f"   {words}", style=style), Padding(table, (0, 0, 0, 3))]
 
 
@@ -275,16 +275,5 @@ def _parts(parts: Mapping[str, float]) -> RenderableType:
     table.add_column()
     table.add_column(justify="right")
     for name, value in parts.items():
-        table.add_row(f"  {clean(name)}", _signed(value))
+        table.add_row(f"  {clean(name)}", signed(value))
     return table
-
-
-def _signed(value: float) -> str:
-    """A number with its sign, and the true minus; what rounds to nothing has no sign.
-
-    Example:
-        >>> _signed(-0.31), _signed(1.04), _signed(-0.01)
-        ('−0.3', '+1.0', '0.0')
-    """
-    rounded = round(value, 1)
-    return f"{rounded:+.1f}".replace("-", "−") if rounded else "0.0"

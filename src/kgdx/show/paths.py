@@ -9,34 +9,11 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from kgdx.show.words import clean, frequency, references
+from kgdx.report.words import KINDS, clean, frequency, references
+from kgdx.report.words import relation as said
 
 if TYPE_CHECKING:
     from kgdx.actions import EvidencePath
-
-FORWARD = {
-    "OBSERVED": "has",
-    "EXCLUDED": "does not have",
-    "IS_A": "a kind of",
-    "HAS_PHENOTYPE": "shows",
-    "LACKS_PHENOTYPE": "does not show",
-    "SAME_AS": "the same as",
-}
-"""How a relation reads from its start to its end."""
-
-BACKWARD = {
-    "IS_A": "among them",
-    "HAS_PHENOTYPE": "seen in",
-    "LACKS_PHENOTYPE": "not seen in",
-    "SAME_AS": "the same as",
-}
-"""How a relation reads from its end to its start."""
-
-KINDS = {
-    "supports": "Paths from the findings to it",
-    "against": "What speaks against it",
-    "typical_unmentioned": "Typical of it, not mentioned",
-}
 
 
 def sentence(path: EvidencePath) -> str:
@@ -52,9 +29,7 @@ def sentence(path: EvidencePath) -> str:
     first = path.nodes[0]
     parts = ["patient" if first.label == "PatientCase" else clean(first.name or first.id)]
     for relation, node in zip(path.relations, path.nodes[1:], strict=True):
-        words = (BACKWARD if relation.reversed else FORWARD).get(relation.type)
-        if words is None:
-            words = f"{relation.type}{' (reversed)' if relation.reversed else ''}"
+        words = said(relation.type, against=relation.reversed)
         parts.append(f"─{words}→ {clean(node.name or node.id)}")
     note = ", ".join(part for part in (frequency(path.frequency), references(path.references)) if part)
     return " ".join(parts) + (f": {note}" if note else "")

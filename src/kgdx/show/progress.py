@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kgdx.report.words import clean
 from kgdx.show.console import console
-from kgdx.show.words import clean
 
 if TYPE_CHECKING:
     from kgdx.load.clock import Progress

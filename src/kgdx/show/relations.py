@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from kgdx.report.words import clean, count, seconds
 from kgdx.show.console import console
 from kgdx.show.tables import plain
-from kgdx.show.words import clean, count, seconds
 
 if TYPE_CHECKING:
     from kgdx.extract.run import Extraction

@@ -1,21 +1,48 @@
-"""Words that a clinician reads for what the graph stores as codes: frequencies, references, ages, statuses, rules."""
+"""Words that a clinician reads for what the graph stores as codes: frequencies, references, ages, statuses, relations.
+
+The page and the terminal say the same.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-from kgdx.case.model import Status
-
 STATUS_WORDS = {
-    Status.PRESENT: "present",
-    Status.ABSENT: "absent",
-    Status.UNKNOWN: "unclear",
-    Status.FAMILY: "in the family",
-    Status.HYPOTHETICAL: "possible",
+    "present": "present",
+    "absent": "absent",
+    "unknown": "unclear",
+    "family": "in the family",
+    "hypothetical": "possible",
 }
+"""By :class:`kgdx.case.Status`, whose members are these strings."""
 
 SEX_WORDS = {"MALE": "male", "FEMALE": "female", "OTHER_SEX": "other sex", "OTHER": "other sex"}
+
+FORWARD = {
+    "OBSERVED": "has",
+    "EXCLUDED": "does not have",
+    "IS_A": "a kind of",
+    "HAS_PHENOTYPE": "shows",
+    "LACKS_PHENOTYPE": "does not show",
+    "SAME_AS": "the same as",
+}
+"""How a relation reads from its start to its end."""
+
+BACKWARD = {
+    "IS_A": "among them",
+    "HAS_PHENOTYPE": "seen in",
+    "LACKS_PHENOTYPE": "not seen in",
+    "SAME_AS": "the same as",
+}
+"""How a relation reads from its end to its start."""
+
+KINDS = {
+    "supports": "Paths from the findings to it",
+    "against": "What speaks against it",
+    "typical_unmentioned": "Typical of it, not mentioned",
+}
+"""What the paths of each kind say of a disease."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _FRACTION = re.compile(r"(\d+) of (\d+)")
@@ -32,6 +59,17 @@ def clean(text: object) -> str:
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", str(text).replace("\r\n", "\n"))
 
 
+def relation(type: str, *, against: bool) -> str:
+    """Say a relation in words, read along it or against it.
+
+    Example:
+        >>> relation("IS_A", against=False), relation("TREATS", against=True)
+        ('a kind of', 'TREATS (reversed)')
+    """
+    words = (BACKWARD if against else FORWARD).get(type)
+    return words or f"{clean(type)}{' (reversed)' if against else ''}"
+
+
 def frequency(words: str) -> str:
     """Return how often a phenotype occurs, with the percentage where only a count is given.
 
@@ -45,6 +83,17 @@ def frequency(words: str) -> str:
     return clean(words)
 
 
+def each_reference(values: Iterable[str]) -> list[str]:
+    """Return single references, each once; publications come before database entries.
+
+    Example:
+        >>> each_reference(["OMIM:1", "PMID:2;PMID:3", "PMID:2"])
+        ['PMID:2', 'PMID:3', 'OMIM:1']
+    """
+    each = dict.fromkeys(part.strip() for value in values for part in value.split(";") if part.strip())
+    return sorted(each, key=lambda reference: not reference.startswith("PMID:"))
+
+
 def references(values: Iterable[str], limit: int = 2) -> str:
     """Name the first references and count the rest; publications come before database entries.
 
@@ -52,8 +101,7 @@ def references(values: Iterable[str], limit: int = 2) -> str:
         >>> references(["OMIM:1", "PMID:2;PMID:3", "PMID:4"])
         'PMID:2, PMID:3 +2'
     """
-    each = dict.fromkeys(part.strip() for value in values for part in value.split(";") if part.strip())
-    ordered = sorted(each, key=lambda reference: not reference.startswith("PMID:"))
+    ordered = each_reference(values)
     more = f" +{len(ordered) - limit}" if len(ordered) > limit else ""
     return clean(", ".join(ordered[:limit])) + more
 
@@ -81,6 +129,17 @@ def count(number: int, one: str, many: str | None = None) -> str:
         ('1 case', '2,500 cases', '0 entries')
     """
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """Return a number with its sign, and the true minus; what rounds to nothing has no sign.
+
+    Example:
+        >>> signed(-0.31), signed(1.04), signed(-0.01), signed(0.254, 2)
+        ('−0.3', '+1.0', '0.0', '+0.25')
+    """
+    rounded = round(value, digits)
+    return f"{rounded:+.{digits}f}".replace("-", "−") if rounded else f"{0:.{digits}f}"
 
 
 def seconds(value: float) -> str:

@@ -1,0 +1,360 @@
+"""Places evidence paths in columns, read from left to right: patient, finding, shared ancestor, annotation, disease.
+
+A finding that is annotated itself is one box across the inner columns, so that exact matches are seen at a glance. The
+same paths are laid out for a wide screen and paper, or for a phone, where patient and disease stand above and below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from kgdx.report.document import Path
+from kgdx.report.metrics import SIZE, SMALL, wrap
+from kgdx.report.words import clean, count, frequency, relation, signed
+
+PATIENT, FINDING, ANCESTOR, ANNOTATION, DISEASE = range(5)
+
+LINE, PAD = 15.0, 6.0
+"""Height of a line of text, and the space around the text of a box."""
+
+GROUPS = {
+    "supports": "speaks for it",
+    "against": "speaks against it",
+    "typical_unmentioned": "typical of it, not mentioned",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Sizes of a drawing; with a ``rail``, patient and disease stand above and below, reached along the edges."""
+
+    width: float
+    gap: float
+    ends: float = 0.0
+    rail: float = 0.0
+
+
+WIDE = Geometry(width=860, gap=34, ends=132)
+NARROW = Geometry(width=360, gap=16, rail=18)
+
+
+@dataclass(slots=True)
+class Box:
+    """A node as it is drawn: where, its lines of text, and the numbers of the paths that go through it."""
+
+    key: str
+    id: str
+    role: str
+    name: str
+    column: int
+    kind: str = ""
+    notes: list[str] = field(default_factory=list)
+    paths: list[int] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    small: list[str] = field(default_factory=list)
+    x: float = 0.0
+    y: float = 0.0
+    width: float = 0.0
+    height: float = 0.0
+
+    @property
+    def middle(self) -> float:
+        """Height of its middle."""
+        return self.y + self.height / 2
+
+    @property
+    def right(self) -> float:
+        """Its right edge."""
+        return self.x + self.width
+
+    def fit(self, width: float) -> None:
+        """Wrap its text to a width, and take the height that this needs."""
+        self.width = width
+        room = width - 2 * PAD - 4
+        self.lines = wrap(self.name, room)
+        self.small = wrap(" · ".join(self.notes), room * SIZE / SMALL) if self.notes else []
+        self.height = LINE * (len(self.lines) + len(self.small)) + 2 * PAD
+
+
+@dataclass(slots=True)
+class Line:
+    """A relation (or a chain of them) as it is drawn."""
+
+    start: str
+    end: str
+    kind: str
+    words: str
+    paths: list[int] = field(default_factory=list)
+    d: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Words above a group of rows."""
+
+    text: str
+    kind: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A graph with a place for everything."""
+
+    width: float
+    height: float
+    boxes: tuple[Box, ...]
+    lines: tuple[Line, ...]
+    headings: tuple[Heading, ...]
+
+
+def draw(paths: Sequence[tuple[int, Path]], weights: Mapping[str, float], geometry: Geometry = WIDE) -> Drawing:
+    """Lay paths out.
+
+    Args:
+        paths: The paths, each with its number in the whole list.
+        weights: Finding → what it adds to the score; the weightiest come first.
+        geometry: Sizes.
+
+    Example:
+        >>> from kgdx.report.document import Node, Relation
+        >>> nodes = (Node(id="p", label="PatientCase"), Node(id="HP:1", name="Fit"), Node(id="OMIM:1", name="X"))
+        >>> relations = (Relation(type="OBSERVED"), Relation(type="HAS_PHENOTYPE", reversed=True))
+        >>> path = Path(kind="supports", finding="HP:1", nodes=nodes, relations=relations)
+        >>> [(box.role, box.name) for box in draw([(0, path)], {}).boxes]
+        [('patient', 'Patient'), ('exact', 'Fit'), ('disease', 'X')]
+    """
+    graph = _Graph(weights)
+    for number, path in paths:
+        graph.add(number, path)
+    return _place(graph, geometry)
+
+
+def sheets(paths: Sequence[tuple[int, Path]], weights: Mapping[str, float], height: float) -> list[Drawing]:
+    """Lay paths out in several drawings, none higher than a page as far as its findings allow.
+
+    Args:
+        paths: As for :func:`draw`.
+        weights: As for :func:`draw`.
+        height: Of a page, in the drawing's units.
+    """
+    order: dict[tuple[str, str], list[tuple[int, Path]]] = {}
+    for number, path in sorted(paths, key=lambda item: _order(item[1], weights)):
+        order.setdefault((path.kind, path.finding), []).append((number, path))
+    drawn: list[Drawing] = []
+    taken: list[tuple[int, Path]] = []
+    last: Drawing | None = None
+    for group in order.values():
+        tried = draw([*taken, *group], weights)
+        if last is not None and tried.height > height:
+            drawn.append(last)
+            taken, tried = [], draw(group, weights)
+        taken, last = [*taken, *group], tried
+    return [*drawn, last] if last is not None else drawn
+
+
+def _order(path: Path, weights: Mapping[str, float]) -> tuple[int, float, str]:
+    return list(GROUPS).index(path.kind), -abs(weights.get(path.finding, 0.0)), path.finding
+
+
+class _Graph:
+    """Boxes and lines of some paths, without places."""
+
+    def __init__(self, weights: Mapping[str, float]) -> None:
+        self.weights = weights
+        self.boxes: dict[str, Box] = {}
+        self.lines: dict[tuple[str, str, str], Line] = {}
+
+    def add(self, number: int, path: Path) -> None:
+        """Take in a path: its chain of terms becomes finding, shared ancestor and annotation."""
+        has_patient = path.nodes[0].label == "PatientCase"
+        first = 1 if has_patient and len(path.nodes) > 2 else 0
+        last = len(path.nodes) - 1
+        rises = first
+        while rises < last - 1 and not path.relations[rises].reversed:
+            rises += 1
+        keys = [(self._finding(path, first, exact=first == last - 1), first)]
+        if first < rises < last - 1:
+            keys.append((self._box(path, rises, ANCESTOR, "ancestor"), rises))
+        if first < last - 1:
+            keys.append((self._box(path, last - 1, ANNOTATION, "annotation"), last - 1))
+        keys.append((self._box(path, last, DISEASE, "disease"), last))
+        if has_patient and first:
+            keys.insert(0, (self._box(path, 0, PATIENT, "patient"), 0))
+        if path.frequency:
+            noted = self.boxes[keys[-2][0]].notes
+            said = frequency(path.frequency)
+            if said not in noted:
+                noted.append(said)
+        for key, _ in keys:
+            self.boxes[key].paths.append(number)
+        for (start, here), (end, there) in pairwise(keys):
+            self._line(start, end, path, here, there).paths.append(number)
+
+    def _finding(self, path: Path, at: int, *, exact: bool) -> str:
+        role = "typical" if path.kind == "typical_unmentioned" else "exact" if exact else "finding"
+        key = self._box(path, at, FINDING, role)
+        box = self.boxes[key]
+        if {role, box.role} == {"exact", "finding"}:
+            box.role = "finding"  # it is annotated itself, and there are other ways from it too
+        weight = self.weights.get(box.id)
+        if not box.notes and weight is not None and box.role != "typical":
+            box.notes.append(f"{signed(weight)} to the score")
+        return key
+
+    def _box(self, path: Path, at: int, column: int, role: str) -> str:
+        node = path.nodes[at]
+        apart = path.kind == "typical_unmentioned" if column == FINDING else False
+        key = f"{column}{'t' if apart else ''} {node.id}"
+        name = "Patient" if role == "patient" else clean(node.name or node.id)
+        if key not in self.boxes:
+            self.boxes[key] = Box(key, node.id, role, name, column, path.kind)
+        return key
+
+    def _line(self, start: str, end: str, path: Path, here: int, there: int) -> Line:
+        first = path.relations[here]
+        words = relation(first.type, against=first.reversed)
+        if there - here > 1:
+            words += f" ({count(there - here, 'step')})"
+        return self.lines.setdefault((start, end, path.kind), Line(start, end, path.kind, words))
+
+
+def _place(graph: _Graph, geometry: Geometry) -> Drawing:
+    boxes = list(graph.boxes.values())
+    inner = sorted({box.column for box in boxes if box.column in (ANCESTOR, ANNOTATION)} | {FINDING})
+    _columns(boxes, inner, geometry)
+    top = 0.0
+    if geometry.rail:
+        top = _stack([box for box in boxes if box.column == PATIENT], 0.0) + 6
+    headings, bottom = _rows(graph, top, _left(geometry))
+    _ancestors(graph)
+    inside = [box for box in boxes if FINDING <= box.column <= ANNOTATION]
+    bottom = max([bottom, *(box.y + box.height for box in inside)])
+    ends = [box for box in boxes if box.column == DISEASE]
+    if geometry.rail:
+        bottom = _stack(ends, bottom + 22)
+    else:
+        for side in ([box for box in boxes if box.column == PATIENT], ends):
+            high = sum(box.height + 14 for box in side) - 14
+            bottom = max(bottom, _stack(side, max(0.0, (bottom - high) / 2)))
+    for line in graph.lines.values():
+        line.d = _curve(graph.boxes[line.start], graph.boxes[line.end], geometry)
+    return Drawing(geometry.width, round(bottom + 2, 1), tuple(_reading(boxes)), tuple(graph.lines.values()), headings)
+
+
+def _reading(boxes: Iterable[Box]) -> list[Box]:
+    """The order in which a keyboard walks through them: row by row, patient first and disease last."""
+    ends = {PATIENT: 0, DISEASE: 2}
+    return sorted(boxes, key=lambda box: (ends.get(box.column, 1), box.y, box.x))
+
+
+def _columns(boxes: Sequence[Box], inner: Sequence[int], geometry: Geometry) -> None:
+    """Give each box its column's place and width, and so its height."""
+    side = _left(geometry)
+    room = geometry.width - 2 * side
+    width = (room - geometry.gap * (len(inner) - 1)) / len(inner)
+    for box in boxes:
+        if box.column in (PATIENT, DISEASE):
+            box.x = 0.0 if geometry.rail or box.column == PATIENT else geometry.width - geometry.ends
+            box.fit(geometry.width - geometry.rail if geometry.rail else geometry.ends)
+        elif box.role in ("exact", "typical"):
+            box.x = side
+            box.fit(room)
+        else:
+            box.x = side + inner.index(box.column) * (width + geometry.gap)
+            box.fit(width)
+
+
+def _left(geometry: Geometry) -> float:
+    """Where the inner columns begin."""
+    return geometry.rail or (geometry.ends + geometry.gap)
+
+
+def _rows(graph: _Graph, top: float, left: float) -> tuple[tuple[Heading, ...], float]:
+    """Place findings and, in rows beside them, what is annotated; each kind of evidence under its heading."""
+    headings: list[Heading] = []
+    placed: set[str] = set()
+    y = top
+    findings = [box for box in graph.boxes.values() if box.column == FINDING]
+    for kind, words in GROUPS.items():
+        group = [box for box in findings if box.kind == kind]
+        if not group:
+            continue
+        y += 18 if not headings else 30
+        headings.append(Heading(words, kind, left, y - 6))
+        for box in sorted(group, key=lambda box: (-abs(graph.weights.get(box.id, 0.0)), box.id)):
+            y = _block(graph, box, placed, y) + 8
+    return tuple(headings), y - 8
+
+
+def _block(graph: _Graph, finding: Box, placed: set[str], y: float) -> float:
+    """Place a finding and those of its annotations that have no place yet; return where the block ends."""
+    numbers = set(finding.paths)
+    beside = [
+        box
+        for box in graph.boxes.values()
+        if box.column == ANNOTATION and box.key not in placed and numbers.intersection(box.paths)
+    ]
+    bottom = y
+    for box in beside:
+        placed.add(box.key)
+        box.y = bottom
+        bottom += box.height + 8
+    high = max(finding.height, bottom - 8 - y)
+    finding.y = y + (high - finding.height) / 2
+    shift = (high - (bottom - 8 - y)) / 2 if beside else 0.0
+    for box in beside:
+        box.y += shift
+    return y + high
+
+
+def _ancestors(graph: _Graph) -> None:
+    """Place shared ancestors between what they connect, none over another."""
+    beside: dict[str, list[float]] = {}
+    for line in graph.lines.values():
+        for one, other in ((line.start, line.end), (line.end, line.start)):
+            if graph.boxes[one].column == ANCESTOR:
+                beside.setdefault(one, []).append(graph.boxes[other].middle)
+    free = 0.0
+    lowest = min((box.y for box in graph.boxes.values() if box.column == FINDING), default=0.0)
+    for key in sorted(beside, key=lambda key: (sum(beside[key]) / len(beside[key]), key)):
+        box = graph.boxes[key]
+        wanted = sum(beside[key]) / len(beside[key]) - box.height / 2
+        box.y = _beside_exact(graph, box, max(wanted, free, lowest))
+        free = box.y + box.height + 8
+
+
+def _beside_exact(graph: _Graph, box: Box, y: float) -> float:
+    """Move an ancestor down past the boxes that lie across its column."""
+    across = sorted(
+        (each for each in graph.boxes.values() if each.role in ("exact", "typical")), key=lambda each: each.y
+    )
+    for each in across:
+        if y < each.y + each.height + 4 and each.y - 4 < y + box.height:
+            y = each.y + each.height + 8
+    return y
+
+
+def _stack(boxes: Iterable[Box], y: float) -> float:
+    """Place boxes below each other; return where the last one ends."""
+    for box in boxes:
+        box.y = y
+        y += box.height + 14
+    return y - 14
+
+
+def _curve(start: Box, end: Box, geometry: Geometry) -> str:
+    """The line between two boxes, as an SVG path."""
+    if geometry.rail and start.column == PATIENT:
+        x, y = geometry.rail / 2, end.middle
+        return f"M{x:g} {start.y + start.height:g}V{y - 8:.1f}Q{x:g} {y:.1f} {x + 8:g} {y:.1f}H{end.x:g}"
+    if geometry.rail and end.column == DISEASE:
+        x, y, low = geometry.width - geometry.rail / 2, start.middle, end.middle
+        down = f"M{start.right:g} {y:.1f}H{x - 8:g}Q{x:g} {y:.1f} {x:g} {y + 8:.1f}"
+        return f"{down}V{low - 8:.1f}Q{x:g} {low:.1f} {x - 8:g} {low:.1f}H{end.right:g}"
+    x1, y1, x2, y2 = start.right, start.middle, end.x, end.middle
+    bend = (x2 - x1) / 2
+    return f"M{x1:g} {y1:.1f}C{x1 + bend:.1f} {y1:.1f} {x2 - bend:.1f} {y2:.1f} {x2:g} {y2:.1f}"

@@ -1,0 +1,58 @@
+"""How wide text is about, where no font can be asked: enough to break the lines of a drawing."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+SIZE, SMALL = 12.0, 11.0
+"""Of the fonts of names and notes, in the drawing's units."""
+
+MOST_LINES = 6
+"""A name is cut after so many lines; the table of paths has it whole."""
+
+_NARROW = frozenset("fijlrtI1.,:;'|!()[]/- ")
+_BROAD = frozenset("mwMWQO@%—ABCDGHKNRUVXYΩ&")
+
+
+def width(text: str) -> float:
+    """Return about how wide text is.
+
+    Example:
+        >>> width("ill") < width("mom") < width("发热症")
+        True
+    """
+    return sum(_share(character) for character in text) * SIZE
+
+
+def _share(character: str) -> float:
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1.02
+    if character in _NARROW:
+        return 0.36
+    if character in _BROAD:
+        return 0.82
+    return 0.68 if character.isupper() else 0.585
+
+
+def wrap(text: str, most: float) -> list[str]:
+    """Break text into lines of at most a width, at blanks and hyphens where there are any, and anywhere in Chinese.
+
+    Example:
+        >>> wrap("Bilateral tonic-clonic seizure", 100)
+        ['Bilateral tonic-', 'clonic seizure']
+        >>> wrap("", 100)
+        ['']
+    """
+    lines = [""]
+    for piece in re.findall(r"[^\s\-/,\u2e80-\uffef]+[\-/,]*\s*|[\u2e80-\uffef]\s*|\s+|[\-/,]+\s*", text):
+        if lines[-1] and width((lines[-1] + piece).rstrip()) > most:
+            lines.append("")
+        for part in piece if width(piece.rstrip()) > most else [piece]:
+            if lines[-1] and width((lines[-1] + part).rstrip()) > most:
+                lines.append("")
+            lines[-1] += part
+    lines = [line.strip() for line in lines]
+    if len(lines) > MOST_LINES:
+        lines = [*lines[: MOST_LINES - 1], lines[MOST_LINES - 1][:-1] + "…"]
+    return lines
