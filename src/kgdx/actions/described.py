@@ -33,7 +33,7 @@ class Described:
 
 @cache
 def fields_of(kind: type[Action]) -> tuple[Described, ...]:
-    """Return the fields of an action, with their bounds and docstrings.
+    """Return the fields of an action, the required ones first, with their bounds and docstrings.
 
     Example:
         >>> from kgdx.actions import GetSymptom
@@ -42,9 +42,10 @@ def fields_of(kind: type[Action]) -> tuple[Described, ...]:
     """
     properties: Mapping[str, Any] = kind.model_json_schema().get("properties", {})
     about = _docstrings(kind)
-    return tuple(
+    found = (
         Described(name, _type(schema), _default(kind, name), about.get(name, "")) for name, schema in properties.items()
     )
+    return tuple(sorted(found, key=lambda field: field.default is not None))
 
 
 @cache
@@ -118,11 +119,7 @@ def _default(kind: type[Action], name: str) -> str | None:
     if field.is_required():
         return None
     value = field.get_default(call_default_factory=True)
-    return {None: "nothing", True: "true", False: "false", (): "none"}.get(value, str(value)) if _plain(value) else "{}"
-
-
-def _plain(value: Any) -> bool:
-    return not isinstance(value, dict | list)
+    return {"None": "nothing", "()": "none"}.get(str(value), str(value).lower())
 
 
 def _docstrings(kind: type[Action]) -> dict[str, str]:

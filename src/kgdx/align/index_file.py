@@ -40,7 +40,7 @@ CREATE TABLE term (number INTEGER PRIMARY KEY, entity INTEGER, kind INTEGER, for
     weight REAL, relation TEXT, turned INTEGER);
 CREATE TABLE head (kind INTEGER, prefix TEXT, place INTEGER, term INTEGER, PRIMARY KEY (kind, prefix, place))
     WITHOUT ROWID;
-CREATE TABLE word (word TEXT PRIMARY KEY, first TEXT, length INTEGER) WITHOUT ROWID;
+CREATE TABLE word (word TEXT PRIMARY KEY, first TEXT, length INTEGER, forms INTEGER) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5 (key, content='', tokenize='unicode61', prefix='2 3');
 CREATE VIRTUAL TABLE counted USING fts5vocab (words, row);
 """
@@ -122,8 +122,9 @@ def _fill(database: sqlite3.Connection, tables: Sequence[GraphTable]) -> None:
     columns = ("number", "entity", "kind", "form", "folded", "text", "weight", "relation", "turned")
     database.executemany(f"INSERT INTO term VALUES ({', '.join('?' * 9)})", numbered.select(columns).iter_rows())
     database.executemany("INSERT INTO head VALUES (?, ?, ?, ?)", _heads(numbered))
-    known = sorted(slips.known_words(distinct.select("key", "han")))
-    database.executemany("INSERT INTO word VALUES (?, ?, ?)", ((word, word[:1], len(word)) for word in known))
+    words = distinct.filter(~pl.col("han")).select(word=pl.col("key").str.split(" ").list.unique()).explode("word")
+    counted = words.group_by("word").len("forms").sort("word").iter_rows()
+    database.executemany("INSERT INTO word VALUES (?, ?, ?, ?)", ((w, w[:1], len(w), forms) for w, forms in counted))
     tokens = (
         (number, spaced(key) if han else key) for number, key, han in distinct.select("form", "key", "han").rows()
     )

@@ -8,7 +8,7 @@ Distance alone says little about meaning: what differs must look like a slip, an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 
 import numpy as np
 import polars as pl
@@ -31,7 +31,7 @@ _WEAK = frozenset("性症型期样病基第之及")
 _ALIKE = tuple(map(frozenset, ("凸突", "酯脂", "贮储", "他它")))
 """Chinese characters that are written for one another."""
 _SAME_SIGN = {sign: min(pair) for pair in _ALIKE for sign in pair}
-_WORD_STEPS = ((14, 2), (7, 1))
+WORD_STEPS = ((14, 2), (7, 1))
 """Letters of a word from which on so many edits in it may be a slip."""
 _CHUNK = 4_000_000
 """Pairs that are verified at once."""
@@ -98,7 +98,7 @@ def rare(edits: int) -> int:
     return edits * _SPOILT + 1
 
 
-def is_slip(one: str, other: str, words: Container[str]) -> bool:
+def is_slip(one: str, other: str, words: Container[str], steps: Sequence[tuple[int, int]] = WORD_STEPS) -> bool:
     """Say whether what parts two keys within the edit distance can be a slip rather than another meaning.
 
     Blanks may be missing; otherwise the words must agree one by one, and a word that differs may do so by few letters,
@@ -120,7 +120,7 @@ def is_slip(one: str, other: str, words: Container[str]) -> bool:
         return _han_slip(one, other)
     mine, yours = one.split(" "), other.split(" ")
     return len(mine) == len(yours) and all(
-        is_word_slip(a, b, words) for a, b in zip(mine, yours, strict=True) if a != b
+        is_word_slip(a, b, words, steps) for a, b in zip(mine, yours, strict=True) if a != b
     )
 
 
@@ -149,22 +149,22 @@ def han_skeleton(key: str) -> str:
     return "".join(_SAME_SIGN.get(sign, sign) for sign in key if sign not in _WEAK)
 
 
-def word_edits(letters: int) -> int:
+def word_edits(letters: int, steps: Sequence[tuple[int, int]] = WORD_STEPS) -> int:
     """Return how many edits may be a slip in a word of so many letters.
 
     Example:
         >>> [word_edits(n) for n in (6, 7, 14)]
         [0, 1, 2]
     """
-    return next((edits for least, edits in _WORD_STEPS if letters >= least), 0)
+    return next((edits for least, edits in steps if letters >= least), 0)
 
 
-def is_word_slip(one: str, other: str, words: Container[str]) -> bool:
+def is_word_slip(one: str, other: str, words: Container[str], steps: Sequence[tuple[int, int]] = WORD_STEPS) -> bool:
     """Say whether what parts two words can be a slip; see :func:`is_slip`."""
     from rapidfuzz.distance import OSA
 
     shortest = min(len(one), len(other))
-    allowed = word_edits(shortest)
+    allowed = word_edits(shortest, steps)
     if OSA.distance(one, other, score_cutoff=allowed) > allowed or one[0] != other[0] or _DIGIT.search(one + other):
         return False
     if one in words and other in words:

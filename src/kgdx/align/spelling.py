@@ -1,6 +1,8 @@
-"""Slips of spelling in one name, found word by word: only a word that no name has can be a slip of one that some has.
+"""Slips of spelling in one name, found word by word: a word that no name has, or hardly any, may be a slip of another.
 
-The same rules as between two columns of names (:mod:`kgdx.align.slips`), without comparing the name with all of them.
+The rules are those between two columns of names (:mod:`kgdx.align.slips`), but for shorter words: who looks a name up
+sees what it was taken for. Names of drugs that differ by a letter are other drugs, so theirs keep the stricter rules;
+symbols of genes are no words and have no slips.
 """
 
 from __future__ import annotations
@@ -14,14 +16,23 @@ from rapidfuzz.distance import OSA
 
 from kgdx.align import slips
 from kgdx.align.index_file import skeleton
+from kgdx.align.named import KINDS
 from kgdx.align.single import Form
 
 MOST_WORDS = 30
 """Words of the longest name in which slips are looked for."""
+TRUSTED = 3
+"""Forms that must have a word for it to be spelt right; sources have slips too."""
+OFTENER = 20
+"""How many times as often another word must be there for one of fewer forms to be a slip of it."""
+STEPS = ((14, 2), (5, 1))
+"""Letters of a word from which on so many edits in it may be a slip, in a look-up."""
+
 _READINGS = 8
 """Words that one misspelt word may be read as."""
 _NAMES = 64
 """Names that all readings together may give."""
+_DRUG, _GENE = KINDS.index("Drug"), KINDS.index("Gene")
 
 
 def slips_of(database: sqlite3.Connection, asked: Form, kinds: Sequence[int]) -> list[tuple[str, int]]:
@@ -32,56 +43,63 @@ def slips_of(database: sqlite3.Connection, asked: Form, kinds: Sequence[int]) ->
         asked: The name.
         kinds: Numbers of the node classes that the key must be a name in.
     """
-    allowed = slips.bound(len(asked.key), han=asked.han)
-    if not allowed and not slips.bound(len(asked.key) + 1, han=asked.han):
-        return []
-    keys = [skeleton(asked.key)]
-    marks = ", ".join("?" * len(kinds))
+    worded = [kind for kind in kinds if kind != _GENE]
+    steps = slips.WORD_STEPS if _DRUG in worded else STEPS
+    marks = ", ".join("?" * len(worded))
     named = f"AND EXISTS (SELECT 1 FROM term t WHERE t.form = f.number AND t.kind IN ({marks}))"
     query = f"SELECT f.key, f.mark FROM form f WHERE f.skeleton = ? {named}"
-    rows = database.execute(query, (*keys, *kinds)).fetchall()
-    readings = [] if asked.han else _readings(database, asked.key.split(" "))
-    for key in readings:
-        rows += database.execute(f"SELECT f.key, f.mark FROM form f WHERE f.key = ? {named}", (key, *kinds)).fetchall()
-    found = {key: distance for key, mark in rows if mark == asked.mark and (distance := _slip(asked, key))}
+    rows = database.execute(query, (skeleton(asked.key), *worded)).fetchall()
+    for key in [] if asked.han else _readings(database, asked.key.split(" "), steps):
+        rows += database.execute(f"SELECT f.key, f.mark FROM form f WHERE f.key = ? {named}", (key, *worded)).fetchall()
+    found = {key: distance for key, mark in rows if mark == asked.mark and (distance := _slip(asked, key, steps))}
     least = min(found.values(), default=0)
     nearest = [(key, distance) for key, distance in found.items() if distance == least]
     return nearest if len(nearest) == 1 else []
 
 
-def _slip(asked: Form, key: str) -> int:
+def _slip(asked: Form, key: str, steps: Sequence[tuple[int, int]]) -> int:
     """The distance of a key that may be meant; 0 when it may not."""
-    allowed = slips.bound(min(len(key), len(asked.key)), han=asked.han)
+    shortest = min(len(key), len(asked.key))
+    allowed = slips.bound(shortest, han=asked.han)
+    if not asked.han:
+        allowed = max(allowed, slips.word_edits(shortest, steps))
     distance = int(OSA.distance(asked.key, key, score_cutoff=allowed))
-    right = 0 < distance <= allowed and slips.is_slip(asked.key, key, frozenset(key.split(" ")))
+    right = 0 < distance <= allowed and slips.is_slip(asked.key, key, frozenset(), steps)
     return distance if right else 0
 
 
-def _readings(database: sqlite3.Connection, words: Sequence[str]) -> list[str]:
+def _readings(database: sqlite3.Connection, words: Sequence[str], steps: Sequence[tuple[int, int]]) -> list[str]:
     """The names that a name with misspelt words may be read as; none when all of them are known."""
     if len(words) > MOST_WORDS:
         return []
-    known = {word for word in words if database.execute("SELECT 1 FROM word WHERE word = ?", (word,)).fetchone()}
-    if len(known) == len(set(words)):
-        return []
-    choices = [[word] if word in known else _corrections(database, word) for word in words]
-    return [" ".join(reading) for reading in islice(product(*choices), _NAMES)]
+    forms = {word: _forms(database, word) for word in words}
+    choices = [[word] if forms[word] >= TRUSTED else _corrections(database, word, forms[word], steps) for word in words]
+    readings = (" ".join(reading) for reading in islice(product(*choices), _NAMES))
+    return [reading for reading in readings if reading != " ".join(words)]
 
 
-def _corrections(database: sqlite3.Connection, word: str) -> list[str]:
-    edits = slips.word_edits(len(word))
+def _forms(database: sqlite3.Connection, word: str) -> int:
+    found = database.execute("SELECT forms FROM word WHERE word = ?", (word,)).fetchone()
+    return found[0] if found else 0
+
+
+def _corrections(database: sqlite3.Connection, word: str, forms: int, steps: Sequence[tuple[int, int]]) -> list[str]:
+    """The words that one may be a slip of; a rare one may be right itself."""
+    right = [word] if forms else []
+    edits = slips.word_edits(len(word), steps)
     if not edits:
-        return []
-    near = words_near(database, word, edits)
+        return right
+    near = words_near(database, word, edits, forms * OFTENER)
     found = process.extract(word, near, scorer=OSA.distance, score_cutoff=edits, limit=None)
-    fitting = [(distance, other) for other, distance, _ in found if slips.is_word_slip(word, other, {other})]
-    return [other for _, other in sorted(fitting)[:_READINGS]]
+    fitting = [(distance, other) for other, distance, _ in found if slips.is_word_slip(word, other, (), steps)]
+    return right + [other for _, other in sorted(fitting)[:_READINGS]]
 
 
-def words_near(database: sqlite3.Connection, word: str, edits: int) -> list[str]:
-    """Return the known words with the same first letter and about the same length."""
-    query = "SELECT word FROM word WHERE first = ? AND length BETWEEN ? AND ?"
-    return [row[0] for row in database.execute(query, (word[:1], len(word) - edits, len(word) + edits))]
+def words_near(database: sqlite3.Connection, word: str, edits: int, forms: int = 0) -> list[str]:
+    """Return the words with the same first letter, of about the same length, that more than so many forms have."""
+    query = "SELECT word FROM word WHERE first = ? AND length BETWEEN ? AND ? AND forms > ? AND word <> ?"
+    given = (word[:1], len(word) - edits, len(word) + edits, forms, word)
+    return [row[0] for row in database.execute(query, given)]
 
 
 def similar_words(database: sqlite3.Connection, word: str, limit: int = 3) -> list[str]:

@@ -17,7 +17,9 @@ READ = 2_000
 """Forms that a search for names near to another one may touch."""
 _SCORED = 200
 _SCANNED = 4 * COMMON
-_COLUMNS = "e.id, e.kind, e.name, e.source, t.text, t.folded, e.same"
+_COLUMNS = "e.id, e.kind, e.name, e.source, t.text, t.folded, e.same, t.relation"
+_NARROWER = 0.9
+"""What it takes from the score that a name means something narrower or broader."""
 
 
 def complete(database: sqlite3.Connection, prefix: str, kinds: Sequence[int], limit: int) -> list[Entry]:
@@ -34,7 +36,7 @@ def complete(database: sqlite3.Connection, prefix: str, kinds: Sequence[int], li
 
 def _add(found: dict[Any, Entry], row: Any, method: str) -> None:
     """Entries that are the same thing count once in each class."""
-    id, kind, name, source, text, _, same = row
+    id, kind, name, source, text, _, same, _ = row
     entry = Entry(id, KINDS[kind], name, source, text, method, "exact", 1.0 if method == "exact" else 0.5)
     found.setdefault((kind, "same", same) if same is not None else (kind, "id", id), entry)
 
@@ -44,7 +46,7 @@ def _starting(
 ) -> Iterator[Any]:
     if ":" in prefix:
         query = (
-            "SELECT id, kind, name, source, id, id, same FROM entity "
+            "SELECT id, kind, name, source, id, id, same, 'exact' FROM entity "
             f"WHERE id >= ? AND id < ? AND kind IN ({_marks(kinds)}) ORDER BY id LIMIT ?"
         )
         typed = prefix.strip()
@@ -96,13 +98,14 @@ def near(database: sqlite3.Connection, asked: Form, kinds: Sequence[int], limit:
     query = " OR ".join(f'"{token}"' for token in tokens)
     best: dict[Any, tuple[float, Any]] = {}
     for row in _found(database, query, kinds, f"ORDER BY rank LIMIT {_SCORED}"):
-        score = round(fuzz.token_sort_ratio(asked.folded, row[5]) / 100, 4)
+        score = fuzz.token_sort_ratio(asked.folded, row[5]) / 100 * (1 if row[7] == "exact" else _NARROWER)
         key = (row[1], row[6]) if row[6] is not None else (row[1], row[0])
         if key not in best or score > best[key][0]:
             best[key] = (score, row)
     ranked = sorted(best.values(), key=lambda found: (-found[0], found[1][1], found[1][0]))
     return [
-        Entry(row[0], KINDS[row[1]], row[2], row[3], row[4], "words", "exact", score) for score, row in ranked[:limit]
+        Entry(row[0], KINDS[row[1]], row[2], row[3], row[4], "words", row[7], round(score, 4))
+        for score, row in ranked[:limit]
     ]
 
 
