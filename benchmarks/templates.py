@@ -43,10 +43,10 @@ PARAMETERS: dict[str, Any] = {
     "phenotypes": TYPICAL,
     "alt_id": "HP:0001505",
     "symbols": ["FBN1"],
-    **dict.fromkeys(
-        ("symptoms", "tests", "drugs", "cures", "comorbidities", "genes"),
-        [{"given": id_, "id": id_} for id_ in (*MARFAN, "NCBIGene:2200")],
-    ),
+    **{
+        given: [{"given": id_, "id": id_} for id_ in (*MARFAN, "NCBIGene:2200")]
+        for given in ("symptoms", "tests", "drugs", "cures", "comorbidities", "genes")
+    },
     "findings": TYPICAL,
     "excluded": COMMON,
     "known": TYPICAL,
