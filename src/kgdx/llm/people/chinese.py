@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kgdx.llm.people import QUOTE, merged
+
 Place = tuple[int, int]
 
 _SURNAMES = (
@@ -21,7 +23,11 @@ _HAN = "\u4e00-\u9fff"
 
 _CUED = re.compile(
     r"(?:姓名|名字|联系人|监护人|主治医师|主治医生|主管医师|责任医师|签名|签字|审核医师|报告医师|送检医师)"
-    rf"[\"”]?\s*[:：=]\s*[\"“]?(?P<name>[{_HAN}·]{{2,8}}?)(?=[^{_HAN}·]|$|性别|年龄|男|女|电话|住院|科室|先生|女士)"
+    r""
+    + QUOTE
+    + r"\s*[:：=]\s*"
+    + QUOTE
+    + rf"(?P<name>[{_HAN}·]{{2,8}}?)(?=[^{_HAN}·]|$|性别|年龄|男|女|电话|住院|科室|先生|女士)"
 )
 _SAID = re.compile(
     rf"(?:我叫|名叫|叫做|我是|本人|我姓|患者姓)(?P<name>{_SURNAME}[{_HAN}]{{0,2}}?)(?=[，,。.、；;！!？?\s（(）)]|$|今年|男|女|的)"
@@ -61,9 +67,9 @@ def chinese_names(text: str) -> list[Place]:
     found = set(_stated(text))
     whole = {text[start:end] for start, end in found}
     again = sorted((name for name in whole if len(name) > 1), key=len, reverse=True)
-    for name in again:
-        found |= {match.span() for match in re.finditer(re.escape(name), text)}
-    return sorted(found)
+    if again:
+        found |= {match.span() for match in re.finditer("|".join(map(re.escape, again)), text)}
+    return [(start, end) for start, end, _ in merged((*place, "NAME") for place in found)]
 
 
 def _stated(text: str) -> Iterator[Place]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kgdx.llm.people import words
+from kgdx.llm.people import QUOTE, merged, words
 
 Place = tuple[int, int]
 
@@ -31,14 +31,15 @@ _CUED = re.compile(
     r"(?:(?i:\b(?:(?:patient|full|first|last|middle|given|family|maiden|preferred|mother|father|guardian|contact|"
     r"physician|doctor|provider)(?:['’]?s)?[ _]?name|surname|next of kin|emergency contact|name of (?:the )?patient|"
     r"attending(?: physician)?|referring physician|signed(?: by)?|dictated by|electronically signed by)"
-    r"[\"']?[ \t]*(?:is\b|[:=])[ \t]*[\"']?)"
+    r"" + QUOTE + r"[ \t]*(?:is\b|[:=])[ \t]*" + QUOTE + r")"
     r"|(?i:\b(?:my name is|his name is|her name is|their name is|name['’]s)[ \t]+)"
     r"|(?i:\b(?:man|woman|boy|girl|patient|child|son|daughter|baby|infant|husband|wife|brother|sister|mother|father|"
     r"friend|partner|gentleman|lady)[ \t]*,?[ \t]+(?:is[ \t]+|was[ \t]+)?(?:named|called)[ \t]+))"
     rf"(?P<name>{_NAMES})"
 )
 _KEYED = re.compile(
-    r"(?i:[\"'](?:patient|full|first|last|given|family|sur)[ _-]?name[\"'][ \t]*:[ \t]*[\"'])(?P<name>[^\"'\n\\]{1,80})"
+    r"(?i:[\"'](?:patient|full|first|last|given|family|sur)[ _-]?name\\?[\"'][ \t]*:[ \t]*\\?[\"'])"
+    r"(?P<name>[^\"'\n\\]{1,80})"
 )
 _HEADED = re.compile(
     rf"(?:^|\n|\\n|[;|,][ \t]|[\"“'])[ \t]*Name[ \t]*:[ \t]*(?P<name>{_NAMES})"
@@ -74,10 +75,10 @@ def english_names(text: str) -> list[Place]:
         >>> [text[start:end] for start, end in english_names(text)]
         ['Jane Roe', 'Parkinson', 'Roe']
     """
-    found = sorted({*_stated(text), *_by_given(text)})
+    found = [*_stated(text), *_by_given(text)]
     parts = {word for start, end in found for word in re.findall(_WORD, text[start:end])}
-    found = sorted({*found, *_again(text, parts - words("no_names") - words("common_surnames"))})
-    return [(a, b) for a, b in found if not any((c, d) != (a, b) and c <= a and b <= d for c, d in found)]
+    found += _again(text, parts - words("no_names") - words("common_surnames"))
+    return [(start, end) for start, end, _ in merged((*place, "NAME") for place in found)]
 
 
 def _stated(text: str) -> Iterator[Place]:

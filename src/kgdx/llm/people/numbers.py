@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kgdx.llm.people import QUOTE, covered
+
 Found = tuple[int, int, str]
 
 _HAN = "\u4e00-\u9fff"
@@ -63,14 +65,14 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
         "ID",
         re.compile(
             r"(?i:(?<![a-z0-9])(?:" + _OF_RECORD + r")"
-            r"[\"']?[ \t]*(?:is\b|[:#=])?[ \t]*#?[ \t]*[\"']?)"
+            r"" + QUOTE + r"[ \t]*(?:is\b|[:#=])?[ \t]*#?[ \t]*" + QUOTE + r")"
             r"(?P<it>(?=[\w \-/]{0,24}\d)[A-Za-z]{0,4}[\-/]?\d[\w\-/]*(?:[ ]\d{2,6}){0,4})"
         ),
     ),
     (
         "ID",
         re.compile(
-            r"(?:" + _OF_RECORD_ZH + r")[\"”]?\s*(?:[:：为是=])?\s*[\"“]?"
+            r"(?:" + _OF_RECORD_ZH + r")" + QUOTE + r"\s*(?:[:：为是=])?\s*" + QUOTE + r""
             r"(?P<it>(?=[\w\-]{0,24}\d)[A-Za-z]{0,4}[\-_]?\d[\w\-]{1,30}|[a-zA-Z][\w\-]{5,19})"
         ),
     ),
@@ -80,9 +82,13 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
         "PHONE",
         re.compile(
             r"(?i:(?<![a-z0-9])(?:tel(?:ephone)?|phone|mobile|cell(?:phone)?|fax|pager|call|contact|"
-            r"whatsapp)(?:[ \t]+(?:number|no\.?|at|me|us|him|her|on|is)){0,3}[\"']?[ \t]*[.:=]?[ \t]*[\"']?)"
+            r"whatsapp)(?:[ \t]+(?:number|no\.?|at|me|us|him|her|on|is)){0,3}"
+            + QUOTE
+            + r"[ \t]*[.:=]?[ \t]*"
+            + QUOTE
+            + r")"
             r"(?P<it>\+?\(?\d[\d() .\-]{5,18}\d)"
-            r"|(?:电话|手机|联系方式|传真|座机)(?:号码?)?[\"”]?\s*[:：是为=]?\s*[\"“]?"
+            r"|(?:电话|手机|联系方式|传真|座机)(?:号码?)?" + QUOTE + r"\s*[:：是为=]?\s*" + QUOTE + r""
             r"(?P<that>\+?\(?\d[\d()（） \-]{5,18}\d)"
         ),
     ),
@@ -107,10 +113,10 @@ def numbers(text: str) -> Iterator[Found]:
         >>> [text[start:end] for start, end, kind in sorted({*numbers(text)})]
         ['3 May 2021', '0045-11', '555-010-7788']
     """
-    kept = [match.span() for match in _PROTECTED.finditer(text)]
+    kept = covered(text, _PROTECTED)
     for kind, pattern in _RULES:
         for match in pattern.finditer(text):
             group = next((name for name, value in match.groupdict().items() if value), 0)
             start, end = match.span(group)
-            if not any(a < end and start < b for a, b in kept):
+            if 1 not in kept[start:end]:
                 yield start, end, kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kgdx.llm.people import words
+from kgdx.llm.people import QUOTE, words
 
 Found = tuple[int, int, str]
 
@@ -29,7 +29,7 @@ _ADDRESS = re.compile(
     r"|\bP\.?[ ]?O\.?[ ]?Box[ \t]+\d+"
 )
 _STATED = re.compile(
-    r"(?i:\b(?:home |mailing |street |postal )?address[\"']?[ \t]*(?:is\b|[:=])[ \t]*[\"']?)"
+    r"(?i:\b(?:home |mailing |street |postal )?address" + QUOTE + r"[ \t]*(?:is\b|[:=])[ \t]*" + QUOTE + r")"
     r"(?P<it>[^\n;\"\\]{4,120}?)(?=[\n;\"\\]|\.\s|\.?$)"
 )
 _LIVES = re.compile(
@@ -44,7 +44,11 @@ _FURTHER_ZH = (
     rf"(?:[{_HAN}]{{1,10}}?(?:镇|乡|街道|村|路|街|巷|大道))?(?:[{_HAN}]{{0,6}}\d{{1,5}}[号栋幢弄室楼单元\-\d]{{1,12}})?"
 )
 _ADDRESS_ZH = re.compile(
-    rf"(?:住址|地址|家庭住址|现住址|户籍地?|家住|现住)(?:在|于)?[\"”]?\s*[:：]?\s*[\"“]?(?P<it>[{_HAN}\w\-]{{3,60}})"
+    r"(?:住址|地址|家庭住址|现住址|户籍地?|家住|现住)(?:在|于)?"
+    + QUOTE
+    + r"\s*[:：]?\s*"
+    + QUOTE
+    + rf"(?P<it>[{_HAN}\w\-]{{3,60}})"
     rf"|(?P<that>(?:{_PROVINCE})(?:省|市|(?:壮族|回族|维吾尔)?自治区)?(?:(?![等为和及])[{_HAN}]){{1,5}}?(?:市|县|旗|州|(?<![地林省发山牧])区)"
     rf"(?:[{_HAN}]{{1,5}}?(?:市|(?<![地林省发山牧])区|县|旗))?{_FURTHER_ZH})"
     rf"|(?P<other>(?:[{_HAN}]{{2,4}}市)?[{_HAN}]{{2,6}}(?:路|街|巷|大道|弄|胡同)\d{{1,5}}号"
