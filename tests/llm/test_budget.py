@@ -1,0 +1,175 @@
+"""What may be spent: calls, tokens, money and time; a limit that is reached is an error that says which."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from conftest import require_module
+from kgdx.config import LlmAccess, Settings
+from kgdx.errors import ConfigError, LlmError
+from kgdx.llm.accounting import Budget, Meter
+from kgdx.llm.cache import AnswerCache, Cached
+from kgdx.llm.connect import described
+from kgdx.llm.endpoint import Endpoint
+from kgdx.llm.protocol import Message, Request
+from kgdx.llm.retry import Backoff
+from llm.server import Fail, Say, Server, in_turn, serving
+
+ASKED = Request((Message("user", "hello"),))
+
+
+@pytest.fixture(autouse=True)
+def _needs_the_extra() -> None:
+    require_module("openai", "llm")
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def client(server: Server, budget: Budget, clock: Clock | None = None, sleep: object = None) -> Endpoint:
+    access = LlmAccess("m", server.url, timeout=5.0, concurrency=4)
+    meter = Meter(1.0, 1.0, budget, clock or Clock())
+    return Endpoint(access, meter, Backoff(4, sleep or (lambda seconds: None), lambda: 0.5))  # type: ignore[arg-type]
+
+
+def refused(model: Endpoint, match: str, request: Request = ASKED) -> LlmError:
+    with pytest.raises(LlmError, match=match) as caught:
+        model.ask(request)
+    assert caught.value.kind == "budget"
+    return caught.value
+
+
+def test_calls_end_at_their_number() -> None:
+    with serving(in_turn(Say("fine"))) as server:
+        model = client(server, Budget(calls=2))
+        assert [model.ask(ASKED).text for _ in range(2)] == ["fine", "fine"]
+        refused(model, "used up its budget of 2 calls: raise KGDX_LLM_MAX_CALLS")
+    assert len(server.requests) == 2
+
+
+def test_calls_of_many_threads_end_at_the_same_number() -> None:
+    kinds: list[str] = []
+    with serving(in_turn(Say("fine", stall=0.01))) as server:
+        model = client(server, Budget(calls=5))
+
+        def ask() -> None:
+            try:
+                model.ask(ASKED)
+            except LlmError as error:
+                kinds.append(error.kind)
+
+        threads = [threading.Thread(target=ask) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert (len(server.requests), kinds) == (5, ["budget"] * 11)
+
+
+def test_tokens_and_money_end_after_the_answer_that_reaches_them() -> None:
+    with serving(in_turn(Say("fine", usage=(60, 40)))) as server:
+        model = client(server, Budget(tokens=150))
+        model.ask(ASKED)
+        model.ask(ASKED)
+        refused(model, "150 tokens")
+        dear = client(server, Budget(cost=0.00005))
+        dear.ask(ASKED)
+        refused(dear, "a cost of 5e-05")
+
+
+def test_time_ends_a_wait_that_would_pass_it() -> None:
+    waits: list[float] = []
+    with serving(in_turn(Fail(429, headers={"Retry-After": "7"}), Say("fine"))) as server:
+        refused(client(server, Budget(seconds=5), sleep=waits.append), r"5 seconds \(the model m at .* 429 no")
+        assert client(server, Budget(seconds=50), sleep=waits.append).ask(ASKED).text == "fine"
+    assert waits == []
+
+
+def test_time_ends_an_answer_that_is_on_its_way_and_keeps_what_arrived() -> None:
+    clock, pieces = Clock(), []
+
+    def hear(piece: str) -> None:
+        pieces.append(piece)
+        clock.now += 3.0
+
+    with serving(in_turn(Say("one two three four five six"))) as server:
+        model = client(server, Budget(seconds=5), clock)
+        with pytest.raises(LlmError, match="5 seconds") as caught:
+            model.ask(ASKED, hear)
+        refused(model, "5 seconds")
+    assert (caught.value.kind, caught.value.partial) == ("budget", "".join(pieces))
+    assert len(pieces) == 2 and len(server.requests) == 1
+
+
+def test_a_model_that_does_not_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgdx.llm.endpoint.LONGEST", 100)
+    with serving(in_turn(Say("on and on " * 100))) as server:
+        model = client(server, Budget())
+        with pytest.raises(LlmError, match="does not end its answer") as caught:
+            model.ask(ASKED, lambda piece: None)
+    assert caught.value.kind == "truncated" and 100 < len(caught.value.partial) < 110
+
+
+def test_answers_that_are_kept_cost_nothing(tmp_path: Path) -> None:
+    with serving(in_turn(Say("fine"))) as server:
+        endpoint = client(server, Budget(calls=1))
+        model = Cached(endpoint, AnswerCache(tmp_path / "answers.sqlite"), endpoint.meter)
+        assert [model.ask(ASKED).cached for _ in range(3)] == [False, True, True]
+        with pytest.raises(LlmError) as caught:
+            model.ask(Request((Message("user", "something else"),)))
+    assert caught.value.kind == "budget"
+
+
+# --- settings -------------------------------------------------------------------------------------------------------
+
+
+def access(tmp_path: Path, **settings: str) -> LlmAccess:
+    names = {"KGDX_HOME": str(tmp_path), "KGDX_LLM_BASE_URL": "http://127.0.0.1:9/v1", "KGDX_LLM_MODEL": "m"}
+    return Settings.load(environ=names | {f"KGDX_LLM_{key.upper()}": value for key, value in settings.items()}).llm()
+
+
+def test_limits_come_from_the_settings(tmp_path: Path) -> None:
+    found = access(tmp_path, max_calls="3", max_tokens="1000", max_cost="0.5", max_seconds="60", price_in="1")
+    assert Budget.of(found) == Budget(3, 1000, 0.5, 60.0) == Meter.of(found).budget
+    assert Budget.of(access(tmp_path)) == Budget()
+
+
+def test_a_limit_of_money_needs_prices(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="KGDX_LLM_MAX_COST is set, and prices are not: set KGDX_LLM_PRICE_IN"):
+        access(tmp_path, max_cost="1")
+
+
+@pytest.mark.parametrize("wrong", ["-1", "many", "nan", "inf"])
+def test_a_limit_that_is_no_number_is_refused(tmp_path: Path, wrong: str) -> None:
+    with pytest.raises(ConfigError, match="KGDX_LLM_MAX_CALLS is"):
+        access(tmp_path, max_calls=wrong)
+
+
+def test_the_file_of_settings_takes_a_switch_and_numbers(tmp_path: Path) -> None:
+    lines = (
+        "[llm]",
+        'model = "transformers:org/name"',
+        "deidentify = true",
+        "max_calls = 4",
+        "seed = 7",
+        'device = "cpu"',
+    )
+    (tmp_path / "config.toml").write_text("\n".join(lines))
+    found = Settings.load(environ={"KGDX_HOME": str(tmp_path)}).llm()
+    assert (found.model, found.is_local, found.deidentify, found.max_calls) == ("org/name", True, True, 4)
+    assert (found.seed, found.device) == (7, "cpu")
+    assert described(found).startswith("org/name in this process; identifying")
+
+
+def test_a_switch_that_is_neither_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="KGDX_LLM_DEIDENTIFY is 'maybe': give true or false"):
+        access(tmp_path, deidentify="maybe")
