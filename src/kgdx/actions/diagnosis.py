@@ -17,6 +17,7 @@ from kgdx.errors import MissingExtraError, UsageError
 if TYPE_CHECKING:
     import pandas
     import polars
+    from neo4j_viz import VisualizationGraph
 
     from kgdx.rank import Candidate, Contribution
 
@@ -43,6 +44,7 @@ class Diagnosis:
         version: Of kgdx.
         n_candidates: How many diseases were ranked in all.
         created: When, in ISO 8601; no part of comparisons.
+        sources: What the graph was made from (rows of the template ``sources``), where evidence was read from it.
 
     Example:
         >>> Diagnosis(Case("p")).to_dict()["schema"]
@@ -60,6 +62,7 @@ class Diagnosis:
     version: str = ""
     n_candidates: int = 0
     created: str = field(default="", compare=False)
+    sources: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
 
     @property
     def id(self) -> str:
@@ -146,6 +149,8 @@ class Diagnosis:
         - ``evidence``: candidate id → paths, each with ``kind``, ``finding``, ``frequency``, ``references``, ``nodes``
           (``id``, ``label``, ``name``) and ``relations`` (``type``, ``reversed``, ``properties``);
         - ``issues``: ``level``, ``where``, ``message``, ``remedy``;
+        - ``sources`` of the graph: ``id``, ``version``, ``checksum``, ``licence``, ``citation`` and the counts of its
+          records;
         - ``trace``: the log (:class:`kgdx.actions.state.Segment`).
 
         Args:
@@ -159,14 +164,12 @@ class Diagnosis:
             "fingerprint": self.fingerprint,
             "policy": self.policy,
             "reason": self.reason,
-            "case": _case(self.case),
+            "case": case_document(self.case),
             "n_candidates": self.n_candidates,
-            "candidates": [_candidate(candidate) for candidate in self.candidates],
+            "candidates": [candidate_document(candidate) for candidate in self.candidates],
             "evidence": {id: [path.to_dict() for path in paths] for id, paths in self.evidence.items()},
-            "issues": [
-                {"level": issue.level, "where": issue.where, "message": issue.message, "remedy": issue.remedy}
-                for issue in self.issues
-            ],
+            "issues": [issue_document(issue) for issue in self.issues],
+            "sources": [dict(source) for source in self.sources],
         }
         if trace:
             document["trace"] = [segment.to_dict() for segment in self.trace]
@@ -180,6 +183,35 @@ class Diagnosis:
             'p'
         """
         return json.dumps(self.to_dict(trace=trace), ensure_ascii=False, indent=indent)
+
+    def to_html(self) -> str:
+        """Return the diagnosis as one self-contained HTML page, which fetches nothing from elsewhere.
+
+        Example:
+            >>> Diagnosis(Case("p")).to_html().splitlines()[0]
+            '<!doctype html>'
+        """
+        from kgdx.report import page
+
+        return page({**self.to_dict(), "created": self.created})
+
+    def to_neo4j_viz(self, *ids: str) -> VisualizationGraph:
+        """Return the evidence paths as a graph that neo4j-viz draws in a notebook: ``.render()``.
+
+        Args:
+            ids: Candidates whose paths are meant; the best explained one when none is named.
+
+        Raises:
+            MissingExtraError: neo4j-viz is not installed.
+            UsageError: A candidate is unknown or was not explained.
+        """
+        from kgdx.report.viz import graph
+
+        chosen = [path for id in ids for path in self.paths(id)]
+        if not ids:
+            explained = (self.evidence[each.id] for each in self.candidates if each.id in self.evidence)
+            chosen = list(next(explained, ()))
+        return graph([path.to_dict() for path in chosen])
 
     def _repr_html_(self) -> str:
         """Show the candidates in a notebook; every name is escaped."""
@@ -228,7 +260,13 @@ def _findings(candidate: Candidate, *, positive: bool) -> list[str]:
     return [id for _, id in sorted(weighty, key=lambda item: (-abs(item[0]), item[1]))]
 
 
-def _case(case: Case) -> dict[str, Any]:
+def issue_document(issue: Issue) -> dict[str, Any]:
+    """Return an issue as plain JSON values."""
+    return {"level": issue.level, "where": issue.where, "message": issue.message, "remedy": issue.remedy}
+
+
+def case_document(case: Case) -> dict[str, Any]:
+    """Return a case as plain JSON values, without the patient's text."""
     return {
         "id": case.id,
         "sex": case.sex,
@@ -251,7 +289,8 @@ def _case(case: Case) -> dict[str, Any]:
     }
 
 
-def _candidate(candidate: Candidate) -> dict[str, Any]:
+def candidate_document(candidate: Candidate) -> dict[str, Any]:
+    """Return a candidate as plain JSON values."""
     return {
         "rank": candidate.rank,
         "id": candidate.id,

@@ -221,6 +221,11 @@ class GraphContext:
         """
         return self.store.run(template, **parameters)
 
+    def sources(self) -> tuple[Row, ...]:
+        """Say what the graph was made from: sources with version, licence, citation and counts; read once."""
+        found: tuple[Row, ...] = self._once("sources", lambda: tuple(self.run("sources")))
+        return found
+
     def extract(self, text: str, language: str | None = None) -> Extraction:
         """Read all findings of a free text."""
         return self.reader.extract(text, language)

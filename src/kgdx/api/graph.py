@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -173,7 +174,8 @@ class Graph(GraphContext):
         episode = run_episode(self, State(case.identified(), seed=seed), policy, limits)
         if episode.error is not None and episode.state.ranking is None:
             raise episode.error
-        return diagnosis_of(episode, fingerprint=self.fingerprint)
+        sources = self.sources() if episode.state.evidence else ()
+        return replace(diagnosis_of(episode, fingerprint=self.fingerprint), sources=sources)
 
 
 def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:

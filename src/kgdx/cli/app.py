@@ -17,6 +17,7 @@ from kgdx.cli import (
     graphs,
     mappings,
     measure,
+    pages,
     quarantine,
     relations,
     schema,
@@ -40,6 +41,7 @@ app = typer.Typer(
 )
 ask.register(app)
 cases.register(app)
+pages.register(app)
 graphs.register(app)
 sources.register(app)
 quarantine.register(app)

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from kgdx.cli import inputs, many, output
-from kgdx.cli.options import CaseArgument, CaseBank, Encoder, Excluded, Json, Observed, Policy, Store, Top
+from kgdx.cli import inputs, many, output, pages
+from kgdx.cli.options import CaseArgument, CaseBank, Encoder, Excluded, Force, Html, Json, Observed, Policy, Store, Top
 
 FAILED_CASES = 7
 
@@ -29,6 +29,8 @@ def diagnose(
     case_bank: CaseBank = False,
     save: Annotated[bool, typer.Option("--save", help="Write case and result into the graph.")] = False,
     encoder: Encoder = False,
+    html: Html = None,
+    force: Force = False,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -41,7 +43,7 @@ def diagnose(
     given = inputs.one(case)
     with kgdx.open(store, encoder=encoder, progress=output.remark) as graph:
         patient = inputs.with_terms(given, inputs.split(hpo), inputs.split(exclude_hpo), graph)
-        paths = top if as_json else min(explain, top)
+        paths = top if as_json else min(max(explain, pages.EXPLAINED if html else 0), top)
         result = graph.diagnose(patient, top=top, policy=policy, explain=paths, case_bank=case_bank)
     if as_json:
         output.write_json(result.to_dict())
@@ -49,6 +51,7 @@ def diagnose(
         from kgdx.show.diagnosis import diagnosis
 
         output.show(diagnosis(result, explain=explain))
+    pages.write(html, result.to_html, force=force)
     many.finished(result)
     if save:
         saved = kgdx.save(result, store=store)
@@ -114,6 +117,8 @@ def explain(
     policy: Policy = "fixed",
     case_bank: CaseBank = False,
     encoder: Encoder = False,
+    html: Html = None,
+    force: Force = False,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -137,6 +142,7 @@ def explain(
         from kgdx.show.diagnosis import explanation
 
         output.show(explanation(result, candidate))
+    pages.write(html, result.to_html, force=force)
 
 
 def extract(

@@ -69,6 +69,7 @@ def result(graph: Graph, case: Case | Failure, options: dict[str, Any]) -> Resul
             found = graph.diagnose(case, **options)
             finished(found)
             line = {**found.to_dict(trace=False), "id": case.id, "run": found.id}
+            del line["sources"]  # the same in every line; `kgdx info` lists them
         except KgdxError as error:
             line = {"id": case.id, "error": str(error)}
     return json.dumps(line, ensure_ascii=False), "error" in line

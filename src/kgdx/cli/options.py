@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,6 +18,13 @@ Store = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Html = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="FILE", help="Also write it as one page for a browser, a phone or paper."),
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Let --html replace a file that is no such page.", show_default=False)
+]
 Top = Annotated[int, typer.Option("--top", "-n", metavar="N", min=1, max=1000, help="How many diseases to list.")]
 Policy = Annotated[str, typer.Option("--policy", metavar="NAME", help="Who chooses the steps of the diagnosis.")]
 Encoder = Annotated[

@@ -1,0 +1,80 @@
+"""Pages: the option that writes one beside a result, and the command that makes one of a result's JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kgdx.cli import output
+from kgdx.cli.options import Force
+
+EXPLAINED = 10
+"""How many diseases a page explains, unless fewer are listed."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    app.command()(report)
+
+
+def write(path: Path | None, make: Callable[[], str], *, force: bool) -> None:
+    """Write a page where one is wanted, and say where it is.
+
+    Args:
+        path: Where to; ``None`` when no page is wanted.
+        make: Makes the page.
+        force: Whether to replace a file that is no such page.
+    """
+    if path is None:
+        return
+    from kgdx.report import write as write_page
+
+    output.remark(f"page written to {write_page(make(), path, force=force)}")
+
+
+def report(
+    result: Annotated[str, typer.Argument(metavar="FILE.json|-", help="What --json printed; - for standard input.")],
+    to: Annotated[
+        Path | None,
+        typer.Option("--out", "--output", "-o", metavar="FILE", help="Page to write; beside the result by default."),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Make a page of a diagnosis or an answer that was kept as JSON.
+
+    Example: kgdx diagnose patient.json --json > result.json && kgdx report result.json
+    """
+    from kgdx.errors import UsageError
+    from kgdx.report import page
+
+    document = _document(result)
+    if to is None and result == "-":
+        raise UsageError("the page has no name", hint="add --out FILE.html")
+    target = to or Path(result).with_suffix(".html")
+    write(target, lambda: page(document), force=force)
+
+
+def _document(source: str) -> dict[str, object]:
+    """Read a JSON object.
+
+    Raises:
+        UsageError: There is no such file, or it holds something else.
+    """
+    import json
+    import sys
+
+    from kgdx.errors import UsageError
+
+    try:
+        text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
+        document = json.loads(text)
+    except OSError as error:
+        raise UsageError(f"{source}: {error.strerror}", hint="name a file that --json wrote") from error
+    except (ValueError, RecursionError) as error:  # no JSON, or no UTF-8
+        raise UsageError(f"{source[:80]} is no JSON document", hint="name a file that --json wrote") from error
+    if not isinstance(document, dict):
+        raise UsageError(f"{source[:80]} is no result", hint="name a file that --json wrote for one case")
+    return document
