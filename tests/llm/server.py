@@ -11,6 +11,10 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from kgdx.errors import LlmError
+from kgdx.evaluate.scripted import request_of
+from kgdx.llm.protocol import ChatModel
+
 Body = Mapping[str, Any]
 
 
@@ -166,6 +170,19 @@ def serving(script: Script) -> Iterator[Server]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def answering(model: ChatModel) -> Script:
+    """A script by which a model of this process answers over HTTP; what it refuses or cannot say, too."""
+
+    def script(body: Body, number: int) -> Reply:
+        try:
+            answer = model.ask(request_of(body))
+        except LlmError as error:
+            return Say(refusal="no") if error.kind == "refused" else Say(error.partial)
+        return Say(answer.text, usage=(answer.usage.read or 0, answer.usage.written or 0))
+
+    return script
 
 
 def in_turn(*replies: Reply) -> Script:

@@ -132,7 +132,8 @@ class Journal:
 
     def _refuse_foreign(self) -> None:
         """A folder with anything else in it is none of ours."""
-        if any(each.name not in ("lock", f"{ABOUT}.part") for each in self.path.iterdir()):
+        ours = ("lock", f"{ABOUT}.part", CACHE, f"{CACHE}-wal", f"{CACHE}-shm")
+        if any(each.name not in ours for each in self.path.iterdir()):
             hint = "choose a new or empty folder"
             raise UsageError(f"{self.path} holds something that is no evaluation", hint=hint)
 

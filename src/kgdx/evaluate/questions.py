@@ -93,7 +93,8 @@ class Question(_Form):
     @property
     def cluster(self) -> tuple[str, ...]:
         """What paraphrases have in common: the action and what it has to give; the question's own id without those."""
-        return (self.action, *(each.id or each.name for each in self.gold)) if self.gold else (self.id,)
+        gold = (each.id or each.name for each in self.gold)
+        return (self.action, *self.subjects, "/", *gold) if self.gold else (self.id,)
 
     @property
     def digest(self) -> str:

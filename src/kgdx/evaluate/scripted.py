@@ -37,9 +37,11 @@ CHARACTERS_A_TOKEN = 4
 Task = Literal["plan", "answer", "recall", "judge"]
 
 _SECTION = r"(?:^|\n)# {}\n+(?P<text>.*?)(?=\n# |\Z)"
+_QUESTION = re.compile(r"(?:^|\n)(?:# Question|Question:)\n+(?P<text>.*?)(?=\n# |\nEvidence:|\Z)", re.DOTALL)
 _ROUND = re.compile(r"\bround (\d+) of\b")
 _NOT_ENOUGH = {"zh": "现有证据不足以回答这个问题。", "en": "The evidence is not enough to answer this question."}
-_MOST_SENTENCES = 30
+_MOST_SENTENCES = 10
+_IN_A_SENTENCE = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +108,8 @@ class Scripted:
     def prompted(self, request: Request) -> Prompted:
         """Read a prompt."""
         words = next((each.content for each in request.messages if each.role == "user"), "")
-        found = re.search(_SECTION.format("Question"), words, re.DOTALL)
-        asked = self.known.get(found["text"].strip()) if found else None
+        found = _QUESTION.search(words)
+        asked = self.known.get(re.sub(r"(?m)^> ", "", found["text"]).strip()) if found else None
         number = _ROUND.search(words)
         return Prompted(_task(words), asked, int(number[1]) if number else 1, _evidence(words), words)
 
@@ -154,11 +156,11 @@ def right_action(question: Question) -> dict[str, Any]:
 
 
 def _task(words: str) -> Task:
-    if '"actions"' in words:
+    if '{"thought"' in words:
         return "plan"
-    if '"score"' in words:
+    if '{"reason"' in words:
         return "judge"
-    return "answer" if _evidence(words) or re.search(r"\bevidence\b|证据", words, re.IGNORECASE) else "recall"
+    return "answer" if "\nEvidence:\n" in words else "recall"
 
 
 def _evidence(words: str) -> dict[str, str]:
@@ -180,10 +182,14 @@ def _plan(*actions: dict[str, Any], thought: str = "This is what the question as
 
 
 def _cited(prompted: Prompted) -> list[str]:
-    """A sentence for each piece of evidence, with its mark."""
-    stop = "。" if prompted.language == "zh" else "."
-    chosen = list(prompted.evidence.items())[:_MOST_SENTENCES]
-    return [f"{' '.join(text.split()).rstrip('.。')} [{id}]{stop}" for id, text in chosen]
+    """Sentences that say what the evidence says, with its marks."""
+    items = [(id, " ".join(text.split()).rstrip(".。")) for id, text in prompted.evidence.items()]
+    groups = [items[at : at + _IN_A_SENTENCE] for at in range(0, len(items), _IN_A_SENTENCE)]
+    comma, stop = ("、", "。") if prompted.language == "zh" else (", ", ".")
+    return [
+        f"{comma.join(text for _, text in group)} {''.join(f'[{id}]' for id, _ in group)}{stop}"
+        for group in groups[:_MOST_SENTENCES]
+    ]
 
 
 def _by_heart(prompted: Prompted, every: int) -> str:

@@ -1,0 +1,25 @@
+"""An evaluation in a process of its own, to be killed: ``python -m evaluate.working URL FOLDER``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from evaluate.asking import from_evidence, questions
+from kgdx.config import LlmAccess
+from kgdx.evaluate.answers import PairedEvaluation
+from kgdx.evaluate.journal import Journal
+from kgdx.evaluate.judge import ModelJudge
+from kgdx.llm.connect import connect
+
+
+def main(url: str, out: str) -> None:
+    journal = Journal(Path(out))
+    Path(out).mkdir(exist_ok=True)
+    model = connect(LlmAccess("right", url), cache=journal.cache)
+    judge = connect(LlmAccess("judge", url), cache=journal.cache)
+    PairedEvaluation(model, from_evidence, ModelJudge(judge)).run(questions(6), journal)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
