@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
+from kgdx.align.named import Entry, Mention, NameDecision
 from kgdx.case import Case, Extraction, Finding, Resolution, Span, Status
 from kgdx.errors import CaseError, TemplateError
 from kgdx.rank import Candidate, Contribution, Ranking
@@ -29,6 +30,34 @@ def row(finding: str, chain: Sequence[str], direction: str, disease: str = DISEA
     }
 
 
+class FakeNames:
+    """Knows two names of diseases, one of them of two sources, and some symptoms."""
+
+    known: ClassVar[dict[tuple[str, str], tuple[str, ...]]] = {
+        ("Disease", "flu"): ("KGDX:a.1", "KGDX:b.1"),
+        ("Disease", "influenza"): ("KGDX:b.1",),
+        ("Disease", "gout"): ("OMIM:9",),
+        ("Symptom", "fever"): ("KGDX:a.2", "KGDX:b.2"),
+        ("Symptom", "cough"): ("KGDX:a.3",),
+        ("Phenotype", "seizure"): (SEIZURE, NERVOUS),
+    }
+
+    def resolve(self, name: str, kinds: Sequence[str] = ("Disease",)) -> NameDecision:
+        entries = tuple(
+            Entry(id, kind, name, id[5:6], name, "exact", "exact", 1.0)
+            for kind in kinds
+            for id in self.known.get((kind, name), ())
+        )
+        near = () if entries else (Entry("OMIM:9", "Disease", "gout", "o", "gout", "words", "exact", 0.7),)
+        return NameDecision(name, tuple(kinds), entries, f"{name!r} is …", near)
+
+    def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[Entry]:
+        return []
+
+    def mentions(self, text: str, kinds: Sequence[str] = ()) -> list[Mention]:
+        return []
+
+
 class Fake:
     """Answers templates from a table and counts how often it is asked."""
 
@@ -50,6 +79,17 @@ class Fake:
         if template not in self.answers:
             raise TemplateError(f"no template {template!r}")
         return self.answers[template]
+
+    @property
+    def compiled(self) -> Fake:
+        return self
+
+    def has(self, template: str) -> bool:
+        return False
+
+    @property
+    def names(self) -> FakeNames:
+        return FakeNames()
 
     @property
     def reader(self) -> Fake:

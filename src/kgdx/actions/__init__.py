@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from kgdx.actions.answering import Respond
 from kgdx.actions.base import Action, Operations, parse_action
 from kgdx.actions.declare import Diagnose
+from kgdx.actions.describing import Describe
 from kgdx.actions.diagnosis import NOTICE, Diagnosis
 from kgdx.actions.episode import Chosen, Episode, Policy, run, step
 from kgdx.actions.evidence import EvidencePath, PathNode, PathRelation
@@ -23,9 +25,11 @@ from kgdx.actions.inferring import (
 from kgdx.actions.known import Citation, CitedText, Description, Resolved, Sentence
 from kgdx.actions.ranking import Rank
 from kgdx.actions.reading import Extract
+from kgdx.actions.recognising import Recognise
 from kgdx.actions.record import Replayed, replay
 from kgdx.actions.relating import (
     GetComorbidity,
+    GetCooccurrence,
     GetCure,
     GetDrug,
     GetGene,
@@ -53,6 +57,9 @@ _KINDS: tuple[type[Action], ...] = (
     GetMedicine,
     InferByPhenotype,
     InferByGene,
+    GetCooccurrence,
+    Describe,
+    Recognise,
     Extract,
     Rank,
     Explain,
@@ -60,6 +67,7 @@ _KINDS: tuple[type[Action], ...] = (
     Infer,
     Match,
     Diagnose,
+    Respond,
 )
 
 ACTIONS: Mapping[str, type[Action]] = MappingProxyType({action.name: action for action in _KINDS})
@@ -73,6 +81,7 @@ __all__ = [
     "Chosen",
     "Citation",
     "CitedText",
+    "Describe",
     "Description",
     "Diagnose",
     "Diagnosis",
@@ -81,6 +90,7 @@ __all__ = [
     "Explain",
     "Extract",
     "GetComorbidity",
+    "GetCooccurrence",
     "GetCure",
     "GetDrug",
     "GetGene",
@@ -103,8 +113,10 @@ __all__ = [
     "PathRelation",
     "Policy",
     "Rank",
+    "Recognise",
     "Replayed",
     "Resolved",
+    "Respond",
     "Retrieve",
     "Retrieved",
     "Segment",

@@ -26,6 +26,14 @@ class Ranks(Protocol):
         ...
 
 
+class Compiled(Queries, Protocol):
+    """Templates in their compiled form: the same rows as a store gives, sooner."""
+
+    def has(self, template: str, /) -> bool:
+        """Tell whether a template has a compiled form."""
+        ...
+
+
 class Operations(Queries, Protocol):
     """What an action may use of a graph: templates, and the tools compiled from it."""
 
@@ -47,6 +55,11 @@ class Operations(Queries, Protocol):
     @property
     def ancestry(self) -> Ancestry:
         """Knows the is-a hierarchy of phenotypes."""
+        ...
+
+    @property
+    def compiled(self) -> Compiled:
+        """Runs what has a compiled form."""
         ...
 
     @property

@@ -83,9 +83,14 @@ def markdown(registry: Mapping[str, type[Action]]) -> str:
         lines += [f"## {name}", "", purpose(kind), "", *_facts(kind)]
         if fields_of(kind):
             lines += ["| field | is | default | what it is for |", "| --- | --- | --- | --- |"]
-            lines += [f"| `{f.name}` | {f.type} | {_shown(f.default)} | {f.about} |" for f in fields_of(kind)]
+            lines += [f"| `{f.name}` | {f.type} | {_shown(f.default)} | {_marked(f.about)} |" for f in fields_of(kind)]
             lines.append("")
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _marked(text: str) -> str:
+    """A docstring's text as Markdown."""
+    return text.replace("``", "`").replace("|", "\\|")
 
 
 def _shown(default: str | None) -> str:
@@ -97,7 +102,8 @@ def _facts(kind: type[Action]) -> Iterator[str]:
     facts = [f"aliases: {', '.join(f'`{alias}`' for alias in kind.aliases)}" if kind.aliases else ""]
     facts.append(f"template: [`{template}`](templates.md)" if isinstance(template, str) else "")
     if any(facts):
-        yield from ("; ".join(filter(None, facts)).capitalize() + ".", "")
+        said = "; ".join(filter(None, facts))
+        yield from (f"{said[0].upper()}{said[1:]}.", "")
 
 
 def _type(schema: Mapping[str, Any]) -> str:

@@ -76,7 +76,12 @@ class InferBySymptom(DiseasesBy):
 
 
 class InferByTest(DiseasesBy):
-    """Diseases for which most of the tests are recommended."""
+    """Diseases for which most of the tests are recommended.
+
+    Example:
+        >>> InferByTest(tests=("血常规",)).tests
+        ('血常规',)
+    """
 
     name: ClassVar[str] = "infer_by_test"
     aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_TEST", "infer_by_tests")
@@ -89,7 +94,12 @@ class InferByTest(DiseasesBy):
 
 
 class InferByDrug(DiseasesBy):
-    """Diseases for which most of the drugs are recommended or indicated."""
+    """Diseases for which most of the drugs are recommended or indicated.
+
+    Example:
+        >>> InferByDrug(drugs=("aspirin",)).drugs
+        ('aspirin',)
+    """
 
     name: ClassVar[str] = "infer_by_drug"
     aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_DRUG", "infer_by_drugs")
@@ -102,7 +112,12 @@ class InferByDrug(DiseasesBy):
 
 
 class InferByCure(DiseasesBy):
-    """Diseases for which most of the treatments are recommended."""
+    """Diseases for which most of the treatments are recommended.
+
+    Example:
+        >>> InferByCure(cures=("手术治疗",)).cures
+        ('手术治疗',)
+    """
 
     name: ClassVar[str] = "infer_by_cure"
     aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_CURE", "infer_by_cures")
@@ -115,7 +130,12 @@ class InferByCure(DiseasesBy):
 
 
 class InferByComorbidity(DiseasesBy):
-    """Diseases that occur together with most of the named ones."""
+    """Diseases that occur together with most of the named ones.
+
+    Example:
+        >>> InferByComorbidity(diseases=("肺炎",)).diseases
+        ('肺炎',)
+    """
 
     name: ClassVar[str] = "infer_by_comorbidity"
     aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_COMORBIDITY", "infer_by_comorbidities")
@@ -129,7 +149,12 @@ class InferByComorbidity(DiseasesBy):
 
 
 class InferByGene(DiseasesBy):
-    """Diseases that are associated with most of the genes."""
+    """Diseases that are associated with most of the genes.
+
+    Example:
+        >>> InferByGene(genes=("FBN1",)).genes
+        ('FBN1',)
+    """
 
     name: ClassVar[str] = "infer_by_gene"
     aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_GENE", "infer_by_genes")
@@ -142,7 +167,12 @@ class InferByGene(DiseasesBy):
 
 
 class InferByPhenotype(DiseasesBy):
-    """Diseases that present with most of the findings (HPO); what is annotated below a finding counts for it."""
+    """Diseases that present with most of the findings (HPO); what is annotated below a finding counts for it.
+
+    Example:
+        >>> InferByPhenotype(phenotypes=("HP:0001250",)).phenotypes
+        ('HP:0001250',)
+    """
 
     name: ClassVar[str] = "infer_by_phenotype"
     aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_PHENOTYPE", "infer_by_phenotypes")

@@ -11,8 +11,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from kgdx.actions.base import Action, Operations
-from kgdx.actions.entities import NameList, ids_of, resolve
-from kgdx.actions.retrieving import retrieve
+from kgdx.actions.entities import Name, NameList, ids_of, resolve
+from kgdx.actions.retrieving import Limit, retrieve
 from kgdx.actions.state import State
 from kgdx.store.templates import template
 
@@ -58,7 +58,12 @@ class GetSymptom(OfDiseases):
 
 
 class GetTest(OfDiseases):
-    """Tests that are recommended for diseases."""
+    """Tests that are recommended for diseases.
+
+    Example:
+        >>> GetTest(diseases=("百日咳",)).diseases
+        ('百日咳',)
+    """
 
     name: ClassVar[str] = "get_test"
     aliases: ClassVar[tuple[str, ...]] = ("GET_TEST", "get_tests")
@@ -66,7 +71,12 @@ class GetTest(OfDiseases):
 
 
 class GetDrug(OfDiseases):
-    """Drugs that are recommended for diseases."""
+    """Drugs that are recommended for diseases.
+
+    Example:
+        >>> GetDrug(diseases=("pertussis",), limit=5).limit
+        5
+    """
 
     name: ClassVar[str] = "get_drug"
     aliases: ClassVar[tuple[str, ...]] = ("GET_DRUG", "get_drugs")
@@ -74,7 +84,12 @@ class GetDrug(OfDiseases):
 
 
 class GetCure(OfDiseases):
-    """Treatments that are recommended for diseases."""
+    """Treatments that are recommended for diseases.
+
+    Example:
+        >>> GetCure(diseases=("肺炎", "肺炎")).diseases
+        ('肺炎',)
+    """
 
     name: ClassVar[str] = "get_cure"
     aliases: ClassVar[tuple[str, ...]] = ("GET_CURE", "get_cures")
@@ -82,7 +97,12 @@ class GetCure(OfDiseases):
 
 
 class GetComorbidity(OfDiseases):
-    """Diseases that occur together with diseases."""
+    """Diseases that occur together with diseases.
+
+    Example:
+        >>> GetComorbidity(diseases=("OMIM:154700",)).diseases
+        ('OMIM:154700',)
+    """
 
     name: ClassVar[str] = "get_comorbidity"
     aliases: ClassVar[tuple[str, ...]] = ("GET_COMORBIDITY", "get_comorbidities")
@@ -90,7 +110,12 @@ class GetComorbidity(OfDiseases):
 
 
 class GetPhenotype(OfDiseases):
-    """Findings (HPO) that diseases present with, how often, and on whose word."""
+    """Findings (HPO) that diseases present with, how often, and on whose word.
+
+    Example:
+        >>> GetPhenotype(diseases=("Marfan syndrome",)).template
+        'phenotypes_of_diseases'
+    """
 
     name: ClassVar[str] = "get_phenotype"
     aliases: ClassVar[tuple[str, ...]] = ("GET_PHENOTYPE", "get_phenotypes")
@@ -98,7 +123,12 @@ class GetPhenotype(OfDiseases):
 
 
 class GetGene(OfDiseases):
-    """Genes that diseases are associated with."""
+    """Genes that diseases are associated with.
+
+    Example:
+        >>> GetGene(diseases=("Marfan syndrome",)).template
+        'genes_of_diseases'
+    """
 
     name: ClassVar[str] = "get_gene"
     aliases: ClassVar[tuple[str, ...]] = ("GET_GENE", "get_genes")
@@ -106,8 +136,45 @@ class GetGene(OfDiseases):
 
 
 class GetMedicine(OfDiseases):
-    """Drugs that are indicated for diseases, used off label, or contraindicated."""
+    """Drugs that are indicated for diseases, used off label, or contraindicated.
+
+    Example:
+        >>> GetMedicine(diseases=("asthma",)).template
+        'medicines_of_diseases'
+    """
 
     name: ClassVar[str] = "get_medicine"
     aliases: ClassVar[tuple[str, ...]] = ("GET_MEDICINE", "get_medicines", "get_indication", "get_contraindication")
     template: ClassVar[str] = "medicines_of_diseases"
+
+
+class GetCooccurrence(Action):
+    """Findings (HPO) that were observed in the same patients as one finding, by number of patients.
+
+    Example:
+        >>> GetCooccurrence(phenotype="seizure").parameters()
+        {'phenotype': 'seizure', 'source': None, 'limit': 20}
+    """
+
+    name: ClassVar[str] = "get_cooccurrence"
+    aliases: ClassVar[tuple[str, ...]] = ("GET_COOCCURRENCE", "get_cooccurrences")
+    template: ClassVar[str] = "cooccurring_phenotypes"
+
+    phenotype: Name
+    """A finding in Chinese or English, or its id."""
+
+    source: Annotated[str, Field(max_length=100)] | None = None
+    """Only patients of this source."""
+
+    limit: Limit = 20
+    """Most findings."""
+
+    def run(self, graph: Operations, state: State) -> State:
+        """Return the state with the finding as it was understood, and those beside it.
+
+        Raises:
+            UsageError: No finding of the graph has the name.
+        """
+        state, (found,) = resolve(graph, state, (self.phenotype,), ("Phenotype",))
+        arguments = {"phenotype": found.ids[0], "source": self.source, "limit": self.limit}
+        return retrieve(graph, state, self, self.template, arguments)

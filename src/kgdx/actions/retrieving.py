@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from kgdx.actions.base import Action, Operations
-from kgdx.actions.record import query
+from kgdx.actions.record import Queries, query
 from kgdx.actions.save import case_key
 from kgdx.actions.state import Retrieved, State
 
@@ -100,11 +100,12 @@ class Match(Action):
 
 
 def retrieve(graph: Operations, state: State, action: Action, template: str, arguments: dict[str, Any]) -> State:
-    """Run a template for an action, and keep its rows.
+    """Run a template for an action, in its compiled form where it has one, and keep its rows.
 
     Raises:
         TemplateError: No such read template, or its parameters do not fit.
     """
-    state, rows = query(graph, state, template, **arguments)
+    asked: Queries = graph.compiled if graph.compiled.has(template) else graph
+    state, rows = query(asked, state, template, **arguments)
     found = Retrieved(template, arguments, tuple(rows[:MAX_ROWS]), action.name)
     return state if found in state.retrieved else replace(state, retrieved=(*state.retrieved, found))
