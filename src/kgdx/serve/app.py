@@ -76,6 +76,8 @@ def create_app(options: Options, workers: Pool, askers: Pool, *, model: str | No
         lifespan=_lifespan(workers, askers),
     )
     app.include_router(_api(options, workers, askers, model))
+    app.add_api_route("/static/report.css", _report_style, include_in_schema=False)
+    app.add_api_route("/static/report.js", _report_script, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=WEB / "static"), name="static")
     app.add_api_route("/", _page, include_in_schema=False)
     app.add_exception_handler(Refused, _refused)
@@ -157,6 +159,11 @@ def _api(options: Options, workers: Pool, askers: Pool, model: str | None) -> AP
         """
         return events(askers, "ask", request.model_dump(), options.ask_seconds)
 
+    @api.post("/page", response_model=models.Html, tags=["diagnosis"])
+    async def page(request: models.Page) -> Response:
+        """Make one self-contained page of a result, to look at, keep or print."""
+        return await ask("page", request)
+
     _state(api, options, workers, model)
     return api
 
@@ -199,6 +206,18 @@ def _json(content: bytes) -> Response:
 
 async def _page() -> Response:
     return FileResponse(WEB / "index.html", headers={"Cache-Control": "no-cache"})
+
+
+async def _report_style() -> Response:
+    from kgdx.report.page import stylesheet
+
+    return Response(stylesheet(), media_type="text/css", headers={"Cache-Control": "no-cache"})
+
+
+async def _report_script() -> Response:
+    from kgdx.report.page import script
+
+    return Response(script(), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -112,6 +112,18 @@ class Ask(Patient):
     )
 
 
+class Page(Request):
+    """A result to make a page of."""
+
+    document: dict[str, Any] = Field(description="What diagnose, explain or ask answered.")
+    part: bool = Field(False, description="Whether to leave out style and script, for a page that has them.")
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"document": {"schema": "kgdx.diagnosis/1", "case": {"id": "p"}}}]},
+    )
+
+
 class Answer(BaseModel):
     """An answer; later versions may add members."""
 
@@ -302,6 +314,12 @@ class Answered(Answer):
 
     schema_: str = Field(alias="schema")
     question: str
+
+
+class Html(Answer):
+    """A page."""
+
+    html: str
 
 
 class Problem(Answer):

@@ -14,6 +14,7 @@ from kgdx.serve.problems import Problem, Refused
 if TYPE_CHECKING:
     from kgdx.api import Graph
     from kgdx.case import Case
+    from kgdx.llm.protocol import ChatModel
 
 Event = Callable[[dict[str, Any]], None]
 Given = Mapping[str, Any]
@@ -77,6 +78,17 @@ class Serving:
             diagnose(self, {"observed": ["HP:0000118"], "top": 1}, _silent)
             self.graph.reader  # noqa: B018 - opens it
         return ready(self, {}, _silent)
+
+    def model(self) -> ChatModel:
+        """Return the language model that is configured.
+
+        Raises:
+            ConfigError: There is none.
+        """
+        from kgdx.config import Settings
+        from kgdx.llm.connect import connect
+
+        return connect(Settings.load(self._store).llm())
 
     def close(self) -> None:
         """Close the graph."""
@@ -156,6 +168,32 @@ def sources(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     return {"build": built[0] if built else None, "sources": graph.run("sources")}
 
 
+def page(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Make the page of a result."""
+    from kgdx.report.page import fragment
+    from kgdx.report.page import page as whole
+
+    return {"html": (fragment if given["part"] else whole)(given["document"])}
+
+
+def ask(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Answer a question; each entry of the record, and each piece of the answer, is an event."""
+    graph = serving.graph
+    patient = any(given.get(key) for key in ("text", "observed", "excluded", "phenopacket"))
+    planned = given["policy"] == "planner"
+    answer = graph.ask(
+        given["question"],
+        case=case_of(given, graph) if patient else None,
+        policy=given["policy"],
+        model=serving.model() if planned else None,
+        strict=given["strict"],
+        rounds=given["rounds"],
+        on_text=lambda piece: event({"event": "text", "data": piece}),
+        watch=lambda segment: event({"event": "step", "data": segment.to_dict()}),
+    )
+    return answer.to_dict()
+
+
 def case_of(given: Given, graph: Graph) -> Case:
     """Make the case of a request: a phenopacket; or words, given terms, or both.
 
@@ -190,6 +228,6 @@ def _silent(document: dict[str, Any]) -> None:
 
 
 OPERATIONS: Mapping[str, Callable[[Serving, Given, Event], dict[str, Any]]] = MappingProxyType(
-    {each.__name__: each for each in (ready, diagnose, explain, extract, terms, disease, sources)}
+    {each.__name__: each for each in (ready, diagnose, explain, extract, terms, disease, sources, page, ask)}
 )
 """Name → what a worker does."""
