@@ -26,7 +26,7 @@ TRANSFORMERS = "transformers"
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 DEFAULT_BOLT_PORT = 7687
 
-_KEYS = frozenset({"store", "align", "neo4j", "llm"})
+_KEYS = frozenset({"store", "align", "neo4j", "llm", "pubmed"})
 _NEO4J_KEYS = frozenset({"user", "password", "database", "home"})
 _LLM_NUMBERS = {"price_in": 0.0, "price_out": 0.0, "timeout": 120.0, "concurrency": 4.0, "attempts": 5.0, "seed": 0.0}
 _LLM_LIMITS = ("max_calls", "max_tokens", "max_cost", "max_seconds")
@@ -36,8 +36,11 @@ _LLM_KEYS = frozenset(
     {"base_url", "model", "api_key", "cassette", "cassette_mode", "device", *_LLM_SWITCHES, *_LLM_NUMERIC}
 )
 _ALIGN_KEYS = frozenset({"encoder", "languages"})
-_SECTIONS = {"align": _ALIGN_KEYS, "neo4j": _NEO4J_KEYS, "llm": _LLM_KEYS}
-_SECRETS = (("neo4j", "password"), ("llm", "api_key"))
+_PUBMED_KEYS = frozenset({"ask", "email", "api_key", "tool", "base_url", "seconds"})
+_SECTIONS = {"align": _ALIGN_KEYS, "neo4j": _NEO4J_KEYS, "llm": _LLM_KEYS, "pubmed": _PUBMED_KEYS}
+_SECRETS = (("neo4j", "password"), ("llm", "api_key"), ("pubmed", "api_key"))
+_NUMERIC = frozenset({*(f"llm.{key}" for key in _LLM_NUMERIC), "pubmed.seconds"})
+_SWITCHES = frozenset({*(f"llm.{key}" for key in _LLM_SWITCHES), "pubmed.ask"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,7 @@ class Settings:
         neo4j_password: Neo4j password as set; empty means that the server asks for none, ``None`` that it is not set.
         neo4j_database: Neo4j database name, if set.
         llm_settings: How to reach a language model, as set; see :meth:`llm`.
+        pubmed_settings: How to ask PubMed, as set; see :func:`kgdx.literature.pubmed_access`.
         align_encoder: Sentence encoder with which a build aligns names that no other stage does
             (``KGDX_ALIGN_ENCODER``): ``minilm``, or ``sentence-transformers:MODEL``; ``None`` for none.
         align_languages: Languages that it reads (``KGDX_ALIGN_LANGUAGES``), such as ``en,zh``; English when not set.
@@ -131,6 +135,7 @@ class Settings:
     neo4j_password: str | None = field(default=None, repr=False)
     neo4j_database: str | None = None
     llm_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    pubmed_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     align_encoder: str | None = None
     align_languages: tuple[str, ...] = ("en",)
 
@@ -169,6 +174,7 @@ class Settings:
             neo4j_password=_first(env, "KGDX_NEO4J_PASSWORD", "NEO4J_PASSWORD", default=neo4j.get("password")),
             neo4j_database=_first(env, "KGDX_NEO4J_DATABASE", "NEO4J_DATABASE") or neo4j.get("database"),
             llm_settings=_llm_settings(env, config.get("llm", {})),
+            pubmed_settings=_pubmed_settings(env, config.get("pubmed", {})),
             align_encoder=env.get("KGDX_ALIGN_ENCODER") or align.get("encoder"),
             align_languages=_languages(env.get("KGDX_ALIGN_LANGUAGES") or align.get("languages") or "en"),
         )
@@ -340,6 +346,14 @@ def _first(env: Mapping[str, str], *names: str, default: str | None = None) -> s
     return next((env[name] for name in names if name in env), default)
 
 
+def _pubmed_settings(env: Mapping[str, str], config: Mapping[str, Any]) -> dict[str, str]:
+    """What is set of PubMed; whether it is asked is ``KGDX_PUBMED`` itself."""
+    names = {key: (f"KGDX_PUBMED_{key.upper()}",) for key in _PUBMED_KEYS}
+    names |= {"ask": ("KGDX_PUBMED",), "api_key": ("KGDX_PUBMED_API_KEY", "NCBI_API_KEY")}
+    given = {key: _first(env, *names[key], default=config.get(key)) for key in sorted(_PUBMED_KEYS)}
+    return {key: str(value) for key, value in given.items() if value not in (None, "")}
+
+
 def _llm_settings(env: Mapping[str, str], config: Mapping[str, Any]) -> dict[str, str]:
     given = {key: env.get(f"KGDX_LLM_{key.upper()}", config.get(key)) for key in sorted(_LLM_KEYS)}
     return {key: str(value) for key, value in given.items() if value not in (None, "")}
@@ -438,8 +452,8 @@ def _check_config(path: Path, config: dict[str, Any]) -> None:
         )
         raise ConfigError(f"unknown setting {unknown[0]!r} in {path}", hint=f"known are {', '.join(known)}")
     for key, value in values:
-        number = key.removeprefix("llm.") in _LLM_NUMERIC and isinstance(value, int | float)
-        switch = key.removeprefix("llm.") in _LLM_SWITCHES and isinstance(value, bool)
+        number = key in _NUMERIC and isinstance(value, int | float)
+        switch = key in _SWITCHES and isinstance(value, bool)
         if not isinstance(value, str) and not number and not switch:
             raise ConfigError(f"{key} in {path} must be a string, not {value!r}")
 

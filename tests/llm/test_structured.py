@@ -19,6 +19,8 @@ from kgdx.llm.protocol import Answer, Message, Request
 from kgdx.llm.structured import LONGEST, parse, structured
 
 VERSIONS = {
+    "answer": (1, "214b01451e756df7"),
+    "answer_open": (1, "a9684cde865a13da"),
     "judge": (1, "3a1358c681d92f76"),
     "plain": (1, "fa1bcc38172a15c9"),
     "relations": (1, "4bb2a5bb87e28360"),

@@ -16,6 +16,7 @@ from kgdx.errors import UsageError
 
 if TYPE_CHECKING:
     from kgdx.align.mesh import MeshIndex
+    from kgdx.literature import Literature
 
 
 class Ranks(Protocol):
@@ -65,6 +66,15 @@ class Operations(Queries, Protocol):
     @property
     def names(self) -> Names:
         """Looks up the names of entities."""
+        ...
+
+    @property
+    def literature(self) -> Literature | None:
+        """Finds publications; ``None`` where it is not set up.
+
+        Raises:
+            KgdxError: Its settings cannot be used, or a package is missing.
+        """
         ...
 
     def mesh(self) -> MeshIndex:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kgdx.align.index import NameIndex
     from kgdx.align.mesh import MeshIndex
     from kgdx.config import Settings
+    from kgdx.literature import PubMed
     from kgdx.load.folder import BuildFolder
     from kgdx.rank import Ranker
     from kgdx.rank.bank import CaseBank
@@ -76,7 +77,9 @@ class GraphContext:
         encoder: Encoder | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> None:
+        self.settings = settings
         self._encoder, self._progress = encoder, progress
+        self._settings = settings
         self._languages = settings.align_languages
         self._source: _Source = _Server(settings) if settings.is_neo4j else _Folder(settings.graph_folder)
         self._opened: dict[str, Any] = {}
@@ -187,6 +190,24 @@ class GraphContext:
 
         index: NameIndex = self._once("names", make)
         return index
+
+    @property
+    def literature(self) -> PubMed | None:
+        """PubMed, where an e-mail address for it is set; nothing is asked before an action asks it.
+
+        Raises:
+            ConfigError: A setting of it cannot be used.
+            MissingExtraError: The package ``biopython`` is not installed.
+        """
+
+        def make() -> PubMed | None:
+            from kgdx.literature import PubMed, pubmed_access
+
+            access = pubmed_access(self._settings)
+            return None if access is None else PubMed(access, self._settings.cache / "pubmed")
+
+        found: PubMed | None = self._once("literature", make)
+        return found
 
     def mesh(self) -> MeshIndex:
         """Open the index of the graph's MeSH descriptors, which says what descriptor a name means; close it after use.

@@ -1,0 +1,146 @@
+"""The action that gathers publications: those that the graph's own relations carry, and on request PubMed's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from kgdx.actions.base import Action, Operations
+from kgdx.actions.describing import named
+from kgdx.actions.known import Citation
+from kgdx.actions.record import query, tool
+from kgdx.actions.state import Author, Segment, State
+from kgdx.errors import ConfigError, KgdxError
+from kgdx.literature import Found, Publication
+from kgdx.store.protocol import Row
+
+MAX_CITATIONS = 50
+"""Most publications of an episode."""
+
+MAX_SEARCHED = 5
+"""Most diseases that PubMed is asked for in one request."""
+
+_PMID = re.compile(r"PMID:0*([1-9]\d{0,8})\Z")
+
+
+class Cite(Action):
+    """Gather publications for what was found. Relations of the graph carry some; PubMed is asked only on request.
+
+    PubMed is given names of diseases as the graph has them, never the words of a patient or user.
+
+    Example:
+        >>> Cite().parameters()
+        {'diseases': None, 'pubmed': False, 'limit': 3}
+    """
+
+    name: ClassVar[str] = "cite"
+
+    diseases: Annotated[tuple[str, ...], Field(max_length=MAX_SEARCHED)] | None = None
+    """Ids of diseases to search PubMed for; those that were named or found so far when absent."""
+
+    pubmed: bool = False
+    """Whether to ask PubMed, too."""
+
+    limit: Annotated[int, Field(ge=1, le=10)] = 3
+    """Most publications of PubMed for each disease."""
+
+    def run(self, graph: Operations, state: State) -> State:
+        """Return the state with the publications found; where PubMed fails, with those of the graph, and says so."""
+        carried = _carried(state)
+        known = {each.id: each for each in state.citations}
+        new = [id for id in carried if id not in known][:MAX_CITATIONS]
+        if new:
+            state, rows = query(graph, state, "publications_by_ids", publications=new)
+            titles = {row["id"]: row["title"] or "" for row in rows}
+            known |= {id: Citation(id, titles.get(id, ""), about=carried[id]) for id in new}
+        if self.pubmed:
+            state = self._search(graph, state, known)
+        return replace(state, citations=tuple(known.values())[:MAX_CITATIONS])
+
+    def _search(self, graph: Operations, state: State, known: dict[str, Citation]) -> State:
+        """Add what PubMed has for the diseases, and what it says of the publications that the graph carries.
+
+        Whatever is wrong with PubMed, its settings or what is kept of it, the answer does without, and the log says so.
+        """
+        ids = list(self.diseases or named(state))[:MAX_SEARCHED]
+        state, rows = query(graph, state, "descriptions_of_diseases", diseases=ids)
+        bare = [each.id.removeprefix("PMID:") for each in known.values() if _PMID.match(each.id) and not each.journal]
+        try:
+            literature = graph.literature
+            if literature is None:
+                raise ConfigError("it was not asked", hint="set KGDX_PUBMED_EMAIL to the address that NCBI asks for")
+            names, given = _names(rows), {"diseases": ids, "publications": len(bare), "limit": self.limit}
+            state, found = tool(
+                state, "pubmed", given, lambda: literature.find(names, bare, self.limit), lambda found: found.count
+            )
+        except KgdxError as error:
+            return state.logged(_problem(str(error), type(error).__name__))
+        _merge(known, found)
+        return state.logged(*(_problem(problem, "PubMedError") for problem in found.problems))
+
+
+def _problem(message: str, error: str) -> Segment:
+    return Segment(Author.TOOL, "error", "pubmed", {"error": error}, content=f"PubMed: {message}")
+
+
+def _carried(state: State) -> dict[str, tuple[str, ...]]:
+    """Publications that what was found carries, with the diseases that they are about, in the order found."""
+    found: dict[str, dict[str, None]] = {}
+    for reference, about in _references(state):
+        match = _PMID.match(reference)
+        if match:
+            found.setdefault(f"PMID:{match[1]}", {}).setdefault(about)
+    return {id: tuple(filter(None, about)) for id, about in found.items()}
+
+
+def _references(state: State) -> Iterator[tuple[str, str]]:
+    for retrieved in state.retrieved:
+        for row in retrieved.rows:
+            about = row.get("disease") or ""
+            for reference in (*str(row.get("reference") or "").split(";"), *(row.get("publications") or ())):
+                yield str(reference).strip(), about if isinstance(about, str) else ""
+    for candidate, paths in (state.evidence or {}).items():
+        for path in paths:
+            for reference in path.references:
+                yield reference, candidate
+
+
+def _names(rows: Iterable[Row]) -> dict[str, Sequence[str]]:
+    """Names to search with by id: PubMed reads English, so those come first; a Chinese one only where there is none."""
+    found: dict[str, Sequence[str]] = {}
+    for row in rows:
+        names = [name for name in (row["name"], *row["synonyms"], row["name_zh"]) if name]
+        english = [name for name in names if name.isascii()]
+        found[row["id"]] = tuple(dict.fromkeys(english or names))
+    return found
+
+
+def _merge(known: dict[str, Citation], found: Found) -> None:
+    """Complete the publications that are known, and add new ones."""
+    for disease, publications in found.by_disease.items():
+        for each in publications:
+            id = f"PMID:{each.pmid}"
+            before = known.get(id)
+            about = tuple(dict.fromkeys((*(before.about if before else ()), disease)))
+            known[id] = _citation(each, about, before)
+    for each in found.publications:
+        id = f"PMID:{each.pmid}"
+        if id in known:
+            known[id] = _citation(each, known[id].about, known[id])
+
+
+def _citation(found: Publication, about: tuple[str, ...], before: Citation | None) -> Citation:
+    return Citation(
+        id=f"PMID:{found.pmid}",
+        title=found.title or (before.title if before else ""),
+        authors=found.authors,
+        journal=found.journal,
+        year=found.year,
+        doi=found.doi,
+        about=about,
+        origin=before.origin if before else "pubmed",
+    )

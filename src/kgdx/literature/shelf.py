@@ -1,0 +1,113 @@
+"""Searches and publications that were fetched before, on disk; safe with several threads and processes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from kgdx.errors import StoreError
+from kgdx.literature.model import Publication
+
+SEARCH_S = 30 * 86_400.0
+"""How long a search stands: new publications appear."""
+
+MISSING_S = 7 * 86_400.0
+"""How long it stands that there is no publication of a number."""
+
+_WAIT_S = 10.0
+_LAYOUT = """
+CREATE TABLE IF NOT EXISTS search (key TEXT PRIMARY KEY, pmids TEXT NOT NULL, at REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS publication (pmid TEXT PRIMARY KEY, document TEXT, at REAL NOT NULL);
+"""
+
+
+class Shelf:
+    """A file of searches and publications; one in memory where the file cannot be used.
+
+    Of a search only the digest is kept, not its words. Its methods raise :class:`~kgdx.errors.StoreError` where the
+    file fails after it was opened.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._lock = threading.Lock()
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+            self._database = self._open(str(file))
+        except (OSError, sqlite3.Error):
+            self._database = self._open(":memory:")
+
+    def search(self, base_url: str, term: str) -> tuple[str, ...] | None:
+        """Return the numbers that a search found; ``None`` where it was not made, or long ago."""
+        select = "SELECT pmids FROM search WHERE key = ? AND at > ?"
+        with self._used():
+            row = self._database.execute(select, (_key(base_url, term), time.time() - SEARCH_S)).fetchone()
+        return None if row is None else tuple(row[0].split())
+
+    def publications(self, pmids: Iterable[str]) -> dict[str, Publication | None]:
+        """Return the publications that are there; ``None`` for a number that PubMed does not have."""
+        select = "SELECT document, at FROM publication WHERE pmid = ?"
+        found: dict[str, Publication | None] = {}
+        with self._used():
+            rows = [(pmid, self._database.execute(select, (pmid,)).fetchone()) for pmid in pmids]
+        for pmid, row in rows:
+            if row is not None and (row[0] is not None or row[1] > time.time() - MISSING_S):
+                found[pmid] = None if row[0] is None else _read(row[0])
+        return found
+
+    def put_search(self, base_url: str, term: str, pmids: Sequence[str]) -> None:
+        """Keep what a search found."""
+        row = (_key(base_url, term), " ".join(pmids), time.time())
+        with self._used():
+            self._database.execute("INSERT OR REPLACE INTO search VALUES (?, ?, ?)", row)
+
+    def put_publications(self, asked: Iterable[str], found: Iterable[Publication]) -> None:
+        """Keep publications, and that there are none of the other numbers that were asked for."""
+        now = time.time()
+        rows: dict[str, tuple[str, str | None, float]] = {pmid: (pmid, None, now) for pmid in asked}
+        rows |= {each.pmid: (each.pmid, json.dumps(asdict(each), ensure_ascii=False), now) for each in found}
+        with self._used():
+            self._database.executemany("INSERT OR REPLACE INTO publication VALUES (?, ?, ?)", rows.values())
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._database.close()
+
+    @contextmanager
+    def _used(self) -> Iterator[None]:
+        with self._lock:
+            try:
+                yield
+            except sqlite3.Error as error:
+                hint = "delete it, and try again"
+                raise StoreError(f"the publications in {self.file} cannot be used ({error})", hint=hint) from error
+
+    @staticmethod
+    def _open(name: str) -> sqlite3.Connection:
+        database = sqlite3.connect(name, timeout=_WAIT_S, check_same_thread=False, isolation_level=None)
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            database.executescript(_LAYOUT)
+        except sqlite3.Error:
+            database.close()
+            raise
+        return database
+
+
+def _key(base_url: str, term: str) -> str:
+    return hashlib.sha256(f"{base_url}\0{term}".encode()).hexdigest()
+
+
+def _read(document: str) -> Publication:
+    fields = json.loads(document)
+    return Publication(**{**fields, "authors": tuple(fields["authors"])})

@@ -1,0 +1,91 @@
+"""A language model writes the answer from the evidence; what cannot be held against it is shown to the model once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from kgdx.actions.checking import INSUFFICIENT, check
+from kgdx.actions.known import CitedText
+from kgdx.actions.pack import PROMPT_CHARS, EvidencePack, language_of
+from kgdx.llm.prompts import prompt
+from kgdx.llm.protocol import ChatModel, Message, Request
+from kgdx.policies.asking import Prices, Said, ask
+
+LANGUAGES = {"en": "English", "zh": "Chinese (中文)"}
+"""What a model is told of the language to answer in."""
+
+_QUESTION_CHARS = 8_000
+_SHOWN_FAULTS = 5
+
+
+def write(
+    model: ChatModel,
+    pack: EvidencePack,
+    strict: bool = True,
+    language: str = "en",
+    *,
+    prices: Prices = (0.0, 0.0),
+    on_text: Callable[[str], None] | None = None,
+    again: int = 1,
+    max_chars: int = PROMPT_CHARS,
+) -> Said:
+    """Have an answer written.
+
+    The answer is not trusted: :class:`~kgdx.actions.answering.Respond` checks it. Here it is only held against the
+    evidence to ask once more where it has faults; of two answers the one with fewer faults is returned.
+
+    Args:
+        model: Who writes.
+        pack: What the answer may rest on.
+        strict: Whether it may rest on nothing else.
+        language: Of the answer, ``en`` or ``zh``.
+        prices: For the cost.
+        on_text: Given each piece of the first answer as it arrives.
+        again: How often an answer with faults is asked for anew.
+        max_chars: Characters that the evidence may take in the prompt.
+
+    Returns:
+        The answer and what goes into the log; without text where the model gave none.
+    """
+    template = prompt("answer" if strict else "answer_open")
+    messages = template.messages(
+        question=_quoted(pack.question[:_QUESTION_CHARS]),
+        evidence=pack.prompt(max_chars),
+        language=LANGUAGES[language],
+        lacks=INSUFFICIENT[language],
+    )
+    request = Request(messages)
+    best = said = ask(model, request, template.id, prices=prices, on_text=on_text)
+    wrong = list(_faults(said.text, pack, strict, language))
+    for _ in range(again):
+        if said.error is not None or not said.text.strip() or not wrong:
+            break
+        told = "\n".join(f"- {fault}" for fault in wrong)
+        turn = Message(
+            "user", f"These faults have to be mended:\n{told}\nWrite the whole answer again, by the same rules."
+        )
+        request = replace(request, messages=(*request.messages, Message("assistant", said.text), turn))
+        said = ask(model, request, template.id, prices=prices, again=True)
+        found = list(_faults(said.text, pack, strict, language))
+        fewer = bool(said.text.strip()) and said.error is None and len(found) < len(wrong)
+        best = replace(said if fewer else best, segments=(*best.segments, *said.segments))
+        wrong = found
+    return best
+
+
+def _faults(text: str, pack: EvidencePack, strict: bool, language: str) -> Iterator[str]:
+    """What is wrong with an answer, in words for the model."""
+    checked: CitedText = check(text, pack, strict=strict, language=language)
+    if checked.removed:
+        yield f"these do not exist in the evidence: {', '.join(dict.fromkeys(checked.removed))}"
+    if strict:
+        for sentence in [each for each in checked.sentences if not each.supported][:_SHOWN_FAULTS]:
+            yield f"no id: {sentence.text[:200]}"
+    if text.strip() and language_of(text) != language and (language == "zh" or language_of(pack.question) == "en"):
+        yield f"it is not in {LANGUAGES[language]}"
+
+
+def _quoted(question: str) -> str:
+    """The question with nothing in it that could end its part of the prompt."""
+    return "\n".join("> " + line for line in question.splitlines()).replace("====", "=-=-")
