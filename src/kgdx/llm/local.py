@@ -6,6 +6,7 @@ Weights are read from safetensors files alone (a pickle runs code), and no code 
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -77,7 +78,9 @@ class LocalModel:
     def _load(self) -> _Loaded:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers.utils.logging import disable_progress_bar
 
+        disable_progress_bar()
         name = str(Path(self.name).expanduser()) if os.sep in self.name else self.name
         safe = {"trust_remote_code": False}
         try:
@@ -210,10 +213,22 @@ def _read(loaded: _Loaded, messages: Sequence[Message]) -> Any:
 
 
 def _applied(loaded: _Loaded, messages: Sequence[Message]) -> Any:
-    turns = [{"role": each.role, "content": each.content} for each in messages]
+    marks = _marks(loaded.tokenizer)
+    turns = [{"role": each.role, "content": marks.sub(_broken, each.content)} for each in messages]
     return loaded.tokenizer.apply_chat_template(
         turns, add_generation_prompt=True, return_dict=True, return_tensors="pt", enable_thinking=False
     )
+
+
+def _marks(tokenizer: Any) -> re.Pattern[str]:
+    """The marks with which a template sets turns apart; a text that holds one must not begin a turn of its own."""
+    added = (str(each) for each in tokenizer.added_tokens_decoder.values())
+    marks = sorted({*tokenizer.all_special_tokens, *added}, key=len, reverse=True)
+    return re.compile("|".join(re.escape(each) for each in marks if len(each) > 1) or r"(?!)")
+
+
+def _broken(mark: re.Match[str]) -> str:
+    return f"{mark[0][0]} {mark[0][1:]}"
 
 
 def _device(wanted: str) -> Any:
