@@ -11,7 +11,7 @@ import os
 import stat
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,7 +26,7 @@ TRANSFORMERS = "transformers"
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 DEFAULT_BOLT_PORT = 7687
 
-_KEYS = frozenset({"store", "align", "neo4j", "llm", "pubmed"})
+_KEYS = frozenset({"store", "align", "neo4j", "llm", "judge", "pubmed"})
 _NEO4J_KEYS = frozenset({"user", "password", "database", "home"})
 _LLM_NUMBERS = {"price_in": 0.0, "price_out": 0.0, "timeout": 120.0, "concurrency": 4.0, "attempts": 5.0, "seed": 0.0}
 _LLM_LIMITS = ("max_calls", "max_tokens", "max_cost", "max_seconds")
@@ -35,10 +35,17 @@ _LLM_NUMERIC = frozenset({*_LLM_NUMBERS, *_LLM_LIMITS})
 _LLM_KEYS = frozenset(
     {"base_url", "model", "api_key", "cassette", "cassette_mode", "device", *_LLM_SWITCHES, *_LLM_NUMERIC}
 )
+_JUDGE_KEYS = frozenset({"base_url", "model", "api_key"})
 _ALIGN_KEYS = frozenset({"encoder", "languages"})
 _PUBMED_KEYS = frozenset({"ask", "email", "api_key", "tool", "base_url", "seconds"})
-_SECTIONS = {"align": _ALIGN_KEYS, "neo4j": _NEO4J_KEYS, "llm": _LLM_KEYS, "pubmed": _PUBMED_KEYS}
-_SECRETS = (("neo4j", "password"), ("llm", "api_key"), ("pubmed", "api_key"))
+_SECTIONS = {
+    "align": _ALIGN_KEYS,
+    "neo4j": _NEO4J_KEYS,
+    "llm": _LLM_KEYS,
+    "judge": _JUDGE_KEYS,
+    "pubmed": _PUBMED_KEYS,
+}
+_SECRETS = (("neo4j", "password"), ("llm", "api_key"), ("judge", "api_key"), ("pubmed", "api_key"))
 _NUMERIC = frozenset({*(f"llm.{key}" for key in _LLM_NUMERIC), "pubmed.seconds"})
 _SWITCHES = frozenset({*(f"llm.{key}" for key in _LLM_SWITCHES), "pubmed.ask"})
 
@@ -121,6 +128,7 @@ class Settings:
         neo4j_password: Neo4j password as set; empty means that the server asks for none, ``None`` that it is not set.
         neo4j_database: Neo4j database name, if set.
         llm_settings: How to reach a language model, as set; see :meth:`llm`.
+        judge_settings: What differs for the model that judges answers, as set; see :meth:`judge`.
         pubmed_settings: How to ask PubMed, as set; see :func:`kgdx.literature.pubmed_access`.
         align_encoder: Sentence encoder with which a build aligns names that no other stage does
             (``KGDX_ALIGN_ENCODER``): ``minilm``, or ``sentence-transformers:MODEL``; ``None`` for none.
@@ -135,6 +143,7 @@ class Settings:
     neo4j_password: str | None = field(default=None, repr=False)
     neo4j_database: str | None = None
     llm_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    judge_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     pubmed_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     align_encoder: str | None = None
     align_languages: tuple[str, ...] = ("en",)
@@ -174,6 +183,7 @@ class Settings:
             neo4j_password=_first(env, "KGDX_NEO4J_PASSWORD", "NEO4J_PASSWORD", default=neo4j.get("password")),
             neo4j_database=_first(env, "KGDX_NEO4J_DATABASE", "NEO4J_DATABASE") or neo4j.get("database"),
             llm_settings=_llm_settings(env, config.get("llm", {})),
+            judge_settings=_llm_settings(env, config.get("judge", {}), "judge", _JUDGE_KEYS),
             pubmed_settings=_pubmed_settings(env, config.get("pubmed", {})),
             align_encoder=env.get("KGDX_ALIGN_ENCODER") or align.get("encoder"),
             align_languages=_languages(env.get("KGDX_ALIGN_LANGUAGES") or align.get("languages") or "en"),
@@ -270,6 +280,24 @@ class Settings:
             device=given.get("device", "auto"),
         )
 
+    def judge(self, model: str | None = None) -> LlmAccess:
+        """Return how to ask the model that judges answers: as :meth:`llm`, but for what is set for the judge.
+
+        The key of one endpoint is never sent to another.
+
+        Raises:
+            ConfigError: As of :meth:`llm`.
+
+        Example:
+            >>> env = {"KGDX_LLM_BASE_URL": "http://127.0.0.1:1/v1", "KGDX_LLM_API_KEY": "k", "KGDX_JUDGE_MODEL": "j"}
+            >>> judge = Settings.load(environ={"KGDX_HOME": "/tmp/kgdx-doc", **env}).judge()
+            >>> judge.model, judge.base_url
+            ('j', 'http://127.0.0.1:1/v1')
+        """
+        elsewhere = "base_url" in self.judge_settings
+        shared = {k: v for k, v in self.llm_settings.items() if not (elsewhere and k == "api_key")}
+        return replace(self, llm_settings={**shared, **self.judge_settings}).llm(model)
+
     @property
     def llm_reads_documents(self) -> bool:
         """Whether a build lets the language model read documents (never patients' texts): only if it is said so.
@@ -354,8 +382,10 @@ def _pubmed_settings(env: Mapping[str, str], config: Mapping[str, Any]) -> dict[
     return {key: str(value) for key, value in given.items() if value not in (None, "")}
 
 
-def _llm_settings(env: Mapping[str, str], config: Mapping[str, Any]) -> dict[str, str]:
-    given = {key: env.get(f"KGDX_LLM_{key.upper()}", config.get(key)) for key in sorted(_LLM_KEYS)}
+def _llm_settings(
+    env: Mapping[str, str], config: Mapping[str, Any], section: str = "llm", keys: frozenset[str] = _LLM_KEYS
+) -> dict[str, str]:
+    given = {key: env.get(f"KGDX_{section.upper()}_{key.upper()}", config.get(key)) for key in sorted(keys)}
     return {key: str(value) for key, value in given.items() if value not in (None, "")}
 
 

@@ -158,7 +158,7 @@ def measure(question: Question, ask: Asks, model: ChatModel | None) -> Measured:
         removed=len(text.removed),
         unsupported=text.unsupported,
         sentences=len(text.sentences),
-        rounds=answer.rounds,
+        rounds=len(answer.rounds),
         calls=0 if tally is None else tally.calls,
         read=0 if tally is None else tally.read,
         written=0 if tally is None else tally.written,
