@@ -213,6 +213,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "match": {},
     "diagnose": {},
     "describe": {},
+    "cite": {},
     "recognise": {},
     "respond": {},
     **{f"get_{what}": {"diseases": ["flu"]} for what in ("symptom", "test", "drug", "cure", "comorbidity")},

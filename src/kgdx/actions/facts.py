@@ -23,9 +23,11 @@ RELATIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "absent_phenotypes_of_diseases": ("LACKS_PHENOTYPE", "Phenotype"),
         "genes_of_diseases": ("ASSOCIATED_GENE", "Gene"),
         "medicines_of_diseases": ("INDICATION", "Drug"),
+        "cooccurring_phenotypes": ("SAME_CASES", "Phenotype"),
     }
 )
-"""Template → the relation that its rows state of a disease, and the class at the other end."""
+"""Template → the relation that its rows state of a disease, and the class at the other end; phenotypes observed in the
+cases of another one have no relation of their own in the graph."""
 
 INFERENCES: Mapping[str, tuple[str, str, str]] = MappingProxyType(
     {
@@ -44,7 +46,19 @@ INFERENCES: Mapping[str, tuple[str, str, str]] = MappingProxyType(
 FROM_OBJECT = frozenset({"INDICATION", "OFF_LABEL_USE", "CONTRAINDICATION"})
 """Relations that lead from the other end to the disease."""
 
-DETAILS = ("score", "association", "aspect", "frequency", "onset", "sex", "span", "evidence", "language", "method")
+DETAILS = (
+    "score",
+    "cases",
+    "association",
+    "aspect",
+    "frequency",
+    "onset",
+    "sex",
+    "span",
+    "evidence",
+    "language",
+    "method",
+)
 """Columns that say more of a fact."""
 
 
@@ -112,8 +126,9 @@ def facts(found: Retrieved, names: Mapping[str, str]) -> Iterator[Fact]:
     """
     if found.template in RELATIONS:
         relation, label = RELATIONS[found.template]
+        given = found.parameters.get("phenotype")
         for row in found.rows:
-            yield _relation(row, relation, label, names)
+            yield _relation({"disease": given, **row} if given else row, relation, label, names)
     elif found.template in INFERENCES:
         relation, label, parameter = INFERENCES[found.template]
         asked = _asked(found.parameters.get(parameter) or ())
@@ -128,7 +143,11 @@ def _relation(row: Row, relation: str, label: str, names: Mapping[str, str]) -> 
     disease = row["disease"]
     return Fact(
         "relation",
-        PathNode(disease, "Disease", row.get("disease_name") or names.get(disease, "")),
+        PathNode(
+            disease,
+            "Phenotype" if relation == "SAME_CASES" else "Disease",
+            row.get("disease_name") or names.get(disease, ""),
+        ),
         row.get("relation") or relation,
         (PathNode(row["id"], label, row.get("name") or ""),),
         source=row.get("source") or "",

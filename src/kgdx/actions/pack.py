@@ -183,19 +183,7 @@ class EvidencePack:
             "items": [item.to_dict() for item in self.items],
             "diseases": [each.to_dict() for each in self.diseases],
             "citations": [each.to_dict() for each in self.citations],
-            "resolved": [
-                {
-                    "given": each.given,
-                    "kinds": list(each.kinds),
-                    "ids": list(each.ids),
-                    "names": list(each.names),
-                    "method": each.method,
-                    "score": each.score,
-                    "candidates": list(each.candidates),
-                    "reason": each.reason,
-                }
-                for each in self.resolved
-            ],
+            "resolved": [each.to_dict() for each in self.resolved],
             "nothing": [
                 {"action": each.action, "template": each.template, "names": list(each.names)} for each in self.nothing
             ],

@@ -84,6 +84,7 @@ ENGLISH = Phrases(
             "ASSOCIATED_GENE": ("gene associated with", "genes associated with"),
             "DISEASE_PROTEIN": ("gene associated with", "genes associated with"),
             "INDICATION": ("drug indicated for", "drugs indicated for"),
+            "SAME_CASES": ("feature observed in the same cases as", "features observed in the same cases as"),
             "OFF_LABEL_USE": ("drug used off label for", "drugs used off label for"),
             "CONTRAINDICATION": ("drug contraindicated in", "drugs contraindicated in"),
         }
@@ -142,6 +143,7 @@ CHINESE = Phrases(
             "ASSOCIATED_GENE": ("相关基因", "相关基因"),
             "DISEASE_PROTEIN": ("相关基因", "相关基因"),
             "INDICATION": ("适应证用药", "适应证用药"),
+            "SAME_CASES": ("同见于病例的表型", "同见于病例的表型"),
             "OFF_LABEL_USE": ("超说明书用药", "超说明书用药"),
             "CONTRAINDICATION": ("禁忌药物", "禁忌药物"),
         }

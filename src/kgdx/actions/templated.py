@@ -190,6 +190,8 @@ def _weight(item: EvidenceItem) -> float:
 def _often(details: Mapping[str, Any]) -> str:
     if details.get("denominator"):
         return f" ({details.get('numerator', 0)}/{details['denominator']})"
+    if details.get("cases"):
+        return f" ({details['cases']})"
     return f" ({details['percentage']:g}%)" if details.get("percentage") is not None else ""
 
 
