@@ -23,6 +23,7 @@ VERSIONS = {
     "answer_open": (1, "a9684cde865a13da"),
     "judge": (1, "3a1358c681d92f76"),
     "plain": (1, "fa1bcc38172a15c9"),
+    "plan": (1, "89fa76e49e5bf63b"),
     "relations": (1, "4bb2a5bb87e28360"),
     "symptoms": (1, "4c3adf49881d6b26"),
 }

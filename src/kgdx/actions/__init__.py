@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from kgdx.actions.answer import Answer
 from kgdx.actions.answering import Respond
 from kgdx.actions.base import Action, Operations, parse_action
+from kgdx.actions.citing import Cite
 from kgdx.actions.declare import Diagnose
 from kgdx.actions.describing import Describe
 from kgdx.actions.diagnosis import NOTICE, Diagnosis
@@ -59,6 +61,7 @@ _KINDS: tuple[type[Action], ...] = (
     InferByGene,
     GetCooccurrence,
     Describe,
+    Cite,
     Recognise,
     Extract,
     Rank,
@@ -77,9 +80,11 @@ __all__ = [
     "ACTIONS",
     "NOTICE",
     "Action",
+    "Answer",
     "Author",
     "Chosen",
     "Citation",
+    "Cite",
     "CitedText",
     "Describe",
     "Description",

@@ -77,9 +77,8 @@ class GraphContext:
         encoder: Encoder | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> None:
-        self.settings = settings
         self._encoder, self._progress = encoder, progress
-        self._settings = settings
+        self.settings = settings
         self._languages = settings.align_languages
         self._source: _Source = _Server(settings) if settings.is_neo4j else _Folder(settings.graph_folder)
         self._opened: dict[str, Any] = {}
@@ -203,8 +202,8 @@ class GraphContext:
         def make() -> PubMed | None:
             from kgdx.literature import PubMed, pubmed_access
 
-            access = pubmed_access(self._settings)
-            return None if access is None else PubMed(access, self._settings.cache / "pubmed")
+            access = pubmed_access(self.settings)
+            return None if access is None else PubMed(access, self.settings.cache / "pubmed")
 
         found: PubMed | None = self._once("literature", make)
         return found

@@ -36,7 +36,7 @@ class Author(StrEnum):
 PRIVATE = frozenset({Author.PATIENT, Author.USER})
 """Authors whose words may identify a patient: their content leaves the process only when asked for."""
 
-PRIVATE_KINDS = frozenset({"prompt", "answer"})
+PRIVATE_KINDS = frozenset({"prompt", "answer", "thought"})
 """Kinds of segments whose words may repeat those of a patient, whoever wrote them."""
 
 
@@ -47,8 +47,8 @@ class Segment:
     Attributes:
         author: Who wrote it.
         kind: ``action`` (a policy's choice), ``query`` (a template that ran), ``tool`` (extractor, ranker),
-            ``prompt`` (what a language model was asked), ``answer`` (what it said), ``text`` (words), ``error`` or
-            ``end``.
+            ``prompt`` (what a language model was asked), ``answer`` (what it said), ``thought`` (its reason),
+            ``plan`` (the actions it will see done), ``text`` (words), ``error`` or ``end``.
         name: Name of the action, template or tool.
         parameters: What it was given; never a patient's text.
         rows: How many rows came back.

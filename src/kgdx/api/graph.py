@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from kgdx.actions.answer import Answer
 from kgdx.actions.diagnosis import Diagnosis
 from kgdx.actions.episode import Episode, Policy
 from kgdx.actions.episode import run as run_episode
@@ -21,6 +20,8 @@ from kgdx.actions.record import replay as replay_trace
 from kgdx.actions.save import save as save_diagnosis
 from kgdx.actions.save import saved_trace
 from kgdx.actions.state import Limits, Segment, State
+from kgdx.api.asking import Asking, kgdx_version
+from kgdx.api.asking import ask as answer_question
 from kgdx.case import Case, Issue, case_from_document, case_from_terms, case_from_text, one_case
 from kgdx.config import Settings
 from kgdx.errors import UsageError
@@ -29,6 +30,7 @@ from kgdx.policies import policy as make_policy
 if TYPE_CHECKING:
     import polars
 
+    from kgdx.llm.protocol import ChatModel
     from kgdx.text.encoder import Encoder
 
 CaseLike = Case | str | Path | Mapping[str, Any] | Iterable[str]
@@ -78,6 +80,35 @@ class Graph(GraphContext):
         elif case_bank:
             raise UsageError("case_bank goes with the name of a policy", hint="give your own policy such a setting")
         return self._episode(self.case(case), policy, limits, seed)
+
+    def ask(
+        self,
+        question: str,
+        *,
+        case: CaseLike | None = None,
+        policy: str | Policy | None = None,
+        model: ChatModel | str | None = None,
+        **how: Unpack[Asking],
+    ) -> Answer:
+        """Answer a medical question from the graph, in English or Chinese; each claim points at its evidence.
+
+        Args:
+            question: Such as "Which tests are done for pertussis?".
+            case: The patient that it is about, in any form that :meth:`diagnose` takes.
+            policy: ``rules`` (no language model), ``planner``, or a policy of your own; by default ``planner`` where a
+                model is given, otherwise ``rules``.
+            model: A language model, or the name of one at the endpoint that is set.
+            how: See :class:`~kgdx.api.asking.Asking`: ``strict``, ``pubmed``, ``language``, ``rounds``, ``limits``,
+                ``seed``, ``on_text``, ``watch``.
+
+        Raises:
+            UsageError: The question is empty, or a setting cannot be right.
+            CaseError: No usable case can be made of the patient.
+            ConfigError: A model is wanted, and none is set.
+            LlmError: The model failed before anything was found; what was found otherwise is answered with.
+            StoreError: The graph failed before anything was found.
+        """
+        return answer_question(self, question, None if case is None else self.case(case), policy, model, how)
 
     def explain(
         self,
@@ -201,16 +232,10 @@ def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
         reason=episode.reason,
         policy=episode.policy,
         fingerprint=fingerprint,
-        version=_version(),
+        version=kgdx_version(),
         n_candidates=0 if ranking is None else ranking.n_candidates,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-
-
-@cache
-def _version() -> str:
-    """Version of the installed package, which takes a while to find out."""
-    return version("kgdx")
 
 
 def open(

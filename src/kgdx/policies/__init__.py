@@ -4,13 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgdx.actions.episode import Policy
+from kgdx.actions.state import Limits
 from kgdx.errors import UsageError
 from kgdx.policies.fixed import FixedPolicy
 
-POLICIES: Mapping[str, Callable[..., Policy]] = MappingProxyType({"fixed": FixedPolicy})
+if TYPE_CHECKING:
+    from kgdx.llm.protocol import ChatModel
+
+ROUNDS = 5
+"""Most rounds of a planner, where nobody says."""
+
+
+def _rules(**settings: Any) -> Policy:
+    """Words of the question and names of the graph; no language model."""
+    from kgdx.policies.finishing import Finishing
+    from kgdx.policies.rules import RulesPolicy
+
+    return RulesPolicy(Finishing(**settings))
+
+
+def _planner(
+    model: ChatModel,
+    rounds: int = ROUNDS,
+    limits: Limits | None = None,
+    prices: tuple[float, float] = (0.0, 0.0),
+    on_text: Callable[[str], None] | None = None,
+    **settings: Any,
+) -> Policy:
+    """A language model that plans the look-ups and writes the answer."""
+    from kgdx.policies.finishing import Finishing
+    from kgdx.policies.planner import PlannerPolicy
+
+    ending = Finishing(**settings)
+    return PlannerPolicy(model, rounds, ending=ending, limits=limits or Limits(), prices=prices, on_text=on_text)
+
+
+POLICIES: Mapping[str, Callable[..., Policy]] = MappingProxyType(
+    {"fixed": FixedPolicy, "planner": _planner, "rules": _rules}
+)
 """Name → maker of a policy; its keyword arguments are the policy's own settings."""
 
 

@@ -199,3 +199,41 @@ def shown(action: Action) -> str:
     """
     fields = action.model_dump(mode="json", exclude_defaults=True)
     return f"{action.name} {json.dumps(fields, ensure_ascii=False)}" if fields else action.name
+
+
+def plan_schema(registry: Mapping[str, type[Action]]) -> dict[str, Any]:
+    """Return the JSON schema of a plan, for endpoints that hold a model to it: each action with its own fields.
+
+    Example:
+        >>> from kgdx.actions import Rank
+        >>> plan_schema({"rank": Rank})["properties"]["actions"]["items"]["anyOf"][0]["required"]
+        ['action', 'top', 'also', 'case_bank']
+    """
+    forms = [_form(name, kind.model_json_schema()) for name, kind in sorted(registry.items())]
+    return {
+        "type": "object",
+        "properties": {
+            "thought": {"type": "string"},
+            "actions": {"type": "array", "items": {"anyOf": forms}},
+        },
+        "required": ["thought", "actions"],
+        "additionalProperties": False,
+    }
+
+
+def _form(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of one action. All fields are required, as strict endpoints want it."""
+    fields = {
+        field: {key: value for key, value in described.items() if key in _KEPT}
+        for field, described in schema.get("properties", {}).items()
+    }
+    return {
+        "type": "object",
+        "properties": {"action": {"type": "string", "const": name}, **fields},
+        "required": ["action", *fields],
+        "additionalProperties": False,
+    }
+
+
+_KEPT = frozenset({"type", "items", "anyOf", "enum", "const", "minimum", "maximum", "minItems", "maxItems"})
+"""What endpoints understand of a field's schema."""

@@ -1,0 +1,196 @@
+"""The result of a question: an answer whose marks point at evidence, the evidence, and the record of its finding."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kgdx.actions.diagnosis import NOTICE, candidate_document, case_document, issue_document
+from kgdx.actions.evidence import EvidencePath
+from kgdx.actions.known import CitedText
+from kgdx.actions.pack import EvidencePack
+from kgdx.actions.rounds import Round, rounds_of
+from kgdx.actions.state import Segment, spent
+from kgdx.case import Case, Issue
+from kgdx.llm.accounting import Spent
+
+if TYPE_CHECKING:
+    import polars
+
+    from kgdx.rank import Candidate
+
+ANSWER_SCHEMA = "kgdx.answer/1"
+"""Name and version of the JSON form; a field is only ever added within a version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an episode answered.
+
+    Attributes:
+        question: What was asked; may hold a patient's words.
+        text: The answer: sentences with marks that point at :attr:`pack`.
+        pack: The evidence.
+        case: The patient as understood, where the question came with one.
+        candidates: Diseases ranked for the patient, best first.
+        evidence: Candidate id → its paths, for the candidates that were explained.
+        trace: The episode's log.
+        issues: What was doubtful or failed.
+        reason: Why the episode ended (:func:`kgdx.actions.episode.run`).
+        policy: Who chose the actions.
+        model: The language model that planned and wrote; empty where there was none.
+        fingerprint: Of the graph that it rests on.
+        version: Of kgdx.
+        created: When, in ISO 8601; no part of comparisons.
+        sources: What the graph was made from (rows of the template ``sources``).
+
+    Example:
+        >>> Answer("What is ptosis?").to_dict()["schema"]
+        'kgdx.answer/1'
+    """
+
+    question: str = field(repr=False)
+    text: CitedText = field(default_factory=CitedText)
+    pack: EvidencePack = field(default_factory=EvidencePack, repr=False)
+    case: Case | None = None
+    candidates: tuple[Candidate, ...] = ()
+    evidence: Mapping[str, tuple[EvidencePath, ...]] = field(default_factory=dict, hash=False)
+    trace: tuple[Segment, ...] = field(default=(), repr=False)
+    issues: tuple[Issue, ...] = ()
+    reason: str = "answered"
+    policy: str = "rules"
+    model: str = ""
+    fingerprint: str = ""
+    version: str = ""
+    created: str = field(default="", compare=False)
+    sources: tuple[Mapping[str, Any], ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def id(self) -> str:
+        """Identity of the run: equal question, case, graph, policy and answer give an equal id, whenever it ran.
+
+        Example:
+            >>> Answer("q", created="2025-01-01").id == Answer("q", created="2026-01-01").id
+            True
+        """
+        patient = "" if self.case is None else self.case.digest
+        asked = [self.question, patient, self.policy, self.model, self.fingerprint, self.version]
+        content = [*asked, self.text.text, [item.digest for item in self.pack.items]]
+        return f"run:{hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]}"
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        """What was looked up, round by round."""
+        return rounds_of(self.trace)
+
+    @property
+    def usage(self) -> Spent:
+        """What language models were asked."""
+        return spent(self.trace)
+
+    def table(self) -> polars.DataFrame:
+        """Return the evidence as a polars data frame, one row for each item.
+
+        Example:
+            >>> Answer("q").table().columns
+            ['id', 'cited', 'kind', 'text', 'sources', 'references', 'action']
+        """
+        import polars
+
+        strings = polars.List(polars.String)
+        schema: dict[str, Any] = {
+            "id": polars.String,
+            "cited": polars.Boolean,
+            "kind": polars.String,
+            "text": polars.String,
+            "sources": strings,
+            "references": strings,
+            "action": polars.String,
+        }
+        cited = frozenset(self.text.cited)
+        rows = [
+            (item.id, item.id in cited, item.kind, item.text, list(item.sources), list(item.references), item.action)
+            for item in self.pack.items
+        ]
+        return polars.DataFrame(rows, schema=schema, orient="row")
+
+    def to_dict(self, *, trace: bool = True, private: bool = False) -> dict[str, Any]:
+        """Return the answer as plain JSON values, in the form that :data:`ANSWER_SCHEMA` names.
+
+        The question is part of it; a patient's text is not. Its keys:
+
+        - ``schema``, ``notice``, ``id`` (of the run), ``kgdx_version``, ``fingerprint`` (of the graph), ``policy``,
+          ``model``, ``reason`` (why the episode ended), ``created``;
+        - ``question``, and ``answer``: ``text`` with its marks, ``cited``, ``sentences``, ``removed``, ``unsupported``,
+          ``insufficient``, ``author``, ``strict``, ``language``;
+        - ``pack``: the evidence (:class:`kgdx.actions.pack.EvidencePack`);
+        - ``rounds``: what was looked up (:class:`kgdx.actions.rounds.Round`);
+        - ``case`` (or null), ``candidates`` and ``evidence``, as of :meth:`kgdx.Diagnosis.to_dict`;
+        - ``sources`` of the graph: ``id``, ``version``, ``licence``, ``citation`` and the counts of its rows;
+        - ``usage``: calls of language models, tokens, cost;
+        - ``issues``: ``level``, ``where``, ``message``, ``remedy``;
+        - ``trace``: the log (:class:`kgdx.actions.state.Segment`).
+
+        Args:
+            trace: Whether to include the record of the episode.
+            private: Whether what models were asked and said is included; it may repeat a patient's words.
+        """
+        document: dict[str, Any] = {
+            "schema": ANSWER_SCHEMA,
+            "notice": NOTICE,
+            "id": self.id,
+            "kgdx_version": self.version,
+            "fingerprint": self.fingerprint,
+            "policy": self.policy,
+            "model": self.model,
+            "reason": self.reason,
+            "created": self.created,
+            "question": self.question,
+            "answer": self.text.to_dict(),
+            "pack": self.pack.to_dict(),
+            "rounds": [each.to_dict(private=private) for each in self.rounds],
+            "case": None if self.case is None else case_document(self.case),
+            "candidates": [candidate_document(each) for each in self.candidates],
+            "evidence": {id: [path.to_dict() for path in paths] for id, paths in self.evidence.items()},
+            "sources": [dict(source) for source in self.sources],
+            "usage": self.usage.to_dict(),
+            "issues": [issue_document(issue) for issue in self.issues],
+        }
+        if trace:
+            document["trace"] = [segment.to_dict(private=private) for segment in self.trace]
+        return document
+
+    def to_json(self, *, indent: int | None = None, trace: bool = True, private: bool = False) -> str:
+        """Return :meth:`to_dict` as JSON text.
+
+        Example:
+            >>> json.loads(Answer("q").to_json())["question"]
+            'q'
+        """
+        return json.dumps(self.to_dict(trace=trace, private=private), ensure_ascii=False, indent=indent)
+
+    def to_html(self) -> str:
+        """Return the answer as one self-contained HTML page, which fetches nothing from elsewhere."""
+        from kgdx.report import page
+
+        return page(self.to_dict(private=True))
+
+    def __str__(self) -> str:
+        """Return the answer with its marks."""
+        return self.text.text
+
+    def _repr_html_(self) -> str:
+        """Show question, answer and the evidence that it cites in a notebook; everything is escaped."""
+        cited = frozenset(self.text.cited)
+        shown = ((item.id, item.text, ", ".join(item.sources)) for item in self.pack.items if item.id in cited)
+        rows = "".join(f"<tr>{''.join(f'<td>{html.escape(part)}</td>' for part in row)}</tr>" for row in shown)
+        words = "".join(f"<p>{html.escape(line)}</p>" for line in self.text.text.splitlines() if line.strip())
+        return (
+            f"<h4>{html.escape(self.question)}</h4>{words}"
+            f"<table><thead><tr><th></th><th>evidence</th><th>sources</th></tr></thead><tbody>{rows}</tbody></table>"
+            f"<p><small>{html.escape(NOTICE)}</small></p>"
+        )

@@ -1,0 +1,129 @@
+"""What a planning model is shown: the graph's classes and relations, the actions, the case, and what was found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from kgdx.actions.base import Action
+from kgdx.actions.pack import clean, pack
+from kgdx.actions.rounds import Step, rounds_of
+from kgdx.actions.state import Segment, State
+from kgdx.case import Case
+from kgdx.schema import load_schema
+
+ENTITIES = ("Disease", "Phenotype", "Symptom", "Test", "Drug", "Cure", "Gene")
+"""Node classes that actions ask about."""
+
+MENTIONS = 40
+"""Most entities of the question that a model is told."""
+
+FINDINGS = 100
+"""Most findings of a patient that a model is told."""
+
+IDS = 4
+"""Ids that are shown of one name; one disease has entries in several sources."""
+
+QUESTION = 4_000
+"""Letters of a question that a model is told."""
+
+FIELDS = 500
+"""Letters of an action's fields that a model is told."""
+
+DIAGNOSIS = "Which diseases explain this patient's findings best, and what in the graph speaks for them?"
+"""Stands for the question where there is a case alone."""
+
+
+@cache
+def ontology() -> str:
+    """Return the classes that actions ask about and the relations between them, a line each.
+
+    Example:
+        >>> "- (Disease)-[HAS_SYMPTOM]->(Symptom): " in ontology()
+        True
+    """
+    schema = load_schema()
+    lines = [f"- {name}: {_first(schema.node(name).definition)}" for name in ENTITIES]
+    for relation in schema.relations.values():
+        ends = [
+            (start, end) for start, end in relation.ends if "Disease" in (start, end) and {start, end} <= {*ENTITIES}
+        ]
+        lines += [f"- ({start})-[{relation.name}]->({end}): {_first(relation.definition)}" for start, end in ends]
+    return "\n".join(lines)
+
+
+def briefing(
+    state: State, registry: Mapping[str, type[Action]], *, number: int, rounds: int, most: int, room: int
+) -> dict[str, str]:
+    """Return what fills the planner's prompt.
+
+    Args:
+        state: The episode so far.
+        registry: The actions that may be chosen.
+        number: Which round this is.
+        rounds: Most rounds.
+        most: Most actions of a round.
+        room: Characters of what was found.
+    """
+    return {
+        "graph": ontology(),
+        "actions": "\n".join(kind.describe() for _, kind in sorted(registry.items())),
+        "question": clean(state.question, QUESTION) or DIAGNOSIS,
+        "entities": "\n".join(_mentioned(state)) or "None that the graph knows by that name.",
+        "findings": "\n".join(_findings(state.case)) or "There is no patient.",
+        "done": "\n".join(history(state.log)) or "Nothing yet.",
+        "found": pack(state).prompt(room) or "Nothing yet.",
+        "round": str(number),
+        "rounds": str(rounds),
+        "most": str(most),
+    }
+
+
+def history(log: tuple[Segment, ...]) -> Iterator[str]:
+    """Yield what each round asked and what came of it, a line each: rows, what failed, what was refused.
+
+    Example:
+        >>> from kgdx.actions.state import Author
+        >>> list(history((Segment(Author.POLICY, "plan", "planner", {"round": 1}),)))
+        ['Round 1:']
+    """
+    for each in rounds_of(log):
+        yield f"Round {each.number}:" if each.number else "Before the first round:"
+        for step in each.steps:
+            yield f"- {_shown(step)}: {_came(step)}"
+        for reason in each.refused:
+            yield f"- refused: {reason}"
+
+
+def _came(step: Step) -> str:
+    if step.error:
+        return f"error: {step.error}"
+    return "done" if step.rows is None else f"{step.rows:,} rows"
+
+
+def _shown(step: Step) -> str:
+    fields = {key: value for key, value in step.parameters.items() if value not in (None, [], "")}
+    written = json.dumps(fields, ensure_ascii=False)
+    return f"{step.action} {written[:FIELDS]}" if fields else step.action
+
+
+def _mentioned(state: State) -> Iterator[str]:
+    for mention in (state.mentioned or ())[:MENTIONS]:
+        ids = ", ".join(mention.ids[:IDS])
+        yield f"- {json.dumps(mention.text, ensure_ascii=False)}: {mention.kind} {ids}"
+
+
+def _findings(case: Case) -> Iterator[str]:
+    about = [f"{key} {value}" for key, value in (("sex", case.sex), ("age", case.age)) if value]
+    if about and case.findings:
+        yield f"- {', '.join(about)}"
+    for finding in case.findings[:FINDINGS]:
+        yield f"- {finding.status}: {finding.label or finding.id} ({finding.id})"
+    if len(case.findings) > FINDINGS:
+        yield f"- and {len(case.findings) - FINDINGS:,} more"
+
+
+def _first(definition: str) -> str:
+    """The first sentence of a definition."""
+    return definition.partition(". ")[0].rstrip(".") + "."

@@ -1,0 +1,179 @@
+"""Answers questions without a language model: entities by the graph's name index, what is wanted by its words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from kgdx.actions import ACTIONS
+from kgdx.actions.base import Action, parse_action
+from kgdx.actions.reading import Extract
+from kgdx.actions.recognising import Recognise
+from kgdx.actions.state import State
+from kgdx.policies.finishing import Finishing, chosen, lost
+from kgdx.policies.intents import Want, masked, negated, remainder, wants
+
+if TYPE_CHECKING:
+    from kgdx.align.named import Mention
+
+FOCUS = 3
+"""For how many of the best diseases, inferred or ranked, is asked what a question wants, where it names none."""
+
+GIVEN: Mapping[Want, tuple[str, ...]] = MappingProxyType(
+    {
+        Want.SYMPTOM: ("get_symptom", "get_phenotype"),
+        Want.TEST: ("get_test",),
+        Want.DRUG: ("get_drug", "get_medicine"),
+        Want.CONTRAINDICATION: ("get_medicine",),
+        Want.CURE: ("get_cure",),
+        Want.COMORBIDITY: ("get_comorbidity",),
+        Want.GENE: ("get_gene",),
+        Want.DESCRIPTION: ("get_symptom", "get_phenotype"),
+    }
+)
+"""What a question wants of a disease → the actions that get it."""
+
+OVERVIEW_WANTS = (Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.COMORBIDITY)
+"""What is got of a disease when a question names it and nothing else."""
+
+INFERRED: Mapping[str, tuple[str, str, Want | None]] = MappingProxyType(
+    {
+        "Symptom": ("infer_by_symptom", "symptoms", Want.SYMPTOM),
+        "Phenotype": ("infer_by_phenotype", "phenotypes", Want.SYMPTOM),
+        "Test": ("infer_by_test", "tests", Want.TEST),
+        "Drug": ("infer_by_drug", "drugs", Want.DRUG),
+        "Cure": ("infer_by_cure", "cures", Want.CURE),
+        "Gene": ("infer_by_gene", "genes", Want.GENE),
+        "Disease": ("infer_by_comorbidity", "diseases", Want.COMORBIDITY),
+    }
+)
+"""Class of what a question names → the action that infers diseases from it, its field, and the words that mean it."""
+
+
+MOST = 50
+"""Most names of an action."""
+
+_BETWEEN = re.compile(r"\s{2,}|[、，,;；/]")
+
+
+@dataclass(frozen=True)
+class RulesPolicy:
+    """Look up what the words of a question want of the entities that it names, then answer by template.
+
+    Attributes:
+        ending: How the episode ends when everything is looked up.
+
+    Example:
+        >>> from kgdx.case import Case
+        >>> RulesPolicy().choose(State(Case("p"), question="百日咳吃什么药")).name
+        'recognise'
+    """
+
+    ending: Finishing = field(default_factory=Finishing)
+
+    @property
+    def name(self) -> str:
+        """``rules``."""
+        return "rules"
+
+    def choose(self, state: State) -> Action | None:
+        """Return the next look-up that the question wants and that was not tried yet; then the end."""
+        if state.done:
+            return None
+        if state.question and not chosen(state, Recognise()):
+            return Recognise()
+        if (state.case.text or state.case.findings) and not state.read and not chosen(state, Extract()):
+            return Extract()
+        wanted = (action for action in self._wanted(state) if not lost(state) and not chosen(state, action))
+        return next(wanted, None) or self.ending.choose(state)
+
+    def _wanted(self, state: State) -> Iterator[Action]:
+        """Yield all that the question wants looked up, in order; later ones may rest on what earlier ones found."""
+        yield from self.ending.ranked(state)
+        question = state.question
+        mentions = _telling(state.mentioned or ())
+        rest = masked(question, mentions)
+        wanted = wants(rest)
+        named = [mention for mention in mentions if not negated(question, mention)]
+        diseases = _texts(mention for mention in named if mention.kind == "Disease")
+        asked = [want for want in wanted if want in GIVEN]
+        if Want.DESCRIPTION in wanted and diseases:
+            yield from _getting(diseases, asked)
+        elif named and (Want.DISEASE in wanted or not diseases):
+            yield from _inferring(_classes(named, wanted))
+            yield from _getting(_focus(state), [want for want in asked if not _meant(want, named)])
+        elif diseases:
+            yield from _getting(diseases, asked or OVERVIEW_WANTS)
+        elif state.case.observed:
+            yield from _getting(_focus(state), asked)
+        elif (left := remainder(rest)) and Want.DISEASE in wanted:
+            yield from _inferring({kind: _parts(left) for kind in ("Symptom", "Phenotype")})
+        elif left:
+            yield from _getting((left,), asked or OVERVIEW_WANTS)
+
+
+def _telling(mentions: Sequence[Mention]) -> list[Mention]:
+    """The mentions that are more than a word such as "treatment"; all of them where there are no others."""
+    telling = [mention for mention in mentions if remainder(mention.text)]
+    return telling or list(mentions)
+
+
+def _classes(named: Sequence[Mention], wanted: Sequence[Want]) -> dict[str, tuple[str, ...]]:
+    """Node class → what the question names of it: where a name is of several classes, the ones that its words mean."""
+    meant = [kind for kind, (_, _, want) in INFERRED.items() if want in wanted]
+    found: dict[str, list[str]] = {}
+    for text in _texts(named):
+        kinds = [kind for kind in INFERRED if any(each.text == text and each.kind == kind for each in named)]
+        chosen_kinds = [kind for kind in kinds if kind in meant] or _usual(kinds)
+        for kind in chosen_kinds:
+            found.setdefault(kind, []).append(text)
+    return {kind: tuple(found[kind]) for kind in INFERRED if kind in found}
+
+
+def _usual(kinds: Sequence[str]) -> list[str]:
+    """The classes that are meant when no word says so: findings, both as phrases and as terms; otherwise the first."""
+    findings = [kind for kind in kinds if INFERRED[kind][2] is Want.SYMPTOM]
+    return findings or list(kinds[:1])
+
+
+def _meant(want: Want, named: Sequence[Mention]) -> bool:
+    """Whether a word of the question only says what the entities are that it names."""
+    kinds = {mention.kind for mention in named}
+    if want in (Want.DRUG, Want.CURE, Want.CONTRAINDICATION):
+        return bool(kinds & {"Drug", "Cure"})
+    return any(INFERRED[kind][2] is want for kind in kinds if kind in INFERRED)
+
+
+def _focus(state: State) -> tuple[str, ...]:
+    """The best diseases of the ranking, or of each inference."""
+    if state.ranking is not None:
+        return tuple(candidate.id for candidate in state.ranking.candidates[:FOCUS])
+    inferred = [found.rows for found in state.retrieved if found.action.startswith("infer") and found.rows]
+    best = (rows[place]["id"] for place in range(FOCUS) for rows in inferred if place < len(rows))
+    return tuple(dict.fromkeys(best))[:FOCUS]
+
+
+def _getting(diseases: tuple[str, ...], wanted: Iterable[Want]) -> Iterator[Action]:
+    if not diseases:
+        return
+    for name in dict.fromkeys(name for want in wanted for name in GIVEN[want]):
+        if name in ACTIONS:
+            yield parse_action({"action": name, "diseases": list(diseases[:MOST])}, ACTIONS)
+
+
+def _inferring(classes: Mapping[str, tuple[str, ...]]) -> Iterator[Action]:
+    for kind, names in classes.items():
+        action, parameter, _ = INFERRED[kind]
+        if action in ACTIONS and names:
+            yield parse_action({"action": action, parameter: list(names[:MOST])}, ACTIONS)
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, (part.strip() for part in _BETWEEN.split(text))))
+
+
+def _texts(mentions: Iterable[Mention]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(mention.text for mention in mentions))
