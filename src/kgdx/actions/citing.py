@@ -141,6 +141,7 @@ def _citation(found: Publication, about: tuple[str, ...], before: Citation | Non
         journal=found.journal,
         year=found.year,
         doi=found.doi,
+        abstract=found.abstract,
         about=about,
         origin=before.origin if before else "pubmed",
     )

@@ -28,7 +28,7 @@ BRANCHES = ("C", "F03")
 """Branches of the MeSH tree that hold diseases: Diseases, and Mental Disorders."""
 
 _TEXT_CHARS = 2_000
-_GIVEN = re.compile(r"^[^（(。]{1,40}[（(]\s*([A-Za-z][A-Za-z0-9 ,'’\-]{2,80}?)\s*(?:[，,;；、][^）)]{0,80})?[）)]")
+_GIVEN = re.compile(r"^([^（(。]{1,40})[（(]\s*([A-Za-z][A-Za-z0-9 ,'’\-]{2,80}?)\s*(?:[，,;；、][^）)]{0,80})?[）)]")
 """The English name that Chinese texts give in brackets behind the name they begin with."""
 
 

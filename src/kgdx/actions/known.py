@@ -121,6 +121,7 @@ class Citation:
         journal: Where it appeared.
         year: When.
         doi: Its DOI.
+        abstract: What it says in short.
         about: Ids of the entities that it was found for.
         origin: ``graph`` when a relation of the graph carries it, ``pubmed`` when it was searched for.
     """
@@ -131,6 +132,7 @@ class Citation:
     journal: str = ""
     year: str = ""
     doi: str = ""
+    abstract: str = ""
     about: tuple[str, ...] = ()
     origin: Literal["graph", "pubmed"] = "graph"
 
