@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,11 +63,9 @@ def create_app(options: Options, workers: Pool, askers: Pool, *, model: str | No
         model: Name of the language model that is configured.
         log: Takes a line for each request.
     """
-    from kgdx.api.graph import _version
-
     app = FastAPI(
         title="kgdx",
-        version=_version(),
+        version=version("kgdx"),
         summary="Graph-grounded diagnosis.",
         description=f"{NOTICE} What is sent is neither kept nor logged.",
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
@@ -170,14 +169,13 @@ def _api(options: Options, workers: Pool, askers: Pool, model: str | None) -> AP
 
 def _state(api: APIRouter, options: Options, workers: Pool, model: str | None) -> None:
     """Add the routes that say how the server is."""
-    from kgdx.api.graph import _version
 
     @api.get("/about", response_model=models.About, tags=["server"])
     async def about() -> dict[str, Any]:
         """Say what this server is and can do."""
         graph = workers.graph
         return {
-            "version": _version(),
+            "version": version("kgdx"),
             "notice": NOTICE,
             "token": options.token is not None,
             "model": model,

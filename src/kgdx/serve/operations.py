@@ -14,7 +14,6 @@ from kgdx.serve.problems import Problem, Refused
 if TYPE_CHECKING:
     from kgdx.api import Graph
     from kgdx.case import Case
-    from kgdx.llm.protocol import ChatModel
 
 Event = Callable[[dict[str, Any]], None]
 Given = Mapping[str, Any]
@@ -78,17 +77,6 @@ class Serving:
             diagnose(self, {"observed": ["HP:0000118"], "top": 1}, _silent)
             self.graph.reader  # noqa: B018 - opens it
         return ready(self, {}, _silent)
-
-    def model(self) -> ChatModel:
-        """Return the language model that is configured.
-
-        Raises:
-            ConfigError: There is none.
-        """
-        from kgdx.config import Settings
-        from kgdx.llm.connect import connect
-
-        return connect(Settings.load(self._store).llm())
 
     def close(self) -> None:
         """Close the graph."""
@@ -180,12 +168,10 @@ def ask(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     """Answer a question; each entry of the record, and each piece of the answer, is an event."""
     graph = serving.graph
     patient = any(given.get(key) for key in ("text", "observed", "excluded", "phenopacket"))
-    planned = given["policy"] == "planner"
     answer = graph.ask(
         given["question"],
         case=case_of(given, graph) if patient else None,
         policy=given["policy"],
-        model=serving.model() if planned else None,
         strict=given["strict"],
         rounds=given["rounds"],
         on_text=lambda piece: event({"event": "text", "data": piece}),

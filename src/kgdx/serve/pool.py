@@ -9,7 +9,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -27,6 +27,9 @@ AGAIN_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 STOP_S = 3.0
 """How long a worker has to end by itself."""
 
+WORKER = (sys.executable, "-m", "kgdx.serve.worker")
+"""What a worker runs."""
+
 EventHandler = Callable[[dict[str, Any]], None]
 
 
@@ -38,8 +41,12 @@ class Worker:
         self.process, self._to, self._from = process, process.stdin, process.stdout
 
     @classmethod
-    async def start(cls, opening: Mapping[str, Any]) -> tuple[Worker, dict[str, Any]]:
+    async def start(cls, opening: Mapping[str, Any], command: Sequence[str] = WORKER) -> tuple[Worker, dict[str, Any]]:
         """Start a process and wait until it has opened the graph.
+
+        Args:
+            opening: What it is told first.
+            command: What to run.
 
         Returns:
             The worker, and which graph it serves.
@@ -50,7 +57,7 @@ class Worker:
         """
         one_thread = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "kgdx.serve.worker"),
+            *command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             env={**os.environ, **one_thread},
@@ -112,12 +119,20 @@ class Pool:
         waiting: How many requests may wait for one; more are refused at once.
         log: Takes lines about workers that fail.
         lazy: Whether they are started by the first request.
+        command: What a worker runs.
     """
 
     def __init__(
-        self, opening: Mapping[str, Any], size: int, waiting: int, log: Callable[[str], None], *, lazy: bool = False
+        self,
+        opening: Mapping[str, Any],
+        size: int,
+        waiting: int,
+        log: Callable[[str], None],
+        *,
+        lazy: bool = False,
+        command: Sequence[str] = WORKER,
     ) -> None:
-        self._lazy = lazy
+        self._lazy, self._command = lazy, command
         self._opening, self._size, self._waiting_limit, self._log = opening, size, waiting, log
         self._idle: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()
         self._alive: set[Worker] = set()
@@ -240,7 +255,7 @@ class Pool:
         while not self._closed:
             started = time.monotonic()
             try:
-                worker, self.graph = await Worker.start(self._opening)
+                worker, self.graph = await Worker.start(self._opening, self._command)
             except Refused as refused:
                 if self.trouble != refused.problem:
                     self._log(f"a worker does not start: {refused.problem.detail}")

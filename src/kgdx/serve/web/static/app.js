@@ -76,7 +76,7 @@
       turn.addEventListener("click", () => {
         finding.absent = !finding.absent;
         showChosen();
-        $("findings").children[chosen.indexOf(finding)].querySelector("button").focus();
+        $("chosen-findings").children[chosen.indexOf(finding)].querySelector("button").focus();
       });
       const remove = document.createElement("button");
       remove.type = "button";
@@ -90,7 +90,7 @@
       item.append(name, turn, remove);
       return item;
     });
-    $("findings").replaceChildren(...items);
+    $("chosen-findings").replaceChildren(...items);
   }
 
   const patient = () => ({
