@@ -1,4 +1,4 @@
-"""The data folders that people read and edit (`ontology/`, `cypher/`, `loaders/`, `examples/`), found in one way.
+"""The data folders that people read and edit (`ontology/`, `cypher/`, `browser/` …), found in one way.
 
 An installed wheel carries them inside the package (``kgdx/_data/<folder>``); an editable install reads them from
 the top of the checkout. Nobody else may guess where they are.
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kgdx.errors import KgdxError
 
-FOLDERS = ("ontology", "cypher", "loaders", "examples")
+FOLDERS = ("ontology", "cypher", "loaders", "browser", "examples")
 
 
 def resource(folder: str, *parts: str) -> Path:

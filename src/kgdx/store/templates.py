@@ -1,5 +1,7 @@
 """Named Cypher templates: a file each under ``cypher/read`` and ``cypher/write``, whose header says what it takes.
 
+Those under ``cypher/browser`` are for people, in Neo4j Browser; see :mod:`kgdx.store.browser`.
+
 A template is Cypher with bound parameters, the same text on both stores; ``name.arcade.cypher`` or
 ``name.neo4j.cypher`` replaces ``name.cypher`` on one of them. Its header is made of ``//`` lines::
 
@@ -22,19 +24,20 @@ from functools import cache
 from numbers import Integral, Real
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 from kgdx.errors import TemplateError
 from kgdx.resources import resource
 
-Kind = Literal["read", "write"]
+Kind = Literal["read", "write", "browser"]
 Dialect = Literal["arcade", "neo4j"]
 
-TYPES = ("string", "integer", "float", "boolean", "strings", "rows")
+TYPES = ("string", "integer", "float", "boolean", "strings", "integers", "rows")
 
 _KEYS = ("purpose", "params", "columns", "row")
 _HEADER = re.compile(r"//\s*(?:(?P<key>purpose|params|columns|row):)?\s*(?P<text>.*)")
-_PARAMETER = re.compile(r"\$([A-Za-z_]\w*)")
+PARAMETER = re.compile(r"\$([A-Za-z_]\w*)")
+"""A parameter in a template's text."""
 _INT64 = 2**63
 
 
@@ -47,7 +50,7 @@ class Template:
         text: The Cypher, without the header.
         parameters: Parameter name → type, one of :data:`TYPES`, with ``?`` where null is allowed.
         columns: Names of the returned columns, in order; empty when nothing is returned.
-        kind: ``read`` or ``write``.
+        kind: ``read`` or ``write``, or ``browser`` for one that is not run by the stores.
         purpose: What it is for, in one sentence.
         fields: Fields of the maps in a ``rows`` parameter → type.
         path: The file.
@@ -156,15 +159,15 @@ def parse(path: Path) -> Template:
     def wrong(what: str) -> TemplateError:
         return TemplateError(f"template file {kind}/{path.name} {what}", hint="see the head of kgdx/store/templates.py")
 
-    if kind not in _METHOD:
-        raise wrong("is not in cypher/read or cypher/write")
+    if kind not in get_args(Kind):
+        raise wrong("is not in cypher/read, cypher/write or cypher/browser")
     if not header["purpose"] or not body:
         raise wrong("needs a purpose and a text")
     try:
         parameters, fields = _declared(header["params"]), _declared(header["row"])
     except ValueError as error:
         raise wrong(f"declares {error}") from None
-    used = set(_PARAMETER.findall(body))
+    used = set(PARAMETER.findall(body))
     if used != set(parameters):
         raise wrong(f"disagrees with its header on {_listing(used ^ set(parameters))}")
     if ("rows" in {t.rstrip("?") for t in parameters.values()}) != bool(fields):
@@ -175,7 +178,7 @@ def parse(path: Path) -> Template:
         body,
         MappingProxyType(parameters),
         columns,
-        "read" if kind == "read" else "write",
+        cast(Kind, kind),
         header["purpose"],
         MappingProxyType(fields),
         path,
@@ -255,10 +258,10 @@ def _typed(type_: str, value: Any) -> Any:
             if not isinstance(value, bool):
                 raise TypeError
             return value
-        case _:
+        case kind:
             if isinstance(value, str | Mapping):
                 raise TypeError
-            return [_text(v) for v in value]
+            return [_text(v) if kind == "strings" else _typed("integer", v) for v in value]
 
 
 def _text(value: Any) -> str:
@@ -279,6 +282,7 @@ def _article(type_: str) -> str:
         "float": "a finite number",
         "boolean": "true or false",
         "strings": "a list of strings",
+        "integers": "a list of integers",
         "rows": "a list of maps",
     }
     return known[type_.rstrip("?")]
