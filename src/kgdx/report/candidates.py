@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kgdx.report.document import Candidate, Diagnosis, Finding, Path
+from kgdx.report.document import Candidate, Finding, Ranked, Way
 from kgdx.report.layout import NARROW, Drawing, draw, sheets
 from kgdx.report.words import clean, each_reference, frequency, relation
 
@@ -121,17 +121,18 @@ class Explained:
     candidate: Candidate
 
 
-def listed(document: Diagnosis, shown: Iterable[str]) -> list[Listed]:
+def listed(document: Ranked, findings: Sequence[Finding], shown: Iterable[str]) -> list[Listed]:
     """Return the ranked list.
 
     Args:
-        document: The diagnosis.
+        document: The result.
+        findings: Of the patient.
         shown: Ids of the candidates that the page explains.
     """
     explained = set(shown)
-    chinese = any(_HAN.search(finding.text) for finding in document.case.findings)
-    labels = names(document.case.findings)
-    observed = {finding.id for finding in document.case.findings if finding.status == "present"}
+    chinese = any(_HAN.search(finding.text) for finding in findings)
+    labels = names(findings)
+    observed = {finding.id for finding in findings if finding.status == "present"}
     best = max((candidate.score for candidate in document.candidates), default=0.0)
     return [
         _listed(candidate, labels, observed, best, chinese, candidate.id in explained)
@@ -161,7 +162,7 @@ def _listed(
     )
 
 
-def chosen(document: Diagnosis, most: int = MOST_PATHS) -> list[str]:
+def chosen(document: Ranked, most: int = MOST_PATHS) -> list[str]:
     """Return the ids of the candidates to explain: those with evidence, best first, up to so many paths."""
     ids: list[str] = []
     room = most
@@ -174,7 +175,7 @@ def chosen(document: Diagnosis, most: int = MOST_PATHS) -> list[str]:
     return ids
 
 
-def explained(document: Diagnosis, entry: Listed, candidate: Candidate) -> Explained:
+def explained(document: Ranked, findings: Sequence[Finding], entry: Listed, candidate: Candidate) -> Explained:
     """Return the reasons of one candidate."""
     paths = list(enumerate(document.evidence[candidate.id]))
     weight = weights(candidate)
@@ -182,8 +183,8 @@ def explained(document: Diagnosis, entry: Listed, candidate: Candidate) -> Expla
     tall = wide is not None and wide.height > SHEET
     return Explained(
         listed=entry,
-        plot=plot(candidate, names(document.case.findings)),
-        told=tuple(_told(number, path) for number, path in paths),
+        plot=plot(candidate, names(findings)),
+        told=tuple(told(number, path) for number, path in paths),
         wide=wide,
         narrow=draw(paths, weight, NARROW) if paths else None,
         sheets=tuple(sheets(paths, weight, SHEET)) if tall else (),
@@ -269,7 +270,8 @@ def _row(
     )
 
 
-def _told(number: int, path: Path) -> Told:
+def told(number: int, path: Way) -> Told:
+    """Return a path in words."""
     first = path.nodes[0]
     start = "patient" if first.label == "PatientCase" else clean(first.name or first.id)
     steps = [Step("", start, "" if first.label == "PatientCase" else first.id)]

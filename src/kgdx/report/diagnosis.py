@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgdx.report.candidates import chosen, explained, listed, names
-from kgdx.report.document import Diagnosis, read
+from kgdx.report.candidates import Told, chosen, explained, listed, names
+from kgdx.report.document import Diagnosis, Finding, Ranked, read
 from kgdx.report.words import clean, each_reference
 
 LISTED_AT_ONCE = 20
@@ -29,23 +29,31 @@ def view(document: Mapping[str, Any]) -> dict[str, Any]:
         UsageError: The document is damaged.
     """
     diagnosis = read(Diagnosis, document)
-    shown = chosen(diagnosis)
-    ranked = listed(diagnosis, shown)
-    by_id = {candidate.id: candidate for candidate in diagnosis.candidates}
-    reasons = [explained(diagnosis, entry, by_id[entry.id]) for entry in ranked if entry.explained]
+    found = reasons(diagnosis, diagnosis.case.findings)
     return {
         "doc": diagnosis,
+        "case": diagnosis.case,
         "title": f"Diagnosis of {clean(diagnosis.case.id)}",
-        "ranked": ranked,
-        "at_once": LISTED_AT_ONCE,
-        "explained": reasons,
-        "left_out": sum(id in by_id for id in diagnosis.evidence) - len(shown),
-        "labels": names(diagnosis.case.findings),
-        "cited": cited([(each.listed.anchor, each.told) for each in reasons]),
+        "cited": cited([(each.listed.anchor, each.told) for each in found["explained"]]),
+        **found,
     }
 
 
-def cited(groups: Sequence[tuple[str, Sequence[Any]]]) -> list[Cited]:
+def reasons(document: Ranked, findings: Sequence[Finding]) -> dict[str, Any]:
+    """Return what templates show of ranked diseases."""
+    shown = chosen(document)
+    ranked = listed(document, findings, shown)
+    by_id = {candidate.id: candidate for candidate in document.candidates}
+    return {
+        "ranked": ranked,
+        "at_once": LISTED_AT_ONCE,
+        "explained": [explained(document, findings, each, by_id[each.id]) for each in ranked if each.explained],
+        "left_out": sum(id in by_id for id in document.evidence) - len(shown),
+        "labels": names(findings),
+    }
+
+
+def cited(groups: Iterable[tuple[str, Sequence[Told]]]) -> list[Cited]:
     """Return each reference of some paths in words, publications first, the most used ones before others."""
     used: dict[str, dict[str, int]] = {}
     for anchor, paths in groups:

@@ -1,4 +1,4 @@
-"""The part of a diagnosis' JSON document that its page shows, checked when it is read: the document may be a file."""
+"""The parts of a result's JSON document that its page shows, checked when it is read: the document may be a file."""
 
 from __future__ import annotations
 
@@ -93,10 +93,10 @@ class Relation(Part):
     properties: Mapping[str, Any] = Field(default_factory=dict)
 
 
-class Path(Part):
-    """An evidence path; its last node is the disease."""
+class Way(Part):
+    """A path that can be drawn; its last node is the disease, and ways of one kind stand together."""
 
-    kind: Literal["supports", "against", "typical_unmentioned"]
+    kind: str
     finding: str
     frequency: Text = ""
     references: tuple[str, ...] = ()
@@ -108,6 +108,12 @@ class Path(Part):
         if len(self.relations) != len(self.nodes) - 1:
             raise ValueError("a path has one relation fewer than nodes")
         return self
+
+
+class Path(Way):
+    """An evidence path of a candidate."""
+
+    kind: Literal["supports", "against", "typical_unmentioned"]
 
 
 class Issue(Part):
@@ -159,13 +165,152 @@ class Result(Part):
     sources: tuple[Source, ...] = ()
 
 
-class Diagnosis(Result):
-    """A document of the form ``kgdx.diagnosis/1``."""
+class Ranked(Result):
+    """A result that may hold ranked diseases."""
 
-    case: Case
     n_candidates: int = 0
     candidates: tuple[Candidate, ...] = ()
     evidence: Mapping[str, tuple[Path, ...]] = Field(default_factory=dict)
+
+
+class Diagnosis(Ranked):
+    """A document of the form ``kgdx.diagnosis/1``."""
+
+    case: Case
+
+
+class Sentence(Part):
+    """A sentence of an answer, with its marks in place."""
+
+    text: str
+    cites: tuple[str, ...] = ()
+    supported: bool = True
+    gap: str = " "
+
+
+class Written(Part):
+    """An answer in words."""
+
+    sentences: tuple[Sentence, ...] = ()
+    removed: tuple[str, ...] = ()
+    unsupported: int = 0
+    insufficient: bool = False
+    author: Text = ""
+    strict: bool = True
+    language: Text = "en"
+
+
+class Item(Part):
+    """A piece of evidence that an answer can cite."""
+
+    id: Annotated[str, Field(pattern=r"^E[0-9]{1,9}$")]
+    kind: str
+    text: str
+    language: Text = "en"
+    subject: Node | None = None
+    relation: Text = ""
+    objects: tuple[Node, ...] = ()
+    sources: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    details: Mapping[str, Any] = Field(default_factory=dict)
+    action: Text = ""
+
+
+class Mesh(Part):
+    """The MeSH heading of a disease, and how it was decided; without an id there is none."""
+
+    id: Text = ""
+    heading: Text = ""
+    scope_note: Text = ""
+    tree_numbers: tuple[str, ...] = ()
+    relation: Text = ""
+    method: Text = ""
+    score: float = 0.0
+    origin: Text = ""
+    decision: Mapping[str, Any] = Field(default_factory=dict)
+
+
+class Described(Part):
+    """What the graph says of a disease in words."""
+
+    id: str
+    names: tuple[str, ...] = ()
+    text: Text = ""
+    source: Text = ""
+    mesh: Mesh | None = None
+
+
+class Citation(Part):
+    """A publication."""
+
+    id: str
+    title: Text = ""
+    authors: tuple[str, ...] = ()
+    journal: Text = ""
+    year: Text = ""
+    doi: Text = ""
+    origin: Text = ""
+
+
+class Resolved(Part):
+    """How a name was understood."""
+
+    given: str
+    ids: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    method: Text = ""
+    score: float = 0.0
+    candidates: tuple[str, ...] = ()
+    reason: Text = ""
+
+
+class Nothing(Part):
+    """A request that found nothing."""
+
+    action: str
+    names: tuple[str, ...] = ()
+
+
+class Pack(Part):
+    """What an answer rests on."""
+
+    items: tuple[Item, ...] = ()
+    diseases: tuple[Described, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    resolved: tuple[Resolved, ...] = ()
+    nothing: tuple[Nothing, ...] = ()
+    left_out: Mapping[str, int] = Field(default_factory=dict)
+
+
+class Step(Part):
+    """An action and what came of it."""
+
+    action: str
+    parameters: Mapping[str, Any] = Field(default_factory=dict)
+    rows: int | None = None
+    error: Text = ""
+    milliseconds: float = 0.0
+
+
+class Round(Part):
+    """A plan and its steps."""
+
+    round: int
+    thought: Text = ""
+    steps: tuple[Step, ...] = ()
+    refused: tuple[str, ...] = ()
+
+
+class Answer(Ranked):
+    """A document of the form ``kgdx.answer/1``; of a patient only where the question came with one."""
+
+    case: Case | None = None
+    question: str
+    model: Text = ""
+    answer: Written = Field(default_factory=Written)
+    pack: Pack = Field(default_factory=Pack)
+    rounds: tuple[Round, ...] = ()
+    usage: Mapping[str, int | float] = Field(default_factory=dict)
 
 
 Form = TypeVar("Form", bound=Part)
@@ -181,7 +326,7 @@ def read(form: type[Form], document: Mapping[str, Any]) -> Form:
         >>> read(Diagnosis, {"case": {"id": "p"}, "candidates": [{"rank": 1, "id": "X"}]})  # doctest: +ELLIPSIS
         Traceback (most recent call last):
             ...
-        kgdx.errors.UsageError: the document is damaged at candidates.0.score (Field required): write it again ...
+        kgdx.errors.UsageError: the document is damaged at candidates.0.score (Field required): ...
     """
     try:
         return form.model_validate(document)
@@ -189,4 +334,4 @@ def read(form: type[Form], document: Mapping[str, Any]) -> Form:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part)[:40] for part in first["loc"]) or "its top"
         message = f"the document is damaged at {place} ({first['msg']})"
-        raise UsageError(message, hint="write it again with `kgdx diagnose CASE --json`") from None
+        raise UsageError(message, hint="write it again with --json") from None

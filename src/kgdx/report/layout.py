@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from kgdx.report.document import Path
-from kgdx.report.metrics import SIZE, SMALL, wrap
+from kgdx.report.document import Way
+from kgdx.report.metrics import BOLD, SIZE, SMALL, wrap
 from kgdx.report.words import clean, count, frequency, relation, signed
 
 PATIENT, FINDING, ANCESTOR, ANNOTATION, DISEASE = range(5)
@@ -24,6 +24,10 @@ GROUPS = {
     "against": "speaks against it",
     "typical_unmentioned": "typical of it, not mentioned",
 }
+"""Kinds of evidence paths, in the order in which they are drawn, and the words above them; others follow by name."""
+
+ACROSS = ("exact", "typical", "fact")
+"""Roles of boxes that reach from the first inner column to the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +36,12 @@ class Geometry:
 
     width: float
     gap: float
-    ends: float = 0.0
+    first: float = 0.0
+    last: float = 0.0
     rail: float = 0.0
 
 
-WIDE = Geometry(width=860, gap=34, ends=132)
+WIDE = Geometry(width=860, gap=34, first=84, last=158)
 NARROW = Geometry(width=360, gap=16, rail=18)
 
 
@@ -73,7 +78,7 @@ class Box:
         """Wrap its text to a width, and take the height that this needs."""
         self.width = width
         room = width - 2 * PAD - 4
-        self.lines = wrap(self.name, room)
+        self.lines = wrap(self.name, room / (BOLD if self.column in (PATIENT, DISEASE) else 1))
         self.small = wrap(" · ".join(self.notes), room * SIZE / SMALL) if self.notes else []
         self.height = LINE * (len(self.lines) + len(self.small)) + 2 * PAD
 
@@ -111,7 +116,7 @@ class Drawing:
     headings: tuple[Heading, ...]
 
 
-def draw(paths: Sequence[tuple[int, Path]], weights: Mapping[str, float], geometry: Geometry = WIDE) -> Drawing:
+def draw(paths: Sequence[tuple[int, Way]], weights: Mapping[str, float], geometry: Geometry = WIDE) -> Drawing:
     """Lay paths out.
 
     Args:
@@ -120,7 +125,7 @@ def draw(paths: Sequence[tuple[int, Path]], weights: Mapping[str, float], geomet
         geometry: Sizes.
 
     Example:
-        >>> from kgdx.report.document import Node, Relation
+        >>> from kgdx.report.document import Node, Path, Relation
         >>> nodes = (Node(id="p", label="PatientCase"), Node(id="HP:1", name="Fit"), Node(id="OMIM:1", name="X"))
         >>> relations = (Relation(type="OBSERVED"), Relation(type="HAS_PHENOTYPE", reversed=True))
         >>> path = Path(kind="supports", finding="HP:1", nodes=nodes, relations=relations)
@@ -133,7 +138,7 @@ def draw(paths: Sequence[tuple[int, Path]], weights: Mapping[str, float], geomet
     return _place(graph, geometry)
 
 
-def sheets(paths: Sequence[tuple[int, Path]], weights: Mapping[str, float], height: float) -> list[Drawing]:
+def sheets(paths: Sequence[tuple[int, Way]], weights: Mapping[str, float], height: float) -> list[Drawing]:
     """Lay paths out in several drawings, none higher than a page as far as its findings allow.
 
     Args:
@@ -141,11 +146,11 @@ def sheets(paths: Sequence[tuple[int, Path]], weights: Mapping[str, float], heig
         weights: As for :func:`draw`.
         height: Of a page, in the drawing's units.
     """
-    order: dict[tuple[str, str], list[tuple[int, Path]]] = {}
+    order: dict[tuple[str, str], list[tuple[int, Way]]] = {}
     for number, path in sorted(paths, key=lambda item: _order(item[1], weights)):
         order.setdefault((path.kind, path.finding), []).append((number, path))
     drawn: list[Drawing] = []
-    taken: list[tuple[int, Path]] = []
+    taken: list[tuple[int, Way]] = []
     last: Drawing | None = None
     for group in order.values():
         tried = draw([*taken, *group], weights)
@@ -156,8 +161,13 @@ def sheets(paths: Sequence[tuple[int, Path]], weights: Mapping[str, float], heig
     return [*drawn, last] if last is not None else drawn
 
 
-def _order(path: Path, weights: Mapping[str, float]) -> tuple[int, float, str]:
-    return list(GROUPS).index(path.kind), -abs(weights.get(path.finding, 0.0)), path.finding
+def _place_of(kind: str) -> tuple[int, str]:
+    """Where a kind stands among the others."""
+    return (list(GROUPS).index(kind), "") if kind in GROUPS else (len(GROUPS), kind)
+
+
+def _order(path: Way, weights: Mapping[str, float]) -> tuple[tuple[int, str], float, str]:
+    return _place_of(path.kind), -abs(weights.get(path.finding, 0.0)), path.finding
 
 
 class _Graph:
@@ -168,7 +178,7 @@ class _Graph:
         self.boxes: dict[str, Box] = {}
         self.lines: dict[tuple[str, str, str], Line] = {}
 
-    def add(self, number: int, path: Path) -> None:
+    def add(self, number: int, path: Way) -> None:
         """Take in a path: its chain of terms becomes finding, shared ancestor and annotation."""
         has_patient = path.nodes[0].label == "PatientCase"
         first = 1 if has_patient and len(path.nodes) > 2 else 0
@@ -176,7 +186,8 @@ class _Graph:
         rises = first
         while rises < last - 1 and not path.relations[rises].reversed:
             rises += 1
-        keys = [(self._finding(path, first, exact=first == last - 1), first)]
+        exact = "exact" if has_patient else "fact"
+        keys = [(self._finding(path, first, exact if first == last - 1 else "finding"), first)]
         if first < rises < last - 1:
             keys.append((self._box(path, rises, ANCESTOR, "ancestor"), rises))
         if first < last - 1:
@@ -194,8 +205,9 @@ class _Graph:
         for (start, here), (end, there) in pairwise(keys):
             self._line(start, end, path, here, there).paths.append(number)
 
-    def _finding(self, path: Path, at: int, *, exact: bool) -> str:
-        role = "typical" if path.kind == "typical_unmentioned" else "exact" if exact else "finding"
+    def _finding(self, path: Way, at: int, role: str) -> str:
+        if path.kind == "typical_unmentioned":
+            role = "typical"
         key = self._box(path, at, FINDING, role)
         box = self.boxes[key]
         if {role, box.role} == {"exact", "finding"}:
@@ -205,16 +217,17 @@ class _Graph:
             box.notes.append(f"{signed(weight)} to the score")
         return key
 
-    def _box(self, path: Path, at: int, column: int, role: str) -> str:
+    def _box(self, path: Way, at: int, column: int, role: str) -> str:
         node = path.nodes[at]
-        apart = path.kind == "typical_unmentioned" if column == FINDING else False
-        key = f"{column}{'t' if apart else ''} {node.id}"
+        apart = role in ("typical", "fact")  # the same term may stand under several headings
+        key = f"{column} {path.kind if apart else ''} {node.id}"
         name = "Patient" if role == "patient" else clean(node.name or node.id)
         if key not in self.boxes:
-            self.boxes[key] = Box(key, node.id, role, name, column, path.kind)
+            notes = [clean(node.id)] if role == "disease" else []
+            self.boxes[key] = Box(key, node.id, role, name, column, path.kind, notes)
         return key
 
-    def _line(self, start: str, end: str, path: Path, here: int, there: int) -> Line:
+    def _line(self, start: str, end: str, path: Way, here: int, there: int) -> Line:
         first = path.relations[here]
         words = relation(first.type, against=first.reversed)
         if there - here > 1:
@@ -254,13 +267,14 @@ def _reading(boxes: Iterable[Box]) -> list[Box]:
 def _columns(boxes: Sequence[Box], inner: Sequence[int], geometry: Geometry) -> None:
     """Give each box its column's place and width, and so its height."""
     side = _left(geometry)
-    room = geometry.width - 2 * side
+    room = geometry.width - side - (geometry.rail or (geometry.last + geometry.gap))
     width = (room - geometry.gap * (len(inner) - 1)) / len(inner)
     for box in boxes:
         if box.column in (PATIENT, DISEASE):
-            box.x = 0.0 if geometry.rail or box.column == PATIENT else geometry.width - geometry.ends
-            box.fit(geometry.width - geometry.rail if geometry.rail else geometry.ends)
-        elif box.role in ("exact", "typical"):
+            box.x = 0.0 if geometry.rail or box.column == PATIENT else geometry.width - geometry.last
+            across = geometry.first if box.column == PATIENT else geometry.last
+            box.fit(geometry.width - geometry.rail if geometry.rail else across)
+        elif box.role in ACROSS:
             box.x = side
             box.fit(room)
         else:
@@ -270,7 +284,7 @@ def _columns(boxes: Sequence[Box], inner: Sequence[int], geometry: Geometry) -> 
 
 def _left(geometry: Geometry) -> float:
     """Where the inner columns begin."""
-    return geometry.rail or (geometry.ends + geometry.gap)
+    return geometry.rail or (geometry.first + geometry.gap)
 
 
 def _rows(graph: _Graph, top: float, left: float) -> tuple[tuple[Heading, ...], float]:
@@ -279,10 +293,9 @@ def _rows(graph: _Graph, top: float, left: float) -> tuple[tuple[Heading, ...], 
     placed: set[str] = set()
     y = top
     findings = [box for box in graph.boxes.values() if box.column == FINDING]
-    for kind, words in GROUPS.items():
+    for kind in sorted({box.kind for box in findings}, key=_place_of):
         group = [box for box in findings if box.kind == kind]
-        if not group:
-            continue
+        words = GROUPS.get(kind, relation(kind, against=True))
         y += 18 if not headings else 30
         headings.append(Heading(words, kind, left, y - 6))
         for box in sorted(group, key=lambda box: (-abs(graph.weights.get(box.id, 0.0)), box.id)):

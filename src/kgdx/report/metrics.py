@@ -8,6 +8,9 @@ import unicodedata
 SIZE, SMALL = 12.0, 11.0
 """Of the fonts of names and notes, in the drawing's units."""
 
+BOLD = 1.1
+"""How much wider bold text is."""
+
 MOST_LINES = 6
 """A name is cut after so many lines; the table of paths has it whole."""
 
@@ -41,6 +44,8 @@ def wrap(text: str, most: float) -> list[str]:
     Example:
         >>> wrap("Bilateral tonic-clonic seizure", 100)
         ['Bilateral tonic-', 'clonic seizure']
+        >>> wrap("Trichorhinophalangeal", 90)
+        ['Trichorhino-', 'phalangeal']
         >>> wrap("", 100)
         ['']
     """
@@ -48,10 +53,12 @@ def wrap(text: str, most: float) -> list[str]:
     for piece in re.findall(r"[^\s\-/,\u2e80-\uffef]+[\-/,]*\s*|[\u2e80-\uffef]\s*|\s+|[\-/,]+\s*", text):
         if lines[-1] and width((lines[-1] + piece).rstrip()) > most:
             lines.append("")
-        for part in piece if width(piece.rstrip()) > most else [piece]:
-            if lines[-1] and width((lines[-1] + part).rstrip()) > most:
-                lines.append("")
-            lines[-1] += part
+        while width(piece.rstrip()) > most:
+            kept = next(at for at in range(len(piece), 0, -1) if at == 1 or width(piece[:at] + "-") <= most)
+            lines[-1] += piece[:kept] + "-"
+            piece = piece[kept:]
+            lines.append("")
+        lines[-1] += piece
     lines = [line.strip() for line in lines]
     if len(lines) > MOST_LINES:
         lines = [*lines[: MOST_LINES - 1], lines[MOST_LINES - 1][:-1] + "…"]

@@ -77,9 +77,11 @@ def script() -> str:
 
 
 def _view(document: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    from kgdx.report.answer import view as answer
     from kgdx.report.diagnosis import view as diagnosis
 
     views: dict[str, tuple[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
+        "kgdx.answer/1": ("answer.html", answer),
         "kgdx.diagnosis/1": ("diagnosis.html", diagnosis),
     }
     schema = document.get("schema") if isinstance(document, Mapping) else None

@@ -26,6 +26,16 @@ FORWARD = {
     "HAS_PHENOTYPE": "shows",
     "LACKS_PHENOTYPE": "does not show",
     "SAME_AS": "the same as",
+    "HAS_SYMPTOM": "has the symptom",
+    "RECOMMEND_TEST": "calls for the test",
+    "RECOMMEND_DRUG": "is treated with",
+    "RECOMMEND_CURE": "is treated by",
+    "HAS_COMORBIDITY": "occurs with",
+    "ASSOCIATED_GENE": "is associated with",
+    "DISEASE_PROTEIN": "is associated with",
+    "INDICATION": "is indicated for",
+    "CONTRAINDICATION": "is contraindicated in",
+    "OFF_LABEL_USE": "is used off-label for",
 }
 """How a relation reads from its start to its end."""
 
@@ -34,6 +44,16 @@ BACKWARD = {
     "HAS_PHENOTYPE": "seen in",
     "LACKS_PHENOTYPE": "not seen in",
     "SAME_AS": "the same as",
+    "HAS_SYMPTOM": "symptom of",
+    "RECOMMEND_TEST": "test for",
+    "RECOMMEND_DRUG": "drug for",
+    "RECOMMEND_CURE": "treatment of",
+    "HAS_COMORBIDITY": "occurs with",
+    "ASSOCIATED_GENE": "gene of",
+    "DISEASE_PROTEIN": "gene of",
+    "INDICATION": "indicated for",
+    "CONTRAINDICATION": "contraindicated in",
+    "OFF_LABEL_USE": "used off-label for",
 }
 """How a relation reads from its end to its start."""
 

@@ -258,6 +258,19 @@
     return { zoom, filter };
   }
 
+  /** A mark in an answer leads to its evidence, unfolded. */
+  function marks(root) {
+    for (const mark of all(root, "a.mark")) {
+      mark.addEventListener("click", () => {
+        const item = all(root, ".items li").find((each) => each.id === mark.hash.slice(1));
+        const folded = item && item.closest("details");
+        if (folded) folded.open = true;
+        for (const each of all(root, ".items .called")) each.classList.remove("called");
+        if (item) item.classList.add("called");
+      });
+    }
+  }
+
   /** What is folded is printed unfolded. */
   function printing(root) {
     let opened = [];
@@ -275,6 +288,7 @@
     ranking(root);
     chooser(root);
     for (const figure of all(root, "figure.evidence")) graph(figure);
+    marks(root);
     printing(root);
   }
 
