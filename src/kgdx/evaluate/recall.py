@@ -65,7 +65,7 @@ class Measured:
         removed: Citations that did not, and were taken out.
         unsupported: Sentences that cite nothing although they had to.
         sentences: Sentences of the answer.
-        rounds: Rounds of planning.
+        rounds: Plans of the model.
         calls: Answers of the model.
         read: Tokens it read.
         written: Tokens it wrote.
@@ -158,7 +158,7 @@ def measure(question: Question, ask: Asks, model: ChatModel | None) -> Measured:
         removed=len(text.removed),
         unsupported=text.unsupported,
         sentences=len(text.sentences),
-        rounds=len(answer.rounds),
+        rounds=sum(planned.number > 0 for planned in answer.rounds),
         calls=0 if tally is None else tally.calls,
         read=0 if tally is None else tally.read,
         written=0 if tally is None else tally.written,
