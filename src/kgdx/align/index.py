@@ -290,7 +290,7 @@ def _reason(given: str, entries: Sequence[Entry]) -> str:
         "encoder": f"is near in meaning to {best.matched!r}",
         "same": f"is {best.matched!r}, which a relation says to be the same",
     }[best.method]
-    wider = "" if best.relation == "exact" else f", which is {best.relation}"
+    wider = "" if best.relation == "exact" else f", which is {best.relation} than the entry"
     return f"{given!r} {how}{wider}"
 
 

@@ -22,8 +22,8 @@ from kgdx.align.sameness import Components
 from kgdx.errors import StoreError
 from kgdx.store.protocol import GraphTable, RelationTable
 
-VERSION = 1
-"""Changes with the file's layout."""
+VERSION = 2
+"""Changes with the file's layout, or with which names are read."""
 FILE = "names.sqlite"
 LONGEST_PREFIX = 12
 COMMON = 200
@@ -99,8 +99,10 @@ def sides(tables: Sequence[GraphTable]) -> dict[str, Side]:
         "Disease": names.diseases(tables, lookup=True),
         "Phenotype": names.phenotypes(tables, lookup=True),
         "Symptom": names.symptoms(tables, lookup=True),
+        "Drug": names.drugs(tables),
     }
-    return found | {kind: names.plain(tables, kind) for kind in KINDS if kind not in found}
+    every = found | {kind: names.plain(tables, kind) for kind in KINDS if kind not in found}
+    return {kind: every[kind] for kind in KINDS}
 
 
 def _fill(database: sqlite3.Connection, tables: Sequence[GraphTable]) -> None:

@@ -24,7 +24,7 @@ MOST_CHARACTERS = 24
 _TOKEN = re.compile(rf"(?:[^\W_{CJK}]|[+<>%'’`])+")
 _HAN = re.compile(rf"[{CJK}]")
 _PLAIN = re.compile(r"[^\W_]")
-_GENE = KINDS.index("Gene")
+_GENE, _DRUG = KINDS.index("Gene"), KINDS.index("Drug")
 # fmt: off
 _SAYS_NOTHING = frozenset({
     "a", "an", "and", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from", "has", "have", "how", "i",
@@ -118,13 +118,14 @@ def _begins(text: str, at: int) -> bool:
 def _look_up(database: sqlite3.Connection, forms: set[str], kinds: Sequence[int]) -> dict[str, list[Any]]:
     """Rows (id, class, name, weight) of the entries that have a form as a name in full."""
     marks = ", ".join("?" * len(kinds))
+    usual = f"(t.relation = 'exact' OR t.kind = {_DRUG}) AND t.weight >= 0.85"
     asked = json.dumps(sorted(forms), ensure_ascii=True)
     query = (
         "SELECT j.value, e.id, e.kind, e.name, t.weight FROM json_each(?) j JOIN term t ON t.folded = j.value "
-        f"JOIN entity e ON e.number = t.entity WHERE t.kind IN ({marks}) AND t.relation = 'exact' AND t.weight >= 0.9 "
+        f"JOIN entity e ON e.number = t.entity WHERE t.kind IN ({marks}) AND {usual} "
         "UNION SELECT j.value, e.id, e.kind, e.name, t.weight * 0.98 FROM json_each(?) j "
         "JOIN form f ON f.key = j.value JOIN term t ON t.form = f.number JOIN entity e ON e.number = t.entity "
-        f"WHERE t.kind IN ({marks}) AND t.relation = 'exact' AND t.weight >= 0.9"
+        f"WHERE t.kind IN ({marks}) AND {usual}"
     )
     found: dict[str, list[Any]] = defaultdict(list)
     for form, *row in database.execute(query, (asked, *kinds, asked, *kinds)):

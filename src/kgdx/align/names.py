@@ -27,6 +27,12 @@ _POPULATION = (
     r"|(?i:p(?:a)?ediatric|child|infant|neonat|newborn|juvenile|elder|senile|pregnan|gestation|postpartum|women)"
 )
 """Words by which a name speaks of some patients only."""
+_DOSAGE_FORM = (
+    r"(?:肠溶|缓释|控释|分散|咀嚼|泡腾|口腔崩解|舌下|软|干|口服|外用|滴)*"
+    r"(?:片|胶囊|胶丸|颗粒|冲剂|注射液|滴眼液|滴耳液|滴鼻液|眼液|眼膏|软膏|乳膏|贴膏|凝胶|口服液|糖浆|混悬液|混悬剂|溶液|栓"
+    r"|喷雾剂|气雾剂|粉雾剂|洗剂|搽剂|合剂|滴剂)(?:[(（][^)）]*[)）])?$"
+)
+"""What a product's name says of its form; pills and powders of traditional medicine are named as a whole."""
 _SCHEMA = {"entity": pl.String, "text": pl.String, "weight": pl.Float64, "relation": pl.String}
 
 
@@ -87,6 +93,17 @@ def plain(tables: Sequence[GraphTable], label: str) -> Side:
     """Return the nodes of a class by their names alone, abbreviations and symbols of genes among them."""
     nodes = node_frame(tables, label, ("id", "name", "source"))
     return side(nodes, _named(nodes, "name", "name"), lookup=True)
+
+
+def drugs(tables: Sequence[GraphTable]) -> Side:
+    """Return the drugs by their names, and products of Chinese sources by what is in them: 红霉素 for 红霉素软膏."""
+    nodes = node_frame(tables, "Drug", ("id", "name", "source"))
+    substance = pl.col("name").str.replace(_DOSAGE_FORM, "").str.replace("^注射用", "")
+    bare = nodes.with_columns(substance.alias("name")).filter(
+        (pl.col("name") != nodes["name"]) & (pl.col("name").str.len_chars() > 1)
+    )
+    broader = _named(bare, "name", "scoped").with_columns(pl.lit("broader").alias("relation"))
+    return side(nodes, pl.concat([_named(nodes, "name", "name"), broader]), lookup=True)
 
 
 def phenotypes(tables: Sequence[GraphTable], *, lay: bool = True, lookup: bool = False) -> Side:

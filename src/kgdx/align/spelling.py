@@ -1,8 +1,8 @@
 """Slips of spelling in one name, found word by word: a word that no name has, or hardly any, may be a slip of another.
 
 The rules are those between two columns of names (:mod:`kgdx.align.slips`), but for shorter words: who looks a name up
-sees what it was taken for. Names of drugs that differ by a letter are other drugs, so theirs keep the stricter rules;
-symbols of genes are no words and have no slips.
+sees what it was taken for. Names of drugs that differ by a letter are other drugs, and symbols of genes are no words:
+both have no slips, only names that come near.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _READINGS = 8
 """Words that one misspelt word may be read as."""
 _NAMES = 64
 """Names that all readings together may give."""
-_DRUG, _GENE = KINDS.index("Drug"), KINDS.index("Gene")
+_EXACT = (KINDS.index("Drug"), KINDS.index("Gene"))
 
 
 def slips_of(database: sqlite3.Connection, asked: Form, kinds: Sequence[int]) -> list[tuple[str, int]]:
@@ -43,37 +43,36 @@ def slips_of(database: sqlite3.Connection, asked: Form, kinds: Sequence[int]) ->
         asked: The name.
         kinds: Numbers of the node classes that the key must be a name in.
     """
-    worded = [kind for kind in kinds if kind != _GENE]
-    steps = slips.WORD_STEPS if _DRUG in worded else STEPS
+    worded = [kind for kind in kinds if kind not in _EXACT]
     marks = ", ".join("?" * len(worded))
     named = f"AND EXISTS (SELECT 1 FROM term t WHERE t.form = f.number AND t.kind IN ({marks}))"
     query = f"SELECT f.key, f.mark FROM form f WHERE f.skeleton = ? {named}"
     rows = database.execute(query, (skeleton(asked.key), *worded)).fetchall()
-    for key in [] if asked.han else _readings(database, asked.key.split(" "), steps):
+    for key in [] if asked.han else _readings(database, asked.key.split(" ")):
         rows += database.execute(f"SELECT f.key, f.mark FROM form f WHERE f.key = ? {named}", (key, *worded)).fetchall()
-    found = {key: distance for key, mark in rows if mark == asked.mark and (distance := _slip(asked, key, steps))}
+    found = {key: distance for key, mark in rows if mark == asked.mark and (distance := _slip(asked, key))}
     least = min(found.values(), default=0)
     nearest = [(key, distance) for key, distance in found.items() if distance == least]
     return nearest if len(nearest) == 1 else []
 
 
-def _slip(asked: Form, key: str, steps: Sequence[tuple[int, int]]) -> int:
+def _slip(asked: Form, key: str) -> int:
     """The distance of a key that may be meant; 0 when it may not."""
     shortest = min(len(key), len(asked.key))
     allowed = slips.bound(shortest, han=asked.han)
     if not asked.han:
-        allowed = max(allowed, slips.word_edits(shortest, steps))
+        allowed = max(allowed, slips.word_edits(shortest, STEPS))
     distance = int(OSA.distance(asked.key, key, score_cutoff=allowed))
-    right = 0 < distance <= allowed and slips.is_slip(asked.key, key, frozenset(), steps)
+    right = 0 < distance <= allowed and slips.is_slip(asked.key, key, frozenset(), STEPS)
     return distance if right else 0
 
 
-def _readings(database: sqlite3.Connection, words: Sequence[str], steps: Sequence[tuple[int, int]]) -> list[str]:
+def _readings(database: sqlite3.Connection, words: Sequence[str]) -> list[str]:
     """The names that a name with misspelt words may be read as; none when all of them are known."""
     if len(words) > MOST_WORDS:
         return []
     forms = {word: _forms(database, word) for word in words}
-    choices = [[word] if forms[word] >= TRUSTED else _corrections(database, word, forms[word], steps) for word in words]
+    choices = [[word] if forms[word] >= TRUSTED else _corrections(database, word, forms[word]) for word in words]
     readings = (" ".join(reading) for reading in islice(product(*choices), _NAMES))
     return [reading for reading in readings if reading != " ".join(words)]
 
@@ -83,15 +82,15 @@ def _forms(database: sqlite3.Connection, word: str) -> int:
     return found[0] if found else 0
 
 
-def _corrections(database: sqlite3.Connection, word: str, forms: int, steps: Sequence[tuple[int, int]]) -> list[str]:
+def _corrections(database: sqlite3.Connection, word: str, forms: int) -> list[str]:
     """The words that one may be a slip of; a rare one may be right itself."""
     right = [word] if forms else []
-    edits = slips.word_edits(len(word), steps)
+    edits = slips.word_edits(len(word), STEPS)
     if not edits:
         return right
     near = words_near(database, word, edits, forms * OFTENER)
     found = process.extract(word, near, scorer=OSA.distance, score_cutoff=edits, limit=None)
-    fitting = [(distance, other) for other, distance, _ in found if slips.is_word_slip(word, other, (), steps)]
+    fitting = [(distance, other) for other, distance, _ in found if slips.is_word_slip(word, other, (), STEPS)]
     return right + [other for _, other in sorted(fitting)[:_READINGS]]
 
 

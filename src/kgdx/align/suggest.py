@@ -13,9 +13,9 @@ from kgdx.align.named import KINDS, Entry
 from kgdx.align.single import Form, form
 from kgdx.align.spelling import similar_words
 
-READ = 2_000
+READ = 1_000
 """Forms that a search for names near to another one may touch."""
-_SCORED = 200
+_SCORED = 120
 _SCANNED = 4 * COMMON
 _COLUMNS = "e.id, e.kind, e.name, e.source, t.text, t.folded, e.same, t.relation"
 _NARROWER = 0.9
