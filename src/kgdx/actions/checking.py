@@ -32,6 +32,7 @@ _PMIDS = re.compile(
 _DOI = re.compile(
     r"(?:https?://(?:dx\.)?doi\.org/|doi\s?[:：]?\s?)?\b(10\.\d{4,9}/[^\s\"'<>\[\]【】，。；（）]+)", re.IGNORECASE
 )
+_LEFT = re.compile(r" +( |[.,;:!?。，；：！？])")
 _EMPTY = re.compile(r"\s?[(（\[【]\s?(?:[,;，；、]\s?)*[)）\]】]")
 
 
@@ -90,7 +91,7 @@ def _without_inventions(text: str, pack: EvidencePack, removed: list[str]) -> st
         return found[1][len(name) :]
 
     cleaned = _DOI.sub(doi, _PMIDS.sub(pmids, text))
-    return text if cleaned == text else _EMPTY.sub("", cleaned)
+    return text if cleaned == text else _LEFT.sub(r"\1", _EMPTY.sub("", cleaned))
 
 
 def _marked(piece: Piece, known: frozenset[str], removed: list[str]) -> Sentence:

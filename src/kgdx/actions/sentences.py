@@ -17,9 +17,8 @@ _SPAN = re.compile(r"E(\d{1,6})\s?(?:-|–|—|~|至|到|to)\s?E?(\d{1,6})")
 _LABEL = re.compile(r"^(?:evidence|sources?|refs?\.?|证据|依据|来源|参见|见|see|cf\.)?\s?[:#^]?\s?", re.IGNORECASE)
 _BETWEEN = re.compile(r"[\s,;、/|&^]|and|和|及|与|以及", re.IGNORECASE)
 _NUMBERS = re.compile(r"\^?\d{1,3}(?:\s?[,\-–]\s?\d{1,3}){0,20}")
-_WIDE = str.maketrans(
-    "ＥｅE０１２３４５６７８９，；：～", "EEE0123456789,;:~"
-)  # full-width forms that models write in Chinese text
+_WIDE = str.maketrans("ＥｅeE０１２３４５６７８９，；：～", "EEEE0123456789,;:~")
+"""Full-width forms, which models write in Chinese text, and small letters."""
 
 _TITLES = frozenset(_words("dr mr mrs ms prof st vs e.g i.e cf ca approx resp incl esp viz al"))
 """Abbreviations that do not end a sentence, whatever follows."""
