@@ -32,7 +32,7 @@ def event(name: str, data: bytes) -> bytes:
 
     Example:
         >>> event("text", b'"It is"')
-        b'event: text\\ndata: "It is"\\n\\n'
+        b'event: text\ndata: "It is"\n\n'
     """
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 

@@ -23,7 +23,7 @@ def frame(kind: int, content: bytes) -> bytes:
 
     Example:
         >>> frame(RESULT, b"{}")
-        b'\\x00\\x00\\x00\\x02\\x01{}'
+        b'\x00\x00\x00\x02\x01{}'
     """
     return HEADER.pack(len(content), kind) + content
 

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import require_module
+
+require_module("orjson", "serve")
+
+from kgdx.serve.pool import Pool, request  # noqa: E402
+from kgdx.serve.problems import Refused  # noqa: E402
+
+STUB = (sys.executable, str(Path(__file__).with_name("stub_worker.py")))
+
+
+def with_pool(work: Callable[[Pool], Awaitable[Any]], size: int = 1, waiting: int = 4, **opening: Any) -> list[str]:
+    lines: list[str] = []
+
+    async def run() -> None:
+        pool = Pool(opening, size, waiting, lines.append, command=STUB)
+        pool.start()
+        try:
+            await work(pool)
+        finally:
+            await pool.close()
+
+    asyncio.run(run())
+    return lines
+
+
+async def ask(pool: Pool, operation: str, seconds: float = 30, **given: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(await pool.ask(operation, given, seconds=seconds))
+    return found
+
+
+async def refused(pool: Pool, operation: str, seconds: float = 30, **given: Any) -> Refused:
+    with pytest.raises(Refused) as caught:
+        await ask(pool, operation, seconds, **given)
+    return caught.value
+
+
+def test_a_worker_answers_one_request_after_the_other() -> None:
+    async def work(pool: Pool) -> None:
+        first, second = await asyncio.gather(ask(pool, "one"), ask(pool, "two"))
+        assert (first["operation"], second["operation"]) == ("one", "two")
+        assert first["process"] == second["process"]
+
+    assert with_pool(work) == []
+
+
+def test_two_workers_answer_at_the_same_time() -> None:
+    async def work(pool: Pool) -> None:
+        found = await asyncio.gather(*(ask(pool, "sleep", lasting=0.5) for _ in range(2)))
+        assert len({each["process"] for each in found}) == 2
+
+    with_pool(work, size=2)
+
+
+async def _slow(pool: Pool) -> None:
+    with pytest.raises(Refused) as caught:
+        await pool.ask("sleep", {"lasting": 60}, seconds=0.5)
+    problem = caught.value.problem
+    assert (problem.status, problem.kind) == (503, "time-out") and "Retry-After" in problem.headers
+
+
+def test_a_request_that_takes_too_long_is_ended_and_its_worker_replaced() -> None:
+    async def work(pool: Pool) -> None:
+        before = await ask(pool, "one")
+        await _slow(pool)
+        after = await ask(pool, "two")
+        assert after["process"] != before["process"]
+
+    with_pool(work)
+
+
+@pytest.mark.parametrize("operation", ["die", "break"])
+def test_a_worker_that_ends_or_goes_mad_is_replaced(operation: str) -> None:
+    async def work(pool: Pool) -> None:
+        problem = (await refused(pool, operation)).problem
+        assert problem.status == 503 and problem.headers["Retry-After"]
+        assert (await ask(pool, "again"))["operation"] == "again"
+
+    assert any(operation in line for line in with_pool(work))
+
+
+def test_more_requests_than_may_wait_are_refused_at_once() -> None:
+    async def work(pool: Pool) -> None:
+        await ask(pool, "one")
+        tasks = [asyncio.create_task(pool.ask("sleep", {"lasting": 0.3}, seconds=30)) for _ in range(6)]
+        done = await asyncio.gather(*tasks, return_exceptions=True)
+        refusals = [each for each in done if isinstance(each, Refused)]
+        assert [each.problem.kind for each in refusals] == ["busy"] * 3
+
+    with_pool(work, waiting=2)
+
+
+def test_a_problem_of_a_request_leaves_its_worker_alone() -> None:
+    async def work(pool: Pool) -> None:
+        before = await ask(pool, "one")
+        assert (await refused(pool, "refuse")).problem.status == 422
+        assert (await ask(pool, "two"))["process"] == before["process"]
+
+    with_pool(work)
+
+
+def test_events_come_before_the_answer() -> None:
+    async def work(pool: Pool) -> None:
+        told: list[dict[str, Any]] = []
+        await pool.ask("tell", {}, seconds=30, event=told.append)
+        assert told == [{"event": "text", "data": "one"}]
+
+    with_pool(work)
+
+
+def test_work_that_nobody_waits_for_any_more_is_ended() -> None:
+    async def work(pool: Pool) -> None:
+        before = await ask(pool, "one")
+        task = asyncio.create_task(pool.ask("sleep", {"lasting": 60}, seconds=120))
+        await asyncio.sleep(0.1)
+        task.cancel()
+        assert (await ask(pool, "two"))["process"] != before["process"]
+
+    with_pool(work)
+
+
+def test_workers_without_a_graph_are_tried_again_until_there_is_one(tmp_path: Path) -> None:
+    graph = tmp_path / "graph"
+
+    async def work(pool: Pool) -> None:
+        problem = (await refused(pool, "one", seconds=2)).problem
+        assert problem.detail == "no graph" and pool.trouble == problem and pool.alive == 0
+        graph.touch()
+        await ask(pool, "two")
+        assert pool.trouble is None and pool.alive == 1
+
+    lines = with_pool(work, refuse=str(graph))
+    assert lines == ["a worker does not start: no graph"], "told once"
+
+
+def test_a_lazy_pool_starts_with_the_first_request() -> None:
+    async def run() -> None:
+        pool = Pool({}, 1, 4, print, lazy=True, command=STUB)
+        assert pool.alive == 0
+        await ask(pool, "one")
+        assert pool.alive == 1
+        await pool.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("value", ["\ud800", 1 << 70])
+def test_what_no_json_can_hold_is_refused(value: Any) -> None:
+    with pytest.raises(Refused, match="cannot be used"):
+        request("one", {"value": value})
+
+
+def test_nesting_without_end_is_refused() -> None:
+    deep: list[Any] = []
+    for _ in range(2000):
+        deep = [deep]
+    with pytest.raises(Refused):
+        request("one", {"value": deep})
