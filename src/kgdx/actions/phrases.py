@@ -26,6 +26,7 @@ class Phrases:
         description: What the graph says of a disease.
         heading: The MeSH heading of a disease.
         publication: A publication.
+        titled: A publication whose title is known; and what stands for all authors but the first.
         row: A row of a template that has no words of its own.
         missing: What was asked for and not found.
         nothing: There is no evidence at all.
@@ -45,6 +46,8 @@ class Phrases:
     description: str
     heading: str
     publication: str
+    titled: str
+    others: str
     row: str
     missing: str
     nothing: str
@@ -117,7 +120,9 @@ ENGLISH = Phrases(
     ),
     description="{text} {mark}.",
     heading="The MeSH heading of {subject} is {heading} ({id}; {places}) {mark}.",
-    publication="A publication on {subject} is: {text} {mark}.",
+    publication="A publication on {subject} is {text} {mark}.",
+    titled="“{title}” ({told})",
+    others=" et al.",
     row="The graph returned {text} {mark}.",
     missing="The graph has no {things} for {names}.",
     nothing="Not enough evidence: the graph returned nothing for this question.",
@@ -176,7 +181,9 @@ CHINESE = Phrases(
     ),
     description="{text}{mark}。",
     heading="{subject}在MeSH中对应的主题词为{heading}（{id}；{places}）{mark}。",
-    publication="关于{subject}的文献：{text}{mark}。",
+    publication="关于{subject}的文献有{text}{mark}。",
+    titled="“{title}”（{told}）",
+    others="等",
     row="图谱返回：{text}{mark}。",
     missing="图谱中没有{names}的{things}记录。",
     nothing="证据不足：图谱没有返回与该问题有关的内容。",

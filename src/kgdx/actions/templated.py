@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from kgdx.actions.facts import INFERENCES, RELATIONS
-from kgdx.actions.known import CitedText, Resolved, Sentence
+from kgdx.actions.known import Citation, CitedText, Resolved, Sentence
 from kgdx.actions.pack import EvidenceItem, EvidencePack, clean
 from kgdx.actions.phrases import CHINESE, ENGLISH, Phrases
 from kgdx.actions.sentences import split
@@ -70,15 +69,17 @@ def _said(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
     for item in _of_kind(pack.items, "row"):
         yield words.row.format(text=_open(item.text), mark=f"[{item.id}]"), (item.id,)
     for item in _of_kind(pack.items, "description"):
-        yield words.description.format(text=_open(_beginning(item.text)), mark=f"[{item.id}]"), (item.id,)
+        for text in _beginning(item.text):
+            yield words.description.format(text=_open(text), mark=f"[{item.id}]"), (item.id,)
     for item in _of_kind(pack.items, "mesh"):
         places = ", ".join(item.details["tree_numbers"])
         heading = item.objects[0]
         filled = {"heading": clean(heading.name), "id": heading.id, "places": places, "mark": f"[{item.id}]"}
         yield words.heading.format(subject=_subject(item), **filled), (item.id,)
+    citations = {each.id: each for each in pack.citations}
     for item in _of_kind(pack.items, "publication")[:5]:
-        filled = {"text": _open(item.text), "mark": f"[{item.id}]"}
-        yield words.publication.format(subject=_subject(item), **filled), (item.id,)
+        text = _publication(citations[item.references[0]], words)
+        yield words.publication.format(subject=_subject(item), text=text, mark=f"[{item.id}]"), (item.id,)
     for missing in dict.fromkeys(pack.nothing):
         relation = (RELATIONS.get(missing.template) or INFERENCES.get(missing.template) or ("",))[0]
         things = words.things.get(relation)
@@ -148,7 +149,7 @@ def _of_kind(items: Iterable[EvidenceItem], kind: str) -> list[EvidenceItem]:
 def _objects(group: Iterable[EvidenceItem]) -> list[_Named]:
     """What is at the other end, entries of one name together, the most frequent first."""
     named = _merged(
-        (", ".join(clean(each.name or each.id) for each in item.objects) + _often(item.details), item.id, _weight(item))
+        (", ".join(clean(each.name or each.id) for each in item.objects) + _often(item), item.id, _weight(item))
         for item in group
     )
     return sorted(named, key=lambda each: -each.weight)
@@ -187,22 +188,40 @@ def _weight(item: EvidenceItem) -> float:
     return known.share if known is not None else float(details.get("score") or 0.0)
 
 
-def _often(details: Mapping[str, Any]) -> str:
-    if details.get("denominator"):
-        return f" ({details.get('numerator', 0)}/{details['denominator']})"
-    if details.get("cases"):
-        return f" ({details['cases']})"
-    return f" ({details['percentage']:g}%)" if details.get("percentage") is not None else ""
+def _often(item: EvidenceItem) -> str:
+    """How often, in brackets, as far as the source says."""
+    details = item.details
+    often = ""
+    if item.action == "explain":
+        often = str(details.get("frequency", ""))
+    elif details.get("denominator"):
+        often = f"{details.get('numerator', 0)}/{details['denominator']}"
+    elif details.get("percentage") is not None:
+        often = f"{details['percentage']:g}%"
+    elif details.get("frequency_class") in FREQUENCIES:
+        often = FREQUENCIES[details["frequency_class"]].range
+    elif details.get("cases"):
+        often = str(details["cases"])
+    return f" ({often})" if often else ""
 
 
-def _beginning(text: str) -> str:
+def _beginning(text: str) -> Iterator[str]:
     """The first sentences of a description; all of it stands in the evidence."""
-    shown = ""
+    shown = 0
     for piece in split(text):
-        if shown and len(shown) + len(piece.text) > _DESCRIPTION_CHARS:
-            break
-        shown += piece.gap + piece.text
-    return shown if len(shown) <= 2 * _DESCRIPTION_CHARS else shown[: 2 * _DESCRIPTION_CHARS] + "…"
+        if shown and shown + len(piece.text) > _DESCRIPTION_CHARS:
+            return
+        shown += len(piece.text)
+        yield piece.text if len(piece.text) <= 2 * _DESCRIPTION_CHARS else piece.text[: 2 * _DESCRIPTION_CHARS] + "…"
+
+
+def _publication(citation: Citation, words: Phrases) -> str:
+    """A publication within a sentence: its title, and in brackets where it stands."""
+    authors = clean(citation.authors[0]) + words.others * (len(citation.authors) > 1) if citation.authors else ""
+    place = " ".join(clean(part) for part in (citation.journal, citation.year) if part)
+    told = ", ".join(part for part in (authors, place, citation.id) if part)
+    title = clean(citation.title.rstrip("."), 2 * _DESCRIPTION_CHARS)
+    return words.titled.format(title=title, told=told) if title else told
 
 
 def _open(text: str) -> str:

@@ -1,0 +1,130 @@
+"""Diseases in words, and the MeSH heading of each with the record of how it was found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from actions.fakes import Fake
+from align.named import nodes
+from kgdx.actions import Describe, Resolved, Retrieved, State
+from kgdx.actions.describing import named
+from kgdx.align.mesh import FILE, MeshIndex, write_index
+from kgdx.case import Case
+from kgdx.errors import StoreError
+from kgdx.store.protocol import NodeTable
+
+PERTUSSIS = "MESH:D014917"
+
+
+def disease(id: str, name: str, text: str | None = None, synonyms: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {"id": id, "name": name, "name_zh": None, "synonyms": list(synonyms), "text": text, "source": "book"}
+
+
+class Described(Fake):
+    """A graph with diseases, and MeSH descriptors where it is given an index."""
+
+    def __init__(self, *rows: dict[str, Any], index: Callable[[], MeshIndex] | None = None) -> None:
+        super().__init__()
+        self.index = index
+        self.answers["mesh_of_diseases"] = []
+        self.rows = rows
+
+    def run(self, template: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        if template == "descriptions_of_diseases":
+            self.asked.append((template, parameters))
+            return [row for row in self.rows if row["id"] in parameters["diseases"]]
+        if template == "mesh_by_ids":
+            self.asked.append((template, parameters))
+            note = {
+                "heading": "Whooping Cough",
+                "scope_note": "A respiratory\n infection.",
+                "tree_numbers": ["C01.150"],
+            }
+            return [{"id": id, **note} for id in parameters["descriptors"]]
+        return super().run(template, **parameters)
+
+    def mesh(self) -> MeshIndex:
+        if self.index is None:
+            raise StoreError("the graph has no MeSH descriptors")
+        return self.index()
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Callable[[], MeshIndex]:
+    names = {PERTUSSIS: ("Whooping Cough", "Pertussis"), "MESH:D005334": ("Fever",)}
+    source = NodeTable("Source", pa.table({"id": ["test"], "version": ["2025"], "checksum": ["x"]}))
+    write_index(tmp_path / FILE, [nodes("MeshDescriptor", names), source])
+    return lambda: MeshIndex(tmp_path / FILE)
+
+
+def start(*ids: str) -> State:
+    return State(Case("q"), question="?", resolved=(Resolved("x", ("Disease",), ids, ids),))
+
+
+def test_a_heading_is_looked_up_by_name_with_its_scope_note_and_the_record_of_the_decision(
+    index: Callable[[], MeshIndex],
+) -> None:
+    graph: Any = Described(disease("D:1", "pertusis", "A cough."), index=index)
+    (found,) = Describe().run(graph, start("D:1")).described
+    assert (found.names, found.text) == (("pertusis",), "A cough.")
+    mesh = found.mesh
+    assert mesh is not None
+    assert (mesh.id, mesh.heading, mesh.method, mesh.origin) == (PERTUSSIS, "Whooping Cough", "edit", "name")
+    assert (mesh.scope_note, mesh.tree_numbers) == ("A respiratory infection.", ("C01.150",))
+    assert mesh.decision["reason"] == "'pertusis' and 'Pertussis' differ by a slip of spelling"
+    assert mesh.decision["version"] == "2025"
+    assert json.loads(json.dumps(found.to_dict()))["mesh"]["decision"]["candidates"][0]["id"] == PERTUSSIS
+
+
+def test_a_chinese_disease_is_looked_up_by_the_english_name_that_its_text_gives(index: Callable[[], MeshIndex]) -> None:
+    text = "百日咳（pertussis，whooping cough）是急性呼吸道传染病。"
+    graph: Any = Described(disease("D:1", "百日咳", text), disease("D:2", "小儿百日咳", text), index=index)
+    first, second = Describe().run(graph, start("D:1", "D:2")).described
+    assert first.mesh is not None
+    assert (first.mesh.id, first.mesh.method) == (PERTUSSIS, "exact")
+    assert second.mesh is not None
+    assert second.mesh.id == ""  # the text gives the English name of another, wider disease
+    assert second.mesh.decision["reason"]
+
+
+def test_a_heading_that_the_graph_states_goes_before_names(index: Callable[[], MeshIndex]) -> None:
+    graph: Any = Described(disease("D:1", "fever"), index=index)
+    stated = {"disease": "D:1", "heading": "Whooping Cough", "scope_note": None, "tree_numbers": [], "source": "mondo"}
+    narrow = {**stated, "id": "MESH:X", "relation": "narrower", "method": "given", "score": None, "decision": "no json"}
+    exact = {**stated, "id": PERTUSSIS, "relation": "exact", "method": "given", "score": 1.0, "decision": '{"a": 1}'}
+    graph.answers["mesh_of_diseases"] = [narrow, exact]
+    (found,) = Describe().run(graph, start("D:1")).described
+    assert found.mesh is not None
+    assert (found.mesh.id, found.mesh.origin, found.mesh.decision) == (PERTUSSIS, "graph", {"a": 1})
+
+
+def test_a_graph_without_mesh_describes_all_the_same() -> None:
+    graph: Any = Described(disease("D:1", "flu", "An infection."))
+    (found,) = Describe().run(graph, start("D:1")).described
+    assert (found.text, found.mesh) == ("An infection.", None)
+    assert Describe(mesh=False).run(graph, start("D:1")).described == (found,)
+
+
+def test_what_is_described_is_not_asked_again_and_unknown_ids_give_nothing() -> None:
+    graph: Any = Described(disease("D:1", "flu"))
+    once = Describe(diseases=("D:1", "D:nowhere")).run(graph, start())
+    asked = len(graph.asked)
+    assert Describe(diseases=("D:1",)).run(graph, once) == once
+    assert len(graph.asked) == asked
+    assert [each.id for each in once.described] == ["D:1"]
+
+
+def test_the_diseases_that_are_named_come_before_those_that_were_found() -> None:
+    rows = tuple({"id": f"D:{n}", "name": "x", "matched": 1} for n in range(9))
+    found = State(
+        Case("q"),
+        resolved=(Resolved("a", ("Disease",), ("D:a",)), Resolved("s", ("Symptom",), ("S:1",))),
+        retrieved=(Retrieved("infer_diseases_by_symptoms", {}, rows),),
+    )
+    assert named(found) == ("D:a", "D:0", "D:1", "D:2")
