@@ -17,7 +17,7 @@ from kgdx.store.fingerprint import part_digests
 from kgdx.store.protocol import Store
 from kgdx.store.tables import title
 from load import hooked
-from load.test_build import save_a_case
+from load.test_build import lose_genes, save_a_case
 
 Sources = dict[str, str]
 
@@ -60,15 +60,11 @@ def test_what_users_saved_since_comes_from_the_store(graph: GraphFolder, tiny_so
     same(graph)
 
 
-def lose_a_source(store: ArcadeStore) -> None:
-    store.delete_source("genes")
-
-
 def state_another_build(store: ArcadeStore) -> None:
     store.write("set_build", fingerprint="another")
 
 
-@pytest.mark.parametrize("change", [lose_a_source, state_another_build])
+@pytest.mark.parametrize("change", [lose_genes, state_another_build])
 def test_files_that_are_not_what_the_store_holds_are_not_taken(
     graph: GraphFolder, change: Callable[[ArcadeStore], None]
 ) -> None:

@@ -22,7 +22,7 @@ from kgdx.load.tables import BuiltGraph, read_graph
 from kgdx.store.arcade import ArcadeStore
 from kgdx.store.snapshot import TABLES, Snapshot
 from load import hooked, own
-from load.test_build import save_a_case
+from load.test_build import lose_genes, save_a_case
 
 Sources = dict[str, str]
 
@@ -208,7 +208,7 @@ def test_a_store_that_is_not_what_its_build_says_is_made_anew(
 ) -> None:
     build(tiny_sources, graph)
     with graph.writing() as held, ArcadeStore.open(held.store, read_only=False) as store:
-        store.delete_source("genes")
+        lose_genes(store)
     report = update({"genes": changed_file(tiny_sources["genes"], tmp_path, *EDITS["genes"])}, graph)
     assert report.store == "loaded"
     with graph.reading() as held, ArcadeStore.open(held.store) as store:

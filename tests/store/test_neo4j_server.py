@@ -109,8 +109,6 @@ def test_reader_cannot_write(empty: Neo4jAccess) -> None:
             pass
         with pytest.raises(StoreError, match="open for reading only"):
             store.load([GENE])
-        with pytest.raises(StoreError, match="open for reading only"):
-            store.delete_source("test")
 
 
 def test_failed_load_never_opens_as_whole(empty: Neo4jAccess) -> None:
@@ -121,20 +119,6 @@ def test_failed_load_never_opens_as_whole(empty: Neo4jAccess) -> None:
         assert store.counts()["Gene"] == 1
     with pytest.raises(StoreError, match="is incomplete: a load or removal was interrupted: replace it with"):
         Neo4jStore.connect(empty)
-
-
-def test_large_source_is_removed_in_batches(empty: Neo4jAccess, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgdx.store.neo4j._ONE_TRANSACTION", 10)
-    monkeypatch.setattr("kgdx.store._transfer._DELETE_ROWS", 7)
-    ids = [f"HP:{i}" for i in range(50)]
-    nodes = NodeTable("Phenotype", pa.table({"id": ids, "name": ids, "source": ["a"] * 50}))
-    edges = {"start": ids[1:], "end": ids[:-1], "source": ["a"] * 40 + ["b"] * 9}
-    with Neo4jStore.create(empty) as store:
-        store.load([nodes, RelationTable("IS_A", "Phenotype", "Phenotype", pa.table(edges))])
-        store.write("set_build", fingerprint="kept")
-        assert store.delete_source("a") == {"IS_A": 40, "Phenotype": 40}
-        assert store.counts() == {"Build": 1, "IS_A": 9, "Phenotype": 10}
-        assert store.run("build")[0]["fingerprint"] == "kept"
 
 
 def test_server_killed_in_a_transaction_leaves_nothing_half_written(settings: Settings, empty: Neo4jAccess) -> None:

@@ -120,30 +120,6 @@ def delete_case(graph: Graph) -> list[Row]:
     return []
 
 
-def delete_edges(source: str) -> Callable[[Graph], list[Row]]:
-    def change(graph: Graph) -> list[Row]:
-        before = graph.counts()
-        unlink(graph, lambda _, e: e["source"] != source)
-        after = graph.counts()
-        return [{"name": n, "n": before[n] - after.get(n, 0)} for n in before if before[n] != after.get(n, 0)]
-
-    return change
-
-
-def delete_nodes(source: str) -> Callable[[Graph], list[Row]]:
-    def change(graph: Graph) -> list[Row]:
-        touched = {e[end] for edges in graph.edges.values() for e in edges for end in ("start", "end")}
-        rows = []
-        for label, nodes in graph.nodes.items():
-            kept = [r for r in nodes if r["source"] != source or r["id"] in touched]
-            if len(kept) < len(nodes):
-                rows.append({"name": label, "n": len(nodes) - len(kept)})
-            nodes[:] = kept
-        return rows
-
-    return change
-
-
 def clear_names_zh(label: str) -> Callable[[Graph], list[Row]]:
     def change(graph: Graph) -> list[Row]:
         rows = [row for row in graph.nodes[label] if row.get("name_zh_source") == "zh1"]
@@ -177,9 +153,6 @@ def all_writes() -> Iterator[Write]:
     yield Write("clear_disease_names_zh", {"source": "zh1"}, clear_names_zh("Disease"))
     yield Write("clear_phenotype_names_zh", {"source": "zh1"}, clear_names_zh("Phenotype"))
     yield Write("set_build", {"created": "2026"}, lambda g: [{"id": "build:current"}])
-    yield Write("delete_edges_of_source", {"source": "made1"}, delete_edges("made1"))
-    yield Write("delete_edges_of_source", {"source": "nobody"}, delete_edges("nobody"))
-    yield Write("delete_nodes_of_source", {"source": "made1"}, delete_nodes("made1"))
     yield Write("delete_case", {"case_id": "case:x"}, lambda _: [])
     yield Write("delete_case", {"case_id": CASE}, delete_case)
 
@@ -220,16 +193,6 @@ def test_set_build_keeps_what_is_left_out(backend: Backend) -> None:
     built = store.run("build")[0]
     assert (built["fingerprint"], built["created"]) == ("abc", "2027")
     assert built["schema_version"] == load_schema().version
-
-
-def test_deleting_a_source_keeps_what_others_state(backend: Backend) -> None:
-    graph = make_graph(seed=6, scale=0.1)
-    store = backend.new(graph.tables())
-    removed = store.delete_source("made0")
-    rows = delete_edges("made0")(graph) + delete_nodes("made0")(graph)
-    assert dict(removed) == {row["name"]: row["n"] for row in rows}
-    assert store.fingerprint() == fingerprint(graph.tables())
-    assert {t: n for t, n in store.delete_source("made0").items() if n} == {}
 
 
 def test_an_exception_rolls_the_whole_transaction_back(backend: Backend, small_graph: Graph) -> None:

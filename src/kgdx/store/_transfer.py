@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import neo4j
 
 _LOAD_ROWS = 10_000
-_DELETE_ROWS = 20_000
 _FETCH_RECORDS = 500  # a record of an export holds hundreds of rows
 _INCOMPLETE = "the graph there is incomplete now; mend the cause and replace it with `kgdx push --force`"
 
@@ -89,23 +88,6 @@ def export_table(
     while records := result.fetch(_FETCH_RECORDS):
         parts.append(_arrow(records, keys, wanted, types))
     return pa.concat_tables(parts).combine_chunks()
-
-
-def remove_source(
-    run: Callable[[str, dict[str, Any]], Sequence[Row]],
-    source: str,
-    relations: Sequence[str],
-    labels: Sequence[str],
-    schema: Schema,
-) -> dict[str, int]:
-    """Remove a source's edges and then its nodes without any; rows per label and type, only what there was."""
-    removed: dict[str, int] = {}
-    steps = [(name, statement("delete_relations", schema, type=name)) for name in relations]
-    steps += [(name, statement("delete_nodes", schema, label=name)) for name in labels]
-    for name, text in steps:
-        while n := run(text, {"source": source, "limit": _DELETE_ROWS})[0]["n"]:
-            removed[name] = removed.get(name, 0) + n
-    return removed
 
 
 def remove_rows(session: neo4j.Session, delta: Delta, schema: Schema, access: Neo4jAccess) -> None:

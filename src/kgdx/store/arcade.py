@@ -169,15 +169,6 @@ class ArcadeStore:
             self._reopen()
             load.check(self._database)
 
-    def delete_source(self, source: str) -> Mapping[str, int]:
-        """Remove, in one transaction, a source's edges, and its nodes that no other source's edge touches."""
-        removed: dict[str, int] = {}
-        with self.transaction() as running:
-            for name in ("delete_edges_of_source", "delete_nodes_of_source"):
-                for row in running.run(name, source=source):
-                    removed[row["name"]] = removed.get(row["name"], 0) + row["n"]
-        return removed
-
     def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
         """All nodes of one class: ``id`` and ``columns``, sorted by id; absent values are null, absent lists empty."""
         from kgdx.store import _export

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError
 from kgdx.schema import Schema, fits, load_schema
 from kgdx.store._bolt import connect, rows_of, translated
-from kgdx.store._transfer import change_nodes, export_table, load_table, remove_rows, remove_source
+from kgdx.store._transfer import change_nodes, export_table, load_table, remove_rows
 from kgdx.store.delta import Delta, ordered, refuse_other_counts
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Row
 from kgdx.store.statements import statement
@@ -28,7 +27,6 @@ from kgdx.store.templates import template
 if TYPE_CHECKING:
     import neo4j
 
-_ONE_TRANSACTION = 50_000  # up to this many edges of a source go in one transaction
 _FETCH_ROWS = 5_000
 _NO_ROWS = pa.table({})
 _BUILD_FIELDS = ("fingerprint", "schema_version", "schema_checksum", "kgdx_version", "created")
@@ -184,30 +182,6 @@ class Neo4jStore:
                 for node in fitted.changed:
                     change_nodes(session, node, schema, self._access)
             refuse_other_counts(before, self.counts(), fitted)
-
-    def delete_source(self, source: str) -> Mapping[str, int]:
-        """Remove a source's edges, and its nodes that no other source's edge touches.
-
-        A source of up to 50,000 edges goes in one transaction. A larger one goes in batches, while the graph counts as
-        incomplete.
-        """
-        self._refuse_readers()
-        schema = self._schema()
-        counts = self.counts()
-        relations = [name for name in schema.relations if name in counts]
-        labels = [name for name in schema.nodes if name in counts]
-        edges = sum(self._read("count_of_source", {"source": source}, type=name)[0]["n"] for name in relations)
-        with self._session() as session, translated(self._access, writing=True):
-            if edges <= _ONE_TRANSACTION:
-                return session.execute_write(
-                    lambda tx: remove_source(partial(rows_of, tx), source, relations, labels, schema)
-                )
-
-            def run(text: str, parameters: Mapping[str, Any]) -> list[Row]:
-                return session.execute_write(rows_of, text, parameters)
-
-            with self.incomplete():
-                return remove_source(run, source, relations, labels, schema)
 
     def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
         """All nodes of one class: ``id`` and ``columns``, sorted by id; absent values are null, absent lists empty."""

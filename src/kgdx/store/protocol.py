@@ -91,10 +91,6 @@ class Store(Protocol):
         """
         ...
 
-    def delete_source(self, source: str) -> Mapping[str, int]:
-        """Remove what one source stated: its edges, and its nodes that no other source's edge touches."""
-        ...
-
     def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
         """All nodes of one class: ``id`` and ``columns``, sorted by id; absent values are null (lists: empty)."""
         ...
