@@ -36,12 +36,18 @@ def statement(name: str, schema: Schema | None = None, /, **names: str) -> str:
         if schema is None or value not in schema.nodes.keys() | schema.relations.keys() or not value.isidentifier():
             raise StoreError(f"the ontology has no class or relation {value!r}", hint="`kgdx schema` shows what it has")
     try:
-        return _PLACEHOLDER.sub(lambda match: names[match[1]], _text(name))
+        return _PLACEHOLDER.sub(lambda match: names[match[1]], text_of(name))
     except KeyError as error:
         raise TemplateError(f"the statement {name} needs a name for {error.args[0]}") from None
 
 
 @cache
-def _text(name: str) -> str:
+def text_of(name: str) -> str:
+    """Return a statement's text, with its placeholders.
+
+    Example:
+        >>> text_of("count_nodes")
+        'MATCH (n:<label>) RETURN count(n) AS n'
+    """
     lines = resource("cypher", "neo4j", f"{name}.cypher").read_text("utf-8").splitlines()
     return "\n".join(line for line in lines if not line.startswith("//")).strip()

@@ -328,7 +328,7 @@ class _Rewriter:
                 raise UnreadableError("a whole node is returned")
             if part.word == "RETURN" and parts[-1].text in collected:
                 raise UnreadableError("whole nodes are returned")
-            if len(parts) > 2 and parts[-2].is_word("AS") and parts[-1].text in variables and part.word != "UNWIND":
+            if len(parts) > 2 and parts[-2].is_word("AS") and parts[-1].text in variables and part.word == "WITH":
                 raise UnreadableError(f"the variable {parts[-1].text} for two things")
 
     @staticmethod
