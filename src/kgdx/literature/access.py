@@ -92,11 +92,11 @@ def _seconds(text: str) -> float:
 
 
 def _address(url: str) -> str:
-    parts = urlsplit(url)
     try:
-        host, _port = parts.hostname, parts.port
+        parts = urlsplit(url)
+        plain = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        host = None
-    if parts.scheme not in ("http", "https") or not host or "@" in parts.netloc or parts.query or parts.fragment:
+        plain = False
+    if not plain or "@" in parts.netloc or parts.query or parts.fragment:
         raise ConfigError("KGDX_PUBMED_BASE_URL is no plain http address", hint=f"leave it out for {BASE_URL}")
     return url.rstrip("/")
