@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kgdx.cli import inputs, output
+from kgdx.cli import inputs, measure_answers, output
 from kgdx.cli.options import CaseBank, Encoder, Json, Store
 
 
@@ -15,6 +15,9 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure accuracy on annotated data.")
     group.command("text")(text)
     group.command("rank")(rank)
+    group.command("questions")(measure_answers.questions)
+    group.command("recall")(measure_answers.recall)
+    group.command("answers")(measure_answers.answers)
     app.add_typer(group, name="evaluate")
 
 

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kgdx.errors import KgdxError, LlmError, UsageError
+from kgdx.errors import ConfigError, KgdxError, LlmError, MissingExtraError, StoreError, UsageError
 from kgdx.evaluate.journal import Journal
 from kgdx.evaluate.judge import Judge
 from kgdx.evaluate.paired import MARGIN, Comparison, compare
@@ -28,6 +28,9 @@ ARMS: tuple[Arm, Arm] = ("with", "without")
 
 ENDS_ALL = frozenset({"denied", "missing", "budget"})
 """Faults that every further question would meet, too."""
+
+HOPELESS = (ConfigError, MissingExtraError, StoreError)
+"""Errors that are not the question's."""
 
 IN_A_ROW = 3
 """Pieces of work that cannot reach the model, one after the other, before the evaluation stops."""
@@ -113,6 +116,7 @@ class PairedEvaluation:
             LlmError: The key is refused, or the model cannot be reached; what is finished stays.
             UsageError: There is no question, or the folder is of another evaluation.
             StoreLockedError: Another process works in the folder.
+            ConfigError: The model is not set rightly; MissingExtraError, StoreError likewise.
         """
         if not questions:
             raise UsageError("there is no question", hint="give a question set")
@@ -235,6 +239,9 @@ class _Work:
             answered = self.evaluation.with_graph(question, tally) if arm == "with" else _without(question, tally)
             error: KgdxError | None = answered.error
             content = {"text": answered.text, **answered.facts}
+        except HOPELESS as caught:
+            self.stopped = str(caught)
+            raise
         except KgdxError as caught:
             error, content = caught, {}
         if error is None:
@@ -251,6 +258,9 @@ class _Work:
         record = {"question": question.id, "step": f"judge {arm}", "judge": judge.id}
         try:
             found = judge.score(question, text)
+        except HOPELESS as caught:
+            self.stopped = str(caught)
+            raise
         except LlmError as error:
             self._fail({**record, "calls": 0, "read": 0, "written": 0, "cost": 0.0}, error)
             return

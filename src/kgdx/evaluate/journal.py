@@ -50,6 +50,17 @@ class Journal:
         """The file of single answers."""
         return self.path / CACHE
 
+    def prepare(self) -> None:
+        """Make the folder, if there is none.
+
+        Raises:
+            StoreError: It cannot be made.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
     @contextmanager
     def working(self, about: Record) -> Iterator[Journal]:
         """Hold the folder alone, and read what is finished.
@@ -62,8 +73,8 @@ class Journal:
             UsageError: It holds another evaluation; the message says what differs.
             StoreError: It cannot be written, or its journal is damaged.
         """
+        self.prepare()
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
             handle = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise self._unwritable(error) from error

@@ -48,7 +48,8 @@ class Comparison:
         ties: Pairs that differ by less.
         losses: Pairs that are worse by at least the margin.
         margin: The margin.
-        sign_p: Two-sided sign test of wins against losses (Dixon and Mood, JASA 1946); ``None`` where all are ties.
+        sign_p: Two-sided sign test over the clusters, each won or lost by its mean (Dixon and Mood, JASA 1946);
+            ``None`` where all are ties.
     """
 
     n: int
@@ -109,7 +110,9 @@ def compare(
         interval(each, groups, seed=seed, resamples=resamples) for each in (first, second, difference)
     )
     ties = len(first) - wins - losses
-    p = sign_test(wins, losses)
+    sums, counts = _by_cluster(difference, groups)
+    means = sums / counts
+    p = sign_test(int((means >= _least(margin)).sum()), int((means <= -_least(margin)).sum()))
     return Comparison(len(first), of_treated, of_control, of_difference, wins, ties, losses, margin, p)
 
 

@@ -71,6 +71,7 @@ class Measured:
         written: Tokens it wrote.
         ms: Milliseconds in all.
         own_ms: Of those, what the model did not take.
+        round_ms: Between two answers of the model, that is for running what it chose and asking it again.
         reason: Why the episode ended.
         error: Why there is no answer.
     """
@@ -93,6 +94,7 @@ class Measured:
     written: int = 0
     ms: float = field(default=0.0, compare=False)
     own_ms: float = field(default=0.0, compare=False)
+    round_ms: tuple[float, ...] = field(default=(), compare=False)
     reason: str = ""
     error: str = ""
 
@@ -164,6 +166,7 @@ def measure(question: Question, ask: Asks, model: ChatModel | None) -> Measured:
         written=0 if tally is None else tally.written,
         ms=1000 * seconds,
         own_ms=1000 * (seconds - (0.0 if tally is None else tally.seconds)),
+        round_ms=() if tally is None else tuple(1000 * gap for gap in tally.gaps),
         reason=answer.reason,
         error="" if tally is None or tally.error is None or answer.reason != "error" else str(tally.error),
     )
@@ -229,13 +232,13 @@ def figures(rows: Sequence[Measured], clusters: dict[str, Any]) -> dict[str, Any
         ``n``; ``recall`` with its interval, ``complete`` (share of questions with all of their gold), ``mrr`` and
         ``precision`` of inferred diseases; ``chose`` (share that ran the gold action); ``citations`` (share that hold),
         ``supported`` (share of sentences); means of ``rounds``, ``calls``, ``read``, ``written``; medians of ``ms``,
-        and of ``own_ms_round`` with its 95th percentile; ``failed``. What cannot be said is ``None``.
+        ``own_ms`` and ``round_ms`` (with its 95th percentile); ``failed``. What cannot be said is ``None``.
     """
     judged = [row for row in rows if row.recall is not None]
     recall = interval([row.recall or 0.0 for row in judged], [clusters[row.id] for row in judged]) if judged else None
     cited, removed = sum(row.cited for row in rows), sum(row.removed for row in rows)
     sentences = sum(row.sentences for row in rows)
-    rounds = [row.own_ms / max(1, row.rounds) for row in rows if row.ms]
+    rounds = [gap for row in rows for gap in row.round_ms]
     return {
         "n": len(rows),
         "recall": None if recall is None else asdict(recall),
@@ -247,8 +250,9 @@ def figures(rows: Sequence[Measured], clusters: dict[str, Any]) -> dict[str, Any
         "supported": 1 - sum(row.unsupported for row in rows) / sentences if sentences else None,
         **{name: _mean(getattr(row, name) for row in rows) for name in ("rounds", "calls", "read", "written")},
         "ms": float(np.median([row.ms for row in rows])),
-        "own_ms_round": float(np.median(rounds)) if rounds else None,
-        "own_ms_round_p95": float(np.percentile(rounds, 95)) if rounds else None,
+        "own_ms": float(np.median([row.own_ms for row in rows])),
+        "round_ms": float(np.median(rounds)) if rounds else None,
+        "round_ms_p95": float(np.percentile(rounds, 95)) if rounds else None,
         "failed": sum(row.reason == "error" for row in rows),
     }
 

@@ -34,12 +34,16 @@ FIELDS: Mapping[str, str] = MappingProxyType(
 
 CHARACTERS_A_TOKEN = 4
 
+ANSWERING = ("relation", "inference", "row", "candidate")
+"""Kinds of evidence that the models write of; descriptions and headings they leave."""
+
 Task = Literal["plan", "answer", "recall", "judge"]
 
 _SECTION = r"(?:^|\n)# {}\n+(?P<text>.*?)(?=\n# |\Z)"
 _QUESTION = re.compile(r"(?:^|\n)(?:# Question|Question:)\n+(?P<text>.*?)(?=\n# |\nEvidence:|\Z)", re.DOTALL)
 _ROUND = re.compile(r"\bround (\d+) of\b")
 _NOT_ENOUGH = {"zh": "现有证据不足以回答这个问题。", "en": "The evidence is not enough to answer this question."}
+_STOPS = re.compile(r"[。！？；]+|[.!?;]+(?=\s|$)")
 _MOST_SENTENCES = 10
 _IN_A_SENTENCE = 6
 
@@ -169,10 +173,11 @@ def _evidence(words: str) -> dict[str, str]:
     for line in words.splitlines():
         if line.startswith("{") and '"evidence"' in line:
             try:
-                said = json.loads(line)["evidence"]
+                group = json.loads(line)
+                said = group["evidence"]
             except (ValueError, TypeError, KeyError):
                 continue
-            if isinstance(said, dict):
+            if isinstance(said, dict) and group.get("kind") in ANSWERING:
                 found |= {str(id): str(text) for id, text in said.items()}
     return found
 
@@ -183,7 +188,7 @@ def _plan(*actions: dict[str, Any], thought: str = "This is what the question as
 
 def _cited(prompted: Prompted) -> list[str]:
     """Sentences that say what the evidence says, with its marks."""
-    items = [(id, " ".join(text.split()).rstrip(".。")) for id, text in prompted.evidence.items()]
+    items = [(id, _STOPS.sub(",", " ".join(text.split())).rstrip(",")) for id, text in prompted.evidence.items()]
     groups = [items[at : at + _IN_A_SENTENCE] for at in range(0, len(items), _IN_A_SENTENCE)]
     comma, stop = ("、", "。") if prompted.language == "zh" else (", ", ".")
     return [

@@ -28,6 +28,7 @@ class Tally:
         read: Tokens read.
         written: Tokens written.
         seconds: Time that the model took.
+        gaps: Seconds between its answers: what whoever asks took for a round of its own.
         error: The last failure.
 
     Example:
@@ -45,7 +46,9 @@ class Tally:
     read: int = 0
     written: int = 0
     seconds: float = field(default=0.0, compare=False)
+    gaps: list[float] = field(default_factory=list, compare=False)
     error: LlmError | None = None
+    _answered: float | None = field(default=None, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -60,13 +63,16 @@ class Tally:
     def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
         """Return the answer; see :meth:`kgdx.llm.protocol.ChatModel.ask`."""
         begin = time.perf_counter()
+        if self._answered is not None:
+            self.gaps.append(begin - self._answered)
         try:
             answer = self.model.ask(request, on_text)
         except LlmError as error:
             self.error = error
             raise
         finally:
-            self.seconds += time.perf_counter() - begin
+            self._answered = time.perf_counter()
+            self.seconds += self._answered - begin
         self.calls += 1
         self.read += answer.usage.read or 0
         self.written += answer.usage.written or 0

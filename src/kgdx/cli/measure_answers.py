@@ -1,0 +1,217 @@
+"""Commands that measure answers to questions: question sets, recall of evidence, answers compared in pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgdx.cli import output
+from kgdx.cli.options import Json, Store
+
+if TYPE_CHECKING:
+    from kgdx.config import LlmAccess
+    from kgdx.evaluate.judge import Judge
+    from kgdx.evaluate.questions import Question
+    from kgdx.llm.protocol import ChatModel
+
+Questions = Annotated[Path, typer.Argument(metavar="FILE", help="Question set, JSON lines; or .gz.")]
+Rounds = Annotated[int, typer.Option("--rounds", metavar="N", min=1, max=50, help="Most plans of a model.")]
+Split = Annotated[
+    str | None, typer.Option("--split", metavar="NAME", help="Only questions of this split: tuned, held_out.")
+]
+Unstrict = Annotated[bool, typer.Option("--unstrict", help="Let an answer add what the model knows, marked as such.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of all random choices.")]
+Jobs = Annotated[
+    int | None, typer.Option(metavar="N", min=1, max=64, help="Questions at the same time; KGDX_LLM_CONCURRENCY.")
+]
+PLANS = "Who plans: a model at KGDX_LLM_BASE_URL, or scripted:right, scripted:half-right, scripted:malformed, "
+
+
+def questions(
+    source: Annotated[str, typer.Option(metavar="NAME", help="Whose relations are asked for.")] = "chinese_kg",
+    diseases: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Diseases asked about for each action; 0 for all.")
+    ] = 100,
+    language: Annotated[str | None, typer.Option(metavar="zh|en", help="Only questions in this language.")] = None,
+    split: Split = None,
+    seed: Seed = 0,
+    to: Annotated[
+        Path | None,
+        typer.Option("--out", "--output", "-o", metavar="FILE", help="File to write; standard output by default."),
+    ] = None,
+    store: Store = None,
+) -> None:
+    """Make a question set from the graph's relations.
+
+    One question for each action, disease, language and split of wordings, with what the graph has to give. Example:
+    kgdx evaluate questions --out questions.jsonl
+    """
+    import kgdx
+    from kgdx.errors import UsageError
+    from kgdx.evaluate.generated import generate
+    from kgdx.evaluate.graphs import Reading
+    from kgdx.evaluate.questions import write_questions
+    from kgdx.evaluate.wordings import LANGUAGES, SPLITS
+
+    languages = tuple(each for each in LANGUAGES if language in (None, each))
+    splits = tuple(each for each in SPLITS if split in (None, each))
+    if not languages or not splits:
+        raise UsageError("no such language or split", hint=f"of {', '.join(LANGUAGES)} and {', '.join(SPLITS)}")
+    with kgdx.open(store) as graph:
+        made = generate(
+            Reading(graph), source=source, diseases=diseases or None, seed=seed, languages=languages, splits=splits
+        )
+        text = write_questions(made)
+    if to is None:
+        print(text, end="")
+    else:
+        to.write_text(text, encoding="utf-8")
+        output.remark(f"{text.count(chr(10)):,} questions written to {to}")
+
+
+def recall(
+    file: Questions,
+    llm: Annotated[
+        str | None,
+        typer.Option("--llm", metavar="MODEL", help=f"{PLANS}scripted:adversarial; rules when left out."),
+    ] = None,
+    rounds: Rounds = 5,
+    split: Split = None,
+    unstrict: Unstrict = False,
+    jobs: Jobs = None,
+    details: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write what was measured of each question, JSON lines.")
+    ] = None,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Measure, without a judge, whether the evidence holds what was asked for.
+
+    Recall by action, ranks of inferred diseases, citations that hold, rounds, tokens, time. Example: kgdx evaluate
+    recall questions.jsonl --llm scripted:right
+    """
+    import json
+
+    import kgdx
+    from kgdx.evaluate.graphs import Asker
+    from kgdx.evaluate.questions import chosen, read_questions
+    from kgdx.evaluate.recall import evaluate_recall
+
+    asked = chosen(read_questions(file), split)
+    model, access = (None, None) if llm is None else _model(llm, asked, None)
+    at_once = jobs or (1 if access is None else access.concurrency)
+    with kgdx.open(store) as graph, output.progress_bar("questions", len(asked)) as advance:
+        asker = Asker(graph, rounds=rounds, strict=not unstrict)
+        result = evaluate_recall(asked, asker, model, jobs=at_once, progress=advance)
+    rows = result.pop("questions")
+    if details is not None:
+        details.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    if as_json:
+        output.write_json(result)
+    else:
+        from kgdx.show.evaluation import recall_figures
+
+        output.show(recall_figures(result))
+
+
+def answers(
+    file: Questions,
+    out: Annotated[
+        Path, typer.Option("--out", "--output", "-o", metavar="FOLDER", help="Where finished work is kept.")
+    ],
+    llm: Annotated[str | None, typer.Option("--llm", metavar="MODEL", help="Who answers; KGDX_LLM_MODEL.")] = None,
+    judge: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Who judges; KGDX_JUDGE_MODEL. none: make the answers alone.")
+    ] = None,
+    ragas: Annotated[bool, typer.Option("--ragas", help="Judge by RAGAS's numeric metric; needs kgdx[ragas].")] = False,
+    rounds: Rounds = 5,
+    split: Split = None,
+    unstrict: Unstrict = False,
+    margin: Annotated[
+        float, typer.Option(metavar="X", min=0.0, max=1.0, help="Smallest difference of scores that is no tie.")
+    ] = 0.05,
+    seed: Seed = 0,
+    max_calls: Annotated[int | None, typer.Option(metavar="N", min=0, help="Most answers of models, in all.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(metavar="N", min=0, help="Most tokens, in all.")] = None,
+    max_cost: Annotated[float | None, typer.Option(metavar="X", min=0, help="Most money, by the prices set.")] = None,
+    jobs: Jobs = None,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Compare a model's answers with and without the graph, in pairs.
+
+    A judge scores each blindly from 0 to 1. Interrupted, it goes on where it stopped when run again. Example: kgdx
+    evaluate answers questions.jsonl --out run --llm MODEL --judge JUDGE
+    """
+    import kgdx
+    from kgdx.evaluate.answers import Budget, PairedEvaluation
+    from kgdx.evaluate.graphs import Asker
+    from kgdx.evaluate.journal import Journal
+    from kgdx.evaluate.questions import chosen, read_questions
+
+    asked = chosen(read_questions(file), split)
+    journal = Journal(out)
+    journal.prepare()
+    model, access = _model(llm, asked, journal.cache)
+    with kgdx.open(store) as graph, output.progress_bar("pieces of work", len(asked) * 4) as advance:
+        asker = Asker(graph, rounds=rounds, strict=not unstrict)
+        evaluation = PairedEvaluation(
+            model,
+            asker.answered,
+            _judge(judge, ragas, asked, journal.cache),
+            about={"graph": graph.fingerprint, "rounds": rounds, "strict": not unstrict},
+            prices=(0.0, 0.0) if access is None else (access.price_in, access.price_out),
+            budget=Budget(max_calls, max_tokens, max_cost),
+            margin=margin,
+            seed=seed,
+            jobs=jobs or (1 if access is None else access.concurrency),
+            progress=advance,
+        )
+        result = evaluation.run(asked, journal)
+    if as_json:
+        output.write_json(result)
+    else:
+        from kgdx.show.evaluation import paired_figures
+
+        output.show(paired_figures(result, out))
+
+
+def _model(name: str | None, questions: tuple[Question, ...], cache: Path | None) -> tuple[ChatModel, LlmAccess | None]:
+    """Who answers, and the settings of the endpoint if there is one."""
+    from kgdx.config import Settings
+    from kgdx.evaluate.scripted import PREFIX, scripted
+
+    if name is not None and name.startswith(PREFIX):
+        return scripted(name, questions), None
+    settings = Settings.load()
+    return _connected(settings.llm(name), cache or settings.cache / "llm" / "answers.sqlite")
+
+
+def _connected(access: LlmAccess, cache: Path) -> tuple[ChatModel, LlmAccess]:
+    from kgdx.evaluate.later import Later
+    from kgdx.llm.connect import connect, described
+
+    def make() -> Any:
+        output.remark(f"asking {described(access)}")
+        return connect(access, cache=cache)
+
+    return Later(access.model, make), access
+
+
+def _judge(name: str | None, ragas: bool, questions: tuple[Question, ...], cache: Path) -> Judge | None:
+    from kgdx.config import Settings
+    from kgdx.evaluate.judge import ModelJudge
+    from kgdx.evaluate.scripted import PREFIX, scripted
+
+    if name == "none":
+        return None
+    if name is not None and name.startswith(PREFIX):
+        return ModelJudge(scripted(name, questions))
+    access = Settings.load().judge(name)
+    if ragas:
+        from kgdx.evaluate.ragas import RagasJudge
+
+        return RagasJudge.connect(access)
+    return ModelJudge(_connected(access, cache)[0], (access.price_in, access.price_out))

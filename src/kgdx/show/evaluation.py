@@ -1,0 +1,137 @@
+"""Measured answers in the terminal: recall of evidence by action, and answers compared in pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from kgdx.report.words import clean, count
+from kgdx.show.tables import plain
+
+Figures = Mapping[str, Any]
+
+_LISTED = 5
+"""Failures that are listed; the rest are counted."""
+
+NOTES = {
+    "recall": "share of the gold that is in the evidence, with its 95 % interval",
+    "MRR": "mean reciprocal rank of the first right disease among those inferred",
+    "precision": "share of right diseases among as many inferred as are right",
+    "chose": "share of questions for which the right action was run",
+    "citations": "share of the answers' citations that hold",
+}
+
+
+def recall_figures(result: Figures) -> RenderableType:
+    """What was measured without a judge."""
+    total = result["all"]
+    columns = ("", "n", "recall", "95 %", "MRR", "precision", "chose", "citations")
+    rows = [("all", *_recall_row(total))]
+    for group in ("split", "language"):
+        rows += [(name, *_recall_row(figures)) for name, figures in result[group].items()]
+    tokens = (total["read"] or 0) + (total["written"] or 0)
+    facts = [
+        f"{total['rounds']:.1f} rounds, {total['calls']:.1f} calls and {tokens:,.0f} tokens a question (mean)",
+        f"{total['ms']:.0f} ms a question (median), {total['own_ms']:.0f} ms of them kgdx's own",
+    ]
+    if total["round_ms"] is not None:
+        facts.append(
+            f"{total['round_ms']:.1f} ms between two answers of the model, {total['round_ms_p95']:.1f} ms (p95)"
+        )
+    return Group(
+        Text(f"{count(total['n'], 'question')}, answered by {clean(result['model'] or 'rules')}"),
+        plain(columns, rows, right=columns[1:]),
+        *([Text(), _by_action(result)] if result["action"] else []),
+        Text(),
+        *(Text(f"{name:<10} {meaning}", style="dim") for name, meaning in NOTES.items()),
+        Text(),
+        *(Text(fact) for fact in facts),
+        *_failures(result["failed"]),
+    )
+
+
+def paired_figures(result: Figures, folder: Path) -> RenderableType:
+    """Answers with and without the graph."""
+    columns = ("", "pairs", "with", "without", "difference", "95 %", "wins", "ties", "losses", "sign p")
+    rows = [("all", *_paired_row(result["all"]))] if result["all"] else []
+    if result["all"] and result["all"]["failures_as_0"]:
+        rows.append(("failed answers as 0", *_paired_row(result["all"]["failures_as_0"])))
+    for group in result["groups"].values():
+        rows += [(name, *_paired_row(figures)) for name, figures in group.items() if figures]
+    spent = result["spent"]
+    answered = ", ".join(f"{number:,} {arm}" for arm, number in result["answered"].items())
+    facts = [
+        f"{count(spent['calls'], 'answer')} of models, {spent['read']:,} tokens read and {spent['written']:,} written"
+        + (f", cost {spent['cost']:.4g}" if spent["cost"] else ""),
+        f"kept in {folder}: results.jsonl, summary.json",
+    ]
+    head = f"{count(result['questions'], 'question')}, answered by {clean(result['model'])} ({answered} the graph)"
+    judged = f"judged by {clean(result['judge'])}" if result["judge"] else "not judged"
+    return Group(
+        Text(f"{head}, {judged}"),
+        *([plain(columns, rows, right=columns[1:])] if rows else []),
+        Text(),
+        *(Text(fact) for fact in facts),
+        *(Text(f"note: {clean(warning)}", style="yellow") for warning in result["warnings"]),
+        *([Text(f"stopped: {clean(result['stopped'])}", style="red")] if result["stopped"] else []),
+        *(
+            [Text(f"{count(result['open'], 'question')} not done: run the same command again")]
+            if result["open"]
+            else []
+        ),
+        *_failures([{**each, "id": f"{each['id']} ({each['step']})"} for each in result["failed"]]),
+    )
+
+
+def _by_action(result: Figures) -> RenderableType:
+    """Recall by action and split, the rest by action."""
+    splits = list(result["split"])
+    columns = ("action", "n", *(f"recall, {name}" for name in splits or ["all"]), "MRR", "precision", "chose")
+    rows = []
+    for action, figures in result["action"].items():
+        parts = [result["action/split"].get(f"{action}/{split}") for split in splits] or [figures]
+        recalls = [((part or {}).get("recall") or {}).get("mean") for part in parts]
+        rest = (figures[name] for name in ("mrr", "precision", "chose"))
+        rows.append((action, figures["n"], *map(_share, (*recalls, *rest))))
+    return plain(columns, rows, right=columns[1:])
+
+
+def _recall_row(figures: Figures) -> tuple[object, ...]:
+    recall = figures["recall"] or {}
+    rest = (_share(figures[name]) for name in ("mrr", "precision", "chose", "citations"))
+    return (figures["n"], _share(recall.get("mean")), _range(recall), *rest)
+
+
+def _paired_row(figures: Figures) -> tuple[object, ...]:
+    return (
+        figures["n"],
+        *(_share(figures[name]["mean"]) for name in ("treated", "control")),
+        f"{figures['difference']['mean']:+.3f}",
+        _range(figures["difference"]),
+        *(figures[name] for name in ("wins", "ties", "losses")),
+        "" if figures["sign_p"] is None else f"{figures['sign_p']:.2g}",
+    )
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _range(interval: Figures) -> str:
+    low, high = interval.get("low"), interval.get("high")
+    return "" if low is None or high is None else f"{low:.3f}–{high:.3f}"
+
+
+def _failures(failed: list[Figures]) -> Iterator[Text]:
+    if not failed:
+        return
+    yield Text()
+    yield Text(f"{count(len(failed), 'piece')} of work failed:", style="yellow")
+    for each in failed[:_LISTED]:
+        yield Text(f"  {clean(each['id'])}: {clean(each['error'])}")
+    if len(failed) > _LISTED:
+        yield Text(f"  … and {len(failed) - _LISTED:,} more; --json names them")
