@@ -186,6 +186,7 @@ def test_json_form_is_complete_and_without_the_text(graph: kgdx.Graph) -> None:
         "candidates",
         "evidence",
         "issues",
+        "sources",
         "trace",
     ]
     assert "Ada" not in json.dumps(document)

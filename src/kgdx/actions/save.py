@@ -1,19 +1,22 @@
-"""Writing a case, its diagnosis and the candidates into the graph, in one transaction, and reading a run's record back.
+"""Writing a run into the graph, with its case and candidates, in one transaction, and reading a run's record back.
 
-Ids come from the content, so saving the same diagnosis again changes nothing.
+Ids come from the content, so saving the same run again changes nothing. A question that came without a patient is kept
+as a case of its own: without findings, and with the question as its text, where texts are kept.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from kgdx.actions.answer import Answer
 from kgdx.actions.diagnosis import Diagnosis
 from kgdx.actions.record import Queries
-from kgdx.actions.state import Segment
+from kgdx.actions.state import Author, Segment
 from kgdx.case import Case, Finding, Status
 from kgdx.case.model import SEXES
 from kgdx.errors import StoreError, UsageError
@@ -21,6 +24,9 @@ from kgdx.store.protocol import Store, Transaction
 
 SOURCE = "user"
 """The source that saved cases and runs name."""
+
+QUESTION = "question"
+"""Label of the case that a question without a patient is kept as."""
 
 
 class Writable(Protocol):
@@ -41,13 +47,14 @@ def case_key(case: Case) -> str:
     return f"case:{case.digest[:16]}"
 
 
-def save(diagnosis: Diagnosis, graph: Writable, *, text: bool = False) -> str:
+def save(result: Diagnosis | Answer, graph: Writable, *, text: bool = False) -> str:
     """Write the case, the run and its candidates; all of it or nothing.
 
     Args:
-        diagnosis: What an episode found.
+        result: What an episode found, or answered.
         graph: The graph that it rests on.
-        text: Whether the patient's own words are stored too.
+        text: Whether the patient's own words are stored too; of an answer also the question, the answer, and what
+            models were asked and said.
 
     Returns:
         The run's id.
@@ -57,9 +64,21 @@ def save(diagnosis: Diagnosis, graph: Writable, *, text: bool = False) -> str:
         StoreError: A finding or candidate is not in this graph; nothing was changed.
     """
     with graph.writing() as store, store.transaction() as running:
-        key = _put_case(running, diagnosis.case, text=text)
-        _put_run(running, diagnosis, key)
-    return diagnosis.id
+        key = _put_case(running, case_of(result), text=text)
+        _put_run(running, result, key, text=text)
+    return result.id
+
+
+def case_of(result: Diagnosis | Answer) -> Case:
+    """Return the case that a run belongs to.
+
+    Example:
+        >>> case_of(Answer("What is ptosis?")).text
+        'What is ptosis?'
+    """
+    if isinstance(result, Diagnosis):
+        return result.case
+    return result.case if result.case is not None else Case(QUESTION, text=result.question)
 
 
 def saved_trace(run: str, graph: Queries) -> tuple[Segment, ...]:
@@ -100,23 +119,41 @@ def _put_case(running: Transaction, case: Case, *, text: bool) -> str:
     return key
 
 
-def _put_run(running: Transaction, diagnosis: Diagnosis, key: str) -> None:
-    words = diagnosis.case.text
+def _put_run(running: Transaction, result: Diagnosis | Answer, key: str, *, text: bool) -> None:
+    words = case_of(result).text
     running.run(
         "put_run",
         case_id=key,
-        run_id=diagnosis.id,
+        run_id=result.id,
         source=SOURCE,
-        created=diagnosis.created or datetime.now(UTC).isoformat(timespec="seconds"),
-        policy=diagnosis.policy,
-        kgdx_version=diagnosis.version,
-        fingerprint=diagnosis.fingerprint,
-        trace=json.dumps([segment.to_dict() for segment in diagnosis.trace], ensure_ascii=False),
+        created=result.created or datetime.now(UTC).isoformat(timespec="seconds"),
+        policy=result.policy,
+        kgdx_version=result.version,
+        fingerprint=result.fingerprint,
+        trace=json.dumps([segment.to_dict(private=text) for segment in _record(result)], ensure_ascii=False),
         text_digest=hashlib.sha256(words.encode(errors="replace")).hexdigest() if words else None,
     )
-    running.run("clear_run", run_id=diagnosis.id)
-    ranked = [{"id": each.id, "rank": each.rank, "score": float(each.score)} for each in diagnosis.candidates]
-    _put(running, "put_candidates", "candidate", run_id=diagnosis.id, rows=ranked)
+    running.run("clear_run", run_id=result.id)
+    ranked = [{"id": each.id, "rank": each.rank, "score": float(each.score)} for each in result.candidates]
+    _put(running, "put_candidates", "candidate", run_id=result.id, rows=ranked)
+
+
+def _record(result: Diagnosis | Answer) -> Iterator[Segment]:
+    """The trace of a run; of an answer with the question before it and the answer behind it."""
+    if isinstance(result, Diagnosis):
+        yield from result.trace
+        return
+    answer = result.text
+    told = {
+        "cited": list(answer.cited),
+        "author": answer.author,
+        "insufficient": answer.insufficient,
+        "unsupported": answer.unsupported,
+        "removed": len(answer.removed),
+    }
+    yield Segment(Author.USER, "text", "question", content=result.question)
+    yield from result.trace
+    yield Segment(Author.POLICY, "answer", "final", told, content=answer.text)
 
 
 def _put(running: Transaction, template: str, what: str, *, rows: list[dict[str, Any]], **parameters: Any) -> None:

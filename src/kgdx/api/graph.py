@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from kgdx.actions.answer import Answer
 from kgdx.actions.diagnosis import Diagnosis
-from kgdx.actions.episode import Episode, Policy
+from kgdx.actions.episode import Episode, Policy, Watch
 from kgdx.actions.episode import run as run_episode
 from kgdx.actions.explaining import MAX_EXPLAINED
+from kgdx.actions.foreign import mapping_of
 from kgdx.actions.graph import GraphContext
 from kgdx.actions.ranking import MAX_TOP
 from kgdx.actions.record import Replayed
 from kgdx.actions.record import replay as replay_trace
-from kgdx.actions.save import save as save_diagnosis
+from kgdx.actions.save import save as save_result
 from kgdx.actions.save import saved_trace
 from kgdx.actions.state import Limits, Segment, State
-from kgdx.api.asking import Asking, kgdx_version
+from kgdx.api.asking import Asking, faults, kgdx_version, planning, within
 from kgdx.api.asking import ask as answer_question
 from kgdx.case import Case, Issue, case_from_document, case_from_terms, case_from_text, one_case
 from kgdx.config import Settings
@@ -54,6 +55,8 @@ class Graph(GraphContext):
         limits: Limits | None = None,
         seed: int = 0,
         case_bank: bool = False,
+        model: ChatModel | str | None = None,
+        watch: Watch | None = None,
     ) -> Diagnosis:
         """Rank the diseases that fit a patient, and say why.
 
@@ -66,6 +69,9 @@ class Graph(GraphContext):
             seed: Of the policy's random choices.
             case_bank: Whether to match with other patients of the graph too, never with those of the case's own
                 publications; for a policy given by name.
+            model: Who plans, for the policy ``planner``: a language model, or the name of one at the endpoint that is
+                set.
+            watch: Given each segment of the log, as soon as the choice and its action are done.
 
         Raises:
             CaseError: No usable case can be made of the input.
@@ -76,10 +82,18 @@ class Graph(GraphContext):
             raise UsageError(f"top is {top}", hint=f"ask for 1 to {MAX_TOP:,} candidates")
         if isinstance(policy, str):
             explained = min(top if explain is None else explain, MAX_EXPLAINED)
-            policy = make_policy(policy, top=top, explain=explained, **_bank(case_bank))
-        elif case_bank:
-            raise UsageError("case_bank goes with the name of a policy", hint="give your own policy such a setting")
-        return self._episode(self.case(case), policy, limits, seed)
+            settings: dict[str, Any] = {"top": top, "explain": explained, **_bank(case_bank)}
+            if policy == "planner":
+                limits = within(limits)
+                settings |= planning(self.settings, model, limits)
+            elif model is not None:
+                raise UsageError(f"the policy {policy} asks no model", hint="use the policy planner")
+            policy = make_policy(policy, **settings)
+        elif case_bank or model is not None:
+            what = "case_bank" if case_bank else "a model"
+            raise UsageError(f"{what} goes with the name of a policy", hint="give your own policy such a setting")
+        state = State(self.case(case).identified(), seed=seed)
+        return self._diagnosis(run_episode(self, state, policy, limits, closing=_closing(policy, top), watch=watch))
 
     def ask(
         self,
@@ -133,7 +147,7 @@ class Graph(GraphContext):
         """
         patient = case.case if isinstance(case, Diagnosis) else self.case(case)
         chooser = make_policy(policy, top=top, explain=0, also=(disease,), **_bank(case_bank))
-        return self._episode(patient, chooser, None, 0)
+        return self._diagnosis(run_episode(self, State(patient.identified()), chooser))
 
     def case(self, given: CaseLike) -> Case:
         """Make a case of what :meth:`diagnose` accepts.
@@ -182,27 +196,26 @@ class Graph(GraphContext):
             "relations": {name: counts[name] for name in sorted(schema.relations.keys() & counts.keys())},
         }
 
-    def save(self, diagnosis: Diagnosis, *, text: bool = False) -> str:
-        """Write a diagnosis into the graph; see :func:`kgdx.actions.save.save`."""
-        return save_diagnosis(diagnosis, self, text=text)
+    def save(self, result: Diagnosis | Answer, *, text: bool = False) -> str:
+        """Write a diagnosis or an answer into the graph; see :func:`kgdx.actions.save.save`."""
+        return save_result(result, self, text=text)
 
-    def replay(self, run: str | Diagnosis | Iterable[Segment]) -> tuple[Replayed, ...]:
+    def replay(self, run: str | Diagnosis | Answer | Iterable[Segment]) -> tuple[Replayed, ...]:
         """Run the queries of a run again and say whether the graph still answers the same.
 
         Args:
-            run: Id of a saved run, a diagnosis, or a trace.
+            run: Id of a saved run, a diagnosis, an answer, or a trace.
 
         Raises:
             UsageError: There is no such run.
         """
-        if isinstance(run, Diagnosis):
+        if isinstance(run, Diagnosis | Answer):
             trace: Iterable[Segment] = run.trace
         else:
             trace = saved_trace(run, self) if isinstance(run, str) else run
         return replay_trace(tuple(trace), self)
 
-    def _episode(self, case: Case, policy: Policy, limits: Limits | None, seed: int) -> Diagnosis:
-        episode = run_episode(self, State(case.identified(), seed=seed), policy, limits)
+    def _diagnosis(self, episode: Episode) -> Diagnosis:
         if episode.error is not None and episode.state.ranking is None:
             raise episode.error
         sources = self.sources() if episode.state.evidence else ()
@@ -223,6 +236,7 @@ def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
         issues += ranking.issues
     if episode.error is not None:
         issues.append(Issue("error", "episode", str(episode.error), "the result holds what was found before"))
+    issues += [issue for issue in faults(state) if issue.where in ("model", "planner")]
     return Diagnosis(
         case=state.case,
         candidates=() if ranking is None else tuple(ranking.candidates),
@@ -241,6 +255,7 @@ def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
 def open(
     store: str | Path | None = None,
     *,
+    mapping: str | Path | None = None,
     encoder: bool | Encoder = False,
     progress: Callable[[str], None] | None = None,
 ) -> Graph:
@@ -252,6 +267,8 @@ def open(
     Args:
         store: Folder of an embedded graph, or Bolt address of a Neo4j server; ``KGDX_STORE``, the config file, or the
             default folder when ``None``.
+        mapping: File that says what the names of a Neo4j database stand for that others built; ``KGDX_NEO4J_MAPPING``
+            or the config file when ``None``, and without one the database is taken for a graph of kgdx's own.
         encoder: Whether to read by meaning what no name of the graph matches (needs the extra ``encoder``; English),
             or an encoder of your own. The graph's names are encoded once, when words are first read.
         progress: Told in words what takes long.
@@ -266,7 +283,10 @@ def open(
             ...
         kgdx.errors.StoreError: no graph at /nowhere: build one with `kgdx build`
     """
-    return Graph(Settings.load(store), _encoder(encoder), progress)
+    settings = Settings.load(store)
+    if (described := mapping_of(mapping, settings.store)) is not None:
+        settings = replace(settings, neo4j_mapping=described)
+    return Graph(settings, _encoder(encoder), progress)
 
 
 def _encoder(wanted: bool | Encoder) -> Encoder | None:
@@ -281,15 +301,15 @@ def _encoder(wanted: bool | Encoder) -> Encoder | None:
 
 
 def save(
-    diagnosis: Diagnosis, graph: Graph | None = None, *, store: str | Path | None = None, text: bool = False
+    result: Diagnosis | Answer, graph: Graph | None = None, *, store: str | Path | None = None, text: bool = False
 ) -> str:
-    """Write a case, its diagnosis and the candidates into the graph, in one transaction; twice is as good as once.
+    """Write a run with its case and candidates into the graph, in one transaction; twice is as good as once.
 
     Args:
-        diagnosis: What :meth:`Graph.diagnose` returned.
+        result: What :meth:`Graph.diagnose` or :meth:`Graph.ask` returned.
         graph: The open graph; opened from ``store`` for this when ``None``.
         store: As for :func:`open`.
-        text: Whether the patient's own words are stored too.
+        text: Whether the patient's own words are stored too, with question, answer, and what models said.
 
     Returns:
         The run's id.
@@ -299,9 +319,16 @@ def save(
         StoreError: The graph lacks a finding or candidate of the diagnosis; nothing was changed.
     """
     if graph is not None:
-        return graph.save(diagnosis, text=text)
+        return graph.save(result, text=text)
     with open(store) as opened:
-        return opened.save(diagnosis, text=text)
+        return opened.save(result, text=text)
+
+
+def _closing(policy: Policy, top: int) -> Policy | None:
+    """Who declares a ranking where a planner was stopped before it did."""
+    if policy.name != "planner":
+        return None
+    return make_policy("rules", top=top, explain=0)
 
 
 def _bank(wanted: bool) -> dict[str, bool]:

@@ -19,6 +19,7 @@ from kgdx.cli import (
     measure,
     pages,
     quarantine,
+    question,
     relations,
     schema,
     serve,
@@ -40,6 +41,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 ask.register(app)
+question.register(app)
 cases.register(app)
 pages.register(app)
 graphs.register(app)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgdx.cli import inputs, many, output, pages
+from kgdx.cli.groups import grouped
+from kgdx.cli.llm import announce
 from kgdx.cli.options import CaseArgument, CaseBank, Encoder, Excluded, Force, Html, Json, Observed, Policy, Store, Top
+
+if TYPE_CHECKING:
+    from kgdx.api import Graph
+    from kgdx.case import Case
 
 FAILED_CASES = 7
 
@@ -19,19 +26,50 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
+@dataclass(frozen=True)
+class Terms:
+    """Findings that are given as terms."""
+
+    hpo: Observed = None
+    exclude_hpo: Excluded = None
+
+    def added(self, given: Case | None, graph: Graph) -> Case:
+        """Return the patient with these findings."""
+        return inputs.with_terms(given, inputs.split(self.hpo), inputs.split(self.exclude_hpo), graph)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How diseases are ranked, and for how many it is said why."""
+
+    top: Top = 10
+    explain: Annotated[int, typer.Option(metavar="N", min=0, max=100, help="For how many of them to say why.")] = 3
+    policy: Policy = "fixed"
+    llm: Annotated[
+        str | None,
+        typer.Option("--llm", metavar="MODEL", help="The model at KGDX_LLM_BASE_URL that the policy planner asks."),
+    ] = None
+    case_bank: CaseBank = False
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is done with the result."""
+
+    save: Annotated[bool, typer.Option("--save", help="Write case and result into the graph.")] = False
+    html: Html = None
+    force: Force = False
+    as_json: Json = False
+
+
+@grouped
 def diagnose(
     case: CaseArgument = None,
-    hpo: Observed = None,
-    exclude_hpo: Excluded = None,
-    top: Top = 10,
-    explain: Annotated[int, typer.Option(metavar="N", min=0, max=100, help="For how many of them to say why.")] = 3,
-    policy: Policy = "fixed",
-    case_bank: CaseBank = False,
-    save: Annotated[bool, typer.Option("--save", help="Write case and result into the graph.")] = False,
+    *,
+    terms: Terms,
+    ranking: Ranking,
+    result: Output,
     encoder: Encoder = False,
-    html: Html = None,
-    force: Force = False,
-    as_json: Json = False,
     store: Store = None,
 ) -> None:
     """Rank the diseases that fit a patient, and say why.
@@ -41,21 +79,22 @@ def diagnose(
     import kgdx
 
     given = inputs.one(case)
+    top = ranking.top
+    paths = top if result.as_json else min(max(ranking.explain, pages.EXPLAINED if result.html else 0), top)
+    how: dict[str, Any] = {"policy": ranking.policy, "case_bank": ranking.case_bank, "model": ranking.llm}
+    announce(store, ranking.llm, ranking.policy)
     with kgdx.open(store, encoder=encoder, progress=output.remark) as graph:
-        patient = inputs.with_terms(given, inputs.split(hpo), inputs.split(exclude_hpo), graph)
-        paths = top if as_json else min(max(explain, pages.EXPLAINED if html else 0), top)
-        result = graph.diagnose(patient, top=top, policy=policy, explain=paths, case_bank=case_bank)
-    if as_json:
-        output.write_json(result.to_dict())
+        found = graph.diagnose(terms.added(given, graph), top=top, explain=paths, **how)
+    if result.as_json:
+        output.write_json(found.to_dict())
     else:
         from kgdx.show.diagnosis import diagnosis
 
-        output.show(diagnosis(result, explain=explain))
-    pages.write(html, result.to_html, force=force)
-    many.finished(result)
-    if save:
-        saved = kgdx.save(result, store=store)
-        output.remark(f"saved as {saved}")
+        output.show(diagnosis(found, explain=ranking.explain))
+    pages.write(result.html, found.to_html, force=result.force)
+    many.finished(found)
+    if result.save:
+        output.remark(f"saved as {kgdx.save(found, store=store)}")
 
 
 def batch(

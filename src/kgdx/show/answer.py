@@ -1,0 +1,255 @@
+"""An answer for a reader: how the question was understood, what was looked up, the answer, and its evidence."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from kgdx.report.words import FORWARD, clean, count
+from kgdx.show.case import issues
+
+if TYPE_CHECKING:
+    from kgdx.actions.answer import Answer
+    from kgdx.actions.known import Description, Resolved
+    from kgdx.actions.pack import EvidenceItem
+    from kgdx.actions.rounds import Round, Step
+    from kgdx.llm.accounting import Spent
+
+NOTE = "Decision support for research, to be judged by a clinician."
+
+SHOWN_NAMES = 8
+"""Names of an action that are shown."""
+
+SCOPE_LETTERS = 220
+"""Letters of a scope note that are shown."""
+
+TEXT_LETTERS = 260
+"""Letters of a described disease that are shown."""
+
+UNREMARKABLE = frozenset({"recognise", "describe", "cite", "respond"})
+"""Steps of every episode, which are shown only where they fail; what they found stands in sections of its own."""
+
+_MARK = re.compile(r"\[E\d+\]")
+
+
+def answer(found: Answer, *, everything: bool = False) -> RenderableType:
+    """The whole answer, from how the question was understood to what failed.
+
+    Args:
+        found: What was answered.
+        everything: Whether evidence that the answer does not cite is shown, too, and what models were asked.
+    """
+    parts: list[RenderableType] = [Text(clean(found.question), style="bold"), Text()]
+    parts += _section("Answer", [_words(found)])
+    parts += _section("Understood", [_understood(found.pack.resolved)] if found.pack.resolved else [])
+    parts += _section("Looked up", [lookups(found.rounds)] if found.rounds else [])
+    parts += _section("Most likely", [_candidates(found)] if found.candidates else [])
+    parts += _evidence(found, everything=everything)
+    parts += _section("MeSH", list(_mesh(found.pack.diseases)))
+    parts += _section("Publications", [_references(found)] if found.pack.citations else [])
+    parts += _section("Notes", [issues(found.issues)] if found.issues else [])
+    if everything:
+        parts += _section("What the model was asked", list(_conversation(found)))
+    parts.append(Text(_footer(found), style="dim"))
+    return Group(*parts)
+
+
+def _section(title: str, parts: Sequence[RenderableType]) -> list[RenderableType]:
+    return [Text(title, style="bold underline"), *parts, Text()] if parts else []
+
+
+def _words(found: Answer) -> RenderableType:
+    """The answer's words with their marks; what it lacks is said where it stands."""
+    words = Text(clean(found.text.text) if "\n" not in found.text.text else _lines(found.text.text))
+    words.highlight_regex(_MARK, "cyan")
+    if not words.plain.strip():
+        words = Text("There is no answer; see the notes.", style="yellow")
+    checked: list[RenderableType] = [Padding(words, (0, 0, 0, 2))]
+    doubts = []
+    if found.text.removed:
+        gone = ", ".join(dict.fromkeys(found.text.removed))
+        doubts.append(f"{count(len(found.text.removed), 'citation')} taken out that no evidence has: {clean(gone)}")
+    if found.text.unsupported:
+        doubts.append(f"{count(found.text.unsupported, 'sentence')} without evidence")
+    checked += [Padding(Text(doubt, style="yellow"), (0, 0, 0, 2)) for doubt in doubts]
+    return Group(*checked)
+
+
+def _lines(text: str) -> str:
+    return "\n".join(clean(line) for line in text.splitlines())
+
+
+def _understood(resolved: Iterable[Resolved]) -> RenderableType:
+    """What each name was taken for, by which stage of the alignment; a name that means nothing, with near ones."""
+    table = _table()
+    for each in resolved:
+        kinds = "/".join(kind.lower() for kind in each.kinds)
+        if not each.ids:
+            near = f"; near: {', '.join(clean(name) for name in each.candidates[:3])}" if each.candidates else ""
+            table.add_row(Text(clean(each.given)), Text(f"no {kinds} of that name{near}", style="yellow"))
+            continue
+        more = f" and {count(len(each.ids) - 1, 'more entry', 'more entries')}" if len(each.ids) > 1 else ""
+        how = each.method if each.method in ("id", "exact") else f"{each.method} {each.score:.2f}"
+        line = Text(f"{kinds} {clean(each.names[0])}")
+        line.append(f"  {each.ids[0]}{more}; {how}", style="dim")
+        table.add_row(Text(clean(each.given)), line)
+    return Padding(table, (0, 0, 0, 2))
+
+
+def lookups(rounds: Iterable[Round]) -> RenderableType:
+    """The actions of each round, with their rows; what failed or was refused, with the reason."""
+    parts: list[RenderableType] = []
+    for each in rounds:
+        if each.number:
+            ended = "; nothing more to look up" if each.ended else ""
+            title = Text(f"Round {each.number}{ended}")
+            if each.thought:
+                title.append(f"  {clean(each.thought)}", style="italic dim")
+            parts.append(Padding(title, (0, 0, 0, 2)))
+        table = _table()
+        steps = [step for step in each.steps if step.error or step.action not in UNREMARKABLE]
+        for step in steps:
+            table.add_row(Text(step.action), _given(step), _came(step))
+        if steps:
+            parts.append(Padding(table, (0, 0, 0, 4 if each.number else 2)))
+        parts += [Padding(Text(f"refused: {clean(why)}", style="yellow"), (0, 0, 0, 4)) for why in each.refused]
+    return Group(*parts)
+
+
+def _given(step: Step) -> Text:
+    """The entities that an action was given, shortened."""
+    names = [name for value in step.parameters.values() if isinstance(value, list) for name in value]
+    shown = ", ".join(clean(str(name)) for name in names[:SHOWN_NAMES])
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return Text(shown + more, style="dim")
+
+
+def _came(step: Step) -> Text:
+    if step.error:
+        return Text(clean(step.error), style="yellow")
+    return Text("" if step.rows is None else count(step.rows, "row"), style="dim")
+
+
+def _candidates(found: Answer) -> RenderableType:
+    table = _table()
+    for each in found.candidates[:10]:
+        table.add_row(Text(f"{each.rank}."), Text(clean(each.name or each.id)), Text(each.id, style="dim"))
+    return Padding(table, (0, 0, 0, 2))
+
+
+def _evidence(found: Answer, *, everything: bool) -> list[RenderableType]:
+    """The evidence that the answer cites, or all of it: facts of one disease and relation together."""
+    cited = frozenset(found.text.cited)
+    items = [item for item in found.pack.items if everything or item.id in cited]
+    parts: list[RenderableType] = []
+    groups: dict[tuple[str, str], list[EvidenceItem]] = {}
+    for item in items:
+        groups.setdefault(_head(item), []).append(item)
+    for (head, _), group in groups.items():
+        table = _table()
+        for item in group:
+            table.add_row(Text(item.id, style="cyan"), Text(_fact(item)), Text(_origin(item), style="dim"))
+        parts += [Padding(Text(head), (0, 0, 0, 2)), Padding(table, (0, 0, 0, 4))]
+    left = len(found.pack.items) - len(items)
+    beyond = sum(found.pack.left_out.values())
+    if left:
+        parts.append(
+            Padding(Text(f"{count(left, 'further item')} of evidence: --trace shows them", style="dim"), (0, 0, 0, 2))
+        )
+    if beyond:
+        parts.append(
+            Padding(Text(f"{count(beyond, 'fact')} left out, as there are too many", style="dim"), (0, 0, 0, 2))
+        )
+    return _section("Evidence", parts)
+
+
+def _head(item: EvidenceItem) -> tuple[str, str]:
+    """What a fact is about, in words, and what tells its group from others."""
+    if item.kind == "relation" and item.subject is not None:
+        words = FORWARD.get(item.relation, item.relation.lower().replace("_", " "))
+        return f"{clean(item.subject.name or item.subject.id)} {words}", item.relation
+    return {
+        "inference": "Diseases by what they match",
+        "candidate": "Diseases ranked for the patient",
+        "description": "Descriptions",
+        "mesh": "MeSH headings",
+        "publication": "Publications",
+    }.get(item.kind, item.kind), item.kind
+
+
+def _fact(item: EvidenceItem) -> str:
+    if item.kind == "relation" and item.subject is not None and item.objects:
+        return ", ".join(clean(each.name or each.id) for each in item.objects)
+    return _cut(clean(item.text), TEXT_LETTERS)
+
+
+def _origin(item: EvidenceItem) -> str:
+    return " ".join((", ".join(item.sources), *item.references[:2])).strip()
+
+
+def _mesh(described: Iterable[Description]) -> Iterator[RenderableType]:
+    """The MeSH headings of the diseases, each once, with scope note, tree numbers and how it was decided."""
+    shown: set[str] = set()
+    for each in described:
+        heading = each.mesh
+        if heading is None or not heading.id or heading.id in shown:
+            continue
+        shown.add(heading.id)
+        line = Text(f"{clean(each.names[0] if each.names else each.id)}: ", style="default")
+        line.append(clean(heading.heading), style="bold")
+        line.append(f"  {heading.id}  {' '.join(heading.tree_numbers)}", style="dim")
+        yield Padding(line, (0, 0, 0, 2))
+        how = f"{heading.relation} by {heading.method}, {heading.score:.2f}"
+        note = _cut(clean(heading.scope_note), SCOPE_LETTERS)
+        yield Padding(Text(f"{how}. {note}".rstrip(), style="dim"), (0, 0, 0, 4))
+
+
+def _references(found: Answer) -> RenderableType:
+    return Padding(Group(*(Text(clean(str(each))) for each in found.pack.citations)), (0, 0, 0, 2))
+
+
+def _conversation(found: Answer) -> Iterator[RenderableType]:
+    for segment in found.trace:
+        if segment.kind in ("prompt", "answer"):
+            told = {"prompt": "asked", "answer": "said"}[segment.kind]
+            about = {key: value for key, value in segment.parameters.items() if value not in (None, "")}
+            yield Text(f"  {segment.name} {told} {_compact(about)}", style="cyan")
+            yield Padding(Text(_lines(segment.content)), (0, 0, 0, 4))
+
+
+def _compact(parameters: Mapping[str, Any]) -> str:
+    return json.dumps(parameters, ensure_ascii=False)
+
+
+def _footer(found: Answer) -> str:
+    """Who chose and wrote, what it took, and what the answer is not."""
+    who = f"{found.policy} with {clean(found.model)}" if found.model else f"{found.policy}, no language model"
+    return f"{who}{_spent(found.usage)}. {found.id}. {NOTE}"
+
+
+def _spent(usage: Spent) -> str:
+    if not usage.calls + usage.cached:
+        return ""
+    parts = [count(usage.calls, "call")]
+    if usage.cached:
+        parts.append(f"{usage.cached} kept")
+    if usage.read + usage.written:
+        parts.append(f"{usage.read + usage.written:,} tokens")
+    if usage.cost:
+        parts.append(f"cost {usage.cost:.4f}")
+    return f" ({', '.join(parts)})"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _table() -> Table:
+    return Table.grid(padding=(0, 2, 0, 0))
