@@ -19,7 +19,7 @@ from kgdx.actions import (
     parse_action,
     step,
 )
-from kgdx.actions.entities import MOST, MOST_IDS, given_rows, ids_of
+from kgdx.actions.entities import MOST, MOST_IDS, distinct, given_rows, ids_of
 from kgdx.actions.known import Resolved
 from kgdx.case import Case
 from kgdx.errors import UsageError
@@ -53,6 +53,24 @@ def test_several_nodes_of_one_name_count_as_one_match(asked: Any) -> None:
     step(asked, State(Case("p")), InferBySymptom(symptoms=("fever", "cough"), min_match_count=2))
     rows = [{"given": "1", "id": "KGDX:a.2"}, {"given": "2", "id": "KGDX:a.3"}, {"given": "1", "id": "KGDX:b.2"}]
     assert asked.asked == [("infer_diseases_by_symptoms", {"symptoms": rows, "min_match_count": 2, "limit": 20})]
+
+
+def test_names_that_mean_the_same_or_nothing_lower_what_must_match(asked: Any) -> None:
+    step(asked, State(Case("p")), InferByComorbidity(diseases=("flu", "gout", "coqueluche"), min_match_count=3))
+    assert asked.asked[0][1]["min_match_count"] == 2
+    twice = [
+        Resolved("高血压", ids=("D:1", "D:2")),
+        Resolved("血压高", ids=("D:2", "D:1")),
+        Resolved("痛风", ids=("D:3",)),
+    ]
+    assert [each.given for each in distinct(twice)] == ["高血压", "痛风"]
+
+
+def test_an_entry_of_two_names_counts_for_both_unless_it_is_called_by_one() -> None:
+    nausea = Resolved("恶心", ids=("S:1", "S:2", "S:9"), names=("恶心", "呕吐", "胃不适"))
+    vomiting = Resolved("呕吐", ids=("S:2", "S:9"), names=("呕吐", "胃不适"))
+    rows = {(row["given"], row["id"]) for row in given_rows([nausea, vomiting])}
+    assert rows == {("1", "S:1"), ("2", "S:2"), ("1", "S:9"), ("2", "S:9")}
 
 
 def test_comorbidities_are_named_as_diseases(asked: Any) -> None:

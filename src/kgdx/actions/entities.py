@@ -121,15 +121,41 @@ def ids_of(resolved: Sequence[Resolved]) -> list[str]:
     return list(dict.fromkeys(ranked))[:MOST_IDS]
 
 
+def distinct(resolved: Sequence[Resolved]) -> list[Resolved]:
+    """Return the names that stand for different entries: of those that mean the same, the first.
+
+    Example:
+        >>> [each.given for each in distinct([Resolved("高血压", ids=("D:1",)), Resolved("血压高", ids=("D:1",))])]
+        ['高血压']
+    """
+    first: dict[frozenset[str], Resolved] = {}
+    for each in resolved:
+        first.setdefault(frozenset(each.ids), each)
+    return list(first.values())
+
+
 def given_rows(resolved: Sequence[Resolved]) -> list[dict[str, Any]]:
     """Return the ids with the number of the name that each stands for: ids of one name count once.
+
+    An entry that two names stand for counts for both, unless it is called by one of them.
 
     Example:
         >>> given_rows([Resolved("fever", ids=("S:1", "S:2")), Resolved("cough", ids=("S:3",))])
         [{'given': '1', 'id': 'S:1'}, {'given': '2', 'id': 'S:3'}, {'given': '1', 'id': 'S:2'}]
     """
-    numbers = {id: str(at) for at, each in reversed(list(enumerate(resolved, 1))) for id in each.ids}
-    return [{"given": numbers[id], "id": id} for id in ids_of(resolved)]
+    called: dict[str, set[str]] = {}
+    stands: dict[str, list[str]] = {}
+    for number, each in enumerate(resolved, 1):
+        for place, id in enumerate(each.ids):
+            stands.setdefault(id, []).append(str(number))
+            if each.names[place : place + 1] == (each.given,):
+                called.setdefault(id, set()).add(str(number))
+    return [
+        {"given": number, "id": id}
+        for id in ids_of(resolved)
+        for number in stands[id]
+        if number in called.get(id, {number})
+    ]
 
 
 def _unknown(found: Sequence[Resolved], kinds: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from kgdx.actions.base import Action, Operations
-from kgdx.actions.entities import NameList, given_rows, resolve
+from kgdx.actions.entities import NameList, distinct, given_rows, resolve
 from kgdx.actions.known import Resolved
 from kgdx.actions.retrieving import Limit, retrieve
 from kgdx.actions.state import State
@@ -33,7 +33,7 @@ class DiseasesBy(Action, ABC):
     """The template's parameter for the names, where it is called otherwise than the field."""
 
     min_match_count: Annotated[int, Field(ge=1)] = 1
-    """How many of the named ones a disease must match at least."""
+    """How many of the named ones a disease must match; of names that are unknown or mean the same, fewer."""
 
     limit: Limit = 20
     """Most diseases."""
@@ -44,10 +44,11 @@ class DiseasesBy(Action, ABC):
         Raises:
             UsageError: Nothing of the graph has any of the names.
         """
-        state, found = resolve(graph, state, getattr(self, self.takes), self.kinds)
+        state, known = resolve(graph, state, getattr(self, self.takes), self.kinds)
+        found = distinct(known)
         arguments = {
             self.binds or self.takes: self.matched(found),
-            "min_match_count": self.min_match_count,
+            "min_match_count": min(self.min_match_count, len(found)),
             "limit": self.limit,
         }
         return retrieve(graph, state, self, self.template, arguments)

@@ -194,12 +194,16 @@ class NameIndex:
         return self._all(query, (key, *numbers))
 
     def _with_same(self, stated: _Found, kinds: Sequence[str]) -> list[Entry]:
-        """The entries of the wanted classes, and what is exactly the same as any of the stated ones."""
+        """The entries of the wanted classes, and what is exactly the same as one of the best of them.
+
+        A synonym of some source leads no further where another entry is called by the name itself.
+        """
         entries = [entry for entry, _ in stated if entry.kind in kinds]
         seen = {(entry.kind, entry.id) for entry in entries}
         query = "SELECT id, kind, name, source FROM entity WHERE same = ? ORDER BY kind, id"
+        best = max((entry.score for entry, _ in stated), default=0.0)
         for entry, same in stated:
-            if same is None or entry.relation != "exact":
+            if same is None or entry.relation != "exact" or entry.score < best:
                 continue
             score = round(entry.score * SAME, 4)
             for id, number, name, source in self._all(query, (same,)):
