@@ -1,9 +1,5 @@
-// purpose: What an answer rests on: relations between its diseases and the other things that its evidence names.
-// params: diseases: strings, things: strings, relations: strings
+// purpose: What an answer rests on: how its diseases are related to what its evidence names, and to each other.
+// params: diseases: strings, things: strings
 // columns: path
-MATCH path = (d:Disease)-[stated]-(thing)
-WHERE d.id IN $diseases AND thing.id IN $things AND type(stated) IN $relations
-RETURN path
-UNION
-MATCH path = (d:Disease)-[:SAME_AS|MAPPED_TO]->(other) WHERE d.id IN $diseases AND other.id IN $things
+MATCH path = (d:Disease)-[]-(thing) WHERE d.id IN $diseases AND thing.id IN $things
 RETURN path

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kgdx.actions.evidence import EvidencePath
     from kgdx.actions.record import replay
     from kgdx.actions.state import Limits
-    from kgdx.api import Graph, build, open, save
+    from kgdx.api import Graph, browse, build, open, save
     from kgdx.case import Case, Finding, Issue, Status, read_cases
     from kgdx.errors import KgdxError
 
@@ -30,6 +30,7 @@ _HOMES = {
     "KgdxError": "kgdx.errors",
     "Limits": "kgdx.actions.state",
     "Status": "kgdx.case",
+    "browse": "kgdx.api",
     "build": "kgdx.api",
     "open": "kgdx.api",
     "read_cases": "kgdx.case",
@@ -47,6 +48,7 @@ __all__ = [
     "KgdxError",
     "Limits",
     "Status",
+    "browse",
     "build",
     "open",
     "read_cases",

@@ -179,6 +179,25 @@ class Answer:
 
         return page(self.to_dict(private=True))
 
+    def browser_url(self, *, neo4j: str | None = None, browser: str | None = None) -> str:
+        """Return a link that draws in Neo4j Browser how the diseases and other things of the evidence are related.
+
+        The graph has to be in that Neo4j; :func:`kgdx.browse` sees to that and returns the same link.
+
+        Args:
+            neo4j: Bolt address; the local server when ``None``.
+            browser: Address of Browser's server, where it is not that of the Neo4j.
+
+        Raises:
+            UsageError: The evidence names no disease.
+            ConfigError: There is no Neo4j, or no password.
+        """
+        from kgdx.actions.browsing import answer_query
+        from kgdx.config import Settings
+        from kgdx.store.browser import place
+
+        return place(Settings.load(), neo4j, browser).link(answer_query(self))
+
     def __str__(self) -> str:
         """Return the answer with its marks."""
         return self.text.text

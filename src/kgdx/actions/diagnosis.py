@@ -195,6 +195,27 @@ class Diagnosis:
 
         return page({**self.to_dict(), "created": self.created})
 
+    def browser_url(self, *ids: str, top: int = 3, neo4j: str | None = None, browser: str | None = None) -> str:
+        """Return a link that draws the evidence in Neo4j Browser, once the run is saved in that Neo4j.
+
+        :func:`kgdx.browse` sees to that and returns the same link.
+
+        Args:
+            ids: Candidates whose evidence is drawn; the first ``top`` when none is named.
+            top: How many candidates.
+            neo4j: Bolt address; the local server when ``None``.
+            browser: Address of Browser's server, where it is not that of the Neo4j.
+
+        Raises:
+            UsageError: A disease is not among the candidates.
+            ConfigError: There is no Neo4j, or no password.
+        """
+        from kgdx.actions.browsing import diagnosis_query
+        from kgdx.config import Settings
+        from kgdx.store.browser import place
+
+        return place(Settings.load(), neo4j, browser).link(diagnosis_query(self, ids, top))
+
     def to_neo4j_viz(self, *ids: str) -> VisualizationGraph:
         """Return the evidence paths as a graph that neo4j-viz draws in a notebook: ``.render()``.
 

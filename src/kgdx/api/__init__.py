@@ -8,12 +8,15 @@
 
 from __future__ import annotations
 
+from kgdx.api.browsing import Browsed, browse
 from kgdx.api.building import build, decide, diff, freshness, pull, push, readers, remove, retry, update
 from kgdx.api.graph import CaseLike, Graph, diagnosis_of, open, save
 
 __all__ = [
+    "Browsed",
     "CaseLike",
     "Graph",
+    "browse",
     "build",
     "decide",
     "diagnosis_of",

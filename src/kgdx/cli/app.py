@@ -13,6 +13,7 @@ import typer
 
 from kgdx.cli import (
     ask,
+    browse,
     cases,
     graphs,
     mappings,
@@ -53,6 +54,7 @@ templates.register(app)
 measure.register(app)
 relations.register(app)
 servers.register(app)
+browse.register(app)
 serve.register(app)
 
 

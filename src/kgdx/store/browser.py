@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from kgdx.config import Neo4jAccess, Settings, same_server
-from kgdx.errors import StoreError, TemplateError, UsageError
+from kgdx.errors import TemplateError, UsageError
 from kgdx.resources import resource
 from kgdx.store import server
 from kgdx.store.templates import PARAMETER, Template, parse, suggestion
@@ -110,28 +111,45 @@ def link(browser: str, access: Neo4jAccess, query: str = "") -> str:
     return f"{address}&cmd=edit&arg={quote(query, safe='')}" if query else address
 
 
-def browser_of(settings: Settings, access: Neo4jAccess) -> str:
-    """Return the address that Neo4j Browser has for a database: its server's, at the usual port for one of others.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where Neo4j Browser is, and the database that it is to open.
+
+    Attributes:
+        browser: Address of the server that Browser comes from.
+        access: The database.
+    """
+
+    browser: str
+    access: Neo4jAccess
+
+    def link(self, query: str = "") -> str:
+        """Return the address that opens it with a query; see :func:`link`."""
+        return link(self.browser, self.access, query)
+
+
+def place(settings: Settings, neo4j: str | None = None, browser: str | None = None) -> Place:
+    """Find where Neo4j Browser is.
+
+    Args:
+        settings: Where the local server is, and how databases are opened.
+        neo4j: Bolt address; the store, or the local server, when ``None``.
+        browser: Address of Browser's server; that of the database, at the usual port, when ``None``.
 
     Raises:
-        UsageError: It is a server of others with an encrypted connection, whose Browser may be anywhere.
+        ConfigError: There is no address or no password.
+        UsageError: Nobody said where Browser is, or it is no web address.
     """
+    access = settings.neo4j(neo4j)
+    if browser is not None:
+        if urlsplit(browser).scheme not in ("http", "https") or not urlsplit(browser).hostname:
+            raise UsageError(f"{browser[:60]!r} is no web address", hint="give one such as http://localhost:7474")
+        return Place(browser, access)
     running = server.status(settings)
     if running is not None and same_server(running.bolt, access.uri):
-        return running.http
+        return Place(running.http, access)
     parts = urlsplit(access.uri)
     if "+" in parts.scheme:
         raise UsageError(f"it is not known where the Browser of {access.uri} is", hint="say it with --browser URL")
-    return f"http://{parts.hostname}:{server.DEFAULT_HTTP_PORT}"
-
-
-def local(settings: Settings) -> tuple[str, Neo4jAccess]:
-    """Return the local server's address for Browser, and its database.
-
-    Raises:
-        StoreError: No local server runs.
-    """
-    running = server.status(settings)
-    if running is None:
-        raise StoreError("no local Neo4j runs", hint="start it with `kgdx neo4j up`")
-    return running.http, server.access(running)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return Place(f"http://{host}:{server.DEFAULT_HTTP_PORT}", access)

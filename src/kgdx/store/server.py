@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 from kgdx.config import DEFAULT_BOLT_PORT, Neo4jAccess, Settings
 from kgdx.errors import ConfigError, StoreError, UsageError
@@ -159,9 +158,9 @@ def shell_url(settings: Settings, query: str = "") -> str:
     running = status(settings)
     if running is None:
         raise StoreError("no local Neo4j runs", hint="start it with `kgdx neo4j up`")
-    host = running.bolt.partition("://")[2]
-    address = f"{running.http}/browser/?dbms=neo4j://{running.user}@{host}&db=neo4j"
-    return f"{address}&cmd=edit&arg={quote(query, safe='')}" if query else address
+    from kgdx.store.browser import link  # it knows this module
+
+    return link(running.http, access(running), query)
 
 
 def access(info: ServerInfo) -> Neo4jAccess:

@@ -1,0 +1,165 @@
+"""Looking at a result in Neo4j Browser: the graph and the run are brought to a Neo4j, and a link opens the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgdx.actions.answer import Answer
+from kgdx.actions.diagnosis import Diagnosis
+from kgdx.actions.graph import GraphContext
+from kgdx.actions.save import save
+from kgdx.api.building import push as push_graph
+from kgdx.config import Settings
+from kgdx.errors import StoreError, UsageError
+
+if TYPE_CHECKING:
+    from kgdx.store.browser import Place
+
+SHOWN = 3
+"""How many candidates are drawn when none is named: more are hard to read."""
+
+Allowed = bool | Callable[[str], bool]
+"""Whether the graph may be copied into the Neo4j, or whom to ask: told why it is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Browsed:
+    """What was brought to the Neo4j, and how to look at it.
+
+    Attributes:
+        url: Opens Neo4j Browser with the query in its editor; Browser asks for the password.
+        query: The query.
+        uri: Bolt address of the Neo4j.
+        user: Whom Browser signs in.
+        run: Id of the run; empty for an answer, whose evidence is in the graph itself.
+        copied: Whether the graph was copied there.
+        saved: Whether the run was written there.
+    """
+
+    url: str
+    query: str
+    uri: str
+    user: str
+    run: str = ""
+    copied: bool = False
+    saved: bool = False
+
+
+def browse(
+    result: Diagnosis | Answer | str,
+    diseases: Sequence[str] = (),
+    *,
+    top: int = SHOWN,
+    store: str | Path | None = None,
+    neo4j: str | None = None,
+    browser: str | None = None,
+    push: Allowed = False,
+    progress: Callable[[str], None] | None = None,
+) -> Browsed:
+    """Bring a result to a Neo4j where it is not there, and return the link that draws its evidence.
+
+    Args:
+        result: A diagnosis, an answer, or the id of a saved run.
+        diseases: Candidates whose evidence is drawn; the first ``top`` when none is named.
+        top: How many candidates.
+        store: The graph that the result rests on.
+        neo4j: Bolt address; the local server that kgdx started when ``None``.
+        browser: Address of Neo4j Browser's server, where it is not that of the Neo4j.
+        push: Whether the graph may be copied to a Neo4j that is empty or holds another graph of kgdx.
+        progress: Told in words what takes long.
+
+    Raises:
+        StoreError: The server cannot be reached or refuses the password, or lacks the graph and ``push`` says no.
+        UsageError: There is no such run or candidate.
+        ConfigError: There is no Neo4j, or no password.
+    """
+    from kgdx.store.browser import place
+
+    settings = Settings.load(store)
+    where = place(settings, neo4j, browser)
+    query = _query_of(result, diseases, top)  # what cannot be shown is told before anything is copied
+    copied = _bring_graph(settings, where, neo4j, push, progress)
+    if isinstance(result, Answer):
+        return Browsed(where.link(query), query, where.access.uri, where.access.user, copied=copied)
+    run = result if isinstance(result, str) else result.id
+    saved = _bring_run(result, settings, where)
+    query = query or _saved_query(run, where, diseases, top)
+    return Browsed(where.link(query), query, where.access.uri, where.access.user, run, copied, saved)
+
+
+def _query_of(result: Diagnosis | Answer | str, diseases: Sequence[str], top: int) -> str:
+    if isinstance(result, str):
+        return ""
+    from kgdx.actions.browsing import answer_query, diagnosis_query
+
+    return answer_query(result) if isinstance(result, Answer) else diagnosis_query(result, diseases, top)
+
+
+def _bring_graph(
+    settings: Settings, where: Place, neo4j: str | None, push: Allowed, progress: Callable[[str], None] | None
+) -> bool:
+    """Copy the graph of a folder to the Neo4j that lacks it; returns whether that was done."""
+    if settings.is_neo4j:
+        return False
+    from kgdx.store.neo4j import Neo4jStore
+
+    with Neo4jStore.unchecked(where.access) as target:
+        empty = target.is_empty()
+        built = [] if empty else target.run("build")
+    if built and built[0]["fingerprint"] == _fingerprint(settings):
+        return False
+    uri = where.access.uri
+    if not empty and not built:
+        hint = "use another one, or replace all of it with `kgdx push --force`"
+        raise StoreError(f"the Neo4j at {uri} holds something that is no graph of kgdx", hint=hint)
+    why = f"the Neo4j at {uri} holds {'another graph' if built else 'no graph'}"
+    if not (push(why) if callable(push) else push):
+        raise StoreError(why, hint="copy this one there with --push")
+    push_graph(store=settings.graph_folder, neo4j=neo4j, force=not empty, progress=progress)
+    return True
+
+
+def _fingerprint(settings: Settings) -> str:
+    with GraphContext(settings) as graph:
+        return graph.fingerprint
+
+
+def _bring_run(result: Diagnosis | str, settings: Settings, where: Place) -> bool:
+    """Write the run to the Neo4j that lacks it; returns whether that was done."""
+    run = result if isinstance(result, str) else result.id
+    with GraphContext(replace(settings, store=where.access.uri)) as target:
+        if target.run("run_by_id", run_id=run):
+            return False
+        if isinstance(result, Diagnosis):
+            built = target.run("build")
+            if not built or built[0]["fingerprint"] != result.fingerprint:
+                raise StoreError("the diagnosis rests on another graph", hint="diagnose the case again on this one")
+            save(result, target)
+            return True
+        from kgdx.actions.carry import carry_run
+
+        with _source(settings, run) as source, target.writing() as store:
+            carry_run(run, source.store, store)
+        return True
+
+
+def _source(settings: Settings, run: str) -> GraphContext:
+    if settings.is_neo4j:
+        raise UsageError(f"no saved run {run[:60]!r}", hint="save one with `kgdx diagnose … --save`")
+    return GraphContext(settings)
+
+
+def _saved_query(run: str, where: Place, diseases: Sequence[str], top: int) -> str:
+    from kgdx.actions.browsing import run_query
+    from kgdx.store.neo4j import Neo4jStore
+
+    with Neo4jStore.connect(where.access) as store:
+        ranks = {row["id"]: row["rank"] for row in store.run("run_candidates", run_id=run)}
+    for disease in diseases:
+        if disease not in ranks:
+            raise UsageError(f"{disease[:40]} is not among the {len(ranks)} candidates of {run}")
+    wanted = [ranks[disease] for disease in diseases] or sorted(ranks.values())[:top]
+    return run_query(run, wanted)
