@@ -27,7 +27,7 @@ NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 DEFAULT_BOLT_PORT = 7687
 
 _KEYS = frozenset({"store", "align", "neo4j", "llm", "judge", "pubmed"})
-_NEO4J_KEYS = frozenset({"user", "password", "database", "home"})
+_NEO4J_KEYS = frozenset({"user", "password", "database", "home", "mapping"})
 _LLM_NUMBERS = {"price_in": 0.0, "price_out": 0.0, "timeout": 120.0, "concurrency": 4.0, "attempts": 5.0, "seed": 0.0}
 _LLM_LIMITS = ("max_calls", "max_tokens", "max_cost", "max_seconds")
 _LLM_SWITCHES = ("documents", "deidentify")
@@ -127,6 +127,7 @@ class Settings:
         neo4j_user: Neo4j user name as set, if set.
         neo4j_password: Neo4j password as set; empty means that the server asks for none, ``None`` that it is not set.
         neo4j_database: Neo4j database name, if set.
+        neo4j_mapping: File that says what the names of a database stand for that others built; ``None`` for our own.
         llm_settings: How to reach a language model, as set; see :meth:`llm`.
         judge_settings: What differs for the model that judges answers, as set; see :meth:`judge`.
         pubmed_settings: How to ask PubMed, as set; see :func:`kgdx.literature.pubmed_access`.
@@ -142,6 +143,7 @@ class Settings:
     neo4j_user: str | None = None
     neo4j_password: str | None = field(default=None, repr=False)
     neo4j_database: str | None = None
+    neo4j_mapping: Path | None = None
     llm_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     judge_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     pubmed_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -182,6 +184,7 @@ class Settings:
             neo4j_user=_first(env, "KGDX_NEO4J_USER", "NEO4J_USERNAME") or neo4j.get("user"),
             neo4j_password=_first(env, "KGDX_NEO4J_PASSWORD", "NEO4J_PASSWORD", default=neo4j.get("password")),
             neo4j_database=_first(env, "KGDX_NEO4J_DATABASE", "NEO4J_DATABASE") or neo4j.get("database"),
+            neo4j_mapping=_path(env.get("KGDX_NEO4J_MAPPING") or neo4j.get("mapping")),
             llm_settings=_llm_settings(env, config.get("llm", {})),
             judge_settings=_llm_settings(env, config.get("judge", {}), "judge", _JUDGE_KEYS),
             pubmed_settings=_pubmed_settings(env, config.get("pubmed", {})),
@@ -441,6 +444,10 @@ def _languages(text: str) -> tuple[str, ...]:
         shown = wrong[0] if wrong else text
         raise ConfigError(f"{shown!r} is no language", hint="write codes with commas between them, such as en,zh")
     return found
+
+
+def _path(value: str | None) -> Path | None:
+    return Path(value).expanduser().absolute() if value else None
 
 
 def _folder(value: str | None, name: str) -> Path | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from kgdx.actions.foreign import ForeignSource, NothingCompiled
 from kgdx.case import Extraction, Resolution
 from kgdx.errors import StoreError
 
@@ -80,7 +81,9 @@ class GraphContext:
         self._encoder, self._progress = encoder, progress
         self.settings = settings
         self._languages = settings.align_languages
-        self._source: _Source = _Server(settings) if settings.is_neo4j else _Folder(settings.graph_folder)
+        self._foreign = _foreign(settings)
+        own = _Server if settings.is_neo4j else _Folder
+        self._source: _Source = self._foreign or own(settings)
         self._opened: dict[str, Any] = {}
         self._lock = threading.RLock()
         self._source.hold()
@@ -112,8 +115,11 @@ class GraphContext:
 
     @property
     def fingerprint(self) -> str:
-        """Fingerprint of the build."""
-        return self.snapshot.fingerprint
+        """Fingerprint of the build; of a database that others built, of the mapping and how much it holds."""
+        if self._foreign is None:
+            return self.snapshot.fingerprint
+        found: str = self._once("fingerprint", lambda: self.store.fingerprint())
+        return found
 
     def replaced(self) -> bool:
         """Whether another build is in the graph's place since this one was opened: open it again to see it.
@@ -180,6 +186,8 @@ class GraphContext:
         """Looks up names of diseases, findings, tests, medicines and genes; made when it is first asked for."""
 
         def make() -> NameIndex:
+            if self._foreign is not None:
+                return self._foreign.names(self.store, self._progress)
             from kgdx.align.index import open_index
 
             chinese = "zh" in self._languages
@@ -221,8 +229,10 @@ class GraphContext:
         return open_index(self.snapshot, lambda: self.store)
 
     @property
-    def compiled(self) -> CompiledQueries:
-        """The compiled form of templates: their rows, from the snapshot."""
+    def compiled(self) -> CompiledQueries | NothingCompiled:
+        """The compiled form of templates: their rows, from the snapshot; a database that others built has none."""
+        if self._foreign is not None:
+            return NothingCompiled()
 
         def make() -> CompiledQueries:
             from kgdx.store.compiled import CompiledQueries
@@ -305,14 +315,19 @@ class GraphContext:
             store.close()
 
 
+def _foreign(settings: Settings) -> ForeignSource | None:
+    """The database that others built, where a mapping describes one."""
+    return ForeignSource(settings) if settings.is_neo4j and settings.neo4j_mapping is not None else None
+
+
 class _Folder:
     """An embedded graph in a folder; held for reading as long as it is open."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, settings: Settings) -> None:
         from kgdx.load.folder import GraphFolder
 
-        self.url = str(path)
-        self._folder = GraphFolder(path)
+        self.url = str(settings.graph_folder)
+        self._folder = GraphFolder(settings.graph_folder)
         self._held = ExitStack()
         self._build: BuildFolder | None = None
 

@@ -93,7 +93,7 @@ class ForeignDatabase:
 
 def _kind(tx: neo4j.ManagedTransaction, text: str) -> str | None:
     """Plan a statement and tell what it would do."""
-    return tx.run(f"EXPLAIN {text}").consume().query_type  # type: ignore[arg-type]
+    return tx.run(f"EXPLAIN {text}").consume().query_type
 
 
 def missing(wanted: Sequence[str], there: Sequence[str], what: str, uri: str) -> None:

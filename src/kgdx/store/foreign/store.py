@@ -199,10 +199,6 @@ class ForeignStore:
         """Refuse to write."""
         raise self._read_only("a change")
 
-    def delete_source(self, source: str) -> NoReturn:
-        """Refuse to write."""
-        raise self._read_only("a removal")
-
     def tables(self) -> Iterator[GraphTable]:
         """Refuse to copy: a mapping says what stands for what, not what everything is."""
         hint = "load your data as a source of your own: docs/how-to/own-source.md"
