@@ -14,6 +14,7 @@ from actions.fakes import Fake
 from align.named import nodes
 from kgdx.actions import Describe, Resolved, Retrieved, State
 from kgdx.actions.describing import named
+from kgdx.align.headings import Headings
 from kgdx.align.mesh import FILE, MeshIndex, write_index
 from kgdx.case import Case
 from kgdx.errors import StoreError
@@ -31,7 +32,7 @@ class Described(Fake):
 
     def __init__(self, *rows: dict[str, Any], index: Callable[[], MeshIndex] | None = None) -> None:
         super().__init__()
-        self.index = index
+        self.headings = Headings(index or self.without)
         self.answers["mesh_of_diseases"] = []
         self.rows = rows
 
@@ -49,10 +50,9 @@ class Described(Fake):
             return [{"id": id, **note} for id in parameters["descriptors"]]
         return super().run(template, **parameters)
 
-    def mesh(self) -> MeshIndex:
-        if self.index is None:
-            raise StoreError("the graph has no MeSH descriptors")
-        return self.index()
+    @staticmethod
+    def without() -> MeshIndex:
+        raise StoreError("the graph has no MeSH descriptors")
 
 
 @pytest.fixture

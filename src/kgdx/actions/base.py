@@ -15,7 +15,7 @@ from kgdx.case import Ancestry, Case, FindingReader
 from kgdx.errors import UsageError
 
 if TYPE_CHECKING:
-    from kgdx.align.mesh import MeshIndex
+    from kgdx.align.headings import Headings
     from kgdx.literature import Literature
 
 
@@ -77,12 +77,9 @@ class Operations(Queries, Protocol):
         """
         ...
 
-    def mesh(self) -> MeshIndex:
-        """Open the index of MeSH descriptors.
-
-        Raises:
-            StoreError: The graph has none.
-        """
+    @property
+    def headings(self) -> Headings:
+        """Decides which MeSH heading a disease has."""
         ...
 
 

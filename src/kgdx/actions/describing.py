@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -15,17 +14,13 @@ from kgdx.actions.base import Action, Operations
 from kgdx.actions.known import Description, MeshHeading
 from kgdx.actions.record import query, tool
 from kgdx.actions.state import State
-from kgdx.errors import StoreError
 from kgdx.store.protocol import Row
 
 if TYPE_CHECKING:
-    from kgdx.align.mesh import MeshDecision, MeshIndex
+    from kgdx.align.mesh import MeshDecision
 
 MAX_DISEASES = 20
 """Most diseases that one request describes."""
-
-BRANCHES = ("C", "F03")
-"""Branches of the MeSH tree that hold diseases: Diseases, and Mental Disorders."""
 
 _TEXT_CHARS = 2_000
 _GIVEN = re.compile(r"^([^（(。]{1,40})[（(]\s*([A-Za-z][A-Za-z0-9 ,'’\-]{2,80}?)\s*(?:[，,;；、][^）)]{0,80})?[）)]")
@@ -101,26 +96,22 @@ def _headings(graph: Operations, state: State, rows: Sequence[Row]) -> tuple[Sta
     missing = [row for row in rows if row["id"] not in found]
     if not missing:
         return state, found
-    with ExitStack() as opened:
-        try:
-            index = opened.enter_context(graph.mesh())
-        except StoreError:  # a graph without MeSH: its diseases have no heading, and need none
-            return state, found
-        state, decided = tool(state, "mesh", {"diseases": len(missing)}, lambda: _decided(index, missing), len)
+    headings = graph.headings
+    decided: dict[str, MeshDecision] = {}
+
+    def decide() -> dict[str, MeshDecision]:
+        for row in missing:
+            if decision := headings.decide(tuple(dict.fromkeys(_english(row)))):
+                decided[row["id"]] = decision
+        return decided
+
+    state, _ = tool(state, "mesh", {"diseases": len(missing)}, decide, len)
     chosen = sorted({decision.id for decision in decided.values() if decision.id})
     details: dict[str, Row] = {}
     if chosen:
         state, told = query(graph, state, "mesh_by_ids", descriptors=chosen)
         details = {row["id"]: row for row in told}
     return state, found | {id: _looked_up(decision, details) for id, decision in decided.items()}
-
-
-def _decided(index: MeshIndex, rows: Iterable[Row]) -> dict[str, MeshDecision]:
-    decided: dict[str, MeshDecision] = {}
-    for row in rows:
-        names = list(dict.fromkeys(_english(row)))
-        decided[row["id"]] = index.map_to_mesh(names[0] if names else "", synonyms=names[1:], branches=BRANCHES)
-    return decided
 
 
 def _english(row: Row) -> Iterator[str]:

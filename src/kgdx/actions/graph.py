@@ -22,6 +22,7 @@ from kgdx.errors import StoreError
 
 if TYPE_CHECKING:
     from kgdx.actions.hierarchy import Hierarchy
+    from kgdx.align.headings import Headings
     from kgdx.align.index import NameIndex
     from kgdx.align.mesh import MeshIndex
     from kgdx.config import Settings
@@ -215,6 +216,18 @@ class GraphContext:
 
         found: PubMed | None = self._once("literature", make)
         return found
+
+    @property
+    def headings(self) -> Headings:
+        """Decides which MeSH heading a disease has, by its names; each once."""
+
+        def make() -> Headings:
+            from kgdx.align.headings import Headings
+
+            return Headings(self.mesh)
+
+        headings: Headings = self._once("headings", make)
+        return headings
 
     def mesh(self) -> MeshIndex:
         """Open the index of the graph's MeSH descriptors, which says what descriptor a name means; close it after use.
