@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgdx.cli import output
+from kgdx.cli.groups import grouped
 from kgdx.cli.options import Json, Store
 
 if TYPE_CHECKING:
@@ -17,16 +19,52 @@ if TYPE_CHECKING:
     from kgdx.llm.protocol import ChatModel
 
 Questions = Annotated[Path, typer.Argument(metavar="FILE", help="Question set, JSON lines; or .gz.")]
-Rounds = Annotated[int, typer.Option("--rounds", metavar="N", min=1, max=50, help="Most plans of a model.")]
 Split = Annotated[
     str | None, typer.Option("--split", metavar="NAME", help="Only questions of this split: tuned, held_out.")
 ]
-Unstrict = Annotated[bool, typer.Option("--unstrict", help="Let an answer add what the model knows, marked as such.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of all random choices.")]
-Jobs = Annotated[
-    int | None, typer.Option(metavar="N", min=1, max=64, help="Questions at the same time; KGDX_LLM_CONCURRENCY.")
-]
 PLANS = "Who plans: a model at KGDX_LLM_BASE_URL, or scripted:right, scripted:half-right, scripted:malformed, "
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How questions are asked."""
+
+    rounds: Annotated[int, typer.Option(metavar="N", min=1, max=50, help="Most plans of a model.")] = 5
+    split: Split = None
+    unstrict: Annotated[
+        bool, typer.Option("--unstrict", help="Let an answer add what the model knows, marked as such.")
+    ] = False
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=64, help="Questions at the same time; KGDX_LLM_CONCURRENCY.")
+    ] = None
+
+    def at_once(self, access: LlmAccess | None) -> int:
+        """Return how many questions are asked at the same time."""
+        return self.jobs or (1 if access is None else access.concurrency)
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """How answers are judged."""
+
+    judge: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Who judges; KGDX_JUDGE_MODEL. none: make the answers alone.")
+    ] = None
+    ragas: Annotated[bool, typer.Option("--ragas", help="Judge by RAGAS's numeric metric; needs kgdx[ragas].")] = False
+    margin: Annotated[
+        float, typer.Option(metavar="X", min=0.0, max=1.0, help="Smallest difference of scores that is no tie.")
+    ] = 0.05
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What it may cost."""
+
+    max_calls: Annotated[int | None, typer.Option(metavar="N", min=0, help="Most answers of models, in all.")] = None
+    max_tokens: Annotated[int | None, typer.Option(metavar="N", min=0, help="Most tokens, in all.")] = None
+    max_cost: Annotated[float | None, typer.Option(metavar="X", min=0, help="Most money, by the prices set.")] = None
 
 
 def questions(
@@ -71,16 +109,14 @@ def questions(
         output.remark(f"{text.count(chr(10)):,} questions written to {to}")
 
 
+@grouped
 def recall(
     file: Questions,
+    way: Way,
     llm: Annotated[
         str | None,
         typer.Option("--llm", metavar="MODEL", help=f"{PLANS}scripted:adversarial; rules when left out."),
     ] = None,
-    rounds: Rounds = 5,
-    split: Split = None,
-    unstrict: Unstrict = False,
-    jobs: Jobs = None,
     details: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write what was measured of each question, JSON lines.")
     ] = None,
@@ -99,12 +135,11 @@ def recall(
     from kgdx.evaluate.questions import chosen, read_questions
     from kgdx.evaluate.recall import evaluate_recall
 
-    asked = chosen(read_questions(file), split)
+    asked = chosen(read_questions(file), way.split)
     model, access = (None, None) if llm is None else _model(llm, asked, None)
-    at_once = jobs or (1 if access is None else access.concurrency)
     with kgdx.open(store) as graph, output.progress_bar("questions", len(asked)) as advance:
-        asker = Asker(graph, rounds=rounds, strict=not unstrict)
-        result = evaluate_recall(asked, asker, model, jobs=at_once, progress=advance)
+        asker = Asker(graph, rounds=way.rounds, strict=not way.unstrict)
+        result = evaluate_recall(asked, asker, model, jobs=way.at_once(access), progress=advance)
     rows = result.pop("questions")
     if details is not None:
         details.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
@@ -116,27 +151,16 @@ def recall(
         output.show(recall_figures(result))
 
 
+@grouped
 def answers(
     file: Questions,
     out: Annotated[
         Path, typer.Option("--out", "--output", "-o", metavar="FOLDER", help="Where finished work is kept.")
     ],
+    way: Way,
+    judging: Judging,
+    spending: Spending,
     llm: Annotated[str | None, typer.Option("--llm", metavar="MODEL", help="Who answers; KGDX_LLM_MODEL.")] = None,
-    judge: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Who judges; KGDX_JUDGE_MODEL. none: make the answers alone.")
-    ] = None,
-    ragas: Annotated[bool, typer.Option("--ragas", help="Judge by RAGAS's numeric metric; needs kgdx[ragas].")] = False,
-    rounds: Rounds = 5,
-    split: Split = None,
-    unstrict: Unstrict = False,
-    margin: Annotated[
-        float, typer.Option(metavar="X", min=0.0, max=1.0, help="Smallest difference of scores that is no tie.")
-    ] = 0.05,
-    seed: Seed = 0,
-    max_calls: Annotated[int | None, typer.Option(metavar="N", min=0, help="Most answers of models, in all.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(metavar="N", min=0, help="Most tokens, in all.")] = None,
-    max_cost: Annotated[float | None, typer.Option(metavar="X", min=0, help="Most money, by the prices set.")] = None,
-    jobs: Jobs = None,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -146,27 +170,31 @@ def answers(
     evaluate answers questions.jsonl --out run --llm MODEL --judge JUDGE
     """
     import kgdx
+    from kgdx.errors import UsageError
     from kgdx.evaluate.answers import Budget, PairedEvaluation
     from kgdx.evaluate.graphs import Asker
     from kgdx.evaluate.journal import Journal
     from kgdx.evaluate.questions import chosen, read_questions
 
-    asked = chosen(read_questions(file), split)
+    asked = chosen(read_questions(file), way.split)
     journal = Journal(out)
-    journal.prepare()
     model, access = _model(llm, asked, journal.cache)
+    judge = _judge(judging, asked, journal.cache)
+    prices = (0.0, 0.0) if access is None else (access.price_in, access.price_out)
+    if spending.max_cost is not None and not any(prices):
+        hint = "set KGDX_LLM_PRICE_IN and KGDX_LLM_PRICE_OUT"
+        raise UsageError("--max-cost needs prices, and none are set", hint=hint)
     with kgdx.open(store) as graph, output.progress_bar("pieces of work", len(asked) * 4) as advance:
-        asker = Asker(graph, rounds=rounds, strict=not unstrict)
         evaluation = PairedEvaluation(
             model,
-            asker.answered,
-            _judge(judge, ragas, asked, journal.cache),
-            about={"graph": graph.fingerprint, "rounds": rounds, "strict": not unstrict},
-            prices=(0.0, 0.0) if access is None else (access.price_in, access.price_out),
-            budget=Budget(max_calls, max_tokens, max_cost),
-            margin=margin,
-            seed=seed,
-            jobs=jobs or (1 if access is None else access.concurrency),
+            Asker(graph, rounds=way.rounds, strict=not way.unstrict).answered,
+            judge,
+            about={"graph": graph.fingerprint, "rounds": way.rounds, "strict": not way.unstrict},
+            prices=prices,
+            budget=Budget(spending.max_calls, spending.max_tokens, spending.max_cost),
+            margin=judging.margin,
+            seed=judging.seed,
+            jobs=way.at_once(access),
             progress=advance,
         )
         result = evaluation.run(asked, journal)
@@ -200,17 +228,17 @@ def _connected(access: LlmAccess, cache: Path) -> tuple[ChatModel, LlmAccess]:
     return Later(access.model, make), access
 
 
-def _judge(name: str | None, ragas: bool, questions: tuple[Question, ...], cache: Path) -> Judge | None:
+def _judge(how: Judging, questions: tuple[Question, ...], cache: Path) -> Judge | None:
     from kgdx.config import Settings
     from kgdx.evaluate.judge import ModelJudge
     from kgdx.evaluate.scripted import PREFIX, scripted
 
-    if name == "none":
+    if how.judge == "none":
         return None
-    if name is not None and name.startswith(PREFIX):
-        return ModelJudge(scripted(name, questions))
-    access = Settings.load().judge(name)
-    if ragas:
+    if how.judge is not None and how.judge.startswith(PREFIX):
+        return ModelJudge(scripted(how.judge, questions))
+    access = Settings.load().judge(how.judge)
+    if how.ragas:
         from kgdx.evaluate.ragas import RagasJudge
 
         return RagasJudge.connect(access)
