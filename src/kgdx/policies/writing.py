@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kgdx.actions.checking import INSUFFICIENT, check
 from kgdx.actions.known import CitedText
-from kgdx.actions.pack import PROMPT_CHARS, EvidencePack, language_of
+from kgdx.actions.pack import PROMPT_CHARS, EvidencePack
 from kgdx.llm.prompts import prompt
 from kgdx.llm.protocol import ChatModel, Message, Request
 from kgdx.policies.asking import Prices, Said, ask
@@ -17,6 +17,8 @@ LANGUAGES = {"en": "English", "zh": "Chinese (中文)"}
 
 _QUESTION_CHARS = 8_000
 _SHOWN_FAULTS = 5
+_CHINESE = 0.25
+"""Share of Chinese characters among the letters of a Chinese text at least; an English one has as few others."""
 
 
 def write(
@@ -82,8 +84,15 @@ def _faults(text: str, pack: EvidencePack, strict: bool, language: str) -> Itera
     if strict:
         for sentence in [each for each in checked.sentences if not each.supported][:_SHOWN_FAULTS]:
             yield f"no id: {sentence.text[:200]}"
-    if text.strip() and language_of(text) != language and (language == "zh" or language_of(pack.question) == "en"):
+    if text.strip() and not _in(language, text):
         yield f"it is not in {LANGUAGES[language]}"
+
+
+def _in(language: str, text: str) -> bool:
+    """Whether a text is in a language, names of the other one aside."""
+    letters = [each for each in text if each.isalpha()]
+    chinese = sum("一" <= each <= "鿿" for each in letters)
+    return chinese >= _CHINESE * len(letters) if language == "zh" else chinese <= (1 - _CHINESE) * len(letters)
 
 
 def _quoted(question: str) -> str:
