@@ -74,6 +74,7 @@ def view(document: Mapping[str, Any]) -> dict[str, Any]:
         "said": [said(sentence, ids) for sentence in answer.answer.sentences],
         "cited_items": [item for item in answer.pack.items if item.id in cited],
         "other_items": [item for item in answer.pack.items if item.id not in cited],
+        "stated": stated,
         "facts": facts([item for item in answer.pack.items if item.id in cited]),
         "publications": [(each, reference(each)) for each in answer.pack.citations],
         **reasons(answer, findings),
@@ -100,6 +101,24 @@ def _pieces(text: str, ids: frozenset[str]) -> Iterator[Piece]:
         last = match.end()
     if last < len(text):
         yield Piece(text[last:])
+
+
+def stated(item: Item) -> tuple[str, str, str]:
+    """Return what an item states as subject, words and object; all of it as one text where it has no such form.
+
+    Example:
+        >>> from kgdx.report.document import Node
+        >>> fever = Item(id="E1", kind="relation", text="", subject=Node(id="D", name="Flu"), relation="HAS_SYMPTOM",
+        ...              objects=(Node(id="S", name="Fever"),))
+        >>> stated(fever)
+        ('Flu', 'has the symptom', 'Fever')
+    """
+    if item.kind != "relation" or item.subject is None or not item.objects:
+        return clean(item.text), "", ""
+    subject = clean(item.subject.name or item.subject.id)
+    objects = ", ".join(clean(each.name or each.id) for each in item.objects)
+    words = relation(item.relation, against=False)
+    return (objects, words, subject) if item.relation in FROM_OBJECT else (subject, words, objects)
 
 
 def facts(items: Sequence[Item]) -> Facts | None:

@@ -14,7 +14,7 @@ from kgdx.report.words import clean, each_reference, frequency, relation
 WEAK = 0.5
 """Below this, a finding is not named among those that support a candidate best."""
 
-MOST_PATHS = 600
+MOST_PATHS = 250
 """So many paths are drawn on one page; candidates beyond are in the ranked list alone, and the page says so."""
 
 SHEET = 1180.0
@@ -224,7 +224,7 @@ def plot(candidate: Candidate, labels: Mapping[str, str]) -> Plot:
     scorers = tuple(dict.fromkeys([*candidate.parts, *(part.scorer for part in candidate.contributions)]))
     sides = [(sum(s for _, s, _ in group if s > 0), -sum(s for _, s, _ in group if s < 0)) for group in groups.values()]
     right, left = (max((side[at] for side in sides), default=0.0) for at in (0, 1))
-    span = (right + left) or 1.0
+    span = right + left if right + left > 1e-9 else 1.0
     zero = 100 * left / span
     rows = [
         _row(finding, status, group, labels, scorers, zero, 100 / span)

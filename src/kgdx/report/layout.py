@@ -26,6 +26,9 @@ GROUPS = {
 }
 """Kinds of evidence paths, in the order in which they are drawn, and the words above them; others follow by name."""
 
+MINTED = ("KGDX:", "DOC:")
+"""Ids that kgdx made, which tell a reader nothing."""
+
 ACROSS = ("exact", "typical", "fact")
 """Roles of boxes that reach from the first inner column to the last."""
 
@@ -206,7 +209,7 @@ class _Graph:
             self._line(start, end, path, here, there).paths.append(number)
 
     def _finding(self, path: Way, at: int, role: str) -> str:
-        if path.kind == "typical_unmentioned":
+        if path.kind == "typical_unmentioned" and role != "finding":
             role = "typical"
         key = self._box(path, at, FINDING, role)
         box = self.boxes[key]
@@ -223,7 +226,8 @@ class _Graph:
         key = f"{column} {path.kind if apart else ''} {node.id}"
         name = "Patient" if role == "patient" else clean(node.name or node.id)
         if key not in self.boxes:
-            notes = [clean(node.id)] if role == "disease" else []
+            named = role == "disease" and not node.id.startswith(MINTED)
+            notes = [clean(node.id)] if named else []
             self.boxes[key] = Box(key, node.id, role, name, column, path.kind, notes)
         return key
 
@@ -261,7 +265,7 @@ def _place(graph: _Graph, geometry: Geometry) -> Drawing:
 def _reading(boxes: Iterable[Box]) -> list[Box]:
     """The order in which a keyboard walks through them: row by row, patient first and disease last."""
     ends = {PATIENT: 0, DISEASE: 2}
-    return sorted(boxes, key=lambda box: (ends.get(box.column, 1), box.y, box.x))
+    return sorted(boxes, key=lambda box: (ends.get(box.column, 1), round(box.middle / LINE), box.x))
 
 
 def _columns(boxes: Sequence[Box], inner: Sequence[int], geometry: Geometry) -> None:

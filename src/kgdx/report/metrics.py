@@ -11,6 +11,9 @@ SIZE, SMALL = 12.0, 11.0
 BOLD = 1.1
 """How much wider bold text is."""
 
+LEFT = 4
+"""A word that is too long leaves at least so many letters for the next line."""
+
 MOST_LINES = 6
 """A name is cut after so many lines; the table of paths has it whole."""
 
@@ -45,7 +48,7 @@ def wrap(text: str, most: float) -> list[str]:
         >>> wrap("Bilateral tonic-clonic seizure", 100)
         ['Bilateral tonic-', 'clonic seizure']
         >>> wrap("Trichorhinophalangeal", 90)
-        ['Trichorhino-', 'phalangeal']
+        ['Trichorhinoph-', 'alangeal']
         >>> wrap("", 100)
         ['']
     """
@@ -54,7 +57,8 @@ def wrap(text: str, most: float) -> list[str]:
         if lines[-1] and width((lines[-1] + piece).rstrip()) > most:
             lines.append("")
         while width(piece.rstrip()) > most:
-            kept = next(at for at in range(len(piece), 0, -1) if at == 1 or width(piece[:at] + "-") <= most)
+            fits = next(at for at in range(len(piece), 0, -1) if at == 1 or width(piece[:at] + "-") <= most)
+            kept = max(1, min(fits, len(piece.rstrip()) - LEFT))
             lines[-1] += piece[:kept] + "-"
             piece = piece[kept:]
             lines.append("")

@@ -112,7 +112,12 @@ def _environment() -> Environment:
         compact=compact,
     )
     environment.globals.update(
-        count=words.count, STATUS=words.STATUS_WORDS, SEX=words.SEX_WORDS, KINDS=words.KINDS, seconds=words.seconds
+        number=lambda value: f"{value:.1f}".removesuffix(".0"),
+        count=words.count,
+        STATUS=words.STATUS_WORDS,
+        SEX=words.SEX_WORDS,
+        KINDS=words.KINDS,
+        seconds=words.seconds,
     )
     return environment
 

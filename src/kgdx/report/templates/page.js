@@ -78,8 +78,8 @@
       panel.replaceChildren();
       if (!item) return panel.append(advice);
       const head = made("p");
-      head.append(made("b", item.dataset.name || item.dataset.words));
-      if (item.dataset.role) head.append(" ", made("span", `${item.dataset.role} ${item.dataset.id}`, "quiet"));
+      head.append(made("b", item.dataset.name));
+      if (item.dataset.role) head.append(" ", made("span", `${item.dataset.role} ${item.dataset.id || ""}`, "quiet"));
       const list = made("ul");
       const mine = numbers(item);
       for (const number of mine.slice(0, MOST_TOLD)) {
@@ -116,6 +116,18 @@
     const boxes = all(svg, ".box");
     const items = [...boxes, ...all(svg, ".line")];
     const whole = { x: 0, y: 0, width: svg.viewBox.baseVal.width, height: svg.viewBox.baseVal.height };
+    for (const line of items.slice(boxes.length)) {
+      const reach = line.firstElementChild.cloneNode();
+      reach.setAttribute("class", "reach"); // a thin line is hard to hit
+      line.prepend(reach);
+    }
+    for (const box of boxes) {
+      const notes = all(box, ".small").map((text) => text.textContent);
+      const words = [box.dataset.name, box.dataset.role, `paths: ${numbers(box).length}`, ...notes];
+      const attributes = { role: "button", "aria-label": words.join(", "), "aria-pressed": "false", tabindex: "-1" };
+      for (const [name, value] of Object.entries(attributes)) box.setAttribute(name, value);
+    }
+    if (boxes.length) boxes[0].setAttribute("tabindex", "0");
     let base = { ...whole };
     let view = { ...whole };
     let pinned = null;
@@ -157,6 +169,7 @@
         heading.classList.toggle("off", !boxes.some((box) => box.classList.contains(kind) && !box.classList.contains("off")));
       }
       base = shown.length ? { ...whole, y: Math.max(0, top), height: bottom - Math.max(0, top) } : { ...whole };
+      svg.setAttribute("height", base.height); // with the width, it gives the proportions
       if (pinned && pinned.classList.contains("off")) pin(null);
       zoom(0);
     };
@@ -173,7 +186,7 @@
       if (pinned && pinned.hasAttribute("aria-pressed")) pinned.setAttribute("aria-pressed", "true");
       light(pinned);
     };
-    const reach = (box) => {
+    const go = (box) => {
       for (const each of boxes) each.setAttribute("tabindex", each === box ? "0" : "-1");
       box.focus({ preventScroll: view.width < base.width });
     };
@@ -187,7 +200,7 @@
         const across = Math.abs((there.x - here.x) * dy) + Math.abs((there.y - here.y) * dx);
         if (along > 4 && (!best || along + 2 * across < best.far)) best = { box, far: along + 2 * across };
       }
-      if (best) reach(best.box);
+      if (best) go(best.box);
     };
 
     for (const item of items) {
