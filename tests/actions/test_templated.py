@@ -97,6 +97,16 @@ def test_names_that_hold_marks_or_markup_stay_harmless() -> None:
     assert made.cited == ("E1",)
 
 
+def test_what_another_source_answers_is_not_said_to_be_missing() -> None:
+    found = (
+        Retrieved("symptoms_of_diseases", {"diseases": ["D"]}, (row("D", "S", "fever"),), "get_symptom"),
+        Retrieved("phenotypes_of_diseases", {"diseases": ["D"]}, (), "get_phenotype"),
+        Retrieved("medicines_of_diseases", {"diseases": ["D"]}, (), "get_medicine"),
+    )
+    made = templated(pack(State(Case("q"), question="?", retrieved=found)))
+    assert made.text == "The symptom recorded for D is fever [E1]. The graph has no medicines for D."
+
+
 # --- the action -----------------------------------------------------------------------------------------------------
 
 

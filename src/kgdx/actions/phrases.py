@@ -100,6 +100,7 @@ ENGLISH = Phrases(
             "RECOMMEND_DRUG": ("drug", "drugs"),
             "RECOMMEND_CURE": ("treatment", "treatments"),
             "HAS_COMORBIDITY": ("disease", "diseases"),
+            "INDICATION": ("medicine", "medicines"),
             "ASSOCIATED_GENE": ("gene", "genes"),
         }
     ),
@@ -161,6 +162,7 @@ CHINESE = Phrases(
             "RECOMMEND_DRUG": ("药物", "药物"),
             "RECOMMEND_CURE": ("治疗方法", "治疗方法"),
             "HAS_COMORBIDITY": ("并发疾病", "并发疾病"),
+            "INDICATION": ("适应证用药", "适应证用药"),
             "ASSOCIATED_GENE": ("基因", "基因"),
         }
     ),

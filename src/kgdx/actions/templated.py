@@ -19,6 +19,14 @@ _DESCRIPTION_CHARS = 160
 _ASPECTS = {"I": "INHERITANCE", "C": "COURSE"}
 """Aspect of an annotation → what it is called here, where it is no phenotypic abnormality."""
 
+_SAME_QUESTION = {
+    "HAS_PHENOTYPE": "HAS_SYMPTOM",
+    "INDICATION": "RECOMMEND_DRUG",
+    "OFF_LABEL_USE": "RECOMMEND_DRUG",
+    "CONTRAINDICATION": "RECOMMEND_DRUG",
+}
+"""Relation → the one that answers the same question in other sources."""
+
 _Said = tuple[str, tuple[str, ...]]
 
 
@@ -80,10 +88,16 @@ def _said(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
     for item in _of_kind(pack.items, "publication")[:5]:
         text = _publication(citations[item.references[0]], words)
         yield words.publication.format(subject=_subject(item), text=text, mark=f"[{item.id}]"), (item.id,)
+    yield from _missing(pack, words)
+
+
+def _missing(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
+    """What was looked for in vain, unless it was found by another name."""
+    found = {_SAME_QUESTION.get(item.relation, item.relation) for item in pack.items if item.kind == "relation"}
     for missing in dict.fromkeys(pack.nothing):
         relation = (RELATIONS.get(missing.template) or INFERENCES.get(missing.template) or ("",))[0]
         things = words.things.get(relation)
-        if things and missing.names:
+        if things and missing.names and _SAME_QUESTION.get(relation, relation) not in found:
             names = words.list([clean(name) for name in missing.names], MOST)
             yield words.missing.format(things=things[1], names=names), ()
 
