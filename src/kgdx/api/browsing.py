@@ -115,7 +115,8 @@ def _bring_graph(
     if not empty and not built:
         hint = "use another one, or replace all of it with `kgdx push --force`"
         raise StoreError(f"the Neo4j at {uri} holds something that is no graph of kgdx", hint=hint)
-    why = f"the Neo4j at {uri} holds {'another graph' if built else 'no graph'}"
+    finished = built and built[0]["fingerprint"]
+    why = f"the Neo4j at {uri} holds {'another graph' if finished else 'no graph'}"
     if not (push(why) if callable(push) else push):
         raise StoreError(why, hint="copy this one there with --push")
     push_graph(store=settings.graph_folder, neo4j=neo4j, force=not empty, progress=progress)

@@ -160,7 +160,7 @@ def shell_url(settings: Settings, query: str = "") -> str:
         raise StoreError("no local Neo4j runs", hint="start it with `kgdx neo4j up`")
     from kgdx.store.browser import link  # it knows this module
 
-    return link(running.http, access(running), query)
+    return link(running.http, Neo4jAccess(running.bolt, running.user, database="neo4j"), query)
 
 
 def access(info: ServerInfo) -> Neo4jAccess:
