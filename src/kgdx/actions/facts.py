@@ -117,23 +117,26 @@ class Fact:
         return f"{subject} -{self.relation}-> {names}" + (f" [{note}]" if note else "")
 
 
-def facts(found: Retrieved, names: Mapping[str, str]) -> Iterator[Fact]:
+def facts(
+    found: Retrieved, names: Mapping[str, str], given: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Fact]:
     """Yield what the rows of a template state, in their order.
 
     Args:
         found: The rows.
         names: Names of diseases by id, where the rows hold ids alone.
+        given: The words that entities were asked for by, by id.
     """
     if found.template in RELATIONS:
         relation, label = RELATIONS[found.template]
-        given = found.parameters.get("phenotype")
+        one = found.parameters.get("phenotype")
         for row in found.rows:
-            yield _relation({"disease": given, **row} if given else row, relation, label, names)
+            yield _relation({"disease": one, **row} if one else row, relation, label, names)
     elif found.template in INFERENCES:
         relation, label, parameter = INFERENCES[found.template]
         asked = _asked(found.parameters.get(parameter) or ())
         for row in found.rows:
-            yield _inference(row, relation, label, asked)
+            yield _inference(row, relation, label, asked, given)
     else:
         for row in found.rows:
             yield _row(row, found.template)
@@ -159,8 +162,10 @@ def _relation(row: Row, relation: str, label: str, names: Mapping[str, str]) -> 
 _COUNTED = ("numerator", "denominator", "percentage", "frequency_class")
 
 
-def _inference(row: Row, relation: str, label: str, asked: int) -> Fact:
-    matched = zip(row.get("matched_ids") or (), row.get("matched_names") or (), strict=False)
+def _inference(row: Row, relation: str, label: str, asked: int, given: Mapping[str, str]) -> Fact:
+    ids = row.get("matched_ids") or ()
+    matched = zip(ids, row.get("matched_names") or (), strict=False)
+    said = tuple(dict.fromkeys(given[id] for id in ids if id in given))
     return Fact(
         "inference",
         PathNode(row["id"], "Disease", row.get("name") or ""),
@@ -168,6 +173,7 @@ def _inference(row: Row, relation: str, label: str, asked: int) -> Fact:
         tuple(PathNode(id, label, name or "") for id, name in matched),
         asked=asked,
         matched=row.get("matched") or 0,
+        details={"given": sorted(said)} if said else {},
     )
 
 

@@ -44,11 +44,11 @@ def pack(state: State) -> EvidencePack:
         >>> pack(State(Case("p"))).items
         ()
     """
-    names = _names(state)
+    names, given = _names(state), {id: each.given for each in reversed(state.resolved) for id in each.ids}
     items: dict[tuple[object, ...], EvidenceItem] = {}
     left: dict[str, int] = {}
     for found in state.retrieved:
-        _add(items, left, found, names)
+        _add(items, left, found, facts(found, names, given))
     for key, item in _further(state, names):
         if key in items:
             items[key] = _joined(items[key], item)
@@ -87,13 +87,13 @@ def _names(state: State) -> dict[str, str]:
 
 
 def _add(
-    items: dict[tuple[object, ...], EvidenceItem], left: dict[str, int], found: Retrieved, names: Mapping[str, str]
+    items: dict[tuple[object, ...], EvidenceItem], left: dict[str, int], found: Retrieved, stated: Iterable[Fact]
 ) -> None:
     """Add what one retrieval found."""
     action = found.action or found.template
     rows = digest(found.rows)
     added = 0
-    for fact in facts(found, names):
+    for fact in stated:
         if fact.key in items:
             items[fact.key] = _joined(items[fact.key], _item(fact, action, found.template, rows))
         elif added < MAX_EACH and len(items) < MAX_ITEMS:

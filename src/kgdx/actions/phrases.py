@@ -15,6 +15,7 @@ class Phrases:
         language: ``en`` or ``zh``.
         gap: What stands between sentences.
         comma: What stands between the names of a list, and before the last of them.
+        either: What stands before the last of several alternatives.
         more: Follows a list that goes on.
         relations: Relation → what its objects are to the disease: for one object, and for several; ``INHERITANCE`` and
             ``COURSE`` for what the Human Phenotype Ontology says beside phenotypic abnormalities.
@@ -25,7 +26,7 @@ class Phrases:
         paths: Kind of an evidence path → what of the case speaks how.
         description: What the graph says of a disease.
         heading: The MeSH heading of a disease.
-        publication: A publication.
+        publication: One publication on a disease, and several.
         titled: A publication whose title is known; and what stands for all authors but the first.
         row: A row of a template that has no words of its own.
         missing: What was asked for and not found.
@@ -36,6 +37,7 @@ class Phrases:
     language: str
     gap: str
     comma: tuple[str, str]
+    either: str
     more: str
     relations: Mapping[str, tuple[str, str]]
     things: Mapping[str, tuple[str, str]]
@@ -45,7 +47,7 @@ class Phrases:
     paths: Mapping[str, str]
     description: str
     heading: str
-    publication: str
+    publication: tuple[str, str]
     titled: str
     others: str
     row: str
@@ -67,11 +69,21 @@ class Phrases:
             return self.comma[0].join(shown) + self.more.format(left=len(names) - most, all=len(names))
         return self.comma[0].join(shown[:-1]) + (self.comma[1] if len(shown) > 1 else "") + "".join(shown[-1:])
 
+    def alternatives(self, things: Sequence[str]) -> str:
+        """Return things of which there is none.
+
+        Example:
+            >>> ENGLISH.alternatives(["tests", "drugs", "genes"])
+            'tests, drugs or genes'
+        """
+        return self.comma[0].join(things[:-1]) + (self.either if len(things) > 1 else "") + "".join(things[-1:])
+
 
 ENGLISH = Phrases(
     language="en",
     gap=" ",
     comma=(", ", " and "),
+    either=" or ",
     more=" and {left} more",
     relations=MappingProxyType(
         {
@@ -99,7 +111,7 @@ ENGLISH = Phrases(
             "RECOMMEND_TEST": ("test", "tests"),
             "RECOMMEND_DRUG": ("drug", "drugs"),
             "RECOMMEND_CURE": ("treatment", "treatments"),
-            "HAS_COMORBIDITY": ("disease", "diseases"),
+            "HAS_COMORBIDITY": ("accompanying disease", "accompanying diseases"),
             "INDICATION": ("medicine", "medicines"),
             "ASSOCIATED_GENE": ("gene", "genes"),
         }
@@ -121,7 +133,7 @@ ENGLISH = Phrases(
     ),
     description="{text} {mark}.",
     heading="The MeSH heading of {subject} is {heading} ({id}; {places}) {mark}.",
-    publication="A publication on {subject} is {text} {mark}.",
+    publication=("A publication on {subject} is {list}.", "Publications on {subject} are {list}."),
     titled="“{title}” ({told})",
     others=" et al.",
     row="The graph returned {text} {mark}.",
@@ -134,6 +146,7 @@ CHINESE = Phrases(
     language="zh",
     gap="",
     comma=("、", "、"),
+    either="、",
     more="等{all}项",
     relations=MappingProxyType(
         {
@@ -183,7 +196,7 @@ CHINESE = Phrases(
     ),
     description="{text}{mark}。",
     heading="{subject}在MeSH中对应的主题词为{heading}（{id}；{places}）{mark}。",
-    publication="关于{subject}的文献有{text}{mark}。",
+    publication=("关于{subject}的文献有{list}。", "关于{subject}的文献有{list}。"),
     titled="“{title}”（{told}）",
     others="等",
     row="图谱返回：{text}{mark}。",

@@ -15,6 +15,9 @@ from kgdx.schema.frequency import FREQUENCIES
 MOST = 12
 """Most names in one sentence, and most sentences of one kind."""
 
+MOST_PUBLICATIONS = 5
+"""Most publications of one disease."""
+
 _DESCRIPTION_CHARS = 160
 _ASPECTS = {"I": "INHERITANCE", "C": "COURSE"}
 """Aspect of an annotation → what it is called here, where it is no phenotypic abnormality."""
@@ -36,7 +39,6 @@ class _Named:
 
     name: str
     ids: tuple[str, ...]
-    weight: float = 0.0
 
 
 def templated(pack: EvidencePack, language: str = "en", strict: bool = True) -> CitedText:
@@ -76,30 +78,44 @@ def _said(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
     yield from _of_case(pack.items, words)
     for item in _of_kind(pack.items, "row"):
         yield words.row.format(text=_open(item.text), mark=f"[{item.id}]"), (item.id,)
-    for item in _of_kind(pack.items, "description"):
-        for text in _beginning(item.text):
+    described = _of_kind(pack.items, "description")
+    for item in described:
+        for text in _beginning(item.text, _DESCRIPTION_CHARS if len(described) <= 2 else 1):
             yield words.description.format(text=_open(text), mark=f"[{item.id}]"), (item.id,)
     for item in _of_kind(pack.items, "mesh"):
         places = ", ".join(item.details["tree_numbers"])
         heading = item.objects[0]
         filled = {"heading": clean(heading.name), "id": heading.id, "places": places, "mark": f"[{item.id}]"}
         yield words.heading.format(subject=_subject(item), **filled), (item.id,)
-    citations = {each.id: each for each in pack.citations}
-    for item in _of_kind(pack.items, "publication")[:5]:
-        text = _publication(citations[item.references[0]], words)
-        yield words.publication.format(subject=_subject(item), text=text, mark=f"[{item.id}]"), (item.id,)
+    yield from _publications(pack, words)
     yield from _missing(pack, words)
+
+
+def _publications(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
+    """One sentence for all publications on a disease."""
+    citations = {each.id: each for each in pack.citations}
+    groups: dict[str, list[_Named]] = {}
+    for item in pack.items:
+        if item.kind == "publication":
+            text = _publication(citations[item.references[0]], words)
+            groups.setdefault(_subject(item), []).append(_Named(text, (item.id,)))
+    for subject, named in groups.items():
+        shown = _list(named, words, MOST_PUBLICATIONS)
+        yield words.publication[len(named) > 1].format(subject=subject, list=shown), _ids(named[:MOST_PUBLICATIONS])
 
 
 def _missing(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
     """What was looked for in vain, unless it was found by another name."""
     found = {_SAME_QUESTION.get(item.relation, item.relation) for item in pack.items if item.kind == "relation"}
-    for missing in dict.fromkeys(pack.nothing):
+    lacking: dict[tuple[str, ...], dict[str, None]] = {}
+    for missing in pack.nothing:
         relation = (RELATIONS.get(missing.template) or INFERENCES.get(missing.template) or ("",))[0]
         things = words.things.get(relation)
         if things and missing.names and _SAME_QUESTION.get(relation, relation) not in found:
-            names = words.list([clean(name) for name in missing.names], MOST)
-            yield words.missing.format(things=things[1], names=names), ()
+            lacking.setdefault(missing.names, {})[things[1]] = None
+    for names, lacked in lacking.items():
+        listed = words.list([clean(name) for name in names], MOST)
+        yield words.missing.format(things=words.alternatives(list(lacked)), names=listed), ()
 
 
 def _relations(items: Iterable[EvidenceItem], words: Phrases) -> Iterator[_Said]:
@@ -108,12 +124,12 @@ def _relations(items: Iterable[EvidenceItem], words: Phrases) -> Iterator[_Said]
     for item in items:
         if item.kind == "relation" and item.action != "explain":
             relation = _ASPECTS.get(item.details.get("aspect", ""), item.relation)
-            groups.setdefault((_subject(item), relation), []).append(item)
-    for (subject, relation), group in groups.items():
+            groups.setdefault((_subject(item).casefold(), relation), []).append(item)
+    for (_, relation), group in groups.items():
         named = _objects(group)
         several = len(named) > 1
         what = words.relations.get(relation, (relation, relation))[several]
-        text = words.relation[several].format(what=what, subject=subject, list=_list(named, words))
+        text = words.relation[several].format(what=what, subject=_subject(group[0]), list=_list(named, words))
         yield text, _ids(named)
 
 
@@ -122,11 +138,12 @@ def _inferences(items: Iterable[EvidenceItem], words: Phrases) -> Iterator[_Said
     groups: dict[tuple[int, int, str, tuple[str, ...]], list[EvidenceItem]] = {}
     for item in items:
         if item.kind == "inference":
-            objects = tuple(dict.fromkeys(clean(each.name or each.id) for each in item.objects))
+            said = item.details.get("given") or (each.name or each.id for each in item.objects)
+            objects = tuple(dict.fromkeys(map(clean, said)))
             key = (item.details["matched"], item.details["asked"], item.relation, objects)
             groups.setdefault(key, []).append(item)
     for (matched, asked, relation, objects), group in sorted(groups.items(), key=lambda pair: -pair[0][0])[:MOST]:
-        named = _merged((_subject(item), item.id, 0.0) for item in group)
+        named = _merged((_subject(item), item.id) for item in group)
         text = words.inference[(len(named) > 1) + 2 * (matched < asked)].format(
             objects=words.list(objects, MOST),
             matched=matched,
@@ -162,24 +179,30 @@ def _of_kind(items: Iterable[EvidenceItem], kind: str) -> list[EvidenceItem]:
 
 def _objects(group: Iterable[EvidenceItem]) -> list[_Named]:
     """What is at the other end, entries of one name together, the most frequent first."""
-    named = _merged(
-        (", ".join(clean(each.name or each.id) for each in item.objects) + _often(item), item.id, _weight(item))
-        for item in group
-    )
-    return sorted(named, key=lambda each: -each.weight)
+    every = sorted(group, key=lambda item: -_weight(item))
+    often: dict[str, str] = {}
+    for item in every:
+        often[_object(item).casefold()] = often.get(_object(item).casefold()) or _often(item)
+    named = _merged((_object(item), item.id) for item in every)
+    return [_Named(each.name + often[each.name.casefold()], each.ids) for each in named]
 
 
-def _merged(named: Iterable[tuple[str, str, float]]) -> list[_Named]:
+def _object(item: EvidenceItem) -> str:
+    return ", ".join(clean(each.name or each.id) for each in item.objects)
+
+
+def _merged(named: Iterable[tuple[str, str]]) -> list[_Named]:
+    """Names with their evidence; those that differ in case alone are one."""
     found: dict[str, _Named] = {}
-    for name, id, weight in named:
-        before = found.get(name, _Named(name, (), weight))
-        found[name] = _Named(name, (*before.ids, id), max(before.weight, weight))
+    for name, id in named:
+        before = found.get(name.casefold(), _Named(name, ()))
+        found[name.casefold()] = _Named(before.name, (*before.ids, id))
     return list(found.values())
 
 
-def _list(named: Iterable[_Named], words: Phrases) -> str:
+def _list(named: Iterable[_Named], words: Phrases, most: int = MOST) -> str:
     space = "" if words.language == "zh" else " "
-    return words.list([each.name + space + "".join(f"[{id}]" for id in each.ids) for each in named], MOST)
+    return words.list([each.name + space + "".join(f"[{id}]" for id in each.ids) for each in named], most)
 
 
 def _ids(named: Iterable[_Named]) -> tuple[str, ...]:
@@ -219,11 +242,11 @@ def _often(item: EvidenceItem) -> str:
     return f" ({often})" if often else ""
 
 
-def _beginning(text: str) -> Iterator[str]:
-    """The first sentences of a description; all of it stands in the evidence."""
+def _beginning(text: str, most: int) -> Iterator[str]:
+    """The first sentences of a description, up to so many characters; all of it stands in the evidence."""
     shown = 0
     for piece in split(text):
-        if shown and shown + len(piece.text) > _DESCRIPTION_CHARS:
+        if shown and shown + len(piece.text) > most:
             return
         shown += len(piece.text)
         yield piece.text if len(piece.text) <= 2 * _DESCRIPTION_CHARS else piece.text[: 2 * _DESCRIPTION_CHARS] + "…"
