@@ -43,28 +43,26 @@ def explain(
     """
     told = {
         "present": _told(names, query.observed, matches(model, query.observed, best), best),
-        "absent": _told(
-            names, query.excluded, [_excluded(model, term, best) for term in query.excluded.tolist()], best
-        ),
+        "absent": _told(names, query.excluded, exclusions(model, query.excluded, best), best),
     }
     shares = {name: score.findings(best) - score.mean[:, None] for name, score in scores.items()}
-    parts = {name: scales[name].part(score.total[best]) for name, score in scores.items()}
+    units = {name: scales[name].weight / scales[name].deviation for name in shares}
+    values = {name: (units[name] * share.astype(np.float64)).T.tolist() for name, share in shares.items()}
+    sums = {name: share.sum(axis=0).tolist() for name, share in shares.items()}
+    parts = {name: scales[name].part(score.total[best]).tolist() for name, score in scores.items()}
     result: list[tuple[Mapping[str, float], tuple[Contribution, ...]]] = []
     for place in range(len(best)):
         found: list[Contribution] = []
-        for name, share in shares.items():
+        for name, value in values.items():
             status = Status.ABSENT if name in AS_IS else Status.PRESENT
-            unit = scales[name].weight / scales[name].deviation
-            for row, facts in enumerate(told[status]):
+            for facts, each in zip(told[status], value[place], strict=True):
                 what = facts[place]
-                found.append(
-                    Contribution(what.finding, status, unit * float(share[row, place]), what.rule, name, *what.why)
-                )
-            rest = float(parts[name][place]) - unit * float(share[:, place].sum())
+                found.append(Contribution(what.finding, status, each, what.rule, name, *what.why))
+            rest = parts[name][place] - units[name] * sums[name][place]
             if abs(rest) > 1e-6:
                 rule = "breadth" if name == "likelihood" else "baseline"
                 found.append(Contribution("", Status.UNKNOWN, rest, rule, name))
-        result.append(({name: float(part[place]) for name, part in parts.items()}, tuple(found)))
+        result.append(({name: part[place] for name, part in parts.items()}, tuple(found)))
     return result
 
 
@@ -188,17 +186,21 @@ def _neighbour(model: RankModel, term: int, candidate: int) -> int:
     return best
 
 
-def _excluded(model: RankModel, term: int, candidates: Ints) -> list[Match]:
-    """How an excluded finding meets each candidate: what it would have at or below the term."""
+def exclusions(model: RankModel, terms: Ints, candidates: Ints) -> list[list[Match]]:
+    """Return how each excluded finding meets each candidate: what it would have at or below the term."""
+    annotated = model.columns.annotated
+    position, owner = gather(annotated.start, candidates)
+    index, frequency = annotated.index[position], annotated.values[position]
     below = np.zeros(len(model.basis.ic), bool)
-    below[model.basis.down.columns(term)] = True
     found = []
-    for candidate in candidates.tolist():
-        annotated, frequency = model.columns.annotated.row(candidate)
-        having = np.flatnonzero(below[annotated])
-        if len(having):
-            matched = int(annotated[having[np.argmax(frequency[having])]])
-            found.append(Match("excluded_annotated", matched, -1 if matched == term else term))
-        else:
-            found.append(Match("excluded"))
+    for term in terms.tolist():
+        under = model.basis.down.columns(term)
+        below[under] = True
+        having = np.flatnonzero(below[index])
+        below[under] = False
+        row = [Match("excluded")] * len(candidates)
+        for at in having[np.lexsort((-having, frequency[having]))].tolist():  # the most frequent comes last, and stays
+            matched = int(index[at])
+            row[owner[at]] = Match("excluded_annotated", matched, -1 if matched == term else term)
+        found.append(row)
     return found

@@ -89,14 +89,15 @@ def _covers(given: str, finding: Finding) -> bool:
 
 
 def _nearest(given: str, reader: Extractor) -> Resolution:
-    names = reader.terms.labels(chinese=has_chinese(given))
-    scorer = fuzz.ratio if has_chinese(given) else fuzz.token_sort_ratio
-    hits = process.extract(
-        given.lower(), [name for name, _ in names], scorer=scorer, limit=4 * _SUGGESTIONS, score_cutoff=_NEAR
-    )
+    if has_chinese(given):
+        (names, rows), compared, asked = reader.terms.labels_zh, reader.terms.labels_zh[0], given.lower()
+    else:
+        names, rows = reader.terms.labels
+        compared, asked = reader.terms.sorted_labels, " ".join(sorted(given.lower().split()))
+    hits = process.extract(asked, compared, scorer=fuzz.ratio, limit=4 * _SUGGESTIONS, score_cutoff=_NEAR)
     near: dict[str, Finding] = {}
-    for name, similarity, index in hits:
-        row = names[index][1]
+    for _, similarity, index in hits:
+        name, row = names[index], rows[index]
         finding = Finding(
             id=reader.terms.id(row),
             label=reader.terms.name(row),

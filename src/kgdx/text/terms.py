@@ -68,13 +68,31 @@ class Terms:
         label: str = self._table.column("synonyms")[row][number - 1].as_py()
         return label
 
-    def labels(self, *, chinese: bool = False) -> list[tuple[str, int]]:
-        """Return all names of the terms that are findings, in lower case, with their rows."""
-        rows = np.flatnonzero(in_scope(self._snapshot)).tolist()
-        if chinese:
-            return [(name, row) for row in rows if (name := self.name_zh(row))]
+    @cached_property
+    def labels(self) -> tuple[list[str], list[int]]:
+        """All names of the terms that are findings, in lower case, and the rows that they belong to."""
         names, synonyms = self._column("name"), self._column("synonyms")
-        return [(label.lower(), row) for row in rows for label in (names[row], *(synonyms[row] or ())) if label]
+        found = [
+            (label.lower(), row) for row in self._findings for label in (names[row], *(synonyms[row] or ())) if label
+        ]
+        return [label for label, _ in found], [row for _, row in found]
+
+    @cached_property
+    def labels_zh(self) -> tuple[list[str], list[int]]:
+        """All Chinese names of the terms that are findings, and the rows that they belong to."""
+        names = self._column("name_zh")
+        found = [(names[row], row) for row in self._findings if names[row]]
+        return [label for label, _ in found], [row for _, row in found]
+
+    @cached_property
+    def sorted_labels(self) -> list[str]:
+        """The names of :attr:`labels`, their words in alphabetic order, for comparisons in any order of words."""
+        return [" ".join(sorted(label.split())) for label in self.labels[0]]
+
+    @cached_property
+    def _findings(self) -> list[int]:
+        rows: list[int] = np.flatnonzero(in_scope(self._snapshot)).tolist()
+        return rows
 
     def row(self, curie: str) -> int | None:
         """Return the row of a CURIE that is a term's own."""
