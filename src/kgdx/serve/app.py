@@ -34,6 +34,39 @@ LOOK_S = 2.0
 """How often it is looked whether the graph is there, and which."""
 
 
+_PROBLEMS: dict[int | str, dict[str, Any]] = {}
+for _status, _words in {
+    400: "The request cannot be read, or is not as it is described here.",
+    401: "A valid token is needed.",
+    403: "A page of another site asks.",
+    409: "The server has no such part: it is not installed, or not configured.",
+    408: "The request did not arrive in time.",
+    413: "The request is too large.",
+    415: "The request is not JSON.",
+    421: "The server does not answer by that name.",
+    422: "The request is as it should be, but nothing can be made of what it says: no finding, an unknown term.",
+    429: "Too many requests.",
+    500: "A fault of the server.",
+    502: "The language model failed.",
+    503: "Busy, too slow, or without a graph; Retry-After says when to try again.",
+    507: "Not enough memory.",
+}.items():
+    _PROBLEMS[_status] = {
+        "description": _words,
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+_ABSENT: dict[str, Any] = {**_PROBLEMS[400], "description": "There is no such disease."}
+_EVENT = {
+    "type": "object",
+    "properties": {
+        "event": {"type": "string", "enum": ["step", "text", "answer", "problem"]},
+        "data": {"type": "string", "description": "JSON."},
+    },
+    "required": ["event", "data"],
+}
+_EVENTS = {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": _EVENT}}}
+
+
 class JsonRoute(APIRoute):
     """A route whose body is JSON and says so: a form of another site cannot send that unasked."""
 
@@ -53,6 +86,20 @@ class JsonRoute(APIRoute):
         return handle
 
 
+class App(FastAPI):
+    """The application; its description has problem documents where FastAPI would put its own form of errors."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the description of the API."""
+        if self.openapi_schema is None:
+            schemas = super().openapi()["components"]["schemas"]
+            for name in ("HTTPValidationError", "ValidationError"):
+                schemas.pop(name, None)
+            schemas["Problem"] = models.Problem.model_json_schema()
+        assert self.openapi_schema is not None
+        return self.openapi_schema
+
+
 def create_app(options: Options, workers: Pool, askers: Pool, *, model: str | None = None, log: Any = None) -> FastAPI:
     """Make the application.
 
@@ -63,7 +110,7 @@ def create_app(options: Options, workers: Pool, askers: Pool, *, model: str | No
         model: Name of the language model that is configured.
         log: Takes a line for each request.
     """
-    app = FastAPI(
+    app = App(
         title="kgdx",
         version=version("kgdx"),
         summary="Graph-grounded diagnosis.",
@@ -134,7 +181,7 @@ def _api(options: Options, workers: Pool, askers: Pool, model: str | None) -> AP
         """Complete the beginning of a name, English or Chinese."""
         return await ask("terms", request)
 
-    @api.get("/diseases/{disease}", response_model=models.Disease, tags=["graph"], responses={404: _PROBLEM})
+    @api.get("/diseases/{disease}", response_model=models.Disease, tags=["graph"], responses={404: _ABSENT})
     async def disease(disease: Annotated[models.Id, InPath(examples=["OMIM:208900"])]) -> Response:
         """Show what the graph knows of a disease."""
         return await ask("disease", {"disease": disease})
@@ -239,36 +286,10 @@ async def _invalid(request: Request, error: Exception) -> Response:
         for each in error.errors()[:20]
     ]
     where = f"{found[0]['where']}: {found[0]['message']}" if found else "it does not fit"
-    return _problem(Problem(422, "request", where, f"see {API}/openapi.json", more={"errors": found}))
+    return _problem(Problem(400, "request", where, f"see {API}/openapi.json", more={"errors": found}))
 
 
 def _problem(problem: Problem) -> Response:
     import orjson
 
     return Response(orjson.dumps(problem.to_dict()), problem.status, dict(problem.headers), MEDIA_TYPE)
-
-
-_PROBLEM: dict[str, Any] = {"model": models.Problem, "content": {MEDIA_TYPE: {}}}
-_PROBLEMS: dict[int | str, dict[str, Any]] = {}
-for _status, _words in {
-    400: "The request cannot be read.",
-    401: "A valid token is needed.",
-    403: "A page of another site asks.",
-    408: "The request did not arrive in time.",
-    413: "The request is too large.",
-    415: "The request is not JSON.",
-    421: "The server does not answer by that name.",
-    422: "The request does not fit, or no case can be made of it.",
-    429: "Too many requests.",
-    500: "A fault of the server.",
-    501: "A part that is not installed or not configured.",
-    502: "The language model failed.",
-    503: "Busy, too slow, or without a graph; Retry-After says when to try again.",
-    507: "Not enough memory.",
-}.items():
-    _PROBLEMS[_status] = {
-        "description": _words,
-        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-    }
-_PROBLEM = {**_PROBLEMS[400], "description": "There is no such disease."}
-_EVENTS = {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": {"type": "string"}}}}

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 
 from kgdx.actions.diagnosis import NOTICE, SCHEMA
 
+
+def _number(value: object) -> object:
+    """Refuse what only Python takes for a number."""
+    if isinstance(value, bool | str):
+        raise ValueError("must be a number")
+    return value
+
+
+NUMBER = BeforeValidator(_number)
 Term = Annotated[str, Field(min_length=1, max_length=300)]
 Terms = Annotated[list[Term], Field(max_length=1000)]
 Text = Annotated[str, Field(max_length=200_000)]
@@ -55,8 +64,8 @@ class Patient(Request):
 class Diagnose(Patient):
     """A patient to diagnose."""
 
-    top: Annotated[int, Field(ge=1, le=100)] = Field(10, description="How many diseases.")
-    explain: Annotated[int, Field(ge=0, le=20)] = Field(
+    top: Annotated[int, Field(ge=1, le=100), NUMBER] = Field(10, description="How many diseases.")
+    explain: Annotated[int, Field(ge=0, le=20), NUMBER] = Field(
         0, description="For how many of them to find evidence paths; contributions come with all of them."
     )
 
@@ -92,7 +101,7 @@ class Complete(Request):
 
     prefix: Annotated[str, Field(min_length=1, max_length=100)]
     kinds: Annotated[list[Kind], Field(min_length=1, max_length=7)] = ["Phenotype"]
-    limit: Annotated[int, Field(ge=1, le=50)] = 10
+    limit: Annotated[int, Field(ge=1, le=50), NUMBER] = 10
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"prefix": "seiz", "limit": 5}]})
 
@@ -104,8 +113,8 @@ class Ask(Patient):
     policy: Literal["rules", "planner"] = Field(
         "rules", description="planner: the language model that the server is configured with plans the steps."
     )
-    strict: bool = Field(True, description="Whether the answer may say only what the evidence says.")
-    rounds: Annotated[int, Field(ge=1, le=10)] = Field(5, description="Most rounds of planning.")
+    strict: StrictBool = Field(True, description="Whether the answer may say only what the evidence says.")
+    rounds: Annotated[int, Field(ge=1, le=10), NUMBER] = Field(5, description="Most rounds of planning.")
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"question": "Which genes are associated with OMIM:208900?"}]}
@@ -116,7 +125,7 @@ class Page(Request):
     """A result to make a page of."""
 
     document: dict[str, Any] = Field(description="What diagnose, explain or ask answered.")
-    part: bool = Field(False, description="Whether to leave out style and script, for a page that has them.")
+    part: StrictBool = Field(False, description="Whether to leave out style and script, for a page that has them.")
 
     model_config = ConfigDict(
         extra="forbid",
@@ -139,20 +148,13 @@ class Issue(Answer):
     remedy: str
 
 
-class Span(Answer):
-    """Characters ``start`` (inclusive) to ``end`` (exclusive) of the text."""
-
-    start: int
-    end: int
-
-
 class Finding(Answer):
     """A finding and the words it was read from."""
 
     id: str
     label: str
     status: Literal["present", "absent", "unknown", "family", "hypothetical"]
-    span: Span | None
+    span: list[int] | None = Field(description="Where in the text: start (inclusive) and end (exclusive).")
     text: str
     matched: str
     method: str

@@ -103,7 +103,10 @@ def diagnose(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     graph = serving.graph
     case = case_of(given, graph)
     top = given.get("top", 10)
-    return graph.diagnose(case, top=top, explain=min(given.get("explain", 0), top)).to_dict(trace=False)
+    result = graph.diagnose(case, top=top, explain=min(given.get("explain", 0), top))
+    document = replace(result, candidates=()).to_dict(trace=False)
+    # The encoder writes candidates as they are, with the members that `to_dict` gives them, in a tenth of the time.
+    return {**document, "id": result.id, "candidates": result.candidates}
 
 
 def explain(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
@@ -122,6 +125,9 @@ def extract(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     if not text.strip():
         raise CaseError("the text is empty", hint="describe the patient in words")
     found = asdict(serving.graph.extract(text, given.get("language")))
+    for finding in found["findings"]:
+        span = finding["span"]
+        finding["span"] = [span["start"], span["end"]] if span else None  # as in a diagnosis
     return {"findings": found["findings"], "issues": found["issues"]}
 
 

@@ -287,7 +287,7 @@ def request(operation: str, given: Mapping[str, Any]) -> bytes:
         return orjson.dumps({"operation": operation, "given": given})
     except (TypeError, RecursionError):
         hint = "mend the JSON: characters in Unicode, numbers up to 64 bits, nesting up to 200 levels"
-        raise Refused(Problem(422, "request", "the request holds values that cannot be used", hint)) from None
+        raise Refused(Problem(422, "unusable", "the request holds values that cannot be used", hint)) from None
 
 
 def _problem(content: bytes) -> Problem:

@@ -24,9 +24,9 @@ _KINDS: tuple[tuple[type[KgdxError], int, str], ...] = (
     (StoreLockedError, 503, "graph-locked"),
     (StoreError, 503, "graph-unavailable"),
     (CaseError, 422, "case"),
-    (UsageError, 422, "request"),
-    (MissingExtraError, 501, "not-installed"),
-    (ConfigError, 501, "not-configured"),
+    (UsageError, 422, "unusable"),
+    (MissingExtraError, 409, "not-installed"),
+    (ConfigError, 409, "not-configured"),
     (LlmError, 502, "language-model"),
 )
 """Kind of error → status and the problem's name; the first that fits."""

@@ -231,6 +231,7 @@
       $("planner").disabled = !model;
       $("planner-words").dataset.say = model ? "planner" : "noModel";
       $("token-form").hidden = true;
+      if (!graph) setTimeout(about, 1000); // the workers are starting
       trouble(null);
     } catch (problem) {
       graph = null;

@@ -30,7 +30,7 @@ window.kgdxWords = {
     present: "有", absent: "无", remove: "移除 {name}", turn: "{name}：{status}，点击更改",
     found: "{n} 个名称符合", none: "没有符合的名称", lost: "无法连接服务器。", empty: "请用文字描述患者，或选择表现。",
     rows: "{n} 行", other_language: "English",
-    exampleText: "12岁男孩，进行性共济失调，眼球运动失用，结膜毛细血管扩张，反复呼吸道感染，无听力下降。",
+    exampleText: "12岁男孩，反复抽搐，智力低下，走路不稳，无发热。",
     exampleQuestion: "共济失调毛细血管扩张症与哪些基因有关？",
   },
 };
