@@ -379,7 +379,7 @@ def _first(env: Mapping[str, str], *names: str, default: str | None = None) -> s
 
 def _pubmed_settings(env: Mapping[str, str], config: Mapping[str, Any]) -> dict[str, str]:
     """What is set of PubMed; whether it is asked is ``KGDX_PUBMED`` itself."""
-    names = {key: (f"KGDX_PUBMED_{key.upper()}",) for key in _PUBMED_KEYS}
+    names: dict[str, tuple[str, ...]] = {key: (f"KGDX_PUBMED_{key.upper()}",) for key in _PUBMED_KEYS}
     names |= {"ask": ("KGDX_PUBMED",), "api_key": ("KGDX_PUBMED_API_KEY", "NCBI_API_KEY")}
     given = {key: _first(env, *names[key], default=config.get(key)) for key in sorted(_PUBMED_KEYS)}
     return {key: str(value) for key, value in given.items() if value not in (None, "")}

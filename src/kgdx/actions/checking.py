@@ -123,7 +123,7 @@ def _led(sentences: Sequence[Sentence], pieces: Sequence[Piece]) -> Iterator[Sen
         if sentence.supported or not piece.title or len(sentence.text) > _LONGEST_TITLE:
             yield sentence
             continue
-        led = []
+        led: list[Sentence] = []
         for follower, how in zip(sentences[number + 1 :], pieces[number + 1 :], strict=True):
             if how.title or (led and not how.item and "\n" in how.gap and pieces[number + 1].item):
                 break

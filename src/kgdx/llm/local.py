@@ -80,7 +80,7 @@ class LocalModel:
         from transformers import AutoModelForCausalLM, AutoTokenizer
         from transformers.utils.logging import disable_progress_bar
 
-        disable_progress_bar()
+        disable_progress_bar()  # type: ignore[no-untyped-call]
         name = str(Path(self.name).expanduser()) if os.sep in self.name else self.name
         safe = {"trust_remote_code": False}
         try:
