@@ -6,9 +6,10 @@ same paths are laid out for a wide screen and paper, or for a phone, where patie
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
 
 from kgdx.report.document import Way
 from kgdx.report.metrics import BOLD, SIZE, SMALL, wrap
@@ -60,8 +61,8 @@ class Box:
     kind: str = ""
     notes: list[str] = field(default_factory=list)
     paths: list[int] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-    small: list[str] = field(default_factory=list)
+    lines: tuple[str, ...] = ()
+    small: tuple[str, ...] = ()
     x: float = 0.0
     y: float = 0.0
     width: float = 0.0
@@ -82,7 +83,7 @@ class Box:
         self.width = width
         room = width - 2 * PAD - 4
         self.lines = wrap(self.name, room / (BOLD if self.column in (PATIENT, DISEASE) else 1))
-        self.small = wrap(" · ".join(self.notes), room * SIZE / SMALL) if self.notes else []
+        self.small = wrap(" · ".join(self.notes), room * SIZE / SMALL) if self.notes else ()
         self.height = LINE * (len(self.lines) + len(self.small)) + 2 * PAD
 
 
@@ -136,7 +137,7 @@ def draw(paths: Sequence[tuple[int, Way]], weights: Mapping[str, float], geometr
         [('patient', 'Patient'), ('exact', 'Fit'), ('disease', 'X')]
     """
     graph = _Graph(weights)
-    for number, path in paths:
+    for number, path in _ordered(paths, weights):
         graph.add(number, path)
     return _place(graph, geometry)
 
@@ -150,18 +151,15 @@ def sheets(paths: Sequence[tuple[int, Way]], weights: Mapping[str, float], heigh
         height: Of a page, in the drawing's units.
     """
     order: dict[tuple[str, str], list[tuple[int, Way]]] = {}
-    for number, path in sorted(paths, key=lambda item: _order(item[1], weights)):
+    for number, path in _ordered(paths, weights):
         order.setdefault((path.kind, path.finding), []).append((number, path))
-    drawn: list[Drawing] = []
-    taken: list[tuple[int, Way]] = []
-    last: Drawing | None = None
-    for group in order.values():
-        tried = draw([*taken, *group], weights)
-        if last is not None and tried.height > height:
-            drawn.append(last)
-            taken, tried = [], draw(group, weights)
-        taken, last = [*taken, *group], tried
-    return [*drawn, last] if last is not None else drawn
+    groups, drawn = list(order.values()), list[Drawing]()
+    while groups:
+        most = min(len(groups), int(height // (LINE + 2 * PAD)))  # no row is lower than one line
+        fits = bisect(range(2, most + 1), height, key=lambda n: draw(list(chain(*groups[:n])), weights).height)
+        drawn.append(draw(list(chain(*groups[: fits + 1])), weights))
+        groups = groups[fits + 1 :]
+    return drawn
 
 
 def _place_of(kind: str) -> tuple[int, str]:
@@ -169,8 +167,38 @@ def _place_of(kind: str) -> tuple[int, str]:
     return (list(GROUPS).index(kind), "") if kind in GROUPS else (len(GROUPS), kind)
 
 
-def _order(path: Way, weights: Mapping[str, float]) -> tuple[tuple[int, str], float, str]:
-    return _place_of(path.kind), -abs(weights.get(path.finding, 0.0)), path.finding
+def _ordered(paths: Sequence[tuple[int, Way]], weights: Mapping[str, float]) -> list[tuple[int, Way]]:
+    """Sort paths by kind and weight; findings that meet the disease at the same shared ancestor stay together."""
+
+    def weight(path: Way) -> float:
+        return abs(weights.get(path.finding, 0.0))
+
+    families: dict[tuple[str, str], str] = {}
+    for _, path in paths:
+        first, top, last = _shape(path)
+        meets = path.nodes[top].id if first < top < last - 1 else path.finding
+        families.setdefault((path.kind, path.finding), meets)
+    heaviest: dict[tuple[str, str], float] = {}
+    for _, path in paths:
+        family = (path.kind, families[path.kind, path.finding])
+        heaviest[family] = max(heaviest.get(family, 0.0), weight(path))
+
+    def place(item: tuple[int, Way]) -> tuple[tuple[int, str], float, str, float, str, int]:
+        number, path = item
+        family = families[path.kind, path.finding]
+        return _place_of(path.kind), -heaviest[path.kind, family], family, -weight(path), path.finding, number
+
+    return sorted(paths, key=place)
+
+
+def _shape(path: Way) -> tuple[int, int, int]:
+    """Where a path's finding, the highest term that it rises to, and its disease stand."""
+    last = len(path.nodes) - 1
+    first = 1 if path.nodes[0].label == "PatientCase" and last > 1 else 0
+    top = first
+    while top < last - 1 and not path.relations[top].reversed:
+        top += 1
+    return first, top, last
 
 
 class _Graph:
@@ -183,20 +211,15 @@ class _Graph:
 
     def add(self, number: int, path: Way) -> None:
         """Take in a path: its chain of terms becomes finding, shared ancestor and annotation."""
-        has_patient = path.nodes[0].label == "PatientCase"
-        first = 1 if has_patient and len(path.nodes) > 2 else 0
-        last = len(path.nodes) - 1
-        rises = first
-        while rises < last - 1 and not path.relations[rises].reversed:
-            rises += 1
-        exact = "exact" if has_patient else "fact"
+        first, rises, last = _shape(path)
+        exact = "exact" if first else "fact"
         keys = [(self._finding(path, first, exact if first == last - 1 else "finding"), first)]
         if first < rises < last - 1:
             keys.append((self._box(path, rises, ANCESTOR, "ancestor"), rises))
         if first < last - 1:
             keys.append((self._box(path, last - 1, ANNOTATION, "annotation"), last - 1))
         keys.append((self._box(path, last, DISEASE, "disease"), last))
-        if has_patient and first:
+        if first:
             keys.insert(0, (self._box(path, 0, PATIENT, "patient"), 0))
         if path.frequency:
             noted = self.boxes[keys[-2][0]].notes
@@ -243,20 +266,25 @@ def _place(graph: _Graph, geometry: Geometry) -> Drawing:
     boxes = list(graph.boxes.values())
     inner = sorted({box.column for box in boxes if box.column in (ANCESTOR, ANNOTATION)} | {FINDING})
     _columns(boxes, inner, geometry)
-    top = 0.0
-    if geometry.rail:
-        top = _stack([box for box in boxes if box.column == PATIENT], 0.0) + 6
+    patient = [box for box in boxes if box.column == PATIENT]
+    diseases = [box for box in boxes if box.column == DISEASE]
+    top = _stack(patient, 0.0) + 6 if geometry.rail and patient else 0.0
     headings, bottom = _rows(graph, top, _left(geometry))
     _ancestors(graph)
     inside = [box for box in boxes if FINDING <= box.column <= ANNOTATION]
     bottom = max([bottom, *(box.y + box.height for box in inside)])
-    ends = [box for box in boxes if box.column == DISEASE]
     if geometry.rail:
-        bottom = _stack(ends, bottom + 22)
+        bottom = _stack(diseases, bottom + 22)
     else:
-        for side in ([box for box in boxes if box.column == PATIENT], ends):
-            high = sum(box.height + 14 for box in side) - 14
-            bottom = max(bottom, _stack(side, max(0.0, (bottom - high) / 2)))
+        down = max(
+            0.0, (_stack(diseases, 0.0) - bottom) / 2
+        )  # where diseases are many, what they share is in the middle
+        for box in inside:
+            box.y += down
+        headings = tuple(replace(heading, y=heading.y + down) for heading in headings)
+        bottom += 2 * down
+        for side in (patient, diseases):
+            _stack(side, (bottom - _stack(side, 0.0)) / 2)
     for line in graph.lines.values():
         line.d = _curve(graph.boxes[line.start], graph.boxes[line.end], geometry)
     return Drawing(geometry.width, round(bottom + 2, 1), tuple(_reading(boxes)), tuple(graph.lines.values()), headings)
@@ -302,7 +330,7 @@ def _rows(graph: _Graph, top: float, left: float) -> tuple[tuple[Heading, ...], 
         words = GROUPS.get(kind, relation(kind, against=True))
         y += 18 if not headings else 30
         headings.append(Heading(words, kind, left, y - 6))
-        for box in sorted(group, key=lambda box: (-abs(graph.weights.get(box.id, 0.0)), box.id)):
+        for box in group:
             y = _block(graph, box, placed, y) + 8
     return tuple(headings), y - 8
 
@@ -357,10 +385,11 @@ def _beside_exact(graph: _Graph, box: Box, y: float) -> float:
 
 def _stack(boxes: Iterable[Box], y: float) -> float:
     """Place boxes below each other; return where the last one ends."""
+    end = y
     for box in boxes:
-        box.y = y
-        y += box.height + 14
-    return y - 14
+        box.y, end = y, y + box.height
+        y = end + 14
+    return end
 
 
 def _curve(start: Box, end: Box, geometry: Geometry) -> str:

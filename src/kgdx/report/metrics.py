@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 SIZE, SMALL = 12.0, 11.0
 """Of the fonts of names and notes, in the drawing's units."""
@@ -41,16 +42,17 @@ def _share(character: str) -> float:
     return 0.68 if character.isupper() else 0.585
 
 
-def wrap(text: str, most: float) -> list[str]:
+@lru_cache(maxsize=4096)  # the same names are laid out for a screen, a phone and paper
+def wrap(text: str, most: float) -> tuple[str, ...]:
     """Break text into lines of at most a width, at blanks and hyphens where there are any, and anywhere in Chinese.
 
     Example:
         >>> wrap("Bilateral tonic-clonic seizure", 100)
-        ['Bilateral tonic-', 'clonic seizure']
+        ('Bilateral tonic-', 'clonic seizure')
         >>> wrap("Trichorhinophalangeal", 90)
-        ['Trichorhinoph-', 'alangeal']
+        ('Trichorhinoph-', 'alangeal')
         >>> wrap("", 100)
-        ['']
+        ('',)
     """
     lines = [""]
     for piece in re.findall(r"[^\s\-/,\u2e80-\uffef]+[\-/,]*\s*|[\u2e80-\uffef]\s*|\s+|[\-/,]+\s*", text):
@@ -66,4 +68,4 @@ def wrap(text: str, most: float) -> list[str]:
     lines = [line.strip() for line in lines]
     if len(lines) > MOST_LINES:
         lines = [*lines[: MOST_LINES - 1], lines[MOST_LINES - 1][:-1] + "…"]
-    return lines
+    return tuple(lines)
