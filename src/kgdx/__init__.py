@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kgdx.actions.answer import Answer
     from kgdx.actions.diagnosis import Diagnosis
     from kgdx.actions.evidence import EvidencePath
     from kgdx.actions.record import replay
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from kgdx.errors import KgdxError
 
 _HOMES = {
+    "Answer": "kgdx.actions.answer",
     "Case": "kgdx.case",
     "Diagnosis": "kgdx.actions.diagnosis",
     "EvidencePath": "kgdx.actions.evidence",
@@ -39,6 +41,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Answer",
     "Case",
     "Diagnosis",
     "EvidencePath",

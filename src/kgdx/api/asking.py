@@ -95,7 +95,7 @@ def ask(
     patient = Case("question") if case is None else case.identified()
     state = State(patient, question=question, seed=how.get("seed", 0))
     episode = run(graph, state, policy, limits, closing=Finishing(**ending), watch=how.get("watch"))
-    found = replace(answer_of(episode, case, fingerprint=graph.fingerprint), sources=_sources(graph))
+    found = replace(answer_of(episode, case, fingerprint=_fingerprint(graph)), sources=_sources(graph))
     if not found.pack.answers and not found.candidates and (error := failure(episode)) is not None:
         raise error
     return found
@@ -170,6 +170,14 @@ def _asks_pubmed(settings: Settings) -> bool:
 
     access = pubmed_access(settings)
     return access is not None and access.ask
+
+
+def _fingerprint(graph: GraphContext) -> str:
+    """The build's fingerprint; a database that others built has none."""
+    try:
+        return graph.fingerprint
+    except StoreError:
+        return ""
 
 
 def _sources(graph: GraphContext) -> tuple[Row, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,10 +11,11 @@ import typer
 from kgdx.cli import inputs, output, pages
 from kgdx.cli.groups import grouped
 from kgdx.cli.llm import Model, announce
-from kgdx.cli.options import Encoder, Force, Html, Json, Store
+from kgdx.cli.options import Encoder, Force, Html, Json, Mapping, Store
 
 if TYPE_CHECKING:
     from kgdx.actions.answer import Answer
+    from kgdx.actions.state import Segment
 
 
 def register(app: typer.Typer) -> None:
@@ -53,6 +55,15 @@ class Result:
     as_json: Json = False
 
 
+@dataclass(frozen=True)
+class Opened:
+    """Which graph is asked."""
+
+    encoder: Encoder = False
+    mapping: Mapping = None
+    store: Store = None
+
+
 @grouped
 def ask(
     question: Annotated[str, typer.Argument(metavar="QUESTION|-", help="In English or Chinese; - reads it.")],
@@ -63,8 +74,7 @@ def ask(
     answering: Answering,
     model: Model,
     result: Result,
-    encoder: Encoder = False,
-    store: Store = None,
+    place: Opened,
 ) -> None:
     """Answer a medical question, with evidence for each claim.
 
@@ -75,8 +85,8 @@ def ask(
     asked = _question(question)
     patient = inputs.one(case)
     language = _language(answering.language)
-    announce(store, model.llm, answering.policy)
-    with kgdx.open(store, encoder=encoder, progress=output.remark) as graph:
+    announce(place.store, model.llm, answering.policy)
+    with kgdx.open(place.store, encoder=place.encoder, progress=output.remark, mapping=place.mapping) as graph:
         found = graph.ask(
             asked,
             case=patient,
@@ -87,15 +97,23 @@ def ask(
             language=language,
             rounds=model.rounds,
             limits=model.limits(),
+            watch=_told if sys.stderr.isatty() and not result.as_json else None,
         )
     _present(found, result)
     if result.save or result.save_text:
-        output.remark(f"saved as {kgdx.save(found, store=store, text=result.save_text)}")
+        output.remark(f"saved as {kgdx.save(found, store=place.store, text=result.save_text)}")
+
+
+def _told(segment: Segment) -> None:
+    """Say what is looked up while the answer is awaited."""
+    if segment.kind == "plan":
+        names = ", ".join(each["action"] for each in segment.parameters["actions"])
+        output.remark(f"round {segment.parameters['round']}: {names or 'nothing more to look up'}")
+    elif segment.kind == "error" and "kind" in segment.parameters:
+        output.remark(segment.content)
 
 
 def _question(given: str) -> str:
-    import sys
-
     return sys.stdin.read() if given == "-" else given
 
 

@@ -16,9 +16,11 @@ from kgdx.actions.citing import Cite
 from kgdx.actions.declare import Diagnose
 from kgdx.actions.describing import Describe
 from kgdx.actions.explaining import Explain
+from kgdx.actions.pack import language_of
 from kgdx.actions.ranking import Rank
 from kgdx.actions.reading import Extract
 from kgdx.actions.state import State
+from kgdx.policies.intents import GAP, masked
 
 FATAL = frozenset({"StoreError", "StoreLockedError", "StaleSnapshotError"})
 """Errors that say that the graph cannot be asked, not that it was asked wrongly."""
@@ -68,7 +70,7 @@ class Finishing:
         if state.done:
             return None
         if lost(state):
-            return Respond(strict=self.strict, language=self.language) if state.question else None
+            return self._respond(state) if state.question else None
         return next((action for action in self._steps(state) if not chosen(state, action)), None)
 
     def _steps(self, state: State) -> Iterator[Action]:
@@ -77,12 +79,16 @@ class Finishing:
             yield Extract()
         yield from self.ranked(state)
         if not state.question:
-            yield Diagnose()
+            if state.ranking is not None:
+                yield Diagnose()
             return
         if unknown := undescribed(state):
             yield Describe(diseases=unknown)
         yield Cite(pubmed=self.pubmed)
-        yield Respond(strict=self.strict, language=self.language)
+        yield self._respond(state)
+
+    def _respond(self, state: State) -> Respond:
+        return Respond(strict=self.strict, language=self.language or asked_in(state))
 
     def ranked(self, state: State) -> Iterator[Action]:
         """Yield what ranks the case and explains the best candidates, where there are findings."""
@@ -90,6 +96,21 @@ class Finishing:
             yield Rank(top=self.top, case_bank=self.case_bank)
         if state.ranking is not None and state.evidence is None and self.explain:
             yield Explain(top=min(self.explain, self.top))
+
+
+def asked_in(state: State) -> Literal["en", "zh"]:
+    """Return the language of a question: that of its own words, not of the names in it.
+
+    Example:
+        >>> from kgdx.align.named import Mention
+        >>> from kgdx.case import Case
+        >>> disease = Mention(25, 28, "糖尿病", "Disease", ("D:1",), ("糖尿病",))
+        >>> asked_in(State(Case("p"), question="What are the symptoms of 糖尿病?", mentioned=(disease,)))
+        'en'
+    """
+    words = masked(state.question, state.mentioned or ()).replace(GAP, "")
+    said = words if any(each.isalpha() for each in words) else state.question
+    return "zh" if language_of(said) == "zh" else "en"
 
 
 def chosen(state: State, action: Action) -> bool:

@@ -91,7 +91,7 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
         Want.GENE: r"基因 | 突变 | \bgenes?\b | \bmutat\w+ | \bgenetic\w*",
         Want.DESCRIPTION: r"""
             什么是 | ^\W*〇?(?:到底|究竟)?是(?:什么|啥)(?:病|疾病)?\W*$ | 介绍 | 定义 | 简介 | 了解 | 讲讲 | 说说
-            | \bwhat(?:'s|\s+is|\s+are)\s+(?:an?\s+|the\s+)?〇\W*$ | \bdefin\w+
+            | \bwhat(?:'s|\s+is|\s+are)\s+(?=(?:an?\s+|the\s+)?[\w'-]+\W*$) | \bdefin\w+
             | \btell \s+ me \s+ about\b | \bdescribe\b
             | \bexplain\b | \boverview\b | \babout\s+〇
         """,
@@ -142,7 +142,7 @@ def wants(rest: str) -> tuple[Want, ...]:
         ['drug', 'test']
     """
     found = {want: match.start() for want, pattern in _PATTERNS.items() if (match := pattern.search(rest))}
-    if Want.CONTRAINDICATION in found:
+    if Want.CONTRAINDICATION in found and Want.CURE not in found:
         found.pop(Want.DRUG, None)
     return tuple(sorted(found, key=lambda want: (found[want], want)))
 

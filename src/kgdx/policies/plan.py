@@ -149,7 +149,7 @@ def judge(
         try:
             action = parse_action(document(item), registry)
         except UsageError as error:
-            refused[str(error)[:REASON]] = None
+            refused[error.message[:REASON]] = None  # the hint lists all actions, which the model was told
             continue
         key = action_key(action, resolved)
         if key in known:

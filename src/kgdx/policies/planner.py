@@ -15,7 +15,7 @@ from kgdx.actions.answering import Respond
 from kgdx.actions.base import Action, parse_action
 from kgdx.actions.describing import Describe
 from kgdx.actions.episode import Chosen
-from kgdx.actions.pack import language_of, pack
+from kgdx.actions.pack import pack
 from kgdx.actions.reading import Extract
 from kgdx.actions.recognising import Recognise
 from kgdx.actions.state import Author, Limits, Segment, State
@@ -23,15 +23,18 @@ from kgdx.llm.prompts import prompt
 from kgdx.llm.protocol import ChatModel, Request
 from kgdx.policies.asking import Prices, ask
 from kgdx.policies.briefing import briefing
-from kgdx.policies.finishing import Finishing, chosen, lost, undescribed
+from kgdx.policies.finishing import Finishing, asked_in, chosen, lost, undescribed
 from kgdx.policies.plan import Judged, judge, plan_schema, read_plan
 from kgdx.policies.writing import write
 
 FINAL = frozenset({"denied", "rejected", "unreachable", "refused", "missing", "budget"})
 """Kinds of a model's errors after which it is asked no more."""
 
-UNPLANNED = frozenset({"extract", "recognise", "retrieve", "cite", "respond", "diagnose"})
-"""Actions that are no part of a plan: they begin and end an episode, or need what a model cannot know."""
+UNPLANNED = frozenset({"extract", "recognise", "retrieve", "infer", "cite", "respond", "diagnose"})
+"""Actions that are no part of a plan: they begin and end an episode, or another one does as much and more."""
+
+OF_A_CASE = frozenset({"rank", "explain", "match"})
+"""Actions that need a patient's findings."""
 
 FRUITLESS = 2
 """After so many rounds in a row that bring no action, the model is not asked for another."""
@@ -79,10 +82,10 @@ class PlannerPolicy:
             segments = self._plan(state)
             said, state = (*said, *segments), state.logged(*segments)
 
-    @property
-    def registry(self) -> Mapping[str, type[Action]]:
-        """The actions that may be planned."""
-        return {name: kind for name, kind in ACTIONS.items() if name not in UNPLANNED}
+    def registry(self, state: State) -> Mapping[str, type[Action]]:
+        """Return the actions that may be planned."""
+        left_out = UNPLANNED if state.case.observed else UNPLANNED | OF_A_CASE
+        return {name: kind for name, kind in ACTIONS.items() if name not in left_out}
 
     def _next(self, state: State) -> Action | None:
         """What is to be done before a model is asked: reading, the rest of a plan, describing what it was about."""
@@ -92,13 +95,15 @@ class PlannerPolicy:
             return Extract()
         if lost(state):
             return None
-        left = pending(state, self.registry)
+        left = pending(state, self.registry(state))
         if left:
             return left[0]
         unknown = undescribed(state) if state.question and plans(state) else ()
         return Describe(diseases=unknown) if unknown else None
 
     def _may_plan(self, state: State) -> bool:
+        if not state.question and not state.case.observed:
+            return False
         made = plans(state)
         ended = bool(made) and bool(made[-1].parameters.get("ended"))
         recent = made[-FRUITLESS:]
@@ -119,17 +124,17 @@ class PlannerPolicy:
 
     def _plan(self, state: State) -> tuple[Segment, ...]:
         """Ask for a plan and judge it."""
-        number, template = len(plans(state)) + 1, prompt("plan")
-        shown = briefing(state, self.registry, number=number, rounds=self.rounds, most=self.actions, room=self.found)
-        request = Request(template.messages(**shown), schema=plan_schema(self.registry))
+        number, template, registry = len(plans(state)) + 1, prompt("plan"), self.registry(state)
+        shown = briefing(state, registry, number=number, rounds=self.rounds, most=self.actions, room=self.found)
+        request = Request(template.messages(**shown), schema=plan_schema(registry))
         said = ask(self.model, request, template.id, prices=self.prices, round=number)
         judged, ended, thought = Judged((), ()), False, ""
         if said.text:
             try:
                 reading = read_plan(said.text)
                 thought = reading.thought
-                before = [action for segment in state.log if (action := _action(segment, self.registry)) is not None]
-                judged = judge(reading.items, self.registry, before, state.resolved, self.actions)
+                before = [action for segment in state.log if (action := _action(segment, registry)) is not None]
+                judged = judge(reading.items, registry, before, state.resolved, self.actions)
                 ended = not reading.items
             except ValueError as error:
                 judged = Judged((), (f"the answer could not be read: {error}",))
@@ -157,7 +162,7 @@ class PlannerPolicy:
             self.model,
             evidence,
             strict=action.strict,
-            language=action.language or language_of(state.question),
+            language=action.language or asked_in(state),
             prices=self.prices,
             on_text=self.on_text,
             again=1 if self._may_ask(state, kept=1) else 0,

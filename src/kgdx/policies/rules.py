@@ -56,6 +56,9 @@ INFERRED: Mapping[str, tuple[str, str, Want | None]] = MappingProxyType(
 MOST = 50
 """Most names of an action."""
 
+LONGEST_NAME = 80
+"""What is left of a question without known entities may be a misspelt name when it has so many letters at most."""
+
 _BETWEEN = re.compile(r"\s{2,}|[、，,;；/]")
 
 
@@ -99,9 +102,9 @@ class RulesPolicy:
         wanted = wants(rest)
         named = [mention for mention in mentions if not negated(question, mention)]
         diseases = _texts(mention for mention in named if mention.kind == "Disease")
-        asked = [want for want in wanted if want in GIVEN]
+        asked = [want for want in wanted if want in GIVEN and want is not Want.DESCRIPTION]
         if Want.DESCRIPTION in wanted and diseases:
-            yield from _getting(diseases, asked)
+            yield from _getting(diseases, asked or [Want.DESCRIPTION])
         elif named and (Want.DISEASE in wanted or not diseases):
             yield from _inferring(_classes(named, wanted))
             yield from _getting(_focus(state), [want for want in asked if not _meant(want, named)])
@@ -109,10 +112,23 @@ class RulesPolicy:
             yield from _getting(diseases, asked or OVERVIEW_WANTS)
         elif state.case.observed:
             yield from _getting(_focus(state), asked)
-        elif (left := remainder(rest)) and Want.DISEASE in wanted:
+        elif not (left := _name(rest)) or _failed(state):
+            return
+        elif Want.DISEASE in wanted:
             yield from _inferring({kind: _parts(left) for kind in ("Symptom", "Phenotype")})
-        elif left:
+        else:
             yield from _getting((left,), asked or OVERVIEW_WANTS)
+
+
+def _name(rest: str) -> str:
+    """What may be a misspelt name in a question that names nothing the graph knows; empty where nothing may."""
+    left = remainder(rest)
+    return left if len(left) <= LONGEST_NAME and any(each.isalpha() for each in left) else ""
+
+
+def _failed(state: State) -> bool:
+    """Whether a name has been looked up in vain: it is as unknown to the next action."""
+    return any(segment.kind == "error" and segment.name in ACTIONS for segment in state.log)
 
 
 def _telling(mentions: Sequence[Mention]) -> list[Mention]:

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from kgdx.report.words import FORWARD, clean, count
 from kgdx.show.case import issues
+from kgdx.show.flow import Flow
 
 if TYPE_CHECKING:
     from kgdx.actions.answer import Answer
@@ -49,7 +50,7 @@ def answer(found: Answer, *, everything: bool = False) -> RenderableType:
     parts: list[RenderableType] = [Text(clean(found.question), style="bold"), Text()]
     parts += _section("Answer", [_words(found)])
     parts += _section("Understood", [_understood(found.pack.resolved)] if found.pack.resolved else [])
-    parts += _section("Looked up", [lookups(found.rounds)] if found.rounds else [])
+    parts += _section("Looked up", list(lookups(found.rounds)))
     parts += _section("Most likely", [_candidates(found)] if found.candidates else [])
     parts += _evidence(found, everything=everything)
     parts += _section("MeSH", list(_mesh(found.pack.diseases)))
@@ -71,7 +72,7 @@ def _words(found: Answer) -> RenderableType:
     words.highlight_regex(_MARK, "cyan")
     if not words.plain.strip():
         words = Text("There is no answer; see the notes.", style="yellow")
-    checked: list[RenderableType] = [Padding(words, (0, 0, 0, 2))]
+    checked: list[RenderableType] = [Padding(Flow(words), (0, 0, 0, 2))]
     doubts = []
     if found.text.removed:
         gone = ", ".join(dict.fromkeys(found.text.removed))
@@ -103,24 +104,23 @@ def _understood(resolved: Iterable[Resolved]) -> RenderableType:
     return Padding(table, (0, 0, 0, 2))
 
 
-def lookups(rounds: Iterable[Round]) -> RenderableType:
-    """The actions of each round, with their rows; what failed or was refused, with the reason."""
-    parts: list[RenderableType] = []
+def lookups(rounds: Iterable[Round]) -> Iterator[RenderableType]:
+    """Yield the actions of each round, with their rows; what failed or was refused, with the reason."""
     for each in rounds:
         if each.number:
             ended = "; nothing more to look up" if each.ended else ""
             title = Text(f"Round {each.number}{ended}")
             if each.thought:
                 title.append(f"  {clean(each.thought)}", style="italic dim")
-            parts.append(Padding(title, (0, 0, 0, 2)))
+            yield Padding(title, (0, 0, 0, 2))
         table = _table()
         steps = [step for step in each.steps if step.error or step.action not in UNREMARKABLE]
         for step in steps:
             table.add_row(Text(step.action), _given(step), _came(step))
         if steps:
-            parts.append(Padding(table, (0, 0, 0, 4 if each.number else 2)))
-        parts += [Padding(Text(f"refused: {clean(why)}", style="yellow"), (0, 0, 0, 4)) for why in each.refused]
-    return Group(*parts)
+            yield Padding(table, (0, 0, 0, 4 if each.number else 2))
+        for why in each.refused:
+            yield Padding(Text(f"refused: {clean(why)}", style="yellow"), (0, 0, 0, 4))
 
 
 def _given(step: Step) -> Text:
@@ -133,7 +133,7 @@ def _given(step: Step) -> Text:
 
 def _came(step: Step) -> Text:
     if step.error:
-        return Text(clean(step.error), style="yellow")
+        return Text("failed, see the notes", style="yellow")
     return Text("" if step.rows is None else count(step.rows, "row"), style="dim")
 
 
@@ -155,7 +155,7 @@ def _evidence(found: Answer, *, everything: bool) -> list[RenderableType]:
     for (head, _), group in groups.items():
         table = _table()
         for item in group:
-            table.add_row(Text(item.id, style="cyan"), Text(_fact(item)), Text(_origin(item), style="dim"))
+            table.add_row(Text(item.id, style="cyan"), Flow(Text(_fact(item))), Text(_origin(item), style="dim"))
         parts += [Padding(Text(head), (0, 0, 0, 2)), Padding(table, (0, 0, 0, 4))]
     left = len(found.pack.items) - len(items)
     beyond = sum(found.pack.left_out.values())
@@ -208,7 +208,7 @@ def _mesh(described: Iterable[Description]) -> Iterator[RenderableType]:
         yield Padding(line, (0, 0, 0, 2))
         how = f"{heading.relation} by {heading.method}, {heading.score:.2f}"
         note = _cut(clean(heading.scope_note), SCOPE_LETTERS)
-        yield Padding(Text(f"{how}. {note}".rstrip(), style="dim"), (0, 0, 0, 4))
+        yield Padding(Flow(Text(f"{how}. {note}".rstrip(), style="dim")), (0, 0, 0, 4))
 
 
 def _references(found: Answer) -> RenderableType:
