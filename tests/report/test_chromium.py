@@ -68,7 +68,9 @@ def test_page_has_no_fault_of_accessibility_and_fits_the_screen(
     from axe_playwright_python.sync_playwright import Axe
 
     tab = show(DOCUMENTS[name](), screen, bypass_csp=True)  # the checks are a script of another's
-    tab.screenshot(path=screenshots / f"report-{name}-{screen}.png", full_page=True)
+    if name == "paths-200":
+        tab.locator("figure.evidence").scroll_into_view_if_needed()
+    tab.screenshot(path=screenshots / f"report-{name}-{screen}.png", full_page=name != "paths-200")
     folded_out(tab)
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
     violations = Axe().run(tab).response["violations"]

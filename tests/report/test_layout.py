@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kgdx.report.candidates import plot
 from kgdx.report.document import Candidate, Contribution, Path, read
-from kgdx.report.layout import NARROW, WIDE, Box, Drawing, Geometry, draw, sheets
+from kgdx.report.layout import FACTS, NARROW, WIDE, Box, Drawing, Geometry, draw, sheets
 from kgdx.report.metrics import MOST_LINES, width, wrap
 from report.documents import large, path
 
@@ -115,3 +115,10 @@ def test_bars_of_the_plot_add_up_to_the_score(parts: list[tuple[str, str, float]
     for row in drawn.rows:
         assert all(bar.start >= -0.1 and bar.start + bar.width <= 100.1 for bar in row.bars)
         assert sum(score or 0.0 for score in row.by_scorer) == pytest.approx(row.score, abs=1e-9)
+
+
+def test_facts_of_many_diseases_are_drawn_apart() -> None:
+    documents = [path("typical_unmentioned", at % 3, f"OMIM:{at}") for at in range(40)]
+    drawing = draw(paths(documents), {}, FACTS)
+    sound(drawing)
+    assert len([box for box in drawing.boxes if box.role == "disease"]) == 40

@@ -10,7 +10,7 @@ from typing import Any
 from kgdx.report.candidates import SHEET, Told, told
 from kgdx.report.diagnosis import reasons
 from kgdx.report.document import Answer, Citation, Item, Relation, Sentence, Way, read
-from kgdx.report.layout import NARROW, Drawing, draw, sheets
+from kgdx.report.layout import FACTS, NARROW, Drawing, draw, sheets
 from kgdx.report.words import clean, relation
 
 MOST_DRAWN = 200
@@ -136,14 +136,14 @@ def facts(items: Sequence[Item]) -> Facts | None:
     if not ways:
         return None
     numbered = [(number, way) for number, (_, way) in enumerate(ways)]
-    wide = draw(numbered, {})
+    wide = draw(numbered, {}, FACTS)
     return Facts(
         told=tuple(told(number, way) for number, way in numbered),
         marks=tuple(mark for mark, _ in ways),
         kinds=tuple((kind, relation(kind, against=True)) for kind in dict.fromkeys(way.kind for _, way in ways)),
         wide=wide,
         narrow=draw(numbered, {}, NARROW),
-        sheets=tuple(sheets(numbered, {}, SHEET)) if wide.height > SHEET else (),
+        sheets=tuple(sheets(numbered, {}, SHEET, FACTS)) if wide.height > SHEET else (),
     )
 
 

@@ -46,6 +46,7 @@ class Geometry:
 
 
 WIDE = Geometry(width=860, gap=34, first=84, last=158)
+FACTS = Geometry(width=860, gap=120, last=340)
 NARROW = Geometry(width=360, gap=16, rail=18)
 
 
@@ -142,22 +143,29 @@ def draw(paths: Sequence[tuple[int, Way]], weights: Mapping[str, float], geometr
     return _place(graph, geometry)
 
 
-def sheets(paths: Sequence[tuple[int, Way]], weights: Mapping[str, float], height: float) -> list[Drawing]:
+def sheets(
+    paths: Sequence[tuple[int, Way]], weights: Mapping[str, float], height: float, geometry: Geometry = WIDE
+) -> list[Drawing]:
     """Lay paths out in several drawings, none higher than a page as far as its findings allow.
 
     Args:
         paths: As for :func:`draw`.
         weights: As for :func:`draw`.
         height: Of a page, in the drawing's units.
+        geometry: As for :func:`draw`.
     """
     order: dict[tuple[str, str], list[tuple[int, Way]]] = {}
     for number, path in _ordered(paths, weights):
         order.setdefault((path.kind, path.finding), []).append((number, path))
     groups, drawn = list(order.values()), list[Drawing]()
+
+    def drawn_with(number: int) -> Drawing:
+        return draw(list(chain(*groups[:number])), weights, geometry)
+
     while groups:
         most = min(len(groups), int(height // (LINE + 2 * PAD)))  # no row is lower than one line
-        fits = bisect(range(2, most + 1), height, key=lambda n: draw(list(chain(*groups[:n])), weights).height)
-        drawn.append(draw(list(chain(*groups[: fits + 1])), weights))
+        fits = bisect(range(2, most + 1), height, key=lambda n: drawn_with(n).height)
+        drawn.append(drawn_with(fits + 1))
         groups = groups[fits + 1 :]
     return drawn
 
@@ -316,7 +324,7 @@ def _columns(boxes: Sequence[Box], inner: Sequence[int], geometry: Geometry) -> 
 
 def _left(geometry: Geometry) -> float:
     """Where the inner columns begin."""
-    return geometry.rail or (geometry.first + geometry.gap)
+    return geometry.rail or (geometry.first + geometry.gap if geometry.first else 0.0)
 
 
 def _rows(graph: _Graph, top: float, left: float) -> tuple[tuple[Heading, ...], float]:
