@@ -40,6 +40,7 @@ class FakeNames:
         ("Symptom", "fever"): ("KGDX:a.2", "KGDX:b.2"),
         ("Symptom", "cough"): ("KGDX:a.3",),
         ("Phenotype", "seizure"): (SEIZURE, NERVOUS),
+        **{(kind, "other"): (f"KGDX:a.{kind}",) for kind in ("Test", "Drug", "Cure", "Gene")},
     }
 
     def resolve(self, name: str, kinds: Sequence[str] = ("Disease",)) -> NameDecision:

@@ -19,6 +19,7 @@ from kgdx.actions import (
     parse_action,
     step,
 )
+from kgdx.actions.described import fields_of
 from kgdx.actions.entities import MOST, MOST_IDS, distinct, given_rows, ids_of
 from kgdx.actions.known import Resolved
 from kgdx.case import Case
@@ -145,9 +146,38 @@ def test_the_ten_actions_of_the_paper_are_there_under_its_names() -> None:
     assert paper <= {alias for kind in ACTIONS.values() for alias in kind.aliases}
 
 
-@pytest.mark.parametrize("name", [name for name, kind in ACTIONS.items() if hasattr(kind, "template")])
-def test_an_action_runs_a_read_template_that_exists(name: str) -> None:
-    assert template(ACTIONS[name].template, "read").purpose  # type: ignore[attr-defined]
+TEMPLATES = {
+    "get_symptom": "symptoms_of_diseases",
+    "get_test": "tests_of_diseases",
+    "get_drug": "drugs_of_diseases",
+    "get_cure": "cures_of_diseases",
+    "get_comorbidity": "comorbidities_of_diseases",
+    "get_phenotype": "phenotypes_of_diseases",
+    "get_gene": "genes_of_diseases",
+    "get_medicine": "medicines_of_diseases",
+    "get_cooccurrence": "cooccurring_phenotypes",
+    "infer_by_symptom": "infer_diseases_by_symptoms",
+    "infer_by_test": "infer_diseases_by_tests",
+    "infer_by_drug": "infer_diseases_by_drugs",
+    "infer_by_cure": "infer_diseases_by_cures",
+    "infer_by_comorbidity": "infer_diseases_by_comorbidities",
+    "infer_by_phenotype": "infer_diseases",
+    "infer_by_gene": "infer_diseases_by_genes",
+}
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_an_action_runs_its_one_template_with_parameters_that_fit(asked: Any, name: str) -> None:
+    kind: Any = ACTIONS[name]
+    field = next(iter(fields_of(kind))).name
+    document = {
+        "action": name,
+        field: "seizure" if name == "get_cooccurrence" else ["gout", "fever", "seizure", "other"],
+    }
+    step(asked, State(Case("p")), parse_action(document, ACTIONS))
+    ((ran, parameters),) = asked.asked
+    assert ran == TEMPLATES[name] == kind.template
+    assert template(ran, "read").bind(parameters) == parameters
 
 
 def test_the_ids_of_very_many_entries_are_bounded_and_each_name_keeps_its_best() -> None:

@@ -207,12 +207,6 @@ def _retrieved(graph: Graph, diseases: list[str], type_: str, end: str, *columns
             yield {"disease": edge["start"]} | pick(target, "id", "name") | pick(edge, *columns), edge
 
 
-@oracle("phenotypes_of_diseases", some_diseases, ("disease", "id", "source", "reference", "frequency"))
-def _(graph: Graph, diseases: list[str]) -> Iterable[Row]:
-    for row, edge in _retrieved(graph, diseases, "HAS_PHENOTYPE", "Phenotype", *EDGE, "sex", "aspect"):
-        yield row | {"modifiers": edge.get("modifiers", [])}
-
-
 @oracle("absent_phenotypes_of_diseases", some_diseases, ("disease", "id", "source", "reference", "frequency"))
 def _(graph: Graph, diseases: list[str]) -> Iterable[Row]:
     columns = ("frequency", "evidence", "reference", "source")

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from store.graphs import Graph, Row
-from store.oracles import Parameters, limited, oracle, pick, some_diseases, sorted_rows
+from store.oracles import EDGE, Parameters, limited, oracle, pick, some_diseases, sorted_rows
 
 #: Relations, each with the side that the disease is on: its start, its end, or either.
 Way = tuple[tuple[str, str], ...]
@@ -85,6 +85,19 @@ _of_diseases(
     ("relation", "id", "name", "association", "publications", "source"),
     ("id", "relation", "source", "association"),
 )
+
+
+PRESENTED = ("id", "source", "reference", "frequency", "evidence", "onset", "sex", "aspect")
+
+
+@oracle("phenotypes_of_diseases", diseases_and_limits, ("disease", *PRESENTED[:4]))
+def _(graph: Graph, diseases: list[str], limit: int | None = None) -> Iterable[Row]:
+    known, rows = graph.index("Phenotype"), []
+    for edge in graph.of("HAS_PHENOTYPE", "Disease", "Phenotype"):
+        if edge["start"] in diseases:
+            row = {"disease": edge["start"], "modifiers": edge.get("modifiers", [])}
+            rows.append(row | pick(known[edge["end"]], "id", "name") | pick(edge, *EDGE, "sex", "aspect"))
+    return cut(rows, ("disease",), PRESENTED, limit)
 
 
 def _inferring(name: str, parameter: str, way: Way, label: str) -> None:

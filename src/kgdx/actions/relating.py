@@ -14,7 +14,6 @@ from kgdx.actions.base import Action, Operations
 from kgdx.actions.entities import Name, NameList, ids_of, resolve
 from kgdx.actions.retrieving import Limit, retrieve
 from kgdx.actions.state import State
-from kgdx.store.templates import template
 
 MOST_OF_DISEASE = 1_000
 """Most rows of one disease that an action asks for."""
@@ -39,8 +38,7 @@ class OfDiseases(Action, ABC):
             UsageError: No disease of the graph has any of the names.
         """
         state, found = resolve(graph, state, self.diseases, ("Disease",))
-        limited = {"limit": self.limit} if "limit" in template(self.template).parameters else {}
-        arguments = {"diseases": ids_of(found), **limited}
+        arguments = {"diseases": ids_of(found), "limit": self.limit}
         return retrieve(graph, state, self, self.template, arguments)
 
 
