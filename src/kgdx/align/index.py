@@ -90,6 +90,8 @@ class NameIndex:
         asked = [each for each in asked if each.folded]
         for stage in (self._by_id, self._exact, self._normalised, self._slips, self._near_in_meaning):
             found = stage(given, asked, searched)
+            if stage == self._by_id and all(entry.id == entry.name for entry, _ in found):
+                continue  # ids that are the names themselves tell no more than the names do
             entries = self._with_same(_stated(found), wanted)
             if entries:
                 kept = tuple(entries[:limit])

@@ -17,6 +17,14 @@ Store = Annotated[
         show_envvar=False,
     ),
 ]
+Mapping = Annotated[
+    Path | None,
+    typer.Option(
+        "--mapping",
+        metavar="FILE",
+        help="What the names of the Neo4j stand for, where others built it; also by KGDX_NEO4J_MAPPING.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Html = Annotated[
     Path | None,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kgdx.cli import output
+from kgdx.cli import foreign, output
 from kgdx.cli.options import Json, Store
 from kgdx.errors import StoreError
 
@@ -18,11 +18,14 @@ Address = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="A local Neo4j server of your own.")
+    group = typer.Typer(
+        no_args_is_help=True, rich_markup_mode=None, help="A local Neo4j server of your own, and databases of others."
+    )
     group.command("up")(up)
     group.command("down")(down)
     group.command("status")(server_status)
     group.command("shell-url")(shell_url)
+    foreign.register(group)
     app.add_typer(group, name="neo4j")
     app.command()(push)
     app.command()(pull)

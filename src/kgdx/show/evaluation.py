@@ -56,7 +56,7 @@ def recall_figures(result: Figures) -> RenderableType:
 
 def paired_figures(result: Figures, folder: Path) -> RenderableType:
     """Answers with and without the graph."""
-    columns = ("", "pairs", "with", "without", "difference", "95 %", "wins", "ties", "losses", "sign p")
+    columns = ("", "pairs", "with", "without", "difference", "95 %", "w/t/l", "p")
     rows = [("all", *_paired_row(result["all"]))] if result["all"] else []
     if result["all"] and result["all"]["failures_as_0"]:
         rows.append(("failed answers as 0", *_paired_row(result["all"]["failures_as_0"])))
@@ -64,7 +64,9 @@ def paired_figures(result: Figures, folder: Path) -> RenderableType:
         rows += [(name, *_paired_row(figures)) for name, figures in group.items() if figures]
     spent = result["spent"]
     answered = ", ".join(f"{number:,} {arm}" for arm, number in result["answered"].items())
+    margin = result["all"]["margin"] if result["all"] else 0.0
     facts = [
+        f"w/t/l: won, tied (less than {margin:g} apart) and lost with the graph; p: sign test over questions",
         f"{count(spent['calls'], 'answer')} of models, {spent['read']:,} tokens read and {spent['written']:,} written"
         + (f", cost {spent['cost']:.4g}" if spent["cost"] else ""),
         f"kept in {folder}: results.jsonl, summary.json",
@@ -72,7 +74,8 @@ def paired_figures(result: Figures, folder: Path) -> RenderableType:
     head = f"{count(result['questions'], 'question')}, answered by {clean(result['model'])} ({answered} the graph)"
     judged = f"judged by {clean(result['judge'])}" if result["judge"] else "not judged"
     return Group(
-        Text(f"{head}, {judged}"),
+        Text(head),
+        Text(judged),
         *([plain(columns, rows, right=columns[1:])] if rows else []),
         Text(),
         *(Text(fact) for fact in facts),
@@ -112,7 +115,7 @@ def _paired_row(figures: Figures) -> tuple[object, ...]:
         *(_share(figures[name]["mean"]) for name in ("treated", "control")),
         f"{figures['difference']['mean']:+.3f}",
         _range(figures["difference"]),
-        *(figures[name] for name in ("wins", "ties", "losses")),
+        "/".join(f"{figures[name]:,}" for name in ("wins", "ties", "losses")),
         "" if figures["sign_p"] is None else f"{figures['sign_p']:.2g}",
     )
 

@@ -6,9 +6,12 @@ exists, but nothing else in kgdx uses it: :class:`kgdx.store.neo4j.Neo4jStore` i
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from kgdx.errors import StoreError, TemplateError
+from kgdx.store.foreign.mapping import read_mapping
+from kgdx.store.foreign.store import Translation
 from kgdx.store.protocol import Row
 from kgdx.store.rows import plain
 from kgdx.store.templates import template
@@ -19,6 +22,10 @@ class Py2neoReader:
 
     Args:
         graph: A ``py2neo.Graph``; it stays the caller's, who closes it.
+        mapping: File that says what the names of the database stand for, where others built it.
+
+    Raises:
+        ConfigError: The mapping cannot be used.
 
     Example:
         >>> class Graph:  # stands in for py2neo.Graph("bolt://…", auth=(user, password))
@@ -28,8 +35,9 @@ class Py2neoReader:
         [{'id': 'build:current'}]
     """
 
-    def __init__(self, graph: Any) -> None:
+    def __init__(self, graph: Any, mapping: str | Path | None = None) -> None:
         self._graph = graph
+        self._translation = None if mapping is None else Translation(read_mapping(Path(mapping)))
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
         """Run a read template in a read-only transaction.
@@ -39,9 +47,14 @@ class Py2neoReader:
             StoreError: py2neo or the server failed.
         """
         found = template(name, "read", "neo4j")
-        bound = found.bind(parameters)
+        text, bound = found.text, found.bind(parameters)
+        if self._translation is not None:
+            translated = self._translation.of(found)
+            if translated is None:
+                return []
+            text, bound = translated.text, {**bound, **translated.parameters}
         try:
-            records = self._graph.query(found.text, bound)
+            records = self._graph.query(text, bound)
             return [{key: plain(value) for key, value in record.items()} for record in records]
         except Exception as error:
             if not type(error).__module__.startswith(("py2neo", "interchange")) and not isinstance(error, OSError):

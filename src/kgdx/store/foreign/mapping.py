@@ -199,7 +199,8 @@ def _fault(error: ValidationError | RecursionError) -> str:
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     first = error.errors(include_input=False, include_url=False)[0]
-    where = ".".join(str(part)[:60] for part in first["loc"])
+    parts = [str(part)[:60] for part in first["loc"]]
+    where = ".".join(part for part in parts if "[" not in part and part != Constant.__name__)
     return f"{where or 'the file'}: {first['msg'].removeprefix('Value error, ')}"
 
 

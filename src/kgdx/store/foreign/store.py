@@ -136,6 +136,10 @@ class ForeignStore:
         translated = self._translation.of(found)
         return [] if translated is None else self._rows(translated, bound)
 
+    def answers(self, name: str) -> bool:
+        """Whether the mapping has what a read template asks for."""
+        return name in self._translation.all()
+
     def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
         """All nodes of one class: ``id`` and, of ``columns``, those that names are looked up by; others are absent."""
         rows = self._asked("names_of_class", label=label)

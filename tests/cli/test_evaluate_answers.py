@@ -1,0 +1,118 @@
+"""The commands that measure answers: a question set from the graph, recall by it, and answers in pairs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import kgdx
+from cli.conftest import Run
+from conftest import TINY, require_module
+from kgdx.evaluate.questions import read_questions
+from kgdx.evaluate.scripted import scripted
+from llm.server import answering, serving
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("measured")
+    kgdx.build({"chinese_kg": str(TINY / "medical.json")}, store=folder / "graph", force=True)
+    return folder / "graph"
+
+
+@pytest.fixture
+def asked(store: Path, invoke: Callable[..., Run], tmp_path: Path) -> Path:
+    path = tmp_path / "questions.jsonl"
+    done = invoke("evaluate", "questions", "--out", str(path), "--store", str(store), "--language", "zh")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "questions written to" in done.stderr
+    return path
+
+
+def test_questions_are_made_from_the_graph(asked: Path, store: Path, invoke: Callable[..., Run]) -> None:
+    questions = read_questions(asked)
+    assert {question.language for question in questions} == {"zh"}
+    assert "甲热" in {name for question in questions for name in question.entities}
+    shown = invoke("evaluate", "questions", "--store", str(store), "--language", "zh")
+    assert shown.stdout == asked.read_text("utf-8")
+
+
+def test_recall_is_shown_by_split_and_action(
+    asked: Path, store: Path, invoke: Callable[..., Run], tmp_path: Path
+) -> None:
+    details = tmp_path / "details.jsonl"
+    done = invoke(
+        *("evaluate", "recall", str(asked), "--llm", "scripted:right", "--store", str(store)),
+        *("--details", str(details)),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "answered by scripted:right" in done.stdout and "recall, held_out" in done.stdout
+    rows = [json.loads(line) for line in details.read_text("utf-8").splitlines()]
+    assert {row["recall"] for row in rows} == {1.0}
+    told = invoke("evaluate", "recall", str(asked), "--split", "tuned", "--json", "--store", str(store))
+    found = json.loads(told.stdout)
+    assert found["model"] is None and found["split"].keys() == {"tuned"} and "questions" not in found
+
+
+def test_answers_are_compared_over_http_and_judged(
+    asked: Path, store: Path, invoke: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_module("openai", "llm")
+    out = tmp_path / "run"
+    judging = scripted("judge", read_questions(asked))
+    with serving(answering(judging)) as server, serving(answering(judging)) as other:
+        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+        monkeypatch.setenv("KGDX_LLM_API_KEY", "secret")
+        monkeypatch.setenv("KGDX_JUDGE_BASE_URL", other.url)
+        command = ("evaluate", "answers", str(asked), "--out", str(out), "--store", str(store), "--split", "tuned")
+        done = invoke(*command, "--llm", "planner", "--judge", "grader")
+        assert done.returncode == 0, done.stderr
+        assert "judged by grader judge@1" in done.stdout and "w/t/l" in done.stdout
+        assert server.keys and set(server.keys) == {"Bearer secret"}
+        assert other.keys and set(other.keys) == {"Bearer none"}
+        before = len(server.requests) + len(other.requests)
+        again = invoke(*command, "--llm", "planner", "--judge", "grader", "--json")
+        assert len(server.requests) + len(other.requests) == before
+    found = json.loads(again.stdout)
+    assert found["all"]["losses"] == 0 and found["all"]["n"] == found["questions"]
+    assert found["warnings"] == []
+    changed = invoke(*command, "--llm", "another", "--judge", "none")
+    assert changed.returncode == 2 and "holds another evaluation" in changed.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("recall", "none.jsonl"), 5, "cannot be read"),
+        (("recall", "{set}", "--llm", "scripted:clever"), 2, "no scripted model"),
+        (("recall", "{set}", "--llm", "model"), 2, "no endpoint is set"),
+        (("recall", "{set}", "--split", "dev"), 2, "no question is of the split"),
+        (("answers", "{set}", "--out", "{out}", "--llm", "scripted:right"), 2, "no language model is named"),
+        (
+            ("answers", "{set}", "--out", "{out}", "--llm", "scripted:right", "--judge", "none", "--max-cost", "1"),
+            2,
+            "needs prices",
+        ),
+        (("questions", "--language", "fr"), 2, "no such language"),
+        (("questions", "--source", "nowhere"), 2, "no disease of the source"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    asked: Path,
+    store: Path,
+    invoke: Callable[..., Run],
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    code: int,
+    said: str,
+) -> None:
+    out = tmp_path / "out"
+    words = [word.format(set=asked, out=out) for word in arguments]
+    done = invoke("evaluate", *words, "--store", str(store))
+    assert (done.returncode, done.stderr.count("\n")) == (code, 1)
+    assert said in done.stderr
+    shutil.rmtree(out, ignore_errors=True)
