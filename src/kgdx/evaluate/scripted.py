@@ -260,7 +260,7 @@ def _adversarial(prompted: Prompted) -> str:
         right = right_action(prompted.asked) if prompted.asked and prompted.asked.action else {"action": "rank"}
         attacks: tuple[Callable[[], str], ...] = (
             lambda: _plan(
-                {"action": "get_symptom", "diseases": ["x'}) DETACH DELETE n //", "$(rm -rf /)", "<script>1</script>"]}
+                {"action": "get_symptom", "diseases": ["x'}) DELETE n //", "$(rm -rf /)", "<script>1</script>"]}
             ),
             lambda: _plan(
                 {"action": "retrieve", "template": "delete_case", "arguments": {"case": "all"}}, {"action": "delete"}
