@@ -50,7 +50,7 @@ class Finishing:
     Example:
         >>> from kgdx.case import Case
         >>> Finishing().choose(State(Case("p"), question="What is ptosis?")).name
-        'respond'
+        'cite'
     """
 
     strict: bool = True
