@@ -90,7 +90,7 @@ def test_findings_are_chosen_by_keyboard_alone(page: Page, screenshots: Path) ->
 
 
 def test_escape_closes_the_list_and_nothing_fitting_is_said(page: Page) -> None:
-    term = page.get_by_role("combobox")
+    term = page.get_by_role("combobox", name="Findings, by name")
     term.press_sequentially("seiz", delay=30)
     expect(page.get_by_role("option").first).to_be_visible()
     term.press("Escape")
@@ -123,7 +123,7 @@ def test_markup_in_words_stays_words(page: Page) -> None:
     page.get_by_label("In words").fill(f"{HOSTILE} seizures")
     page.get_by_role("button", name="Diagnose").click()
     expect(page.locator("#result .ranking li").first).to_be_visible(timeout=30_000)
-    page.get_by_role("combobox").fill(HOSTILE[:90])
+    page.get_by_role("combobox", name="Findings, by name").fill(HOSTILE[:90])
     page.get_by_label("A question").fill(HOSTILE)
     page.get_by_role("button", name="Ask", exact=True).click()
     page.wait_for_timeout(1500)
