@@ -129,8 +129,11 @@ def test_a_link_keeps_its_query_through_the_login_and_draws_the_paths(
     assert {"#1f4e79", "#5aa9a2", "#17212b", "#66737c"} == fills(nodes)
     relations = page.locator('[data-testid="frame"] svg g.relationship').count()
     assert relations >= nodes.count()
-    page.get_by_role("button", name="Fullscreen").last.or_(page.locator('[title*="ullscreen"]').last).click()
-    page.wait_for_timeout(1500)  # the drawing is fitted into the window
+    page.locator('[data-testid="frame"]').first.locator('[title*="ullscreen"]').click()
+    page.wait_for_timeout(1500)  # until the window has its new size
+    page.locator('[data-testid="frame"] [aria-label="zoom-to-fit"], [title="Zoom to fit"]').first.click()
+    page.wait_for_timeout(1500)
+    assert nodes.first.is_visible()
     page.screenshot(path=screenshots / "neo4j-browser-evidence.png")
 
 
