@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
@@ -348,6 +349,14 @@ def test_a_closed_graph_says_so(built: Path) -> None:
     graph.close()
     with pytest.raises(StoreError, match="is closed"):
         graph.run("build")
+
+
+def test_closing_a_graph_closes_the_index_of_its_names(built: Path) -> None:
+    with kgdx.open(built) as graph:
+        names = graph.names
+        assert names.resolve("seizure", ("Phenotype",)).ids
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        names.resolve("seizure", ("Phenotype",))
 
 
 def test_no_graph_says_how_to_build_one(tmp_path: Path) -> None:

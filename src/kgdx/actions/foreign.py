@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgdx.actions.graph_source import Tell, prune_snapshots
 from kgdx.errors import StoreError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class ForeignSource:
 
         return ForeignStore.connect(self._access, self.mapping)
 
-    def snapshot(self, store: Callable[[], Store]) -> Snapshot:
+    def snapshot(self, store: Callable[[], Store], tell: Tell) -> Snapshot:
         """Say that there is none, and what follows."""
         raise StoreError(
             f"the database at {self.url} is read through a mapping and has no snapshot, which ranking, reading of free "
@@ -79,7 +80,7 @@ class ForeignSource:
         hint = "save into a graph of kgdx's own"
         raise StoreError(f"the database at {self.url} is read through a mapping and is never written", hint=hint)
 
-    def names(self, store: Store, progress: Callable[[str], None] | None = None) -> NameIndex:
+    def names(self, store: Store, tell: Tell) -> NameIndex:
         """Open the index of its names, kept on this machine by a digest of what it is made of.
 
         All names are read at each opening, so that the index is never of another state of the database.
@@ -87,15 +88,13 @@ class ForeignSource:
         Raises:
             StoreError: The index cannot be written.
         """
-        from kgdx.actions.graph import prune_snapshots
         from kgdx.align.index import NameIndex, named_tables
         from kgdx.align.index_file import FILE, write_index
 
         tables = named_tables(store)
         folder = self._kept / _digest(tables)
         if not (folder / FILE).exists():
-            if progress is not None:
-                progress("indexing the names of the database, once")
+            tell("indexing the names of the database, once")
             try:
                 folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:

@@ -6,19 +6,15 @@ the snapshot.
 
 from __future__ import annotations
 
-import os
-import shutil
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from kgdx.actions.foreign import ForeignSource, NothingCompiled
+from kgdx.actions.graph_source import FolderSource, GraphSource, ServerSource
 from kgdx.case import Extraction, Resolution
-from kgdx.errors import StoreError
 
 if TYPE_CHECKING:
     from kgdx.actions.hierarchy import Hierarchy
@@ -27,7 +23,6 @@ if TYPE_CHECKING:
     from kgdx.align.mesh import MeshIndex
     from kgdx.config import Settings
     from kgdx.literature import PubMed
-    from kgdx.load.folder import BuildFolder
     from kgdx.rank import Ranker
     from kgdx.rank.bank import CaseBank
     from kgdx.store.compiled import CompiledQueries
@@ -35,28 +30,6 @@ if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
     from kgdx.text.encoder import Encoder
     from kgdx.text.extractor import Extractor
-
-
-KEPT_SNAPSHOTS = 3
-"""How many snapshots of servers' graphs are kept on this machine."""
-
-UNFINISHED_S = 86_400.0
-"""A compilation that has not changed its folder for so long was interrupted."""
-
-
-class _Source(Protocol):
-    """Where a graph lives."""
-
-    url: str
-
-    @property
-    def build(self) -> str: ...
-    def store(self) -> Store: ...
-    def snapshot(self, store: Callable[[], Store]) -> Snapshot: ...
-    def release(self) -> None: ...
-    def hold(self) -> None: ...
-    def replaced(self, store: Callable[[], Store], fingerprint: Callable[[], str]) -> bool: ...
-    def writing(self) -> Any: ...
 
 
 class GraphContext:
@@ -83,8 +56,8 @@ class GraphContext:
         self.settings = settings
         self._languages = settings.align_languages
         self._foreign = _foreign(settings)
-        own = _Server if settings.is_neo4j else _Folder
-        self._source: _Source = self._foreign or own(settings)
+        own = ServerSource if settings.is_neo4j else FolderSource
+        self._source: GraphSource = self._foreign or own(settings)
         self._opened: dict[str, Any] = {}
         self._lock = threading.RLock()
         self._source.hold()
@@ -111,7 +84,7 @@ class GraphContext:
         Raises:
             StaleSnapshotError: It was compiled from another state of the graph.
         """
-        snapshot: Snapshot = self._once("snapshot", lambda: self._source.snapshot(lambda: self.store))
+        snapshot: Snapshot = self._once("snapshot", lambda: self._source.snapshot(lambda: self.store, self._tell))
         return snapshot
 
     @property
@@ -188,7 +161,7 @@ class GraphContext:
 
         def make() -> NameIndex:
             if self._foreign is not None:
-                return self._foreign.names(self.store, self._progress)
+                return self._foreign.names(self.store, self._tell)
             from kgdx.align.index import open_index
 
             chinese = "zh" in self._languages
@@ -302,8 +275,10 @@ class GraphContext:
     def close(self) -> None:
         """Close what was opened and let other processes write."""
         with self._lock:
-            self._close_store()
-            self._opened.clear()
+            for name in reversed(list(self._opened)):
+                close = getattr(self._opened.pop(name), "close", None)
+                if close is not None:
+                    close()
             self._source.release()
 
     def __enter__(self) -> Self:
@@ -322,6 +297,10 @@ class GraphContext:
                 self._opened[name] = make()
             return self._opened[name]
 
+    def _tell(self, what: str) -> None:
+        if self._progress is not None:
+            self._progress(what)
+
     def _close_store(self) -> None:
         store = self._opened.pop("store", None)
         if store is not None:
@@ -331,136 +310,3 @@ class GraphContext:
 def _foreign(settings: Settings) -> ForeignSource | None:
     """The database that others built, where a mapping describes one."""
     return ForeignSource(settings) if settings.is_neo4j and settings.neo4j_mapping is not None else None
-
-
-class _Folder:
-    """An embedded graph in a folder; held for reading as long as it is open."""
-
-    def __init__(self, settings: Settings) -> None:
-        from kgdx.load.folder import GraphFolder
-
-        self.url = str(settings.graph_folder)
-        self._folder = GraphFolder(settings.graph_folder)
-        self._held = ExitStack()
-        self._build: BuildFolder | None = None
-
-    @property
-    def build(self) -> str:
-        return self._current().id
-
-    def hold(self) -> None:
-        self._build = self._held.enter_context(self._folder.reading())
-
-    def release(self) -> None:
-        self._build = None
-        self._held.close()
-
-    def replaced(self, store: Callable[[], Store], fingerprint: Callable[[], str]) -> bool:
-        return self._folder.current() != self._build
-
-    def store(self) -> Store:
-        from kgdx.store.arcade import ArcadeStore
-        from kgdx.store.snapshot import Snapshot
-
-        build = self._current()
-        store = ArcadeStore.open(build.store, read_only=True)
-        try:
-            found = store.run("build")
-            Snapshot.open(build.snapshot, found[0]["fingerprint"] if found else None)
-        except BaseException:
-            store.close()
-            raise
-        return store
-
-    def snapshot(self, store: Callable[[], Store]) -> Snapshot:
-        from kgdx.store.snapshot import Snapshot
-
-        return Snapshot.open(self._current().snapshot)
-
-    @contextmanager
-    def writing(self) -> Iterator[Store]:
-        from kgdx.store.arcade import ArcadeStore
-
-        with self._folder.writing() as build:
-            store = ArcadeStore.open(build.store, read_only=False)
-            try:
-                yield store
-            finally:
-                store.close()
-
-    def _current(self) -> BuildFolder:
-        if self._build is None:
-            raise StoreError(f"the graph at {self.url} is closed", hint="open it again with `kgdx.open()`")
-        return self._build
-
-
-class _Server:
-    """A graph on a Neo4j server; its snapshot is kept on this machine, one folder for each fingerprint.
-
-    The :data:`KEPT_SNAPSHOTS` that were used last are kept, whichever server they belong to.
-    """
-
-    def __init__(self, settings: Settings) -> None:
-        self._access = settings.neo4j()
-        self.url = self._access.uri
-        self.build = ""
-        self._snapshots = settings.home / "snapshots"
-
-    def hold(self) -> None:
-        """Nothing to hold: the server keeps readers and writers apart."""
-
-    def release(self) -> None:
-        """Nothing to release."""
-
-    def replaced(self, store: Callable[[], Store], fingerprint: Callable[[], str]) -> bool:
-        found = store().run("build")
-        return not found or found[0]["fingerprint"] != fingerprint()
-
-    def store(self) -> Store:
-        from kgdx.store.neo4j import Neo4jStore
-
-        return Neo4jStore.connect(self._access, read_only=True)
-
-    def snapshot(self, store: Callable[[], Store]) -> Snapshot:
-        from kgdx.store.compile import compile_snapshot, snapshot_tables
-        from kgdx.store.snapshot import Snapshot
-
-        found = store().run("build")
-        if not found or not found[0]["fingerprint"]:
-            raise StoreError(f"no finished graph at {self.url}", hint="copy one there with `kgdx push`")
-        fingerprint = found[0]["fingerprint"]
-        path = self._snapshots / fingerprint
-        if not path.exists():
-            try:
-                compile_snapshot(snapshot_tables(store()), path, fingerprint)
-            except StoreError:
-                if not path.exists():  # otherwise another process was first, and its snapshot is as good
-                    raise
-        with suppress(OSError):  # another process prunes too, or the folder is for reading only: as good
-            os.utime(path)
-            prune_snapshots(self._snapshots, path)
-        return Snapshot.open(path, fingerprint)
-
-    @contextmanager
-    def writing(self) -> Iterator[Store]:
-        from kgdx.store.neo4j import Neo4jStore
-
-        store = Neo4jStore.connect(self._access, read_only=False)
-        try:
-            yield store
-        finally:
-            store.close()
-
-
-def prune_snapshots(folder: Path, new: Path) -> None:
-    """Remove the snapshots of servers' graphs that were used longest ago, and what interrupted compilations left.
-
-    Args:
-        folder: Folder of all of them; its parts are named by fingerprint, unfinished ones start with a dot.
-        new: The one that is wanted now.
-    """
-    aged = sorted(((part.stat().st_mtime, part) for part in folder.iterdir() if part != new), reverse=True)
-    whole = [part for _, part in aged if not part.name.startswith(".")]
-    unfinished = [part for at, part in aged if part.name.startswith(".") and time.time() - at > UNFINISHED_S]
-    for part in (*whole[KEPT_SNAPSHOTS - 1 :], *unfinished):
-        shutil.rmtree(part, ignore_errors=True)
