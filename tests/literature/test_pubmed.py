@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import require_module
-from kgdx.errors import StoreError
+from kgdx.errors import ConfigError, StoreError
 from kgdx.literature import Found, PubMed, PubMedAccess, eutils, pubmed
 from kgdx.literature.pubmed import search_term
 from literature.ncbi import FETCH, HEAD, Fields, Reply, Script, articles, found, serving, well
@@ -42,6 +42,12 @@ def opened(tmp_path: Path) -> Iterator[Open]:
         thread.join(10)
     for each in made:
         each.close()
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_the_setting_to_change(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=r"file/pubmed cannot be made .*: set KGDX_CACHE"):
+        PubMed(ACCESS, tmp_path / "file" / "pubmed")
 
 
 def once(script: Script) -> Script:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from kgdx.errors import ConfigError
 from kgdx.literature.access import PubMedAccess
 from kgdx.literature.eutils import MOST_PMIDS, Eutils, PubMedError, parse_ready
 from kgdx.literature.model import Found, Publication
@@ -37,11 +38,16 @@ class PubMed:
 
     Raises:
         MissingExtraError: The package ``biopython`` is not installed.
+        ConfigError: The folder cannot be made.
     """
 
     def __init__(self, access: PubMedAccess, folder: Path) -> None:
         self.access = access
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            hint = "set KGDX_CACHE to a folder that can be written"
+            raise ConfigError(f"the folder {folder} cannot be made ({error.strerror or error})", hint=hint) from error
         parse_ready(folder)
         self._eutils = Eutils(access, folder)
         self._shelf = Shelf(folder / "pubmed.sqlite")

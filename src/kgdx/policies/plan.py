@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from kgdx.actions.base import Action, parse_action
@@ -209,7 +210,7 @@ def plan_schema(registry: Mapping[str, type[Action]]) -> dict[str, Any]:
         >>> plan_schema({"rank": Rank})["properties"]["actions"]["items"]["anyOf"][0]["required"]
         ['action', 'top', 'also', 'case_bank']
     """
-    forms = [_form(name, kind.model_json_schema()) for name, kind in sorted(registry.items())]
+    forms = [_form(name, kind) for name, kind in sorted(registry.items())]
     return {
         "type": "object",
         "properties": {
@@ -221,11 +222,12 @@ def plan_schema(registry: Mapping[str, type[Action]]) -> dict[str, Any]:
     }
 
 
-def _form(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of one action. All fields are required, as strict endpoints want it."""
+@cache
+def _form(name: str, kind: type[Action]) -> dict[str, Any]:
+    """The schema of one action, made once. All fields are required, as strict endpoints want it."""
     fields = {
         field: {key: value for key, value in described.items() if key in _KEPT}
-        for field, described in schema.get("properties", {}).items()
+        for field, described in kind.model_json_schema().get("properties", {}).items()
     }
     return {
         "type": "object",

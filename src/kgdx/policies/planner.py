@@ -21,6 +21,7 @@ from kgdx.actions.recognising import Recognise
 from kgdx.actions.state import Author, Limits, Segment, State
 from kgdx.llm.prompts import prompt
 from kgdx.llm.protocol import ChatModel, Request
+from kgdx.policies import ROUNDS
 from kgdx.policies.asking import Prices, ask
 from kgdx.policies.briefing import briefing
 from kgdx.policies.finishing import Finishing, asked_in, chosen, lost, undescribed
@@ -56,7 +57,7 @@ class PlannerPolicy:
     """
 
     model: ChatModel
-    rounds: int = 5
+    rounds: int = ROUNDS
     actions: int = 8
     ending: Finishing = field(default_factory=Finishing)
     limits: Limits = field(default_factory=Limits)

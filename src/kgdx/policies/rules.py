@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kgdx.actions import ACTIONS
 from kgdx.actions.base import Action, parse_action
+from kgdx.actions.entities import MOST
 from kgdx.actions.reading import Extract
 from kgdx.actions.recognising import Recognise
 from kgdx.actions.state import State
@@ -51,10 +52,6 @@ INFERRED: Mapping[str, tuple[str, str, Want | None]] = MappingProxyType(
     }
 )
 """Class of what a question names → the action that infers diseases from it, its field, and the words that mean it."""
-
-
-MOST = 50
-"""Most names of an action."""
 
 LONGEST_NAME = 80
 """What is left of a question without known entities may be a misspelt name when it has so many letters at most."""
@@ -176,14 +173,13 @@ def _getting(diseases: tuple[str, ...], wanted: Iterable[Want]) -> Iterator[Acti
     if not diseases:
         return
     for name in dict.fromkeys(name for want in wanted for name in GIVEN[want]):
-        if name in ACTIONS:
-            yield parse_action({"action": name, "diseases": list(diseases[:MOST])}, ACTIONS)
+        yield parse_action({"action": name, "diseases": list(diseases[:MOST])}, ACTIONS)
 
 
 def _inferring(classes: Mapping[str, tuple[str, ...]]) -> Iterator[Action]:
     for kind, names in classes.items():
         action, parameter, _ = INFERRED[kind]
-        if action in ACTIONS and names:
+        if names:
             yield parse_action({"action": action, parameter: list(names[:MOST])}, ACTIONS)
 
 
