@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ import pytest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
+
+    from kgdx.store.neo4j import Neo4jStore
 
 ROOT = Path(__file__).resolve().parents[1]
 TINY = ROOT / "tests" / "data" / "tiny"
@@ -96,9 +99,20 @@ def kgdx_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     yield home
 
 
+@pytest.fixture(scope="session")
+def neo4j_taken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Names the tests that hold the database; there once this run, in whatever worker, found it empty."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "neo4j-taken-by"
+
+
 @pytest.fixture(scope="module")
-def neo4j_uri() -> Iterator[str]:
-    """Address of an empty database, emptied again afterwards."""
+def neo4j_uri(request: pytest.FixtureRequest, neo4j_taken: Path) -> Iterator[str]:
+    """Address of a database that is empty when a module's tests begin, and emptied after them.
+
+    What it holds before the first of them is somebody's: then no test touches it. What it holds later was left by
+    tests whose end failed or never came: it is removed, and they are named, but no other test fails for it.
+    """
     from kgdx.config import Settings
     from kgdx.store.neo4j import Neo4jStore
 
@@ -106,10 +120,26 @@ def neo4j_uri() -> Iterator[str]:
     require(address, "a running Neo4j with an empty database: set KGDX_NEO4J_URI")
     assert address is not None
     access = Settings.load().neo4j(address)
-    Neo4jStore.create(access).close()
+    with Neo4jStore.unchecked(access) as store:
+        if not store.is_empty():
+            if not neo4j_taken.exists():
+                pytest.fail(f"the database at {address} is not empty: the tests need one of their own", pytrace=False)
+            print(f"{neo4j_taken.read_text('utf-8')} left in {address}: {_held(store)}", file=sys.__stderr__)
+            store.clear()
+    neo4j_taken.write_text(request.node.nodeid, "utf-8")
     yield address
     with Neo4jStore.unchecked(access) as store:
         store.clear()
+        left = _held(store)
+    assert left == "no node", f"{request.node.nodeid} still writes into {address}, which holds {left}"
+
+
+def _held(store: Neo4jStore) -> str:
+    """How many nodes of which labels a database holds, of ours or of anybody's."""
+    rows = store._driver.execute_query(
+        "MATCH (n) RETURN labels(n) AS labels, count(n) AS n ORDER BY n DESC", database_=store._access.database
+    ).records
+    return ", ".join(f"{row['n']} {':'.join(row['labels']) or 'without a label'}" for row in rows[:8]) or "no node"
 
 
 @pytest.fixture(scope="session")

@@ -125,11 +125,12 @@ def test_what_is_no_graph_of_kgdx_is_left_alone(neo4j_uri: str, built: Path) -> 
     with Neo4jStore.unchecked(Settings.load().neo4j(neo4j_uri)) as store:
         store.clear()
         store._driver.execute_query("CREATE (:Film {title: 'Metropolis'})")
-    with pytest.raises(StoreError, match=r"no graph of kgdx: .*kgdx push --force"):
-        kgdx.browse(diagnosed(built), store=built, neo4j=neo4j_uri, push=True)
-    with Neo4jStore.unchecked(Settings.load().neo4j(neo4j_uri)) as store:
-        assert store._driver.execute_query("MATCH (f:Film) RETURN f").records
-        store.clear()
+        try:
+            with pytest.raises(StoreError, match=r"no graph of kgdx: .*kgdx push --force"):
+                kgdx.browse(diagnosed(built), store=built, neo4j=neo4j_uri, push=True)
+            assert store._driver.execute_query("MATCH (f:Film) RETURN f").records
+        finally:
+            store.clear()
 
 
 @pytest.mark.neo4j

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
-from conftest import require, require_program
+from conftest import require_program
 from kgdx.store.protocol import GraphTable, Row, Store
 from store.graphs import Graph, make_graph
 
@@ -71,19 +71,14 @@ class ArcadeBackend:
 
 
 class Neo4jBackend:
-    """One database of a running server, emptied for each store; it must be empty at the start."""
+    """One database of a running server (the fixture ``neo4j_uri``), emptied for each store."""
 
-    def __init__(self) -> None:
+    def __init__(self, uri: str) -> None:
         from kgdx.config import Settings
-        from kgdx.errors import StoreError
         from kgdx.store.neo4j import Neo4jStore
 
-        self._access = Settings.load().neo4j(os.environ["KGDX_NEO4J_URI"])
+        self._access = Settings.load().neo4j(uri)
         self._open: list[Neo4jStore] = []
-        try:
-            Neo4jStore.create(self._access).close()
-        except StoreError as error:
-            pytest.fail(f"the suite needs an empty database at KGDX_NEO4J_URI: {error}", pytrace=False)
 
     def new(self, tables: Iterable[GraphTable] = ()) -> Store:
         from kgdx.store.neo4j import Neo4jStore
@@ -107,12 +102,8 @@ class Neo4jBackend:
         return rows
 
     def close(self) -> None:
-        from kgdx.store.neo4j import Neo4jStore
-
         for store in self._open:
             store.close()
-        with Neo4jStore.unchecked(self._access) as store:
-            store.clear()
 
 
 @pytest.fixture(scope="module", params=["arcade", pytest.param("neo4j", marks=pytest.mark.neo4j)])
@@ -122,8 +113,7 @@ def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     if request.param == "arcade":
         made = ArcadeBackend(tmp_path_factory.mktemp("arcade"))
     else:
-        require(os.environ.get("KGDX_NEO4J_URI"), "a Neo4j with an empty database, named by KGDX_NEO4J_URI")
-        made = Neo4jBackend()
+        made = Neo4jBackend(request.getfixturevalue("neo4j_uri"))
     yield made
     made.close()
 

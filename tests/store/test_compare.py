@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Callable, Iterator
 
 import pytest
 
-from conftest import require
 from kgdx.store import compare
 from kgdx.store.neo4j import Neo4jStore
 from kgdx.store.protocol import NodeTable, RelationTable
@@ -20,10 +18,9 @@ TITLE = "Disease-HAS_PHENOTYPE->Phenotype"
 
 
 @pytest.fixture(scope="module")
-def held(small_graph: Graph) -> Iterator[Neo4jStore]:
+def held(small_graph: Graph, neo4j_uri: str) -> Iterator[Neo4jStore]:
     """The small graph on a server."""
-    require(os.environ.get("KGDX_NEO4J_URI"), "a Neo4j with an empty database, named by KGDX_NEO4J_URI")
-    backend = Neo4jBackend()
+    backend = Neo4jBackend(neo4j_uri)
     store = backend.new(small_graph.tables())
     assert isinstance(store, Neo4jStore)
     yield store

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import kgdx
-from conftest import require, require_module
+from conftest import require_module
 from kgdx.actions import ACTIONS, parse_action
 from kgdx.actions.state import State
 from kgdx.case import Case
@@ -31,19 +30,13 @@ RECORDS = 300
 
 
 @pytest.fixture(scope="module")
-def access(ours: kgdx.Graph) -> Iterator[Neo4jAccess]:
-    """The database, filled with what the graph of kgdx's own holds; emptied afterwards."""
+def access(ours: kgdx.Graph, neo4j_uri: str) -> Neo4jAccess:
+    """The database, filled with what the graph of kgdx's own holds."""
     from kgdx.config import Settings
-    from kgdx.store.neo4j import Neo4jStore
 
-    uri = os.environ.get("KGDX_NEO4J_URI")
-    require(uri, "a Neo4j with an empty database, named by KGDX_NEO4J_URI")
-    found = Settings.load(uri).neo4j()
-    with Neo4jStore.unchecked(found) as store:
-        store.clear()
-        fill(found, held(ours.store))
-        yield found
-        store.clear()
+    found = Settings.load(neo4j_uri).neo4j()
+    fill(found, held(ours.store))
+    return found
 
 
 @pytest.fixture(scope="module")
