@@ -216,6 +216,28 @@ def test_a_question_mentions_entities_in_both_languages(index: NameIndex) -> Non
     assert spans(index, "红霉素能治什么病") == [("红霉素", "Drug")]
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("请列出锁骨下动脉-腋动脉瘤的常见症状", "锁骨下动脉-腋动脉瘤"),
+        ("如何治疗Shy-Drager综合征", "Shy-Drager综合征"),
+        ("静注人免疫球蛋白(pH4)、红霉素能治什么病", "静注人免疫球蛋白(pH4)"),
+        ("做抗溶血性链球菌“O”试验", "抗溶血性链球菌“O”试验"),
+        ("the drugs 注射用放线菌素D for", "注射用放线菌素D"),
+    ],
+)
+def test_a_chinese_name_may_hold_signs_and_letters(tmp_path: Path, text: str, name: str) -> None:
+    write_index(tmp_path / FILE, [nodes("Disease", {"D:1": (name,), "D:2": ("动脉瘤",), "D:3": ("溶血",)})])
+    with NameIndex(tmp_path / FILE) as opened:
+        assert [each.text for each in opened.mentions(text)] == [name]
+
+
+def test_what_stands_in_a_list_is_no_single_name(tmp_path: Path) -> None:
+    write_index(tmp_path / FILE, [nodes("Symptom", {"S:1": ("恶心呕吐",), "S:2": ("恶心",), "S:3": ("呕吐",)})])
+    with NameIndex(tmp_path / FILE) as opened:
+        assert [each.text for each in opened.mentions("恶心、呕吐")] == ["恶心", "呕吐"]
+
+
 def test_the_longest_name_is_taken_and_every_class_of_it(index: NameIndex) -> None:
     assert spans(index, "marfan lipodystrophy syndrome") == [("marfan lipodystrophy syndrome", "Disease")]
     assert spans(index, "a cough, seizures") == [

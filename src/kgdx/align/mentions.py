@@ -12,7 +12,7 @@ from typing import Any
 
 from kgdx.align.named import KINDS, Mention
 from kgdx.align.single import fold, same_length, word_key
-from kgdx.text.chinese import fold_chinese
+from kgdx.text.chinese import Folded, fold_chinese
 from kgdx.text.tokens import CJK
 
 READ = 10_000
@@ -24,6 +24,9 @@ MOST_CHARACTERS = 24
 _TOKEN = re.compile(rf"(?:[^\W_{CJK}]|[+<>%'’`])+")
 _HAN = re.compile(rf"[{CJK}]")
 _PLAIN = re.compile(r"[^\W_]")
+_JOINS = frozenset("-‐‑–—－·•/／()（）[]［］\"'“”‘’")
+"""Signs that stand within Chinese names: 锁骨下动脉-腋动脉瘤, 静注人免疫球蛋白(pH4), 抗溶血性链球菌“O”试验."""
+_CLOSES = {")": "(", "）": "（", "]": "[", "］": "［", "”": "“", "’": "‘"}
 _GENE, _DRUG = KINDS.index("Gene"), KINDS.index("Drug")
 # fmt: off
 _SAYS_NOTHING = frozenset({
@@ -97,21 +100,34 @@ def _characters(text: str) -> Iterator[_Run]:
     folded = fold_chinese(text)
     plain, other = folded.text, same_length(folded.text)
     for start in range(len(plain)):
-        if not _begins(plain, start):
+        if not _PLAIN.match(plain[start]) or not _begins(folded, start):
             continue
         for end in range(start + 1, min(start + MOST_CHARACTERS, len(plain)) + 1):
             if not _PLAIN.match(plain[end - 1]):
+                if plain[end - 1] in _JOINS:
+                    continue
                 break
-            if _begins(plain, end) and _HAN.search(plain, start, end) and end - start > 1:
-                forms = tuple(dict.fromkeys((plain[start:end], other[start:end])))
-                yield _Run(folded.places[start], folded.places[end - 1] + 1, forms)
+            if _begins(folded, end) and _HAN.search(plain, start, end) and end - start > 1:
+                forms = tuple(dict.fromkeys(_letters(each[start:end]) for each in (plain, other)))
+                yield _Run(folded.places[start], _closed(text, folded.places[start], folded.places[end - 1] + 1), forms)
 
 
-def _begins(text: str, at: int) -> bool:
+def _letters(said: str) -> str:
+    """A Chinese name as it is kept: without the signs in it."""
+    return said if said.isalnum() else "".join(sign for sign in said if sign.isalnum())
+
+
+def _closed(text: str, start: int, end: int) -> int:
+    """Where a name ends when the bracket or quotation mark that is open in it is closed right after it."""
+    opening = _CLOSES.get(text[end : end + 1])
+    return end + 1 if opening is not None and opening in text[start:end] else end
+
+
+def _begins(folded: Folded, at: int) -> bool:
     """Whether a name may begin, or the one before end, at a place: not between two letters or digits of one word."""
-    if not 0 < at < len(text):
+    if not 0 < at < len(folded.text) or folded.places[at] > folded.places[at - 1] + 1:
         return True
-    pair = text[at - 1 : at + 1]
+    pair = folded.text[at - 1 : at + 1]
     return bool(_HAN.search(pair)) or not pair.isalnum()
 
 
