@@ -351,6 +351,18 @@ def test_a_closed_graph_says_so(built: Path) -> None:
         graph.run("build")
 
 
+def test_a_diagnosis_stands_when_the_store_is_lost_after_its_evidence(
+    graph: kgdx.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(_: object) -> None:
+        raise StoreError("the server is gone")
+
+    monkeypatch.setattr(kgdx.Graph, "sources", lost)
+    diagnosis = graph.diagnose(["HP:0001250"])
+    assert diagnosis.evidence and diagnosis.fingerprint == graph.fingerprint
+    assert diagnosis.sources == ()
+
+
 def test_closing_a_graph_closes_the_index_of_its_names(built: Path) -> None:
     with kgdx.open(built) as graph:
         names = graph.names

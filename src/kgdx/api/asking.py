@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -95,7 +96,8 @@ def ask(
     patient = Case("question") if case is None else case.identified()
     state = State(patient, question=question, seed=how.get("seed", 0))
     episode = run(graph, state, policy, limits, closing=Finishing(**ending), watch=how.get("watch"))
-    found = replace(answer_of(episode, case, fingerprint=_fingerprint(graph)), sources=_sources(graph))
+    fingerprint, sources = provenance(graph)
+    found = replace(answer_of(episode, case, fingerprint=fingerprint), sources=sources)
     if not found.pack.answers and not found.candidates and (error := failure(episode)) is not None:
         raise error
     return found
@@ -172,20 +174,14 @@ def _asks_pubmed(settings: Settings) -> bool:
     return access is not None and access.ask
 
 
-def _fingerprint(graph: GraphContext) -> str:
-    """The build's fingerprint; a database that others built has none."""
-    try:
-        return graph.fingerprint
-    except StoreError:
-        return ""
-
-
-def _sources(graph: GraphContext) -> tuple[Row, ...]:
-    """What the graph was made from; nothing where it cannot be asked any more, since the answer stands without."""
-    try:
-        return graph.sources()
-    except StoreError:
-        return ()
+def provenance(graph: GraphContext) -> tuple[str, tuple[Row, ...]]:
+    """Return a graph's fingerprint and sources; without what cannot be asked any more, since a result stands alone."""
+    fingerprint = ""
+    sources: tuple[Row, ...] = ()
+    with suppress(StoreError):
+        fingerprint = graph.fingerprint
+        sources = graph.sources()
+    return fingerprint, sources
 
 
 def _least(one: Number | None, other: Number | None) -> Number | None:

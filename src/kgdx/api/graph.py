@@ -21,7 +21,7 @@ from kgdx.actions.record import replay as replay_trace
 from kgdx.actions.save import save as save_result
 from kgdx.actions.save import saved_trace
 from kgdx.actions.state import Limits, Segment, State
-from kgdx.api.asking import Asking, faults, kgdx_version, planning, within
+from kgdx.api.asking import Asking, faults, kgdx_version, planning, provenance, within
 from kgdx.api.asking import ask as answer_question
 from kgdx.case import Case, Issue, case_from_document, case_from_terms, case_from_text, one_case
 from kgdx.config import Settings
@@ -218,8 +218,10 @@ class Graph(GraphContext):
     def _diagnosis(self, episode: Episode) -> Diagnosis:
         if episode.error is not None and episode.state.ranking is None:
             raise episode.error
-        sources = self.sources() if episode.state.evidence else ()
-        return replace(diagnosis_of(episode, fingerprint=self.fingerprint), sources=sources)
+        if not episode.state.evidence:  # a ranking alone never opens the store
+            return diagnosis_of(episode, fingerprint=self.fingerprint)
+        fingerprint, sources = provenance(self)
+        return replace(diagnosis_of(episode, fingerprint=fingerprint), sources=sources)
 
 
 def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
