@@ -78,6 +78,10 @@ class StaleSnapshotError(StoreError):
     """The snapshot was compiled from another state of the graph, or by another version."""
 
 
+class AbsentError(StoreError):
+    """The graph holds nothing of the kind that is asked for, and will not until another one is built."""
+
+
 class TemplateError(StoreError):
     """An unknown template, or parameters that do not fit its header."""
 

@@ -17,7 +17,7 @@ from kgdx.actions.describing import named
 from kgdx.align.headings import Headings
 from kgdx.align.mesh import FILE, MeshIndex, write_index
 from kgdx.case import Case
-from kgdx.errors import StoreError
+from kgdx.errors import AbsentError, StoreError
 from kgdx.store.protocol import NodeTable
 
 PERTUSSIS = "MESH:D014917"
@@ -52,7 +52,7 @@ class Described(Fake):
 
     @staticmethod
     def without() -> MeshIndex:
-        raise StoreError("the graph has no MeSH descriptors")
+        raise AbsentError("the graph has no MeSH descriptors")
 
 
 @pytest.fixture
@@ -109,6 +109,22 @@ def test_a_graph_without_mesh_describes_all_the_same() -> None:
     (found,) = Describe().run(graph, start("D:1")).described
     assert (found.text, found.mesh) == ("An infection.", None)
     assert Describe(mesh=False).run(graph, start("D:1")).described == (found,)
+
+
+def test_an_index_that_cannot_be_made_is_told_of_and_tried_again(index: Callable[[], MeshIndex]) -> None:
+    opened: list[Callable[[], MeshIndex]] = [broken, index]
+    graph: Any = Described(disease("D:1", "Pertussis"), index=lambda: opened.pop(0)())
+    state = Describe().run(graph, start("D:1"))
+    assert [each.mesh for each in state.described] == [None]
+    assert [(each.kind, each.name, each.content) for each in state.log if each.kind == "error"] == [
+        ("error", "mesh", "the disk is full")
+    ]
+    (again,) = Describe().run(graph, start("D:1")).described
+    assert again.mesh is not None and again.mesh.id == PERTUSSIS
+
+
+def broken() -> MeshIndex:
+    raise StoreError("the disk is full")
 
 
 def test_what_is_described_is_not_asked_again_and_unknown_ids_give_nothing() -> None:

@@ -13,7 +13,8 @@ from pydantic import Field
 from kgdx.actions.base import Action, Operations
 from kgdx.actions.known import Description, MeshHeading
 from kgdx.actions.record import query, tool
-from kgdx.actions.state import State
+from kgdx.actions.state import Author, Segment, State
+from kgdx.errors import StoreError
 from kgdx.store.protocol import Row
 
 if TYPE_CHECKING:
@@ -105,7 +106,10 @@ def _headings(graph: Operations, state: State, rows: Sequence[Row]) -> tuple[Sta
                 decided[row["id"]] = decision
         return decided
 
-    state, _ = tool(state, "mesh", {"diseases": len(missing)}, decide, len)
+    try:
+        state, _ = tool(state, "mesh", {"diseases": len(missing)}, decide, len)
+    except StoreError as error:  # what the graph says of the diseases stands without headings
+        state = state.logged(Segment(Author.TOOL, "error", "mesh", content=str(error)))
     chosen = sorted({decision.id for decision in decided.values() if decision.id})
     details: dict[str, Row] = {}
     if chosen:

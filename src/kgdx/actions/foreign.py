@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgdx.actions.graph_source import Tell, prune_snapshots
-from kgdx.errors import StoreError
+from kgdx.errors import AbsentError, StoreError
 
 if TYPE_CHECKING:
     from kgdx.align.index import NameIndex
@@ -69,7 +69,7 @@ class ForeignSource:
 
     def snapshot(self, store: Callable[[], Store], tell: Tell) -> Snapshot:
         """Say that there is none, and what follows."""
-        raise StoreError(
+        raise AbsentError(
             f"the database at {self.url} is read through a mapping and has no snapshot, which ranking, reading of free "
             "text and similar patients need",
             hint="`kgdx ask` and the actions that look up and infer work on it; to diagnose, use a graph of kgdx's own",

@@ -208,7 +208,8 @@ class GraphContext:
         It is made when it is first asked for, and kept beside the snapshot.
 
         Raises:
-            StoreError: The graph has no MeSH descriptors, or the index cannot be written.
+            AbsentError: The graph has no MeSH descriptors.
+            StoreError: The index cannot be written.
         """
         from kgdx.align.mesh import open_index
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from kgdx.actions.state import Segment
 
 WITHIN = frozenset({"query", "tool"})
 """Kinds of segments that an action leaves while it runs."""
+
+UNPLANNED = "unplanned"
+"""Name of the segment that says that rules take over from a model without a usable plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,8 @@ class Round:
         steps: What was done.
         refused: What of the plan was not done, and why.
         ended: The plan said that enough was found.
+        failed: The model gave no plan, or none that could be read.
+        by: ``rules`` for what was looked up because no plan of the model could be used; otherwise ``model``.
     """
 
     number: int
@@ -58,6 +63,8 @@ class Round:
     steps: tuple[Step, ...] = ()
     refused: tuple[str, ...] = ()
     ended: bool = False
+    failed: bool = False
+    by: Literal["model", "rules"] = "model"
 
     def to_dict(self, *, private: bool = False) -> dict[str, Any]:
         """Return it as plain JSON values; the model's own words only when ``private``."""
@@ -67,6 +74,8 @@ class Round:
             "steps": [step.to_dict() for step in self.steps],
             "refused": list(self.refused),
             "ended": self.ended,
+            "failed": self.failed,
+            "by": self.by,
         }
 
 
@@ -81,14 +90,19 @@ def rounds_of(log: Iterable[Segment]) -> tuple[Round, ...]:
     """
     rounds = [Round(0)]
     thought = ""
+    failed = False
     for segment in log:
         now = rounds[-1]
         if segment.kind == "thought":
             thought = segment.content
         elif segment.kind == "plan":
             number, ended = int(segment.parameters.get("round", len(rounds))), bool(segment.parameters.get("ended"))
-            rounds.append(Round(number, thought, ended=ended))
-            thought = ""
+            rounds.append(Round(number, thought, ended=ended, failed=failed and not segment.parameters.get("actions")))
+            thought, failed = "", False
+        elif segment.kind == "error" and segment.name == UNPLANNED:
+            rounds.append(Round(0, by="rules"))
+        elif segment.kind == "error" and "kind" in segment.parameters:
+            failed = True
         elif segment.kind == "action":
             rounds[-1] = replace(now, steps=(*now.steps, Step(segment.name, segment.parameters)))
         elif segment.kind == "error" and segment.name == "plan":

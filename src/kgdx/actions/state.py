@@ -211,6 +211,8 @@ def spent(log: Iterable[Segment]) -> Spent:
     """
     total = Spent()
     for segment in log:
+        if segment.kind == "error" and "kind" in segment.parameters:
+            total = replace(total, failed=total.failed + 1)
         if segment.kind != "answer":
             continue
         told, cached = segment.parameters, bool(segment.parameters.get("cached"))

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from kgdx.align.mesh import MeshDecision, MeshIndex
-from kgdx.errors import StoreError
+from kgdx.errors import AbsentError
 
 BRANCHES = ("C", "F03")
 """Branches of the MeSH tree that hold diseases: Diseases, and Mental Disorders."""
@@ -27,13 +27,16 @@ class Headings:
         self._index: MeshIndex | None = None
         self._lock = threading.Lock()
         self._decided: dict[tuple[str, ...], MeshDecision | None] = {}
-        self._opened = False
+        self._absent = False
 
     def decide(self, names: Sequence[str]) -> MeshDecision | None:
         """Return the decision for a disease; ``None`` where the graph has no MeSH.
 
         Args:
             names: Its names in English, the preferred one first.
+
+        Raises:
+            StoreError: The index cannot be made or read.
         """
         key = tuple(names)
         with self._lock:
@@ -53,10 +56,9 @@ class Headings:
                 self._index.close()
 
     def _ready(self) -> MeshIndex | None:
-        if not self._opened:
-            self._opened = True
+        if self._index is None and not self._absent:
             try:
                 self._index = self._open()
-            except StoreError:  # a graph without MeSH: its diseases have no heading, and need none
-                self._index = None
+            except AbsentError:  # a graph without MeSH: its diseases have no heading, and need none
+                self._absent = True
         return self._index

@@ -23,7 +23,7 @@ from kgdx.align import cascade, forms, slips
 from kgdx.align.cascade import Rules, candidates, decide
 from kgdx.align.names import Side, descriptors, node_frame, side
 from kgdx.align.single import Form, bare, form
-from kgdx.errors import StoreError
+from kgdx.errors import AbsentError, StoreError
 from kgdx.store.protocol import GraphTable, NodeTable, Store
 from kgdx.store.snapshot import Snapshot
 
@@ -309,11 +309,12 @@ def write_index(file: Path, tables: Sequence[GraphTable]) -> None:
         tables: MeshDescriptor nodes, and Source nodes for the version.
 
     Raises:
-        StoreError: There are no descriptors, or the file cannot be written.
+        AbsentError: There are no descriptors.
+        StoreError: The file cannot be written.
     """
     every = descriptors(tables)
     if not every.entities.height:
-        raise StoreError("the graph has no MeSH descriptors", hint="build it with the source mesh")
+        raise AbsentError("the graph has no MeSH descriptors", hint="build it with the source mesh")
     nodes = node_frame(tables, "MeshDescriptor", ("id", "tree_numbers"))
     trees = dict(nodes.select("id", pl.col("tree_numbers").list.join("|").fill_null("")).iter_rows())
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
@@ -341,7 +342,8 @@ def open_index(snapshot: Snapshot, store: Callable[[], Store]) -> MeshIndex:
         store: Opens the graph's store; asked only when the index has to be made.
 
     Raises:
-        StoreError: The graph has no descriptors, or the index cannot be written.
+        AbsentError: The graph has no descriptors.
+        StoreError: The index cannot be written.
     """
 
     def compute(folder: Path) -> None:
