@@ -15,7 +15,8 @@ from align.named import nodes
 from kgdx.actions import Describe, Resolved, Retrieved, State
 from kgdx.actions.describing import named
 from kgdx.align.headings import Headings
-from kgdx.align.mesh import FILE, MeshIndex, write_index
+from kgdx.align.mesh import MeshIndex
+from kgdx.align.mesh_file import FILE, write_index
 from kgdx.case import Case
 from kgdx.errors import AbsentError, StoreError
 from kgdx.store.protocol import NodeTable

@@ -11,7 +11,8 @@ import pytest
 
 from align.named import nodes
 from kgdx.align.cascade import Rules, candidates, decide
-from kgdx.align.mesh import FILE, MeshIndex, write_index
+from kgdx.align.mesh import MeshIndex
+from kgdx.align.mesh_file import FILE, write_index
 from kgdx.align.names import descriptors, diseases
 from kgdx.errors import StoreError
 from kgdx.store.protocol import NodeTable
@@ -106,7 +107,7 @@ def test_an_interrupted_writer_leaves_no_file(tmp_path: Path, monkeypatch: pytes
     def fail(*_: object) -> None:
         raise sqlite3.OperationalError("disk is full")
 
-    monkeypatch.setattr("kgdx.align.mesh._fill", fail)
+    monkeypatch.setattr("kgdx.align.mesh_file._fill", fail)
     with pytest.raises(StoreError, match=r"cannot be written \(disk is full\)"):
         write_index(tmp_path / FILE, [nodes("MeshDescriptor", DESCRIPTORS)])
     assert list(tmp_path.iterdir()) == []

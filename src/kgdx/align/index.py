@@ -8,17 +8,16 @@ inflection, numerals and word order, a slip of spelling, and with an encoder the
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from kgdx.align.cascade import NORMALISED, REORDERED, SLIP
-from kgdx.align.index_file import FILE, layout, write_index
+from kgdx.align.index_database import opened
+from kgdx.align.index_file import FILE, WHAT, layout, write_index
 from kgdx.align.named import KINDS, Entry, Mention, NameDecision, kinds_of
 from kgdx.align.single import Form, bare, form
-from kgdx.errors import StoreError
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.store.snapshot import Snapshot
 
@@ -60,15 +59,7 @@ class NameIndex:
 
     def __init__(self, file: Path, meanings: Meanings | None = None) -> None:
         self._meanings = meanings
-        try:
-            self._database = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
-            found = dict(self._database.execute("SELECT name, value FROM meta"))
-        except sqlite3.Error as error:
-            hint = "remove it; it is made again when it is next needed"
-            raise StoreError(f"the name index {file} cannot be read ({error})", hint=hint) from error
-        if found.get("layout") != layout():
-            self.close()
-            raise StoreError(f"the name index {file} is of another version", hint="remove it; it is made again")
+        self._database, _ = opened(file, WHAT, layout())
 
     def resolve(self, name: str, kinds: Sequence[str] = ("Disease",), *, limit: int = ENTRIES) -> NameDecision:
         """Say which entries a name, or an id, means.

@@ -6,25 +6,25 @@ shortest names; prefixes that many names share come with their first names.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 
 import polars as pl
 
-from kgdx.align import cascade, forms, names, slips
+from kgdx.align import names, slips
 from kgdx.align.cascade import pairs_frame
+from kgdx.align.index_database import layout_of, written
 from kgdx.align.named import KINDS
 from kgdx.align.names import Side
 from kgdx.align.sameness import Components
-from kgdx.errors import StoreError
 from kgdx.store.protocol import GraphTable, RelationTable
 
 VERSION = 2
 """Changes with the file's layout, or with which names are read."""
 FILE = "names.sqlite"
+WHAT = "name index"
+"""What messages call it."""
 LONGEST_PREFIX = 12
 COMMON = 200
 """Names that share a prefix from which on its first ones are kept."""
@@ -61,8 +61,8 @@ ANALYZE;
 
 
 def layout() -> str:
-    """Return what the file's layout and forms depend on."""
-    return ".".join(map(str, (VERSION, cascade.VERSION, forms.VERSION, slips.VERSION)))
+    """Return what the file depends on."""
+    return layout_of(VERSION)
 
 
 def write_index(file: Path, tables: Sequence[GraphTable]) -> None:
@@ -76,21 +76,10 @@ def write_index(file: Path, tables: Sequence[GraphTable]) -> None:
     Raises:
         StoreError: The file cannot be written.
     """
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        temporary.unlink(missing_ok=True)
-        with closing(sqlite3.connect(temporary)) as database:
-            database.executescript(f"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;{_LAYOUT}")
-            _fill(database, tables)
-            database.executescript(_INDEXES)
-            database.commit()
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        temporary.replace(file)
-    except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"the name index {file} cannot be written ({error})", hint="free some disk space") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    with written(file, WHAT) as database:
+        database.executescript(_LAYOUT)
+        _fill(database, tables)
+        database.executescript(_INDEXES)
 
 
 def sides(tables: Sequence[GraphTable]) -> dict[str, Side]:

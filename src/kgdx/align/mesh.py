@@ -1,17 +1,14 @@
 """MeSH descriptors by name: one SQLite file beside the snapshot, and a decision that says how it came about.
 
-The file holds headings, entry terms and their normalised forms, with full-text indexes (FTS5) for candidates, as
-DeepDoctor-RAG does it. What may be stated is decided by the same stages as every other alignment
-(:mod:`kgdx.align.cascade`), so a name gets the same descriptor here and in the graph's own relations.
+The file (:mod:`kgdx.align.mesh_file`) finds candidates, as DeepDoctor-RAG does it. What may be stated is decided by the
+same stages as every other alignment (:mod:`kgdx.align.cascade`), so a name gets the same descriptor here and in the
+graph's own relations.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,42 +16,19 @@ from typing import Any, Self
 
 import polars as pl
 
-from kgdx.align import cascade, forms, slips
+from kgdx.align import slips
 from kgdx.align.cascade import Rules, candidates, decide
-from kgdx.align.names import Side, descriptors, node_frame, side
+from kgdx.align.index_database import opened
+from kgdx.align.mesh_file import FILE, TERM, WHAT, layout, write_index
+from kgdx.align.names import Side, side
 from kgdx.align.single import Form, bare, form
-from kgdx.errors import AbsentError, StoreError
-from kgdx.store.protocol import GraphTable, NodeTable, Store
+from kgdx.store.protocol import NodeTable, Store
 from kgdx.store.snapshot import Snapshot
 
-VERSION = 1
-"""Changes with the file's layout."""
-FILE = "mesh.sqlite"
 NEAR = 5
 """Candidates that are shown where nothing can be stated."""
 
-_LAYOUT = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE descriptor (id TEXT PRIMARY KEY, heading TEXT, source TEXT, trees TEXT) WITHOUT ROWID;
-CREATE TABLE term (entity TEXT, text TEXT, weight REAL, relation TEXT, folded TEXT, han INTEGER, turned INTEGER,
-    key TEXT, bag TEXT, mark TEXT);
-CREATE TABLE form (number INTEGER PRIMARY KEY, key TEXT UNIQUE, mark TEXT, length INTEGER);
-CREATE TABLE word (word TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE VIRTUAL TABLE words USING fts5 (key, content='', tokenize='unicode61');
-CREATE VIRTUAL TABLE grams USING fts5 (key, content='', detail=none, tokenize='trigram');
-CREATE VIRTUAL TABLE gram USING fts5vocab (grams, row);
-"""
-_INDEXES = """
-CREATE INDEX term_folded ON term (folded);
-CREATE INDEX term_key ON term (key);
-CREATE INDEX term_bag ON term (bag) WHERE bag IS NOT NULL;
-INSERT INTO form (key, mark, length) SELECT key, min(mark), length(key) FROM term GROUP BY key;
-INSERT INTO words (rowid, key) SELECT number, key FROM form;
-INSERT INTO grams (rowid, key) SELECT number, key FROM form;
-ANALYZE;
-"""
-_TERM = ("entity", "text", "weight", "relation", "folded", "han", "turned", "key", "bag", "mark")
-_TYPES = {name: pl.String for name in _TERM} | {"weight": pl.Float64, "han": pl.Boolean, "turned": pl.Boolean}
+_TYPES = {name: pl.String for name in TERM} | {"weight": pl.Float64, "han": pl.Boolean, "turned": pl.Boolean}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +97,7 @@ class MeshIndex:
     """
 
     def __init__(self, file: Path) -> None:
-        try:
-            self._database = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
-            self._meta = dict(self._database.execute("SELECT name, value FROM meta"))
-        except sqlite3.Error as error:
-            hint = "remove it; it is made again when it is next needed"
-            raise StoreError(f"the MeSH index {file} cannot be read ({error})", hint=hint) from error
-        if self._meta.get("layout") != layout():
-            self.close()
-            raise StoreError(f"the MeSH index {file} is of another version", hint="remove it; it is made again")
+        self._database, self._meta = opened(file, WHAT, layout())
 
     @property
     def version(self) -> str | None:
@@ -141,7 +107,7 @@ class MeshIndex:
     @property
     def checksum(self) -> str:
         """SHA-256 of the descriptors' ids, names and tree numbers."""
-        return str(self._meta["checksum"])
+        return self._meta["checksum"]
 
     def map_to_mesh(
         self, name: str, *, synonyms: Sequence[str] = (), branches: Sequence[str] = (), rules: Rules | None = None
@@ -223,7 +189,7 @@ class MeshIndex:
     def _found(self, asked: Side, branches: Sequence[str]) -> Side:
         """The descriptors with a term that may match: by a form, or by the rarest trigrams."""
         rows: dict[tuple[Any, ...], None] = {}
-        select = f"SELECT {', '.join(_TERM)} FROM term WHERE"
+        select = f"SELECT {', '.join(TERM)} FROM term WHERE"
         for column in ("folded", "key", "bag"):
             for value in asked.names[column].drop_nulls().unique():
                 rows.update(dict.fromkeys(self._database.execute(f"{select} {column} = ?", (value,))))
@@ -296,44 +262,6 @@ class MeshIndex:
             yield MeshCandidate(entity, headings[entity], text, "words", -score)
 
 
-def layout() -> str:
-    """Return what the file's layout and forms depend on."""
-    return ".".join(map(str, (VERSION, cascade.VERSION, forms.VERSION, slips.VERSION)))
-
-
-def write_index(file: Path, tables: Sequence[GraphTable]) -> None:
-    """Write the index of a graph's descriptors, in one step.
-
-    Args:
-        file: Where it goes.
-        tables: MeshDescriptor nodes, and Source nodes for the version.
-
-    Raises:
-        AbsentError: There are no descriptors.
-        StoreError: The file cannot be written.
-    """
-    every = descriptors(tables)
-    if not every.entities.height:
-        raise AbsentError("the graph has no MeSH descriptors", hint="build it with the source mesh")
-    nodes = node_frame(tables, "MeshDescriptor", ("id", "tree_numbers"))
-    trees = dict(nodes.select("id", pl.col("tree_numbers").list.join("|").fill_null("")).iter_rows())
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        temporary.unlink(missing_ok=True)
-        with closing(sqlite3.connect(temporary)) as database:
-            database.executescript(f"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;{_LAYOUT}")
-            _fill(database, every, trees, _meta(tables, every, trees))
-            database.executescript(_INDEXES)
-            database.commit()
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        temporary.replace(file)
-    except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"the MeSH index {file} cannot be written ({error})", hint="free some disk space") from error
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def open_index(snapshot: Snapshot, store: Callable[[], Store]) -> MeshIndex:
     """Open the index of a graph, making it first when there is none yet.
 
@@ -354,35 +282,6 @@ def open_index(snapshot: Snapshot, store: Callable[[], Store]) -> MeshIndex:
         write_index(folder / FILE, [rows, sources])
 
     return MeshIndex(snapshot.derived("mesh", layout(), compute) / FILE)
-
-
-def _fill(database: sqlite3.Connection, every: Side, trees: dict[str, str], meta: dict[str, str]) -> None:
-    entities = every.entities.select("id", "name", "source").iter_rows()
-    database.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-    rows = ((id, name, source, trees.get(id, "")) for id, name, source in entities)
-    database.executemany("INSERT INTO descriptor VALUES (?, ?, ?, ?)", rows)
-    marks = ", ".join("?" * len(_TERM))
-    database.executemany(f"INSERT INTO term VALUES ({marks})", every.names.select(_TERM).iter_rows())
-    words = ((word,) for word in sorted(slips.known_words(every.names)))
-    database.executemany("INSERT INTO word VALUES (?)", words)
-
-
-def _meta(tables: Sequence[GraphTable], every: Side, trees: dict[str, str]) -> dict[str, str]:
-    from hashlib import sha256
-
-    digest = sha256()
-    for row in every.names.select("entity", "text", "relation").sort(pl.all()).iter_rows():
-        digest.update("\x1f".join((*row, trees.get(row[0], ""))).encode())
-    sources = sorted(set(every.entities["source"].drop_nulls()))
-    stated = dict(node_frame(tables, "Source", ("id", "version")).select("id", "version").iter_rows())
-    version = ", ".join(str(stated[name]) for name in sources if stated.get(name))
-    return {
-        "layout": layout(),
-        "source": ", ".join(sources),
-        "version": version,
-        "checksum": digest.hexdigest(),
-        "descriptors": str(every.entities.height),
-    }
 
 
 def _asked(name: str, synonyms: Sequence[str]) -> Side:
