@@ -31,7 +31,7 @@ CHROMIUM = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--font-
 
 
 def require(available: object, what: str) -> None:
-    """Skip the running test when something it needs is missing; fail it where everything has to be there.
+    """Skip the running test (or module) when something it needs is missing; fail it where everything has to be there.
 
     Args:
         available: Whether it is there (any object, judged by its truth).
@@ -41,7 +41,7 @@ def require(available: object, what: str) -> None:
         return
     if os.environ.get(REQUIRE_ALL) == "1":
         pytest.fail(f"{REQUIRE_ALL}=1, but this test lacks {what}", pytrace=False)
-    pytest.skip(f"needs {what}")
+    pytest.skip(f"needs {what}", allow_module_level=True)
 
 
 def require_program(name: str, hint: str) -> str:
@@ -108,7 +108,7 @@ def neo4j_taken(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def neo4j_uri(request: pytest.FixtureRequest, neo4j_taken: Path) -> Iterator[str]:
-    """Address of a database that is empty when a module's tests begin, and emptied after them.
+    """Address of a database that is empty, of keys and indexes too, when a module's tests begin, and after them.
 
     What it holds before the first of them is somebody's: then no test touches it. What it holds later was left by
     tests whose end failed or never came: it is removed, and they are named, but no other test fails for it.
@@ -125,20 +125,27 @@ def neo4j_uri(request: pytest.FixtureRequest, neo4j_taken: Path) -> Iterator[str
             if not neo4j_taken.exists():
                 pytest.fail(f"the database at {address} is not empty: the tests need one of their own", pytrace=False)
             print(f"{neo4j_taken.read_text('utf-8')} left in {address}: {_held(store)}", file=sys.__stderr__)
-            store.clear()
+        _empty(store)
     neo4j_taken.write_text(request.node.nodeid, "utf-8")
     yield address
     with Neo4jStore.unchecked(access) as store:
-        store.clear()
+        _empty(store)
         left = _held(store)
     assert left == "no node", f"{request.node.nodeid} still writes into {address}, which holds {left}"
 
 
+def _empty(store: Neo4jStore) -> None:
+    """Remove all nodes, keys and indexes, of ours or of anybody's: an index would refuse what another test writes."""
+    store.clear()
+    for kind in ("CONSTRAINT", "INDEX"):
+        for row in store._driver.execute_query(f"SHOW {kind}S YIELD name, type").records:
+            if row["type"] != "LOOKUP":
+                store._driver.execute_query(f"DROP {kind} {row['name']}")
+
+
 def _held(store: Neo4jStore) -> str:
     """How many nodes of which labels a database holds, of ours or of anybody's."""
-    rows = store._driver.execute_query(
-        "MATCH (n) RETURN labels(n) AS labels, count(n) AS n ORDER BY n DESC", database_=store._access.database
-    ).records
+    rows = store._driver.execute_query("MATCH (n) RETURN labels(n) AS labels, count(n) AS n ORDER BY n DESC").records
     return ", ".join(f"{row['n']} {':'.join(row['labels']) or 'without a label'}" for row in rows[:8]) or "no node"
 
 
