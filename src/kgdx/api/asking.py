@@ -14,6 +14,7 @@ from kgdx.actions.answer import Answer
 from kgdx.actions.episode import Episode, Policy, Watch, run
 from kgdx.actions.known import CitedText
 from kgdx.actions.pack import pack
+from kgdx.actions.rounds import UNPLANNED
 from kgdx.actions.state import Limits, State
 from kgdx.case import Case, Issue
 from kgdx.errors import KgdxError, LlmError, StoreError, UsageError
@@ -27,6 +28,14 @@ if TYPE_CHECKING:
     from kgdx.store.protocol import Row
 
 Number = TypeVar("Number", int, float)
+
+_REMEDIES = {
+    "model": "the answer rests on what was found without it",
+    UNPLANNED: "what the words of the question ask for was looked up instead",
+    "language": "ask again, or ask another model",
+    "groundless": "it was written by template instead",
+}
+"""What becomes of the answer where something failed."""
 
 MAX_QUESTION = 20_000
 """Letters of a question at most."""
@@ -47,6 +56,8 @@ class Asking(TypedDict, total=False):
         pubmed: Whether PubMed is searched for publications; by default as it is set, and it is off where nothing is.
         language: Language of the answer, ``en`` or ``zh``; that of the question by default.
         rounds: Most plans of a model.
+        fallback: Whether rules and the template stand in where no plan of a model, or not its answer, can be used. On
+            by default.
         limits: When to stop: actions, time, and calls, tokens and cost of the model.
         seed: Of the policy's random choices.
         on_text: Given each piece of a model's answer as it is written.
@@ -57,6 +68,7 @@ class Asking(TypedDict, total=False):
     pubmed: bool | None
     language: Literal["en", "zh"] | None
     rounds: int
+    fallback: bool
     limits: Limits | None
     seed: int
     on_text: Callable[[str], None] | None
@@ -92,6 +104,7 @@ def ask(
         settings = dict(ending)
         if name == "planner":
             settings |= planning(graph.settings, model, limits) | {"rounds": rounds, "on_text": how.get("on_text")}
+            settings |= {"fallback": how.get("fallback", True)}
         policy = make_policy(name, **settings)
     patient = Case("question") if case is None else case.identified()
     state = State(patient, question=question, seed=how.get("seed", 0))
@@ -233,17 +246,21 @@ def faults(state: State) -> Iterator[Issue]:
         ['get_test']
     """
     refused = 0
-    for segment in state.log:
+    for number, segment in enumerate(state.log):
         if segment.kind != "error":
             continue
         if segment.name == "plan":
             refused += 1
         elif "kind" in segment.parameters:
-            yield Issue("error", "model", segment.content, "the answer rests on what was found before")
+            again = any(later.kind == "answer" for later in state.log[number:])
+            yield Issue("warning" if again else "error", "model", segment.content, _REMEDIES["model"])
         else:
-            yield Issue("warning", segment.name, segment.content, "the answer does without it")
+            yield Issue(
+                "warning", segment.name, segment.content, _REMEDIES.get(segment.name, "the answer does without")
+            )
     if refused:
-        yield Issue("info", "planner", f"{refused} parts of the model's plans were refused", "see the rounds")
+        parts = "1 part" if refused == 1 else f"{refused} parts"
+        yield Issue("info", "planner", f"{parts} of the model's plans could not be run", "the rounds say why")
 
 
 def failure(episode: Episode) -> KgdxError | None:

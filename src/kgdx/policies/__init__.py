@@ -32,6 +32,7 @@ def _planner(
     limits: Limits | None = None,
     prices: tuple[float, float] = (0.0, 0.0),
     on_text: Callable[[str], None] | None = None,
+    fallback: bool = True,
     **settings: Any,
 ) -> Policy:
     """A language model that plans the look-ups and writes the answer."""
@@ -39,7 +40,8 @@ def _planner(
     from kgdx.policies.planner import PlannerPolicy
 
     ending = Finishing(**settings)
-    return PlannerPolicy(model, rounds, ending=ending, limits=limits or Limits(), prices=prices, on_text=on_text)
+    asked: dict[str, Any] = {"prices": prices, "on_text": on_text, "fallback": fallback}
+    return PlannerPolicy(model, rounds, ending=ending, limits=limits or Limits(), **asked)
 
 
 POLICIES: Mapping[str, Callable[..., Policy]] = MappingProxyType(

@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from kgdx.actions import ACTIONS
 from kgdx.actions.answering import Respond
 from kgdx.actions.base import Action, parse_action
+from kgdx.actions.checking import MAX_CHARS
 from kgdx.actions.describing import Describe
 from kgdx.actions.episode import Chosen
 from kgdx.actions.pack import pack
 from kgdx.actions.reading import Extract
 from kgdx.actions.recognising import Recognise
+from kgdx.actions.rounds import UNPLANNED as REPLACED
 from kgdx.actions.state import Author, Limits, Segment, State
 from kgdx.llm.prompts import prompt
 from kgdx.llm.protocol import ChatModel, Request
@@ -26,7 +28,8 @@ from kgdx.policies.asking import Prices, ask
 from kgdx.policies.briefing import briefing
 from kgdx.policies.finishing import Finishing, asked_in, chosen, lost, undescribed
 from kgdx.policies.plan import Judged, judge, plan_schema, read_plan
-from kgdx.policies.writing import write
+from kgdx.policies.rules import RulesPolicy
+from kgdx.policies.writing import groundless, write
 
 FINAL = frozenset({"denied", "rejected", "unreachable", "refused", "missing", "budget"})
 """Kinds of a model's errors after which it is asked no more."""
@@ -36,6 +39,12 @@ UNPLANNED = frozenset({"extract", "recognise", "retrieve", "infer", "cite", "res
 
 OF_A_CASE = frozenset({"rank", "explain", "match"})
 """Actions that need a patient's findings."""
+
+GROUNDLESS = "groundless"
+"""Name of the segment that says that a model's answer is not taken."""
+
+MAX_NAME = 200
+"""Letters of a model's name that an answer carries."""
 
 FRUITLESS = 2
 """After so many rounds in a row that bring no action, the model is not asked for another."""
@@ -54,6 +63,7 @@ class PlannerPolicy:
         prices: Of a million tokens read and written.
         on_text: Given each piece of the answer as it is written.
         found: Characters of what was found that the model is shown.
+        fallback: Whether rules and the template stand in where no plan of the model, or not its answer, can be used.
     """
 
     model: ChatModel
@@ -64,6 +74,7 @@ class PlannerPolicy:
     prices: Prices = (0.0, 0.0)
     on_text: Callable[[str], None] | None = field(default=None, repr=False)
     found: int = 12_000
+    fallback: bool = True
 
     @property
     def name(self) -> str:
@@ -78,8 +89,10 @@ class PlannerPolicy:
             if action is not None or state.done:
                 return Chosen(action, said)
             if not self._may_plan(state):
-                action, written = self._end(state)
-                return Chosen(action, (*said, *written))
+                action, told = self._by_rules(state)
+                if action is None:
+                    action, told = self._end(state)
+                return Chosen(action, (*said, *told))
             segments = self._plan(state)
             said, state = (*said, *segments), state.logged(*segments)
 
@@ -151,6 +164,22 @@ class PlannerPolicy:
         plan = Segment(Author.POLICY, "plan", self.name, told)
         return (*said.segments, *(reasons if thought else ()), plan, *refused)
 
+    def _by_rules(self, state: State) -> tuple[Action | None, tuple[Segment, ...]]:
+        """The next look-up that the question's words ask for, where no plan of the model could be used."""
+        made = plans(state)
+        if not self.fallback or not state.question or lost(state):
+            return None, ()
+        if not made or any(each.parameters.get("actions") or each.parameters.get("ended") for each in made):
+            return None, ()
+        action = RulesPolicy(self.ending).choose(state)
+        if action is None or action == self.ending.choose(state):
+            return None, ()
+        if any(segment.name == REPLACED for segment in state.log):
+            return action, ()
+        told = {"error": "LlmError", "plans": len(made)}
+        why = f"the model {self.model.name} gave no plan that could be used"
+        return action, (Segment(Author.TOOL, "error", REPLACED, told, content=why),)
+
     def _end(self, state: State) -> tuple[Action | None, tuple[Segment, ...]]:
         """The next action on the way to the end; the answer is written by the model where that can be."""
         action = self.ending.choose(state)
@@ -159,20 +188,25 @@ class PlannerPolicy:
         evidence = pack(state)
         if not evidence.answers:
             return action, ()
+        language = action.language or asked_in(state)
         said = write(
             self.model,
             evidence,
             strict=action.strict,
-            language=action.language or asked_in(state),
+            language=language,
             prices=self.prices,
             on_text=self.on_text,
             again=1 if self._may_ask(state, kept=1) else 0,
         )
-        if not said.text.strip():
+        text = said.text[:MAX_CHARS]
+        if not text.strip():
             return action, said.segments
-        return Respond(
-            text=said.text, strict=action.strict, language=action.language, author=self.model.name
-        ), said.segments
+        if self.fallback and action.strict and groundless(text, evidence, language):
+            why = f"the answer of the model {self.model.name} cites nothing of the evidence, and is left out"
+            left_out = Segment(Author.TOOL, "error", GROUNDLESS, {"error": "LlmError"}, content=why)
+            return action, (*said.segments, left_out)
+        author = self.model.name[:MAX_NAME]
+        return action.model_copy(update={"text": text, "author": author}), said.segments
 
 
 def plans(state: State) -> list[Segment]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from kgdx.actions.checking import INSUFFICIENT, check
+from kgdx.actions.checking import INSUFFICIENT, MAX_CHARS, NOTHING_CITED, check
 from kgdx.actions.known import CitedText
 from kgdx.actions.pack import PROMPT_CHARS, EvidencePack
+from kgdx.actions.state import Author, Segment
 from kgdx.llm.prompts import prompt
 from kgdx.llm.protocol import ChatModel, Message, Request
 from kgdx.policies.asking import Prices, Said, ask
@@ -19,6 +21,14 @@ _QUESTION_CHARS = 8_000
 _SHOWN_FAULTS = 5
 _CHINESE = 0.25
 """Share of Chinese characters among the letters of a Chinese text at least; an English one has as few others."""
+
+_TELLING = 8
+"""So many Latin words without any of :data:`_ENGLISH` are another language."""
+
+_words = str.split
+_ENGLISH = frozenset(_words("the of is are and with by for which that this not may can has have be in to or"))
+_NAMES = 3_000
+"""Most names of the evidence that are left out of an answer to tell its language."""
 
 
 def write(
@@ -67,13 +77,28 @@ def write(
         turn = Message(
             "user", f"These faults have to be mended:\n{told}\nWrite the whole answer again, by the same rules."
         )
-        request = replace(request, messages=(*request.messages, Message("assistant", said.text), turn))
+        request = replace(request, messages=(*request.messages, Message("assistant", said.text[:MAX_CHARS]), turn))
         said = ask(model, request, template.id, prices=prices, again=True)
         found = list(_faults(said.text, pack, strict, language))
         fewer = bool(said.text.strip()) and said.error is None and len(found) < len(wrong)
         best = replace(said if fewer else best, segments=(*best.segments, *said.segments))
         wrong = found
+    if best.text.strip() and not _in(language, best.text, pack):
+        about = {"error": "LlmError", "prompt": template.id}
+        note = Segment(Author.TOOL, "error", "language", about, content=f"the answer is not in {LANGUAGES[language]}")
+        best = replace(best, segments=(*best.segments, note))
     return best
+
+
+def groundless(text: str, pack: EvidencePack, language: str) -> bool:
+    """Tell whether an answer cites nothing that exists, and does not say either that the evidence is not enough.
+
+    Example:
+        >>> groundless("All is well [E1].", EvidencePack(), "en"), groundless("证据不足。", EvidencePack(), "zh")
+        (True, False)
+    """
+    sentences = check(text, pack, strict=True, language=language).sentences
+    return not sentences or sentences[0].text == NOTHING_CITED[language]
 
 
 def _faults(text: str, pack: EvidencePack, strict: bool, language: str) -> Iterator[str]:
@@ -84,15 +109,37 @@ def _faults(text: str, pack: EvidencePack, strict: bool, language: str) -> Itera
     if strict:
         for sentence in [each for each in checked.sentences if not each.supported][:_SHOWN_FAULTS]:
             yield f"no id: {sentence.text[:200]}"
-    if text.strip() and not _in(language, text):
+    if text.strip() and not _in(language, text, pack):
         yield f"it is not in {LANGUAGES[language]}"
 
 
-def _in(language: str, text: str) -> bool:
-    """Whether a text is in a language, names of the other one aside."""
-    letters = [each for each in text if each.isalpha()]
+def _in(language: str, text: str, pack: EvidencePack) -> bool:
+    """Whether a text is in a language; the names of the evidence, which stay in theirs, are left out first."""
+    own = re.sub(r"\[E\d+\]", " ", _without(text, _names(pack)))
+    letters = [each for each in own if each.isalpha()]
     chinese = sum("一" <= each <= "鿿" for each in letters)
-    return chinese >= _CHINESE * len(letters) if language == "zh" else chinese <= (1 - _CHINESE) * len(letters)
+    if language == "zh":
+        return chinese >= _CHINESE * len(letters)
+    words = re.findall(r"[^\W\d_]+", own.casefold())
+    latin = [word for word in words if not any("一" <= each <= "鿿" for each in word)]
+    english = len(latin) < _TELLING or any(word in _ENGLISH for word in latin)
+    return english and chinese <= (1 - _CHINESE) * len(letters)
+
+
+def _names(pack: EvidencePack) -> Iterator[str]:
+    """What the evidence calls things by."""
+    for item in pack.items:
+        for node in (item.subject, *item.objects):
+            if node is not None:
+                yield node.name
+    for each in pack.resolved:
+        yield from (each.given, *each.names)
+
+
+def _without(text: str, names: Iterator[str]) -> str:
+    """The text without these names, of which a part may be another one: the longest first."""
+    there = sorted({name for name in names if name and name in text}, key=len, reverse=True)[:_NAMES]
+    return re.sub("|".join(map(re.escape, there)), " ", text) if there else text
 
 
 def _quoted(question: str) -> str:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 NOTE = "Decision support for research, to be judged by a clinician."
 
+QUESTION_LETTERS = 400
+"""Letters of the question that are shown."""
+
 SHOWN_NAMES = 8
 """Names of an action that are shown."""
 
@@ -47,7 +50,7 @@ def answer(found: Answer, *, everything: bool = False) -> RenderableType:
         found: What was answered.
         everything: Whether evidence that the answer does not cite is shown, too, and what models were asked.
     """
-    parts: list[RenderableType] = [Text(clean(found.question), style="bold"), Text()]
+    parts: list[RenderableType] = [Text(_cut(clean(found.question), QUESTION_LETTERS), style="bold"), Text()]
     parts += _section("Answer", [_words(found)])
     parts += _section("Understood", [_understood(found.pack.resolved)] if found.pack.resolved else [])
     parts += _section("Looked up", list(lookups(found.rounds)))
@@ -107,9 +110,8 @@ def _understood(resolved: Iterable[Resolved]) -> RenderableType:
 def lookups(rounds: Iterable[Round]) -> Iterator[RenderableType]:
     """Yield the actions of each round, with their rows; what failed or was refused, with the reason."""
     for each in rounds:
-        if each.number:
-            ended = "; nothing more to look up" if each.ended else ""
-            title = Text(f"Round {each.number}{ended}")
+        if each.number or each.by == "rules":
+            title = Text(_title(each))
             if each.thought:
                 title.append(f"  {clean(each.thought)}", style="italic dim")
             yield Padding(title, (0, 0, 0, 2))
@@ -118,9 +120,18 @@ def lookups(rounds: Iterable[Round]) -> Iterator[RenderableType]:
         for step in steps:
             table.add_row(Text(step.action), _given(step), _came(step))
         if steps:
-            yield Padding(table, (0, 0, 0, 4 if each.number else 2))
+            yield Padding(table, (0, 0, 0, 4 if each.number or each.by == "rules" else 2))
         for why in each.refused:
             yield Padding(Text(f"refused: {clean(why)}", style="yellow"), (0, 0, 0, 4))
+
+
+def _title(of: Round) -> str:
+    """What a round is called, and what became of it where it has no steps."""
+    if of.by == "rules":
+        return "By the words of the question"
+    if of.ended:
+        return f"Round {of.number}: nothing more to look up"
+    return f"Round {of.number}: no plan, see the notes" if of.failed else f"Round {of.number}"
 
 
 def _given(step: Step) -> Text:
@@ -231,13 +242,16 @@ def _compact(parameters: Mapping[str, Any]) -> str:
 def _footer(found: Answer) -> str:
     """Who chose and wrote, what it took, and what the answer is not."""
     who = f"{found.policy} with {clean(found.model)}" if found.model else f"{found.policy}, no language model"
-    return f"{who}{_spent(found.usage)}. {found.id}. {NOTE}"
+    written = "; the answer by template" if found.model and found.text.author == "template" else ""
+    return f"{who}{_spent(found.usage)}{written}. {found.id}. {NOTE}"
 
 
 def _spent(usage: Spent) -> str:
-    if not usage.calls + usage.cached:
+    if not usage.calls + usage.cached + usage.failed:
         return ""
     parts = [count(usage.calls, "call")]
+    if usage.failed:
+        parts.append(f"{usage.failed} failed")
     if usage.cached:
         parts.append(f"{usage.cached} kept")
     if usage.read + usage.written:
