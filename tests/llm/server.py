@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -45,9 +45,16 @@ class Fail:
 
 @dataclass(frozen=True)
 class Raw:
-    """A body that is not of the protocol."""
+    """A body that is not of the protocol, or a part of it; ``for_ever`` it is sent again and again.
+
+    ``every``: seconds between two of them.
+    """
 
     content: bytes
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    for_ever: bool = False
+    every: float = 0.0
 
 
 Reply = Say | Fail | Raw
@@ -101,7 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
             error = {"error": {"message": reply.message, "code": reply.code, "type": "error"}}
             self._send(reply.status, json.dumps(error).encode(), reply.headers)
         elif isinstance(reply, Raw):
-            self._send(200, reply.content, {})
+            self._raw(reply)
         elif body.get("stream"):
             self._stream(reply, body)
         else:
@@ -113,10 +120,24 @@ class _Handler(BaseHTTPRequestHandler):
                 whole["usage"] = _usage(reply.usage)
             self._send(200, json.dumps(whole).encode(), {}, reply.cut)
 
+    def _raw(self, reply: Raw) -> None:
+        if not reply.for_ever:
+            self._send(reply.status, reply.content, reply.headers)
+            return
+        self.close_connection = True
+        self.send_response(reply.status)
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        with suppress(OSError):  # the client goes away
+            while True:
+                self.wfile.write(reply.content)
+                time.sleep(reply.every)
+
     def _send(self, status: int, content: bytes, headers: Mapping[str, str], cut: int | None = None) -> None:
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
+        headers = {"Content-Type": "application/json", **headers}
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()

@@ -16,17 +16,20 @@ from typing import TYPE_CHECKING, Any, Literal
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, LlmFault, MissingExtraError
 from kgdx.llm.accounting import Meter, over
-from kgdx.llm.protocol import Answer, Request, Usage, with_schema
+from kgdx.llm.protocol import Answer, Request, Usage, sound, with_schema
 from kgdx.llm.retry import PATIENCE_S, Backoff, retry_after
 
 if TYPE_CHECKING:
     import openai
+
+    from kgdx.llm.guard import Watch
 
 Mode = Literal["json_schema", "json_object", "plain"]
 MODES: tuple[Mode, ...] = ("json_schema", "json_object", "plain")
 """Ways to ask for JSON, the strictest first; an endpoint that rejects one is asked in the next."""
 
 CONNECT_S = 10.0
+DAY_S = 86_400.0
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 _UNSUITABLE = frozenset({400, 415, 422, 501})
 _REASON = 200
@@ -35,6 +38,9 @@ _NOT_THE_PROTOCOL = (ValueError, TypeError, AttributeError, LookupError, Recursi
 
 LONGEST = 1_000_000
 """Characters of a streamed answer at most; a model that goes on is cut off."""
+
+MOST_TOKENS = 1_000_000_000
+"""An endpoint that counts more tokens for one answer miscounts."""
 
 _QUOTED = 12
 """Characters in a row of the request in the endpoint's message that count as quoting it."""
@@ -55,11 +61,20 @@ class _Again(Exception):
 
 @dataclass(slots=True)
 class _Collected:
-    text: str = ""
-    refusal: str = ""
+    pieces: list[str] = field(default_factory=list)
+    length: int = 0
+    refused: bool = False
     model: str = ""
     finish: str = ""
     usage: Usage = field(default_factory=Usage)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+    def add(self, piece: str) -> None:
+        self.pieces.append(piece)
+        self.length += len(piece)
 
 
 class Endpoint:
@@ -78,7 +93,7 @@ class Endpoint:
         self.access = access
         self.meter = meter or Meter.of(access)
         self.backoff = backoff or Backoff(access.attempts)
-        self._client = _client(access)
+        self._client, self._watch = _client(access, self.meter)
         self._turn = threading.BoundedSemaphore(access.concurrency)
         self._mode = 0
         self._counts_streams = True
@@ -133,7 +148,8 @@ class Endpoint:
                 wait = self.backoff.wait(attempt, error.wait)
                 if wait > PATIENCE_S:
                     hint = "run it again then; what was answered is kept"
-                    raise self._error(f"asks to wait {wait:,.0f} s ({error.reason})", "unreachable", hint) from None
+                    long = f"{wait:,.0f} s" if wait < DAY_S else "more than a day"
+                    raise self._error(f"asks to wait {long} ({error.reason})", "unreachable", hint) from None
                 if attempt + 1 == self.backoff.attempts:
                     hint = "check that it runs, then try again; what was answered is kept"
                     tries = f"{attempt + 1} tries" if attempt else "1 try"
@@ -149,30 +165,29 @@ class Endpoint:
         import httpx2
         import openai
 
+        from kgdx.llm.guard import Endless
+
         found = _Collected()
-        heard: list[str] = []
-
-        def hear(piece: str) -> None:
-            heard.append(piece)
-            if on_text is not None:
-                on_text(piece)
-            self.meter.left(found.text)
-            if len(found.text) > LONGEST:
-                hint = "set a limit of tokens, or try another model"
-                raise self._error(f"does not end its answer ({LONGEST:,} characters)", "truncated", hint, found.text)
-
+        self._watch.begin()
         try:
             if on_text is None:
                 self._whole(request, mode, found)
             else:
-                self._pieces(request, mode, found, hear)
+                self._pieces(request, mode, found, on_text)
         except openai.APIStatusError as error:
             raise self._status(error, request) from None
+        except LlmError as error:  # the budget's
+            error.partial = found.text
+            raise
+        except Endless:
+            hint = "set a limit of tokens, or try another model"
+            what = f"does not end its answer ({LONGEST:,} characters)"
+            raise self._error(what, "truncated", hint, found.text[:LONGEST]) from None
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, OSError, *_NOT_THE_PROTOCOL) as error:
             reason = "time-out" if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException) else _kind(error)
-            if heard:
+            if found.pieces and on_text is not None:
                 hint = "ask again"
-                raise self._error(f"broke off its answer ({reason})", "cut", hint, "".join(heard)) from None
+                raise self._error(f"broke off its answer ({reason})", "cut", hint, found.text) from None
             raise _Again(reason) from None
         return self._judged(found)
 
@@ -181,29 +196,38 @@ class Endpoint:
         if not made.choices:
             raise ValueError("an answer without a choice")
         choice = made.choices[0]
-        found.text = _text(choice.message.content)
-        found.refusal = choice.message.refusal or ""
+        found.refused = bool(choice.message.refusal)
         found.finish = choice.finish_reason or ""
-        found.model = made.model or ""
+        found.model = _text(made.model)
         found.usage = _usage(made.usage)
+        self._add(found, _text(choice.message.content))
 
-    def _pieces(self, request: Request, mode: Mode, found: _Collected, hear: Callable[[str], None]) -> None:
+    def _pieces(self, request: Request, mode: Mode, found: _Collected, on_text: Callable[[str], None]) -> None:
         body = self._body(request, mode) | {"stream": True}
         if self._counts_streams:
             body["stream_options"] = {"include_usage": True}
         with closing(self._stream(body)) as chunks:
             for chunk in chunks:
-                found.model = chunk.model or found.model
+                self._watch.begin()
+                found.model = _text(chunk.model) or found.model
                 if chunk.usage is not None:
                     found.usage = _usage(chunk.usage)
                 for choice in chunk.choices[:1]:
-                    found.refusal += choice.delta.refusal or ""
+                    found.refused = found.refused or bool(choice.delta.refusal)
                     found.finish = choice.finish_reason or found.finish
                     if piece := _text(choice.delta.content):
-                        found.text += piece
-                        hear(piece)
+                        self._add(found, piece)
+                        on_text(piece)
+                        self.meter.left()
         if not found.finish:
             raise ValueError("the stream ended early")
+
+    def _add(self, found: _Collected, piece: str) -> None:
+        from kgdx.llm.guard import Endless
+
+        found.add(piece)
+        if found.length > LONGEST:
+            raise Endless
 
     def _stream(self, body: dict[str, Any]) -> Generator[Any, None, None]:
         """The chunks of a streamed answer; an endpoint that cannot count its streams is asked without."""
@@ -238,14 +262,15 @@ class Endpoint:
         return body
 
     def _judged(self, found: _Collected) -> Answer:
-        if found.refusal or found.finish == "content_filter":
+        text = found.text
+        if found.refused or found.finish == "content_filter":
             raise self._error("refuses to answer", "refused", "ask something else, or another model")
         if found.finish == "length":
             hint = "ask for less at once, or raise the model's output limit"
-            raise self._error("stopped at its token limit", "truncated", hint, found.text)
-        if not found.text.strip():
+            raise self._error("stopped at its token limit", "truncated", hint, text)
+        if not text.strip():
             raise self._error("gave an empty answer", "malformed", "try another model")
-        return Answer(found.text, found.model or self.name, found.usage)
+        return Answer(text, found.model or self.name, found.usage)
 
     def _status(self, error: openai.APIStatusError, request: Request) -> Exception:
         status, reason = error.status_code, self._said(error, request)
@@ -257,6 +282,9 @@ class Endpoint:
         if status in _UNSUITABLE:
             hint = "check the model's name and what it can do"
             return _Unsuitable(self._about(f"answers {status}: {reason}"), hint=hint, kind="rejected")
+        if 300 <= status < 400:
+            hint = "set KGDX_LLM_BASE_URL to the address that answers itself; nothing was sent there"
+            return self._error(f"answers {status}, to ask elsewhere", "rejected", hint)
         return self._error(f"answers {status}: {reason}", "rejected", "check KGDX_LLM_BASE_URL and the model's name")
 
     def _said(self, error: openai.APIStatusError, request: Request) -> str:
@@ -276,30 +304,37 @@ class Endpoint:
         return f"the model {self.access.model} at {self.access.base_url} {what}"
 
 
-def _client(access: LlmAccess) -> openai.OpenAI:
+def _client(access: LlmAccess, meter: Meter) -> tuple[openai.OpenAI, Watch]:
     try:
         import httpx2
         import openai
     except ImportError:
         raise MissingExtraError("asking a language model", "llm") from None
+    from kgdx.llm.guard import Watch, client
+
     logger = logging.getLogger("openai")
     if logger.getEffectiveLevel() < logging.INFO:
         logger.setLevel(logging.INFO)  # at DEBUG it writes down whole requests
-    timeout = httpx2.Timeout(access.timeout, connect=min(CONNECT_S, access.timeout))
+    watch = Watch(access.timeout, meter.left)
+    http = client(access.base_url, httpx2.Timeout(access.timeout, connect=min(CONNECT_S, access.timeout)), watch)
     key = access.api_key or "none"  # the library insists on one
-    return openai.OpenAI(base_url=access.base_url, api_key=key, timeout=timeout, max_retries=0)
+    return openai.OpenAI(base_url=access.base_url, api_key=key, http_client=http, max_retries=0), watch
 
 
 def _text(content: Any) -> str:
     if content is not None and not isinstance(content, str):
         raise TypeError("content that is no text")
-    return content or ""
+    return sound(content or "")
 
 
 def _usage(found: Any) -> Usage:
-    if found is None:
-        return Usage()
-    return Usage(int(found.prompt_tokens or 0), int(found.completion_tokens or 0))
+    return Usage() if found is None else Usage(_tokens(found.prompt_tokens), _tokens(found.completion_tokens))
+
+
+def _tokens(count: Any) -> int | None:
+    """A number of tokens; ``None`` where what is said is no such number."""
+    said = 0 if count is None else count
+    return int(said) if isinstance(said, int | float) and 0 <= said < MOST_TOKENS else None
 
 
 def _kind(error: Exception) -> str:
@@ -308,6 +343,7 @@ def _kind(error: Exception) -> str:
         "APIConnectionError": "no connection",
         "RemoteProtocolError": "connection cut",
         "ReadError": "connection cut",
+        "DecodingError": "an answer that is packed",
     }
     cause = error.__cause__
     for each in (cause, error):

@@ -110,3 +110,13 @@ def with_schema(messages: Sequence[Message], schema: Mapping[str, Any]) -> list[
     if messages and messages[0].role == "system":
         return [Message("system", f"{messages[0].content}\n\n{said}"), *messages[1:]]
     return [Message("system", said), *messages]
+
+
+def sound(text: str) -> str:
+    """Return text that can be written as UTF-8: half a character, as a broken JSON escape gives it, becomes a ``?``.
+
+    Example:
+        >>> sound("a" + chr(0xD83E))
+        'a?'
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from kgdx.errors import LlmError, MissingExtraError
-from kgdx.llm.protocol import Answer, ChatModel, Message, Request
+from kgdx.llm.protocol import Answer, ChatModel, Message, Request, sound
 
 Form = TypeVar("Form", bound=BaseModel)
 
@@ -134,7 +134,7 @@ def readings(text: str, openings: str = "{[") -> Iterator[Any]:
         [[1, 2], [3]]
     """
     try:
-        yield json.loads(text)
+        yield _sound(json.loads(text))
     except (ValueError, RecursionError):
         yield None
     decoder = json.JSONDecoder()
@@ -149,8 +149,17 @@ def readings(text: str, openings: str = "{[") -> Iterator[Any]:
         except (ValueError, RecursionError):
             at = opening.start() + 1
             continue
-        yield found
-    yield _mended(text, place)
+        yield _sound(found)
+    yield _sound(_mended(text, place))
+
+
+def _sound(value: Any) -> Any:
+    """JSON whose texts can be written as UTF-8, whatever their escapes stand for."""
+    if isinstance(value, str):
+        return sound(value)
+    if isinstance(value, dict):
+        return {sound(key): _sound(inner) for key, inner in value.items()}
+    return [_sound(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _mended(text: str, place: re.Pattern[str]) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from kgdx.actions.state import Author, Segment
 from kgdx.errors import LlmError
 from kgdx.llm.accounting import MILLION
-from kgdx.llm.protocol import Answer, ChatModel, Request
+from kgdx.llm.protocol import Answer, ChatModel, Request, sound
 
 Prices = tuple[float, float]
 """Prices of a million tokens read and written."""
@@ -57,7 +57,7 @@ def ask(
     error: LlmError | None = None
     try:
         answer = model.ask(request, on_text)
-        text = answer.text
+        text = sound(answer.text)
     except LlmError as caught:
         error, text = caught, caught.partial
     spent = (time.perf_counter() - started) * 1000
