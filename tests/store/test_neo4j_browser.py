@@ -93,6 +93,16 @@ def run(page: Page) -> Locator:
     return nodes
 
 
+def spread(page: Page) -> None:
+    """Give the drawing the whole window, and fit it in."""
+    frame = page.locator('[data-testid="frame"]').first
+    frame.locator('[title*="ullscreen"]').click()
+    frame.get_by_label("Collapse the node properties display").click()
+    page.wait_for_timeout(1500)  # until the drawing has its new size
+    page.get_by_label("zoom-to-fit").first.click()
+    page.wait_for_timeout(1500)
+
+
 def captions(nodes: Locator) -> set[str]:
     texts = (" ".join(node.locator("text").all_text_contents()) for node in nodes.all())
     return {" ".join(text.split()) for text in texts}
@@ -129,10 +139,7 @@ def test_a_link_keeps_its_query_through_the_login_and_draws_the_paths(
     assert {"#1f4e79", "#5aa9a2", "#17212b", "#66737c"} == fills(nodes)
     relations = page.locator('[data-testid="frame"] svg g.relationship').count()
     assert relations >= nodes.count()
-    page.locator('[data-testid="frame"]').first.locator('[title*="ullscreen"]').click()
-    page.wait_for_timeout(1500)  # until the window has its new size
-    page.locator('[data-testid="frame"] [aria-label="zoom-to-fit"], [title="Zoom to fit"]').first.click()
-    page.wait_for_timeout(1500)
+    spread(page)
     assert nodes.first.is_visible()
     page.screenshot(path=screenshots / "neo4j-browser-evidence.png")
 
