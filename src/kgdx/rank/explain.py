@@ -32,6 +32,9 @@ class Match:
     via: int = -1
 
 
+_BACKGROUND = Match("background")
+
+
 def explain(
     model: RankModel, names: Names, query: Query, scores: Mapping[str, Scores], scales: Mapping[str, Scale], best: Ints
 ) -> list[tuple[Mapping[str, float], tuple[Contribution, ...]]]:
@@ -105,7 +108,8 @@ def matches(model: RankModel, terms: Ints, candidates: Ints) -> list[list[Match]
     position = position[np.lexsort((annotated.index[position], -annotated.values[position], owner))]
     some, begin = np.unique(owner, return_index=True)
     if not len(terms) or not len(some):
-        return [[_match(model, term, int(candidate), None) for candidate in candidates] for term in terms.tolist()]
+        meetings = [_Meeting(model, term) for term in terms.tolist()]
+        return [[meeting.match(candidate, None) for candidate in candidates.tolist()] for meeting in meetings]
     annotation, which = np.unique(annotated.index[position], return_inverse=True)
     most, via = _common(basis, terms, annotation)
     similar = 2 * most * -np.expm1(-most) / np.maximum(basis.ic[terms][:, None] + basis.ic[annotation], 1e-9)
@@ -117,7 +121,8 @@ def matches(model: RankModel, terms: Ints, candidates: Ints) -> list[list[Match]
             owner: (int(annotation[at]), int(via[row, at]), float(value[row, place]))
             for place, (owner, at) in enumerate(zip(some.tolist(), chosen[row].tolist(), strict=True))
         }
-        found.append([_match(model, term, int(candidate), best.get(i)) for i, candidate in enumerate(candidates)])
+        meeting = _Meeting(model, term)
+        found.append([meeting.match(candidate, best.get(i)) for i, candidate in enumerate(candidates.tolist())])
     return found
 
 
@@ -148,42 +153,58 @@ def _first_of_greatest(values: Floats, begin: Ints) -> Ints:
     return found
 
 
-def _match(model: RankModel, term: int, candidate: int, best: tuple[int, int, float] | None) -> Match:
-    lacking = model.columns.lacking.columns(candidate)
-    if len(lacking):
-        lacking = np.intersect1d(lacking, model.basis.up.columns(term))
-    if best is not None:
-        matched, via, similar = best
-        if matched == term:
-            return Match("exact", matched)
-        if via == term:
-            return Match("descendant", matched, term)
+class _Meeting:
+    """How one finding meets candidates: keeps what all of them share."""
+
+    def __init__(self, model: RankModel, term: int) -> None:
+        self._model, self._term = model, term
+        self._above: Floats | None = None
+        self._lent: Floats | None = None
+
+    def match(self, candidate: int, best: tuple[int, int, float] | None) -> Match:
+        """Return the match, given the most similar annotation, the common ancestor and the similarity."""
+        lacking = self._model.columns.lacking.columns(candidate)
         if len(lacking):
+            lacking = self._general(lacking)
+        if best is not None:
+            matched, via, similar = best
+            if matched == self._term:
+                return Match("exact", matched)
+            if via == self._term:
+                return Match("descendant", matched, self._term)
+            if len(lacking):
+                return Match("annotated_absent", int(lacking[-1]))
+            if matched == via:
+                return Match("ancestor", matched, via)
+            if similar >= UNLIKE:
+                return Match("shared", matched, via)
+        elif len(lacking):
             return Match("annotated_absent", int(lacking[-1]))
-        if matched == via:
-            return Match("ancestor", matched, via)
-        if similar >= UNLIKE:
-            return Match("shared", matched, via)
-    elif len(lacking):
-        return Match("annotated_absent", int(lacking[-1]))
-    neighbour = _neighbour(model, term, candidate)
-    return Match("background") if neighbour < 0 else Match("neighbour", neighbour)
+        neighbour = self._neighbour(candidate)
+        return _BACKGROUND if neighbour < 0 else Match("neighbour", neighbour)
 
+    def _general(self, terms: Ints) -> Ints:
+        """Those of some terms that are the finding or above it."""
+        if self._above is None:
+            self._above = np.zeros(len(self._model.basis.ic), bool)
+            self._above[self._model.basis.up.columns(self._term)] = True
+        return terms[self._above[terms]]
 
-def _neighbour(model: RankModel, term: int, candidate: int) -> int:
-    """The similar candidate that lends most to this one for the term, -1 for none."""
-    having, frequency = model.columns.frequency.row(term)
-    lent: Floats = np.zeros(model.columns.size, np.float32)
-    lent[having] = frequency
-    best, most = -1, 0.0
-    for near in (model.alike, model.related):
-        index, share = near.row(candidate)
-        if len(index):
-            value = share * lent[index]
-            top = int(np.argmax(value))
-            if value[top] > most:
-                best, most = int(index[top]), float(value[top])
-    return best
+    def _neighbour(self, candidate: int) -> int:
+        """The similar candidate that lends most to this one for the finding, -1 for none."""
+        if self._lent is None:
+            having, frequency = self._model.columns.frequency.row(self._term)
+            self._lent = np.zeros(self._model.columns.size, np.float32)
+            self._lent[having] = frequency
+        best, most = -1, 0.0
+        for near in (self._model.alike, self._model.related):
+            index, share = near.row(candidate)
+            if len(index):
+                value = share * self._lent[index]
+                top = int(np.argmax(value))
+                if value[top] > most:
+                    best, most = int(index[top]), float(value[top])
+        return best
 
 
 def exclusions(model: RankModel, terms: Ints, candidates: Ints) -> list[list[Match]]:
