@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from kgdx.config import Settings
+from kgdx.config.values import switch
 from kgdx.errors import ConfigError
 
 BASE_URL = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
@@ -56,7 +57,7 @@ def pubmed_access(settings: Settings) -> PubMedAccess | None:
         0.36
     """
     given = settings.pubmed_settings
-    ask = _switch(given.get("ask", "false"))
+    ask = switch("KGDX_PUBMED", given.get("ask", "false"))
     email = given.get("email")
     if email is None:
         if ask:
@@ -72,13 +73,6 @@ def pubmed_access(settings: Settings) -> PubMedAccess | None:
         seconds=_seconds(given.get("seconds", str(SECONDS))),
         ask=ask,
     )
-
-
-def _switch(text: str) -> bool:
-    said = text.strip().lower()
-    if said not in ("1", "true", "yes", "0", "false", "no"):
-        raise ConfigError(f"KGDX_PUBMED is {text[:40]!r}", hint="give true or false")
-    return said in ("1", "true", "yes")
 
 
 def _seconds(text: str) -> float:

@@ -1,0 +1,254 @@
+"""Where kgdx keeps its state and how it reaches Neo4j: a pure function of the environment and one config file.
+
+Order of precedence, highest first: what the caller passes, the environment, ``<home>/config.toml``, the defaults.
+A password is never taken from an address or a command line, so it does not end up in a shell's history.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from kgdx.config.access import TRANSFORMERS, LlmAccess, Neo4jAccess
+from kgdx.config.addresses import endpoint, is_neo4j, same_server, store_address
+from kgdx.config.file import JUDGE_KEYS, LLM_KEYS, LLM_LIMITS, LLM_NUMBERS, PUBMED_KEYS, read_config, read_secret
+from kgdx.config.values import first, folder_of, languages, number, path_of, switch
+from kgdx.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of one invocation; made by :meth:`load`, handed to whoever needs them.
+
+    Attributes:
+        home: The folder that holds all state (``KGDX_HOME``, else the platform's user data folder).
+        cache: The folder for what can be fetched again (``KGDX_CACHE``, else the platform's user cache folder).
+        store: Path of an embedded graph folder, or the Bolt address of a Neo4j server.
+        neo4j_home: An installed Neo4j to start for ``kgdx neo4j up`` (``NEO4J_HOME``), if any.
+        neo4j_user: Neo4j user name as set, if set.
+        neo4j_password: Neo4j password as set; empty means that the server asks for none, ``None`` that it is not set.
+        neo4j_database: Neo4j database name, if set.
+        neo4j_mapping: File that says what the names of a database stand for that others built; ``None`` for our own.
+        llm_settings: How to reach a language model, as set; see :meth:`llm`.
+        judge_settings: What differs for the model that judges answers, as set; see :meth:`judge`.
+        pubmed_settings: How to ask PubMed, as set; see :func:`kgdx.literature.pubmed_access`.
+        align_encoder: Sentence encoder with which a build aligns names that no other stage does
+            (``KGDX_ALIGN_ENCODER``): ``minilm``, or ``sentence-transformers:MODEL``; ``None`` for none.
+        align_languages: Languages that it reads (``KGDX_ALIGN_LANGUAGES``), such as ``en,zh``; English when not set.
+    """
+
+    home: Path
+    cache: Path
+    store: str
+    neo4j_home: Path | None = None
+    neo4j_user: str | None = None
+    neo4j_password: str | None = field(default=None, repr=False)
+    neo4j_database: str | None = None
+    neo4j_mapping: Path | None = None
+    llm_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    judge_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    pubmed_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    align_encoder: str | None = None
+    align_languages: tuple[str, ...] = ("en",)
+
+    @classmethod
+    def load(cls, store: str | Path | None = None, *, environ: Mapping[str, str] | None = None) -> Settings:
+        """Read the settings.
+
+        Args:
+            store: The store that the caller asked for; overrides ``KGDX_STORE`` and the config file.
+            environ: The environment to read; the process's own by default.
+
+        Raises:
+            ConfigError: A value cannot be used, or the config file cannot be read or has an unknown key.
+
+        Example:
+            >>> Settings.load(environ={"KGDX_HOME": "/tmp/kgdx-doc"}).store
+            '/tmp/kgdx-doc/graphs/default'
+            >>> Settings.load("bolt://localhost:7687", environ={"KGDX_HOME": "/tmp/kgdx-doc"}).is_neo4j
+            True
+        """
+        env = os.environ if environ is None else environ
+        home = folder_of(env.get("KGDX_HOME"), "KGDX_HOME") or platformdirs.user_data_path("kgdx", appauthor=False)
+        cache = folder_of(env.get("KGDX_CACHE"), "KGDX_CACHE") or platformdirs.user_cache_path("kgdx", appauthor=False)
+        config = read_config(home / "config.toml")
+        neo4j, align = config.get("neo4j", {}), config.get("align", {})
+        if isinstance(store, Path):
+            store = str(store)
+        chosen = store or env.get("KGDX_STORE") or config.get("store") or str(home / "graphs" / "default")
+        neo4j_home = env.get("NEO4J_HOME") or neo4j.get("home")
+        return cls(
+            home=home,
+            cache=cache,
+            store=store_address(chosen),
+            neo4j_home=folder_of(neo4j_home, "NEO4J_HOME"),
+            neo4j_user=first(env, "KGDX_NEO4J_USER", "NEO4J_USERNAME") or neo4j.get("user"),
+            neo4j_password=first(env, "KGDX_NEO4J_PASSWORD", "NEO4J_PASSWORD", default=neo4j.get("password")),
+            neo4j_database=first(env, "KGDX_NEO4J_DATABASE", "NEO4J_DATABASE") or neo4j.get("database"),
+            neo4j_mapping=path_of(env.get("KGDX_NEO4J_MAPPING") or neo4j.get("mapping")),
+            llm_settings=_llm_settings(env, config.get("llm", {})),
+            judge_settings=_llm_settings(env, config.get("judge", {}), "judge", JUDGE_KEYS),
+            pubmed_settings=_pubmed_settings(env, config.get("pubmed", {})),
+            align_encoder=env.get("KGDX_ALIGN_ENCODER") or align.get("encoder"),
+            align_languages=languages(env.get("KGDX_ALIGN_LANGUAGES") or align.get("languages") or "en"),
+        )
+
+    @property
+    def is_neo4j(self) -> bool:
+        """Whether the store is a Neo4j server (otherwise it is an embedded graph folder)."""
+        return is_neo4j(self.store)
+
+    @property
+    def graph_folder(self) -> Path:
+        """Folder of the embedded graph: the store itself, or the default one when the store is a Neo4j server."""
+        return self.home / "graphs" / "default" if self.is_neo4j else Path(self.store)
+
+    @property
+    def server_folder(self) -> Path:
+        """Folder of the local Neo4j server that kgdx starts: its data, logs, port and password."""
+        return self.home / "neo4j"
+
+    def neo4j(self, uri: str | None = None) -> Neo4jAccess:
+        """Return how to open ``uri`` (default: the store, else the local server that kgdx started).
+
+        The password comes from the environment or the config file; the local server's own from its password file.
+
+        Raises:
+            ConfigError: There is no address or no password.
+
+        Example:
+            >>> env = {"KGDX_HOME": "/tmp/kgdx-doc", "NEO4J_PASSWORD": "secret"}
+            >>> Settings.load("neo4j://db:7687", environ=env).neo4j()
+            Neo4jAccess(uri='neo4j://db:7687', user='neo4j', database=None)
+        """
+        local = self._local_server()
+        uri = uri or (self.store if self.is_neo4j else None) or (local["bolt"] if local else None)
+        if not uri:
+            raise ConfigError("no Neo4j address", hint="give one as bolt://HOST:PORT, or start `kgdx neo4j up`")
+        uri = store_address(uri)
+        if not is_neo4j(uri):
+            raise ConfigError(f"{uri} is not a Neo4j address", hint="give one such as bolt://127.0.0.1:7687")
+        if local and same_server(uri, local["bolt"]):
+            return Neo4jAccess(uri, "neo4j", read_secret(self.server_folder / "password"), self.neo4j_database)
+        if self.neo4j_password is None:
+            raise ConfigError(
+                f"no password for {uri}",
+                hint=f"set KGDX_NEO4J_PASSWORD (empty for a server without authentication), or password under "
+                f"[neo4j] in {self.home / 'config.toml'}",
+            )
+        return Neo4jAccess(uri, self.neo4j_user or "neo4j", self.neo4j_password or None, self.neo4j_database)
+
+    def llm(self, model: str | None = None) -> LlmAccess:
+        """Return how to ask a language model (default: the one that is set).
+
+        Raises:
+            ConfigError: No model or endpoint is set, or a setting cannot be used. There is no default endpoint: text
+                goes only where the user says.
+
+        Example:
+            >>> env = {"KGDX_HOME": "/tmp/kgdx-doc", "KGDX_LLM_BASE_URL": "http://127.0.0.1:11434/v1"}
+            >>> Settings.load(environ=env).llm("qwen3:8b").base_url
+            'http://127.0.0.1:11434/v1'
+        """
+        given = self.llm_settings
+        name, place = _model_and_place(model or given.get("model"), given.get("base_url", ""))
+        mode = given.get("cassette_mode", "replay")
+        if mode not in ("replay", "record", "auto"):
+            raise ConfigError(f"KGDX_LLM_CASSETTE_MODE is {mode!r}", hint="one of replay, record, auto")
+        cassette = Path(given["cassette"]).expanduser() if given.get("cassette") else None
+        if not place and (cassette is None or mode != "replay"):
+            hint = "set KGDX_LLM_BASE_URL, such as http://127.0.0.1:11434/v1 or https://api.openai.com/v1"
+            raise ConfigError(f"no endpoint is set for the model {name}", hint=hint)
+        numbers = {key: number(key, given[key]) if key in given else value for key, value in LLM_NUMBERS.items()}
+        limits = {key: number(key, given[key]) for key in LLM_LIMITS if key in given}
+        if "max_cost" in limits and not (numbers["price_in"] or numbers["price_out"]):
+            hint = "set KGDX_LLM_PRICE_IN and KGDX_LLM_PRICE_OUT"
+            raise ConfigError("KGDX_LLM_MAX_COST is set, and prices are not", hint=hint)
+        return LlmAccess(
+            name,
+            place,
+            given.get("api_key") or None,
+            price_in=numbers["price_in"],
+            price_out=numbers["price_out"],
+            timeout=numbers["timeout"] or 120.0,
+            concurrency=max(1, int(numbers["concurrency"])),
+            attempts=max(1, int(numbers["attempts"])),
+            cassette=cassette,
+            cassette_mode=mode,
+            deidentify=switch("KGDX_LLM_DEIDENTIFY", given.get("deidentify", "false")),
+            max_calls=int(limits["max_calls"]) if "max_calls" in limits else None,
+            max_tokens=int(limits["max_tokens"]) if "max_tokens" in limits else None,
+            max_cost=limits.get("max_cost"),
+            max_seconds=limits.get("max_seconds"),
+            seed=int(numbers["seed"]),
+            device=given.get("device", "auto"),
+        )
+
+    def judge(self, model: str | None = None) -> LlmAccess:
+        """Return how to ask the model that judges answers: as :meth:`llm`, but for what is set for the judge.
+
+        The key of one endpoint is never sent to another.
+
+        Raises:
+            ConfigError: As of :meth:`llm`.
+
+        Example:
+            >>> env = {"KGDX_LLM_BASE_URL": "http://127.0.0.1:1/v1", "KGDX_LLM_API_KEY": "k", "KGDX_JUDGE_MODEL": "j"}
+            >>> judge = Settings.load(environ={"KGDX_HOME": "/tmp/kgdx-doc", **env}).judge()
+            >>> judge.model, judge.base_url
+            ('j', 'http://127.0.0.1:1/v1')
+        """
+        elsewhere = "base_url" in self.judge_settings
+        shared = {k: v for k, v in self.llm_settings.items() if not (elsewhere and k == "api_key")}
+        return replace(self, llm_settings={**shared, **self.judge_settings}).llm(model)
+
+    @property
+    def llm_reads_documents(self) -> bool:
+        """Whether a build lets the language model read documents (never patients' texts): only if it is said so.
+
+        Raises:
+            ConfigError: The setting is neither true nor false.
+
+        Example:
+            >>> Settings.load(environ={"KGDX_HOME": "/tmp/kgdx-doc", "KGDX_LLM_DOCUMENTS": "1"}).llm_reads_documents
+            True
+        """
+        return switch("KGDX_LLM_DOCUMENTS", self.llm_settings.get("documents", "false"))
+
+    def _local_server(self) -> dict[str, str] | None:
+        try:
+            info = json.loads((self.server_folder / "server.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+        return info if isinstance(info, dict) and isinstance(info.get("bolt"), str) else None
+
+
+def _pubmed_settings(env: Mapping[str, str], config: Mapping[str, Any]) -> dict[str, str]:
+    """What is set of PubMed; whether it is asked is ``KGDX_PUBMED`` itself."""
+    names: dict[str, tuple[str, ...]] = {key: (f"KGDX_PUBMED_{key.upper()}",) for key in PUBMED_KEYS}
+    names |= {"ask": ("KGDX_PUBMED",), "api_key": ("KGDX_PUBMED_API_KEY", "NCBI_API_KEY")}
+    given = {key: first(env, *names[key], default=config.get(key)) for key in sorted(PUBMED_KEYS)}
+    return {key: str(value) for key, value in given.items() if value not in (None, "")}
+
+
+def _llm_settings(
+    env: Mapping[str, str], config: Mapping[str, Any], section: str = "llm", keys: frozenset[str] = LLM_KEYS
+) -> dict[str, str]:
+    given = {key: env.get(f"KGDX_{section.upper()}_{key.upper()}", config.get(key)) for key in sorted(keys)}
+    return {key: str(value) for key, value in given.items() if value not in (None, "")}
+
+
+def _model_and_place(model: str | None, place: str) -> tuple[str, str]:
+    """The model's name, and where it is: ``transformers:NAME`` says both."""
+    kind, colon, rest = (model or "").partition(":")
+    if colon and kind == TRANSFORMERS:
+        model, place = rest, TRANSFORMERS
+    if not model:
+        raise ConfigError("no language model is named", hint="set KGDX_LLM_MODEL and KGDX_LLM_BASE_URL")
+    return model, endpoint(place) if place and place != TRANSFORMERS else place
