@@ -1,0 +1,39 @@
+"""A graph of two invented diseases with symptoms, tests and drugs, built once; and a model behind a real endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import kgdx
+from kgdx.api import Graph
+from kgdx.config import LlmAccess
+from kgdx.llm.connect import connect
+from kgdx.llm.protocol import ChatModel
+from llm.server import Script, Server, serving
+
+
+@pytest.fixture(scope="session")
+def folder(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The graph's folder; tests that write into it take a copy."""
+    made = tmp_path_factory.mktemp("graph") / "zh"
+    kgdx.build({"hp": str(tiny / "hp.obo"), "chinese_kg": str(tiny / "medical.json")}, store=made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def graph(folder: Path) -> Iterator[Graph]:
+    """The graph, open."""
+    with kgdx.open(folder) as opened:
+        yield opened
+
+
+@contextmanager
+def behind(script: Script, **settings: object) -> Iterator[tuple[ChatModel, Server]]:
+    """A model behind an endpoint that answers by a script, asked as any other is."""
+    with serving(script) as server:
+        access = LlmAccess("m", server.url, **{"attempts": 1, "timeout": 5.0, **settings})  # type: ignore[arg-type]
+        yield connect(access), server
