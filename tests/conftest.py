@@ -137,8 +137,8 @@ def neo4j_uri(request: pytest.FixtureRequest, neo4j_taken: Path) -> Iterator[str
 def _empty(store: Neo4jStore) -> None:
     """Remove all nodes, keys and indexes, of ours or of anybody's: an index would refuse what another test writes."""
     store.clear()
-    for kind in ("CONSTRAINT", "INDEX"):
-        for row in store._driver.execute_query(f"SHOW {kind}S YIELD name, type").records:
+    for kind, every in (("CONSTRAINT", "CONSTRAINTS"), ("INDEX", "INDEXES")):
+        for row in store._driver.execute_query(f"SHOW {every} YIELD name, type").records:
             if row["type"] != "LOOKUP":
                 store._driver.execute_query(f"DROP {kind} {row['name']}")
 
