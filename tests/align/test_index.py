@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -345,3 +347,76 @@ def test_an_index_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be written"):
         write_index(tmp_path / "missing" / FILE, tables())
     assert list(tmp_path.iterdir()) == []
+
+
+def damage(file: Path, how: str) -> None:
+    """What disks and interrupted copies do to a file."""
+    content = file.read_bytes()
+    if how == "cut off":
+        content = content[: len(content) // 2]
+    elif how == "overwritten":
+        content = content[:8192] + b"\xff" * (len(content) - 8192)
+    file.chmod(0o644)
+    file.write_bytes(b"" if how == "emptied" else b"no database" if how == "text" else content)
+
+
+@pytest.mark.parametrize("how", ["cut off", "overwritten", "emptied", "text", "removed"])
+def test_a_damaged_index_is_made_anew(how: str, tmp_path: Path) -> None:
+    made: list[GraphTable] = [nodes("Disease", {f"OMIM:{at}": (f"disease number {at}",) for at in range(300)})]
+    snapshot = compile_snapshot(made, tmp_path / "snapshot", fingerprint="f")
+
+    def opened() -> NameIndex:
+        return open_index(snapshot, lambda: FakeStore(made))  # type: ignore[arg-type, return-value]
+
+    opened().close()
+    (file,) = snapshot.path.glob(f"derived/*/{FILE}")
+    if how == "removed":
+        file.unlink()
+    else:
+        damage(file, how)
+    with opened() as index:
+        assert index.resolve("disease number 7").ids == ("OMIM:7",)
+        assert index.complete("disease number 29")[0].id == "OMIM:29"
+        assert [found.ids for found in index.mentions("is it disease number 12?")] == [("OMIM:12",)]
+        assert index.near("disease number")
+    assert [found.name for found in (snapshot.path / "derived").iterdir()] == [file.parent.name]
+    with NameIndex(file) as index:
+        assert index.resolve("disease number 7").ids == ("OMIM:7",)
+
+
+def test_damage_that_nothing_can_mend_says_what_to_do(tmp_path: Path) -> None:
+    write_index(tmp_path / FILE, tables())
+    damage(tmp_path / FILE, "overwritten")
+    with NameIndex(tmp_path / FILE) as index, pytest.raises(StoreError, match=r"cannot be read .*remove it"):
+        index.resolve("gout")
+
+
+_INDEXING = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from align.named import nodes
+from align.test_index import FakeStore
+from kgdx.align.index import open_index
+from kgdx.store.snapshot import Snapshot
+made = [nodes("Disease", {f"OMIM:{at}": (f"disease number {at}",) for at in range(2000)})]
+print("ready", flush=True)
+sys.stdin.readline()
+with open_index(Snapshot.open(Path(sys.argv[1])), lambda: FakeStore(made)) as index:
+    print(index.resolve("disease number 7").ids[0], flush=True)
+"""
+
+
+def test_processes_that_make_an_index_at_once_end_with_one(tmp_path: Path, root: Path) -> None:
+    snapshot = compile_snapshot([nodes("Disease", {"OMIM:7": ("x",)})], tmp_path / "snapshot", fingerprint="f")
+    command = [sys.executable, "-c", _INDEXING, str(snapshot.path), str(root / "tests")]
+    processes = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    for process in processes:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    assert [process.communicate(timeout=120)[0] for process in processes] == ["OMIM:7\n"] * 3
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert len(list((snapshot.path / "derived").iterdir())) == 1

@@ -8,16 +8,20 @@ inflection, numerals and word order, a slip of spelling, and with an encoder the
 from __future__ import annotations
 
 import re
+import sqlite3
+import threading
 from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from kgdx.align.cascade import NORMALISED, REORDERED, SLIP
-from kgdx.align.index_database import opened
+from kgdx.align.index_database import opened, unreadable
 from kgdx.align.index_file import FILE, WHAT, layout, write_index
 from kgdx.align.named import KINDS, Entry, Mention, NameDecision, kinds_of
 from kgdx.align.single import Form, bare, form
+from kgdx.errors import StoreError
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.store.snapshot import Snapshot
 
@@ -39,11 +43,30 @@ SAME = 0.99
 _BRIDGES = {"Symptom": "Phenotype"}
 """A name of the second class stands for what is said to be the same in the first."""
 _ID = re.compile(r"([A-Za-z][\w.]*)\s*[:_]\s*(\S+)")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 _Found = list[tuple[Entry, int | None]]
 """Entries, each with the number of what it is the same as."""
 _COLUMNS = "e.id, e.kind, e.name, e.source, t.text, t.weight, t.relation, e.same"
 _FROM = "FROM term t JOIN entity e ON e.number = t.entity"
 _OF_FORM = "FROM form f JOIN term t ON t.form = f.number JOIN entity e ON e.number = t.entity"
+
+
+def _mending(look_up: Callable[Concatenate[NameIndex, _P], _R]) -> Callable[Concatenate[NameIndex, _P], _R]:
+    """Make the file anew and look up again where it turns out to be damaged."""
+
+    @wraps(look_up)
+    def run(index: NameIndex, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        used = index._database
+        try:
+            return look_up(index, *args, **kwargs)
+        except sqlite3.ProgrammingError:  # it was closed: no fault of the file
+            raise
+        except sqlite3.DatabaseError as error:
+            index._mend(used, error)
+            return look_up(index, *args, **kwargs)
+
+    return run
 
 
 class NameIndex:
@@ -52,15 +75,24 @@ class NameIndex:
     Args:
         file: Where it lies.
         meanings: Vectors of its names, for names that nothing else finds.
+        again: Makes the file anew where it is damaged.
 
     Raises:
-        StoreError: There is no such file, or it is of another layout.
+        StoreError: There is no such file, or it is damaged or of another layout, and is not made anew.
     """
 
-    def __init__(self, file: Path, meanings: Meanings | None = None) -> None:
-        self._meanings = meanings
-        self._database, _ = opened(file, WHAT, layout())
+    def __init__(self, file: Path, meanings: Meanings | None = None, again: Callable[[], object] | None = None) -> None:
+        self._file, self._meanings, self._again = file, meanings, again
+        self._lock, self._left = threading.Lock(), list[sqlite3.Connection]()
+        try:
+            self._database, _ = opened(file, WHAT, layout())
+        except StoreError:
+            if again is None:
+                raise
+            again()
+            self._database, _ = opened(file, WHAT, layout())
 
+    @_mending
     def resolve(self, name: str, kinds: Sequence[str] = ("Disease",), *, limit: int = ENTRIES) -> NameDecision:
         """Say which entries a name, or an id, means.
 
@@ -89,17 +121,20 @@ class NameIndex:
                 return NameDecision(name, wanted, kept, _reason(given, entries), (), len(entries) - len(kept))
         return NameDecision(name, wanted, (), f"no {_or(wanted)} is called so", tuple(self.near(given, wanted)))
 
+    @_mending
     def entry(self, id: str) -> Entry | None:
         """Return an entry by its id, or an alternative one; ``None`` when there is none."""
         found = self._by_id(id, [], KINDS)
         return found[0][0] if found else None
 
+    @_mending
     def near(self, name: str, kinds: Sequence[str] = ("Disease",), limit: int = 5) -> list[Entry]:
         """Return the entries whose names share most with a name: nothing is stated of them."""
         from kgdx.align.suggest import near
 
         return near(self._database, form(name), list(kinds_of(tuple(kinds))), limit)
 
+    @_mending
     def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[Entry]:
         """Return the entries whose names begin with what was typed, the shortest first, then those that hold it.
 
@@ -112,6 +147,7 @@ class NameIndex:
 
         return complete(self._database, prefix[:LONGEST], list(kinds_of(tuple(kinds))), limit)
 
+    @_mending
     def mentions(self, text: str, kinds: Sequence[str] = KINDS) -> list[Mention]:
         """Return the parts of a text that name entries, in order; where two overlap, the longer one.
 
@@ -125,13 +161,25 @@ class NameIndex:
 
     def close(self) -> None:
         """Close the file; closing twice is fine."""
-        self._database.close()
+        for database in (self._database, *self._left):
+            database.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+    def _mend(self, used: sqlite3.Connection, error: sqlite3.Error) -> None:
+        """Replace the file behind a connection that met damage, unless another thread has done so."""
+        with self._lock:
+            if self._database is not used:
+                return
+            if self._again is None:
+                raise unreadable(self._file, WHAT, error) from error
+            self._again()
+            self._database, _ = opened(self._file, WHAT, layout())
+            self._left.append(used)  # another thread may be in the middle of it
 
     def _by_id(self, given: str, asked: Sequence[Form], kinds: Sequence[str]) -> _Found:
         written = _ID.fullmatch(given)
@@ -236,12 +284,19 @@ def open_index(
             progress("indexing the names of the graph, once")
         write_index(folder / FILE, named_tables(store()))
 
-    file = snapshot.derived("names", layout(), compute) / FILE
+    def make() -> Path:
+        return snapshot.derived("names", layout(), compute)
+
+    def again() -> None:
+        snapshot.discard("names", layout())
+        make()
+
+    file = make() / FILE
     if encoder is None:
-        return NameIndex(file)
+        return NameIndex(file, again=again)
     from kgdx.align.meanings import Meanings
 
-    return NameIndex(file, Meanings(snapshot, encoder, chinese=chinese, progress=progress))
+    return NameIndex(file, Meanings(snapshot, encoder, chinese=chinese, progress=progress), again)
 
 
 def named_tables(store: Store) -> list[GraphTable]:

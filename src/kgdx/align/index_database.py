@@ -62,18 +62,22 @@ def opened(file: Path, what: str, layout: str) -> tuple[sqlite3.Connection, dict
     try:
         database = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
     except sqlite3.Error as error:
-        raise _unreadable(file, what, error) from error
+        raise unreadable(file, what, error) from error
     try:
         meta = dict(database.execute("SELECT name, value FROM meta"))
-    except sqlite3.Error as error:
+        (pages,), (size,) = (database.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
+        if file.stat().st_size != pages * size:
+            raise sqlite3.DatabaseError("it is cut off")
+    except (sqlite3.Error, OSError) as error:
         database.close()
-        raise _unreadable(file, what, error) from error
+        raise unreadable(file, what, error) from error
     if meta.get("layout") != layout:
         database.close()
         raise StoreError(f"the {what} {file} is of another version", hint="remove it; it is made again")
     return database, meta
 
 
-def _unreadable(file: Path, what: str, error: sqlite3.Error) -> StoreError:
+def unreadable(file: Path, what: str, error: Exception) -> StoreError:
+    """Return the error that says that a file is damaged."""
     hint = "remove it; it is made again when it is next needed"
     return StoreError(f"the {what} {file} cannot be read ({error})", hint=hint)

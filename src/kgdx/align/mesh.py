@@ -22,6 +22,7 @@ from kgdx.align.index_database import opened
 from kgdx.align.mesh_file import FILE, TERM, WHAT, layout, write_index
 from kgdx.align.names import Side, side
 from kgdx.align.single import Form, bare, form
+from kgdx.errors import StoreError
 from kgdx.store.protocol import NodeTable, Store
 from kgdx.store.snapshot import Snapshot
 
@@ -281,7 +282,12 @@ def open_index(snapshot: Snapshot, store: Callable[[], Store]) -> MeshIndex:
         sources = NodeTable("Source", found.export_nodes("Source", ["version", "checksum"]))
         write_index(folder / FILE, [rows, sources])
 
-    return MeshIndex(snapshot.derived("mesh", layout(), compute) / FILE)
+    file = snapshot.derived("mesh", layout(), compute) / FILE
+    try:
+        return MeshIndex(file)
+    except StoreError:  # it is damaged
+        snapshot.discard("mesh", layout())
+        return MeshIndex(snapshot.derived("mesh", layout(), compute) / FILE)
 
 
 def _asked(name: str, synonyms: Sequence[str]) -> Side:

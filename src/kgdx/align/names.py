@@ -22,7 +22,7 @@ _BARE = 0.99
 """The same for everyday wordings, and for names without the abbreviation that follows them."""
 _ABBREVIATION = r"^[A-Z0-9-]{1,3}$"
 """An abbreviation that stands for too many things to be anybody's name."""
-_POPULATION = (
+POPULATION = (
     r"^(?:小儿|儿童|婴儿|婴幼儿|新生儿|幼儿|青少年|老年|老年人|老年性|妊娠|妊娠期|妊娠合并|孕期|产后|女性|男性|妇女)"
     r"|(?i:p(?:a)?ediatric|child|infant|neonat|newborn|juvenile|elder|senile|pregnan|gestation|postpartum|women)"
 )
@@ -199,9 +199,9 @@ def _scoped(nodes: pl.DataFrame, column: str, scopes: str) -> pl.DataFrame:
 
 def _of_some_patients(nodes: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
     """A disease named for some patients is narrower than what its other names say without that: 老年人腹主动脉瘤."""
-    some = nodes.filter(pl.col("name").str.contains(_POPULATION)).select(entity="id", some=pl.lit(True))
+    some = nodes.filter(pl.col("name").str.contains(POPULATION)).select(entity="id", some=pl.lit(True))
     told = names.join(some, on="entity", how="left", maintain_order="left")
-    wider = pl.col("some").fill_null(False) & ~pl.col("text").str.contains(_POPULATION)
+    wider = pl.col("some").fill_null(False) & ~pl.col("text").str.contains(POPULATION)
     return told.with_columns(
         pl.when(wider).then(_WEIGHTS["scoped"]).otherwise("weight").alias("weight"),
         pl.when(wider).then(pl.lit("narrower")).otherwise("relation").alias("relation"),

@@ -12,6 +12,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +241,26 @@ class Snapshot:
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
         return target
+
+    def discard(self, name: str, version: int | str) -> None:
+        """Remove something that was computed from this snapshot and is damaged; it can be computed anew.
+
+        Args:
+            name: As for :meth:`derived`.
+            version: As for :meth:`derived`.
+
+        Raises:
+            StoreError: The folder cannot be written.
+        """
+        target = self._path / DERIVED / f"{name}-{version}"
+        try:
+            aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+            with suppress(FileNotFoundError):  # another process was first
+                os.rename(target, aside / "damaged")
+            shutil.rmtree(aside, ignore_errors=True)
+        except OSError as error:
+            hint = "make the graph folder writable, or build the graph again with `kgdx build`"
+            raise StoreError(f"cannot remove the damaged {target} ({error})", hint=hint) from error
 
     def _known(self, name: str) -> str:
         if name not in TABLES:
