@@ -13,10 +13,11 @@ from kgdx.load.carry import USER
 from kgdx.load.choice import Wanted, choose, parse_choice
 from kgdx.load.clock import Progress
 from kgdx.load.derive import Derive
-from kgdx.load.engine import Choice, Order, run
+from kgdx.load.engine import run
 from kgdx.load.folder import GraphFolder
 from kgdx.load.hooks import Hook
 from kgdx.load.manifest import is_manifest, read_manifest
+from kgdx.load.order import Choice, Order
 from kgdx.load.report import BuildReport, read_report
 from kgdx.load.sources import Reader
 from kgdx.load.tables import BuiltGraph

@@ -27,9 +27,16 @@ class Before:
     schema: str
 
 
+_BESIDE: frozenset[tuple[str, tuple[str, str] | None]] = frozenset(
+    {("MeshDescriptor", None), ("MAPPED_TO", ("Symptom", "Phenotype"))}
+)
+"""Tables that are not in the snapshot, but in the indexes that are kept beside it (:mod:`kgdx.align`)."""
+
+
 def snapshot_key(tables: Iterator[BuiltTable] | tuple[BuiltTable, ...]) -> str:
-    """Return the digest of what a snapshot is compiled from."""
-    parts = sorted([table.title, sorted(table.parts.items())] for table in tables if reads(table.name, table.ends))
+    """Return the digest of what a snapshot, and what is kept beside it, is made from."""
+    wanted = [table for table in tables if reads(table.name, table.ends) or (table.name, table.ends) in _BESIDE]
+    parts = sorted([table.title, sorted(table.parts.items())] for table in wanted)
     return key_of(FORMAT, code_digest("kgdx.store.compile"), code_digest("kgdx.store.snapshot"), parts)
 
 

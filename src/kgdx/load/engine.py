@@ -6,10 +6,9 @@ to them from the tables of the build before; so building, updating and removing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -17,25 +16,25 @@ from pathlib import Path
 import polars as pl
 
 from kgdx.errors import SourceError, StoreError
-from kgdx.load import corrections, reporting
+from kgdx.load import reporting
 from kgdx.load.assemble import Assembled, assemble
 from kgdx.load.carry import USER, Saved, saved
 from kgdx.load.choice import Wanted
-from kgdx.load.clock import Clock, Progress
+from kgdx.load.clock import Clock
 from kgdx.load.deliver import Before, fill_store, make_snapshot, snapshot_key
-from kgdx.load.derive import Derive, Derived, derive
+from kgdx.load.derive import Derived, derive
 from kgdx.load.diff import Difference, compare
 from kgdx.load.digests import DIGESTS, Digests
-from kgdx.load.fetch import Fetched, fetch
-from kgdx.load.folder import BuildFolder, GraphFolder
-from kgdx.load.hooks import Hook, Hooks
-from kgdx.load.parse import Parsed, mapping_digest, parse, recipe, write_tables
-from kgdx.load.report import BuildReport, SourceReport, StageReport, read_report
-from kgdx.load.sources import FOLDERS, Reader
+from kgdx.load.folder import GraphFolder
+from kgdx.load.gather import gather
+from kgdx.load.hooks import Hooks
+from kgdx.load.order import Choice, Order, Work
+from kgdx.load.parse import Parsed, write_tables
+from kgdx.load.report import BuildReport, SourceReport, read_report
 from kgdx.load.stages import Stages, code_digest, key_of
 from kgdx.load.tables import TABLE, BuiltGraph, BuiltSource, BuiltTable, built, keep_table, load_table, read_graph
 from kgdx.load.tally import Tally
-from kgdx.schema import Schema, kin, load_schema
+from kgdx.schema import kin, load_schema
 from kgdx.store.fingerprint import part_digests
 from kgdx.store.protocol import GraphTable, NodeTable
 
@@ -45,61 +44,6 @@ DELTA_SHARE = 0.1
 """So is a larger share of the graph."""
 DELTA_ALWAYS = 1_000
 """So few rows are always changed in place."""
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What to build, and how.
-
-    Attributes:
-        folder: The graph folder.
-        kind: ``build``, ``update`` or ``remove``.
-        choose: Says which sources the graph is to have, from what it has.
-        derive: Steps that infer further tables.
-        compile: Functions that compute something from the finished snapshot; they run in a second process.
-        readers: Readers of formats that live elsewhere.
-        cache: Where downloads are kept.
-        progress: Called as the build goes on.
-        keep_cases: Whether what users saved is carried over.
-        force: Whether a source may lose half of its rows.
-    """
-
-    folder: GraphFolder
-    kind: str
-    choose: Callable[[BuiltGraph | None], Choice]
-    cache: Path
-    derive: Sequence[Derive] = ()
-    compile: Sequence[Hook] = ()
-    readers: Mapping[str, Reader] = field(default_factory=dict)
-    progress: Callable[[Progress], None] | None = None
-    keep_cases: bool = True
-    force: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The sources that a graph is to have, and those of them that are taken as they were read before."""
-
-    wanted: Mapping[str, Wanted]
-    kept: Mapping[str, BuiltSource] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class _Run:
-    """What the stages of one build share."""
-
-    order: Order
-    made: BuildFolder
-    stages: Stages
-    digests: Digests
-    schema: Schema
-    clock: Clock
-    before: Before | None
-    done: list[StageReport] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-
-    def note(self, stage: str, what: str, made: int, found: int, seconds: float) -> None:
-        self.done.append(StageReport(stage, what, made, found, round(seconds, 3)))
 
 
 def run(order: Order) -> BuildReport:
@@ -117,7 +61,7 @@ def run(order: Order) -> BuildReport:
         stages.sweep()
         digests = Digests(stages.path / DIGESTS)
         before = _before(order.folder, stages)
-        work = _Run(order, made, stages, digests, schema, clock, before)
+        work = Work(order, made, stages, digests, schema, clock, before)
         choice = order.choose(before.graph if before else None)
         carried = Saved()
         if order.keep_cases:
@@ -144,10 +88,10 @@ def _before(folder: GraphFolder, stages: Stages) -> Before | None:
     return Before(current, graph, report.schema_checksum)
 
 
-def _make(work: _Run, choice: Choice, carried: Saved, hooks: Hooks) -> BuildReport:
+def _make(work: Work, choice: Choice, carried: Saved, hooks: Hooks) -> BuildReport:
     """Go through all stages, and return the report."""
     order, clock, stages = work.order, work.clock, work.stages
-    parsed, sources = _parse(work, choice)
+    parsed, sources = gather(work, choice)
     if carried.staged:
         parsed = [*parsed, _saved(work, carried)]
     with clock.stage("check", "checking against the ontology"):
@@ -166,9 +110,7 @@ def _make(work: _Run, choice: Choice, carried: Saved, hooks: Hooks) -> BuildRepo
         _refuse_losses(work.before.graph.sources, sources, difference)
     created = reporting.now()
     how = _deliver(work, graph, difference, hooks, created)
-    quarantine = checked.quarantine(parsed, {name: source.origin for name, source in sources.items()})
-    with work.made.quarantine.open("wb") as file:
-        quarantine.write_parquet(file)
+    quarantine = _quarantine(work, checked, parsed, sources)
     clock.seconds |= hooks.seconds
     clock.seconds["total"] = clock.elapsed
     nodes, relations = graph.totals()
@@ -200,102 +142,17 @@ def _make(work: _Run, choice: Choice, carried: Saved, hooks: Hooks) -> BuildRepo
     return report
 
 
-def _parse(work: _Run, choice: Choice) -> tuple[list[Parsed], dict[str, BuiltSource]]:
-    """Fetch and parse all sources, two at a time: pronto keeps one core busy, polars does the tables on the other."""
-    clock, order = work.clock, work.order
-    fetched: dict[str, Fetched] = {}
-    kept: dict[str, Parsed] = {}
-    with clock.stage("fetch", "looking for the sources"):
-        started = clock.elapsed
-        for name, wanted in choice.wanted.items():
-            title = wanted.manifest.title
-            clock.tell("fetch", title)
-            if (found := _as_before(work, name, choice)) is not None:
-                kept[name] = found
-                continue
-            arrived = partial(_arrived, clock, title)
-            held = wanted.manifest.checksum if wanted.origin == wanted.manifest.default else None
-            try:
-                folder = wanted.manifest.format in (*FOLDERS, *order.readers)
-                file = fetch(
-                    wanted.origin, order.cache, expected=held, progress=arrived, digests=work.digests, folder=folder
-                )
-            except SourceError as error:
-                raise _without_download(error, name, choice) from error
-            fetched[name] = file
-            work.remarks += [file.note] if file.note else []
-        work.note("fetch", "files", len(fetched), len(kept), clock.elapsed - started)
-    mended = corrections.read(order.folder.path)
-    with clock.stage("parse", "reading the sources"), ThreadPoolExecutor(2) as pool:
-        jobs = {
-            name: pool.submit(
-                parse,
-                choice.wanted[name],
-                where,
-                work.stages,
-                work.digests,
-                work.schema,
-                readers=order.readers,
-                mended=mended.get(name),
-            )
-            for name, where in fetched.items()
-        }
-        parsed = []
-        try:
-            for number, (name, wanted) in enumerate(choice.wanted.items()):
-                each = kept[name] if name in kept else jobs[name].result()
-                parsed.append(each)
-                work.note("parse", name, int(each.stage.made), int(not each.stage.made), each.seconds)
-                clock.tell("parse", wanted.manifest.title, (number + 1) / len(choice.wanted))
-        finally:
-            pool.shutdown(cancel_futures=True)  # of a source that cannot be read one hears at once
-    sources = {}
-    for each in parsed:
-        if each.source in kept:
-            sources[each.source] = choice.kept[each.source]
-        else:
-            sources[each.source] = _source(each, choice.wanted[each.source], fetched[each.source], work)
-    return parsed, sources
+def _quarantine(
+    work: Work, checked: Assembled, parsed: Sequence[Parsed], sources: Mapping[str, BuiltSource]
+) -> pl.DataFrame:
+    """Keep the records that were refused, and return them."""
+    refused = checked.quarantine(parsed, {name: source.origin for name, source in sources.items()})
+    with work.made.quarantine.open("wb") as file:
+        refused.write_parquet(file)
+    return refused
 
 
-def _as_before(work: _Run, name: str, choice: Choice) -> Parsed | None:
-    """A source as it was read before, if it need not be looked at: it would be read alike, and the stage is there."""
-    if name not in choice.kept:
-        return None
-    before, wanted = choice.kept[name], choice.wanted[name]
-    now = recipe(wanted, Path(before.path), work.order.readers, work.schema), mapping_digest(wanted)
-    if (before.recipe, before.mapping) != now:
-        return None
-    stage = work.stages.find(before.parsed)
-    return None if stage is None else Parsed(name, stage)
-
-
-def _source(parsed: Parsed, wanted: Wanted, fetched: Fetched, work: _Run) -> BuiltSource:
-    return BuiltSource(
-        fetched.origin,
-        str(fetched.path),
-        fetched.checksum,
-        parsed.stage.name,
-        recipe(wanted, fetched.path, work.order.readers, work.schema),
-        mapping_digest(wanted),
-        parsed.stated,
-    )
-
-
-def _without_download(error: SourceError, name: str, choice: Choice) -> SourceError:
-    """Say which sources are downloaded, and how to do without them, where one could not be."""
-    remote = [each for each, wanted in choice.wanted.items() if wanted.origin.startswith(("http://", "https://"))]
-    if name not in remote:
-        return error
-    others = f"; to build without {', '.join(remote)}, name the sources that you have, or give `--from FOLDER` alone"
-    return SourceError(f"{name}: {error.message}", hint=f"{error.hint or ''}{others}")
-
-
-def _arrived(clock: Clock, title: str, arrived: int, total: int) -> None:
-    clock.tell("fetch", f"{title}: {arrived / 1e6:.1f} MB", bytes=arrived, total=total)
-
-
-def _saved(work: _Run, carried: Saved) -> Parsed:
+def _saved(work: Work, carried: Saved) -> Parsed:
     """What users saved, as a parsed source of its own."""
     content = [(table.name, table.ends, table.role, table.rows.write_json()) for table in carried.staged]
     key = key_of(content, code_digest("kgdx.load"), work.schema.checksum)
@@ -325,7 +182,7 @@ def _refuse_losses(before: Mapping[str, BuiltSource], after: Mapping[str, BuiltS
         raise SourceError(message, hint="check the file; to load it all the same, use --force")
 
 
-def _derive(work: _Run, tables: Sequence[BuiltTable], reports: Mapping[str, SourceReport]) -> list[Derived]:
+def _derive(work: Work, tables: Sequence[BuiltTable], reports: Mapping[str, SourceReport]) -> list[Derived]:
     sources = reporting.source_nodes(reports, counted=False)
     tell = partial(work.clock.tell, "derive")
     found = []
@@ -335,7 +192,7 @@ def _derive(work: _Run, tables: Sequence[BuiltTable], reports: Mapping[str, Sour
     return found
 
 
-def _source_table(work: _Run, reports: Mapping[str, SourceReport]) -> BuiltTable:
+def _source_table(work: Work, reports: Mapping[str, SourceReport]) -> BuiltTable:
     return _kept(work.stages, "sources", reporting.source_nodes(reports))
 
 
@@ -346,7 +203,7 @@ def _kept(stages: Stages, kind: str, table: GraphTable) -> BuiltTable:
     return built(stage, stage.facts)
 
 
-def _compare(work: _Run, graph: BuiltGraph, carried: Saved) -> Difference | None:
+def _compare(work: Work, graph: BuiltGraph, carried: Saved) -> Difference | None:
     """How the graph differs from the one before, whose store may hold cases that were saved since it was built."""
     if work.before is None:
         return None
@@ -358,7 +215,7 @@ def _compare(work: _Run, graph: BuiltGraph, carried: Saved) -> Difference | None
     return compare(before, graph.tables, load, load, work.schema, limit=limit)
 
 
-def _as_now(work: _Run, carried: Saved) -> list[BuiltTable]:
+def _as_now(work: Work, carried: Saved) -> list[BuiltTable]:
     assert work.before is not None
     now = [_kept(work.stages, "now", table) for table in carried.now if table.rows.num_rows]
     titles = {_title(table) for table in carried.now}
@@ -371,7 +228,7 @@ def _title(table: GraphTable) -> str:
     return f"{table.start_label}-{table.type}->{table.end_label}"
 
 
-def _deliver(work: _Run, graph: BuiltGraph, difference: Difference | None, hooks: Hooks, created: str) -> str:
+def _deliver(work: Work, graph: BuiltGraph, difference: Difference | None, hooks: Hooks, created: str) -> str:
     """Make the snapshot and fill the store, the hooks running beside it."""
     clock = work.clock
     with clock.stage("compile", "compiling the snapshot"):
@@ -392,7 +249,7 @@ def _deliver(work: _Run, graph: BuiltGraph, difference: Difference | None, hooks
     return how
 
 
-def _write(work: _Run, graph: BuiltGraph, choice: Choice) -> None:
+def _write(work: Work, graph: BuiltGraph, choice: Choice) -> None:
     """Keep what an update needs to know of this build, and what a diff needs to know of the one before."""
     graph.write(work.made.tables)
     if work.before is not None:
