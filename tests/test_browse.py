@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
+import re
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -66,6 +69,35 @@ def test_the_query_returns_paths_from_the_patient_to_the_disease(neo4j_uri: str,
     assert all(set(path) <= {"PatientCase", "Diagnosis", "Disease", "Phenotype"} for path in drawn)
     several = kgdx.browse(result, store=built, neo4j=neo4j_uri)
     assert len(paths(neo4j_uri, several.query)) > len(drawn)
+
+
+@pytest.mark.neo4j
+def test_a_page_links_to_the_evidence_of_each_disease_where_the_graph_is(neo4j_uri: str, built: Path) -> None:
+    result = diagnosed(built)
+    first = result.candidates[0].id
+    assert kgdx.browser_place(result.fingerprint, neo4j_uri) is None, "the graph is not there yet"
+    assert "Open in Neo4j Browser" not in result.to_html(None)
+    kgdx.browse(result, store=built, neo4j=neo4j_uri, push=True)
+    assert kgdx.browser_place("another", neo4j_uri) is None
+    where = kgdx.browser_place(result.fingerprint, neo4j_uri)
+    assert where is not None
+    links = re.findall(r'href="(http[^"]+/browser/[^"]+)"', result.to_html(where))
+    assert len(links) == len(result.evidence)
+    query = parse_qs(urlsplit(html.unescape(links[0])).query)["arg"][0]
+    drawn = paths(neo4j_uri, query)
+    assert f"'{first}'" in query and result.id not in query, "the run need not be saved"
+    assert all(path[-1] == "Disease" and set(path[:-1]) <= {"Phenotype", "Disease"} for path in drawn)
+    supports = [path for path in result.paths(first) if path.kind == "supports"]
+    assert {len(path.nodes) - 1 for path in supports} <= {len(path) for path in drawn}
+
+
+def test_a_page_needs_no_neo4j(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("KGDX_NEO4J_URI", "KGDX_STORE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("KGDX_HOME", str(tmp_path))
+    monkeypatch.setenv("KGDX_NEO4J_PASSWORD", "x")
+    assert kgdx.browser_place("any") is None
+    assert kgdx.browser_place("any", "bolt://127.0.0.1:1") is None
 
 
 @pytest.mark.neo4j

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgdx.actions.evidence import EvidencePath
     from kgdx.actions.record import replay
     from kgdx.actions.state import Limits
-    from kgdx.api import Graph, browse, build, open, save
+    from kgdx.api import Graph, browse, browser_place, build, open, save
     from kgdx.case import Case, Finding, Issue, Status, read_cases
     from kgdx.errors import KgdxError
 
@@ -33,6 +33,7 @@ _HOMES = {
     "Limits": "kgdx.actions.state",
     "Status": "kgdx.case",
     "browse": "kgdx.api",
+    "browser_place": "kgdx.api",
     "build": "kgdx.api",
     "open": "kgdx.api",
     "read_cases": "kgdx.case",
@@ -52,6 +53,7 @@ __all__ = [
     "Limits",
     "Status",
     "browse",
+    "browser_place",
     "build",
     "open",
     "read_cases",

@@ -46,6 +46,19 @@ def test_no_name_label_or_text_becomes_markup(name: str) -> None:
     assert all(re.match(r"(https://|#|data:,$)", each["href"]) for each in hostile.named("a"))
 
 
+def test_a_page_links_to_neo4j_browser_and_to_nothing_that_runs() -> None:
+    document = small()
+    disease = document["candidates"][0]["id"]
+    safe = "http://127.0.0.1:7474/browser/?cmd=edit&arg=RETURN%201"
+    assert "Neo4j Browser" not in page(document)
+    for address, shown in ((safe, True), ("javascript:alert(1)", False), (f"{safe}' onclick='x", False)):
+        document["links"] = {disease: address}
+        links = [each["href"] for each in Page(page(document)).named("a")]
+        assert (safe in links) is shown
+        assert all(re.match("https?://|#", each) for each in links)
+    assert safe in [each["href"] for each in Page(page({**answer(), "links": {"": safe}})).named("a")]
+
+
 @settings(deadline=None, max_examples=40)
 @given(st.text(min_size=1, max_size=60))
 def test_any_text_is_shown_as_it_is(words: str) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import html
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,14 @@ from kgdx.actions.pack import EvidencePack
 from kgdx.actions.rounds import Round, rounds_of
 from kgdx.actions.state import Segment, spent
 from kgdx.case import Case, Issue
+from kgdx.errors import TemplateError, UsageError
 from kgdx.llm.accounting import Spent
 
 if TYPE_CHECKING:
     import polars
 
     from kgdx.rank import Candidate
+    from kgdx.store.browser import Place
 
 ANSWER_SCHEMA = "kgdx.answer/1"
 """Name and version of the JSON form; a field is only ever added within a version."""
@@ -173,11 +176,20 @@ class Answer:
         """
         return json.dumps(self.to_dict(trace=trace, private=private), ensure_ascii=False, indent=indent)
 
-    def to_html(self) -> str:
-        """Return the answer as one self-contained HTML page, which fetches nothing from elsewhere."""
+    def to_html(self, neo4j: Place | None = None) -> str:
+        """Return the answer as one self-contained HTML page, which fetches nothing from elsewhere.
+
+        Args:
+            neo4j: Where Neo4j Browser is, and a database with the graph: the page links to the evidence there.
+        """
+        from kgdx.actions.browsing import answer_query
         from kgdx.report import page
 
-        return page(self.to_dict(private=True))
+        links = {}
+        if neo4j:
+            with suppress(TemplateError, UsageError):  # an id cannot stand in a link, or there is nothing to draw
+                links[""] = neo4j.link(answer_query(self))
+        return page({**self.to_dict(private=True), "links": links})
 
     def browser_url(self, *, neo4j: str | None = None, browser: str | None = None) -> str:
         """Return a link that draws in Neo4j Browser how the diseases and other things of the evidence are related.

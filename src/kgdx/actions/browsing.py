@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kgdx.actions.diagnosis import Diagnosis
     from kgdx.actions.evidence import PathNode
     from kgdx.actions.items import EvidenceItem
+    from kgdx.case import Finding
 
 THINGS = 60
 """How many nodes of an answer's evidence are drawn, the cited ones first."""
@@ -47,6 +48,21 @@ def run_query(run: str, ranks: Iterable[int]) -> str:
     if not wanted:
         raise UsageError(f"{run} has no candidates", hint="say more of the patient, and diagnose again")
     return statement("evidence_of_run", run=run, ranks=wanted)
+
+
+def disease_query(disease: str, findings: Iterable[Finding]) -> str:
+    """Return the query for a disease and the findings of a patient who need not be in the graph.
+
+    Example:
+        >>> from kgdx.case import Finding
+        >>> "f.id IN ['HP:0001250'] + []" in disease_query("OMIM:1", [Finding("HP:0001250")])
+        True
+    """
+    by_status: dict[str, list[str]] = {"present": [], "absent": []}
+    for each in findings:
+        if each.status in by_status:
+            by_status[each.status].append(each.id)
+    return statement("evidence_of_disease", disease=disease, **by_status)
 
 
 def answer_query(answer: Answer) -> str:

@@ -6,13 +6,14 @@ import hashlib
 import html
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kgdx.actions.evidence import EvidencePath
 from kgdx.actions.state import Segment
 from kgdx.case import Case, Issue
-from kgdx.errors import MissingExtraError, UsageError
+from kgdx.errors import MissingExtraError, TemplateError, UsageError
 
 if TYPE_CHECKING:
     import pandas
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from neo4j_viz import VisualizationGraph
 
     from kgdx.rank import Candidate, Contribution
+    from kgdx.store.browser import Place
 
 SCHEMA = "kgdx.diagnosis/1"
 """Name and version of the JSON form; a field is only ever added within a version."""
@@ -184,8 +186,12 @@ class Diagnosis:
         """
         return json.dumps(self.to_dict(trace=trace), ensure_ascii=False, indent=indent)
 
-    def to_html(self) -> str:
+    def to_html(self, neo4j: Place | None = None) -> str:
         """Return the diagnosis as one self-contained HTML page, which fetches nothing from elsewhere.
+
+        Args:
+            neo4j: Where Neo4j Browser is, and a database with the graph: each explained candidate gets a link that
+                draws its evidence there. :func:`kgdx.browser_place` finds it.
 
         Example:
             >>> Diagnosis(Case("p")).to_html().splitlines()[0]
@@ -193,7 +199,19 @@ class Diagnosis:
         """
         from kgdx.report import page
 
-        return page({**self.to_dict(), "created": self.created})
+        return page({**self.to_dict(), "created": self.created, "links": self._links(neo4j)})
+
+    def _links(self, neo4j: Place | None) -> dict[str, str]:
+        """Links to Neo4j Browser by candidate; one whose id cannot stand in a link has none."""
+        from kgdx.actions.browsing import disease_query
+
+        links: dict[str, str] = {}
+        if neo4j is None:
+            return links
+        for id in self.evidence:
+            with suppress(TemplateError):
+                links[id] = neo4j.link(disease_query(id, self.case.findings))
+        return links
 
     def browser_url(self, *ids: str, top: int = 3, neo4j: str | None = None, browser: str | None = None) -> str:
         """Return a link that draws the evidence in Neo4j Browser, once the run is saved in that Neo4j.

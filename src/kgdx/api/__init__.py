@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from kgdx.api.browsing import Browsed, browse
+from kgdx.api.browsing import Browsed, browse, browser_place
 from kgdx.api.building import build, decide, diff, freshness, pull, push, readers, remove, retry, update
 from kgdx.api.graph import CaseLike, Graph, diagnosis_of, open, save
 
@@ -17,6 +17,7 @@ __all__ = [
     "CaseLike",
     "Graph",
     "browse",
+    "browser_place",
     "build",
     "decide",
     "diagnosis_of",

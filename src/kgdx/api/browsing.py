@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from kgdx.actions.graph import GraphContext
 from kgdx.actions.save import save
 from kgdx.api.building import push as push_graph
 from kgdx.config import Settings
-from kgdx.errors import StoreError, UsageError
+from kgdx.errors import KgdxError, StoreError, UsageError
 
 if TYPE_CHECKING:
     from kgdx.store.browser import Place
@@ -88,6 +89,24 @@ def browse(
     saved = _bring_run(result, settings, where)
     query = query or _saved_query(run, where, diseases, top)
     return Browsed(where.link(query), query, where.access.uri, where.access.user, run, copied, saved)
+
+
+def browser_place(fingerprint: str, store: str | Path | None = None) -> Place | None:
+    """Return where Neo4j Browser can draw a graph: the store, or the local server, if the graph is there.
+
+    Args:
+        fingerprint: The graph's, as results state it.
+        store: The graph that the result rests on.
+    """
+    from kgdx.store.browser import place
+    from kgdx.store.neo4j import Neo4jStore
+
+    with suppress(KgdxError):  # a page without the link is whole
+        where = place(Settings.load(store))
+        with Neo4jStore.unchecked(where.access) as target:
+            built = target.run("build")
+        return where if built and built[0]["fingerprint"] == fingerprint else None
+    return None
 
 
 def _query_of(result: Diagnosis | Answer | str, diseases: Sequence[str], top: int) -> str:

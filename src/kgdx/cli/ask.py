@@ -91,7 +91,7 @@ def diagnose(
         from kgdx.show.diagnosis import diagnosis
 
         output.show(diagnosis(found, explain=ranking.explain))
-    pages.write(result.html, found.to_html, force=result.force)
+    pages.write_result(result.html, found, store=store, force=result.force)
     many.finished(found)
     if result.save:
         output.remark(f"saved as {kgdx.save(found, store=store)}")
@@ -181,7 +181,7 @@ def explain(
         from kgdx.show.diagnosis import explanation
 
         output.show(explanation(result, candidate))
-    pages.write(html, result.to_html, force=force)
+    pages.write_result(html, result, store=store, force=force)
 
 
 def extract(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kgdx.cli import output
 from kgdx.cli.options import Force
+
+if TYPE_CHECKING:
+    from kgdx import Diagnosis
+    from kgdx.actions.answer import Answer
 
 EXPLAINED = 10
 """How many diseases a page explains, unless fewer are listed."""
@@ -33,6 +37,17 @@ def write(path: Path | None, make: Callable[[], str], *, force: bool) -> None:
     from kgdx.report import write as write_page
 
     output.remark(f"page written to {write_page(make(), path, force=force)}")
+
+
+def write_result(path: Path | None, result: Diagnosis | Answer, *, store: str | None, force: bool) -> None:
+    """Write the page of a result, with links to Neo4j Browser where the graph is on a Neo4j that answers."""
+
+    def make() -> str:
+        import kgdx
+
+        return result.to_html(kgdx.browser_place(result.fingerprint, store))
+
+    write(path, make, force=force)
 
 
 def report(

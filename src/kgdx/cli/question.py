@@ -99,7 +99,7 @@ def ask(
             limits=model.limits(),
             watch=_told if sys.stderr.isatty() and not result.as_json else None,
         )
-    _present(found, result)
+    _present(found, result, place.store)
     if result.save or result.save_text:
         output.remark(f"saved as {kgdx.save(found, store=place.store, text=result.save_text)}")
 
@@ -126,7 +126,7 @@ def _language(given: str | None) -> Literal["en", "zh"] | None:
     raise UsageError(f"the language is {given[:20]!r}", hint="en or zh")
 
 
-def _present(found: Answer, result: Result) -> None:
+def _present(found: Answer, result: Result, store: str | None) -> None:
     """Print the answer, and write the page where one is wanted."""
     if result.as_json:
         output.write_json(found.to_dict(private=result.trace))
@@ -134,4 +134,4 @@ def _present(found: Answer, result: Result) -> None:
         from kgdx.show.answer import answer
 
         output.show(answer(found, everything=result.trace))
-    pages.write(result.html, found.to_html, force=result.force)
+    pages.write_result(result.html, found, store=store, force=result.force)

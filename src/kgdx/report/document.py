@@ -163,6 +163,8 @@ class Result(Part):
     issues: tuple[Issue, ...] = ()
     trace: tuple[Segment, ...] = ()
     sources: tuple[Source, ...] = ()
+    links: Mapping[str, str] = Field(default_factory=dict)
+    """Addresses that draw evidence in Neo4j Browser: by candidate, and of an answer by the empty text."""
 
 
 class Ranked(Result):
