@@ -141,7 +141,7 @@ class ServerSource:
         self._access = settings.neo4j()
         self.url = self._access.uri
         self.build = ""
-        self._snapshots = settings.home / "snapshots"
+        self._snapshots = snapshots_of(settings.home)
 
     def hold(self) -> None:
         """Nothing to hold: the server keeps readers and writers apart."""
@@ -196,6 +196,33 @@ class ServerSource:
             yield store
         finally:
             store.close()
+
+
+def snapshots_of(home: Path) -> Path:
+    """Return the folder of the snapshots of servers' graphs."""
+    return home / "snapshots"
+
+
+def keep_snapshot(snapshot: Path, home: Path, fingerprint: str) -> None:
+    """Keep the snapshot of a graph that was copied to a server, so that none has to be compiled from the server.
+
+    It is made of hard links, and left out where there can be none: then it is compiled when it is first needed.
+
+    Args:
+        snapshot: Folder of the snapshot.
+        home: State folder of this machine.
+        fingerprint: That of the graph.
+    """
+    from kgdx.store.compile import link_snapshot
+
+    path = snapshots_of(home) / fingerprint
+    temporary = path.with_name(f".{fingerprint}.{os.getpid()}")
+    with suppress(OSError, StoreError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        link_snapshot(snapshot, temporary, fingerprint)
+        os.rename(temporary, path)
+        prune_snapshots(path.parent, path)
+    shutil.rmtree(temporary, ignore_errors=True)
 
 
 def prune_snapshots(folder: Path, new: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgdx.config import Settings
-from kgdx.errors import UsageError
+from kgdx.errors import KgdxError, UsageError
 
 if TYPE_CHECKING:
     from kgdx.align.sssom import Statement
@@ -57,9 +59,10 @@ def build(
     settings = _embedded(store)
     from kgdx.load.build import build as build_graph
 
-    return build_graph(
-        sources, settings.graph_folder, progress=progress, keep_cases=keep_cases, force=force, **_making(settings)
-    )
+    with _then_indexed(settings, progress):
+        return build_graph(
+            sources, settings.graph_folder, progress=progress, keep_cases=keep_cases, force=force, **_making(settings)
+        )
 
 
 def update(
@@ -88,7 +91,8 @@ def update(
     settings = _embedded(store)
     from kgdx.load.build import update as update_graph
 
-    return update_graph(sources, settings.graph_folder, progress=progress, force=force, **_making(settings))
+    with _then_indexed(settings, progress):
+        return update_graph(sources, settings.graph_folder, progress=progress, force=force, **_making(settings))
 
 
 def remove(
@@ -110,7 +114,8 @@ def remove(
     settings = _embedded(store)
     from kgdx.load.build import remove as remove_source
 
-    return remove_source(source, settings.graph_folder, progress=progress, **_making(settings))
+    with _then_indexed(settings, progress):
+        return remove_source(source, settings.graph_folder, progress=progress, **_making(settings))
 
 
 def retry(
@@ -233,6 +238,7 @@ def push(
     """
     settings = _embedded(store)
     access = settings.neo4j(neo4j)
+    from kgdx.actions.graph_source import keep_snapshot
     from kgdx.load.folder import GraphFolder
     from kgdx.load.held import held
     from kgdx.load.stages import Stages
@@ -242,7 +248,11 @@ def push(
     folder = GraphFolder(settings.graph_folder)
     with folder.reading() as build, ArcadeStore.open(build.store) as source:
         kept = held(build, Stages(folder.path / "stages"), source)
-        return copy(source, settings, access, kept=kept, force=force, progress=progress or _quiet)
+        report = copy(source, settings, access, kept=kept, force=force, progress=progress or _quiet)
+    _index(settings, progress or _quiet)
+    with folder.reading() as build:
+        keep_snapshot(build.snapshot, settings.home, report.fingerprint)
+    return report
 
 
 def pull(
@@ -272,7 +282,9 @@ def pull(
 
     _, compile = _derived(settings)
     with Neo4jStore.connect(access) as source:
-        return copy(source, settings.graph_folder, compile=compile, force=force, progress=progress or _quiet)
+        report = copy(source, settings.graph_folder, compile=compile, force=force, progress=progress or _quiet)
+    _index(settings, progress or _quiet)
+    return report
 
 
 def _embedded(store: str | Path | None) -> Settings:
@@ -285,6 +297,33 @@ def _embedded(store: str | Path | None) -> Settings:
     if settings.is_neo4j:
         raise UsageError(f"{settings.store} is a server", hint="build in a folder, then copy it with `kgdx push`")
     return settings
+
+
+@contextmanager
+def _then_indexed(settings: Settings, progress: Callable[[Progress], None] | None) -> Iterator[None]:
+    """Make a graph in the block, and then its indexes."""
+    begin = time.perf_counter()
+    yield
+
+    def tell(what: str) -> None:
+        if progress is not None:
+            from kgdx.load.clock import Progress
+
+            progress(Progress("finish", what, 1.0, time.perf_counter() - begin))
+
+    _index(settings, tell)
+
+
+def _index(settings: Settings, tell: Callable[[str], None]) -> None:
+    """Make the indexes of names and of MeSH descriptors, for which the first question would have to wait.
+
+    The graph is whole without them: one that cannot be made now is made when it is first asked for.
+    """
+    from kgdx.actions.graph import GraphContext
+
+    with suppress(KgdxError), GraphContext(settings, progress=tell) as graph:
+        for opened in (lambda: graph.names, graph.mesh):
+            opened().close()
 
 
 def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
