@@ -12,13 +12,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from kgdx.report.words import FORWARD, clean, count
+from kgdx.actions.evidence import frequency_text
+from kgdx.report.words import FORWARD, clean, count, frequency
 from kgdx.show.case import issues
 from kgdx.show.flow import Flow
 
 if TYPE_CHECKING:
     from kgdx.actions.answer import Answer
-    from kgdx.actions.known import Description, Resolved
+    from kgdx.actions.known import Resolved
     from kgdx.actions.pack import EvidenceItem
     from kgdx.actions.rounds import Round, Step
     from kgdx.llm.accounting import Spent
@@ -40,6 +41,34 @@ TEXT_LETTERS = 260
 UNREMARKABLE = frozenset({"recognise", "describe", "cite", "respond"})
 """Steps of every episode, which are shown only where they fail; what they found stands in sections of its own."""
 
+ELSEWHERE = frozenset({"candidate", "mesh", "publication"})
+"""Kinds of evidence that stand in sections of their own, with their marks."""
+
+TOWARDS = {
+    "INDICATION": "Indicated for",
+    "CONTRAINDICATION": "Contraindicated in",
+    "OFF_LABEL_USE": "Used off-label for",
+}
+"""Relations that end in a disease, as a heading before its name."""
+
+EXPLAINED = {
+    "supports": "what speaks for it",
+    "against": "what speaks against it",
+    "typical_unmentioned": "typical of it, not mentioned",
+}
+"""What findings of a patient are to a candidate."""
+
+MATCHED = {
+    "HAS_SYMPTOM": "symptoms",
+    "HAS_PHENOTYPE": "findings",
+    "RECOMMEND_TEST": "tests",
+    "RECOMMEND_DRUG": "drugs",
+    "RECOMMEND_CURE": "treatments",
+    "HAS_COMORBIDITY": "accompanying diseases",
+    "ASSOCIATED_GENE": "genes",
+}
+"""By what diseases were inferred."""
+
 _MARK = re.compile(r"\[E\d+\]")
 
 
@@ -56,7 +85,7 @@ def answer(found: Answer, *, everything: bool = False) -> RenderableType:
     parts += _section("Looked up", list(lookups(found.rounds)))
     parts += _section("Most likely", [_candidates(found)] if found.candidates else [])
     parts += _evidence(found, everything=everything)
-    parts += _section("MeSH", list(_mesh(found.pack.diseases)))
+    parts += _section("MeSH", list(_mesh(found)))
     parts += _section("Publications", [_references(found)] if found.pack.citations else [])
     parts += _section("Notes", [issues(found.issues)] if found.issues else [])
     if everything:
@@ -150,25 +179,43 @@ def _came(step: Step) -> Text:
 
 def _candidates(found: Answer) -> RenderableType:
     table = _table()
+    marks = _marks(found, "candidate")
     for each in found.candidates[:10]:
-        table.add_row(Text(f"{each.rank}."), Text(clean(each.name or each.id)), Text(each.id, style="dim"))
+        mark = Text(marks.get(each.id, ""), style="cyan")
+        table.add_row(Text(f"{each.rank}."), mark, Text(clean(each.name or each.id)), Text(each.id, style="dim"))
     return Padding(table, (0, 0, 0, 2))
+
+
+def _marks(found: Answer, kind: str) -> dict[str, str]:
+    """Id of a disease, heading or publication → the mark of its evidence."""
+    key = {"candidate": "subject", "mesh": "objects", "publication": "references"}[kind]
+    marks: dict[str, str] = {}
+    for item in found.pack.items:
+        if item.kind == kind:
+            told = {
+                "subject": (item.subject.id,) if item.subject else (),
+                "objects": tuple(each.id for each in item.objects),
+                "references": item.references,
+            }
+            marks |= {id: item.id for id in told[key][:1]}
+    return marks
 
 
 def _evidence(found: Answer, *, everything: bool) -> list[RenderableType]:
     """The evidence that the answer cites, or all of it: facts of one disease and relation together."""
     cited = frozenset(found.text.cited)
-    items = [item for item in found.pack.items if everything or item.id in cited]
+    here = [item for item in found.pack.items if item.kind not in ELSEWHERE]
+    items = [item for item in here if everything or item.id in cited]
     parts: list[RenderableType] = []
-    groups: dict[tuple[str, str], list[EvidenceItem]] = {}
+    groups: dict[str, list[EvidenceItem]] = {}
     for item in items:
         groups.setdefault(_head(item), []).append(item)
-    for (head, _), group in groups.items():
+    for head, group in groups.items():
         table = _table()
         for item in group:
-            table.add_row(Text(item.id, style="cyan"), Flow(Text(_fact(item))), Text(_origin(item), style="dim"))
+            table.add_row(Text(item.id, style="cyan"), Flow(Text(_fact(item))), *_beside(item))
         parts += [Padding(Text(head), (0, 0, 0, 2)), Padding(table, (0, 0, 0, 4))]
-    left = len(found.pack.items) - len(items)
+    left = len(here) - len(items)
     beyond = sum(found.pack.left_out.values())
     if left:
         parts.append(
@@ -181,40 +228,50 @@ def _evidence(found: Answer, *, everything: bool) -> list[RenderableType]:
     return _section("Evidence", parts)
 
 
-def _head(item: EvidenceItem) -> tuple[str, str]:
-    """What a fact is about, in words, and what tells its group from others."""
+def _head(item: EvidenceItem) -> str:
+    """What a fact is about, in words; facts with the same head stand together."""
     if item.kind == "relation" and item.subject is not None:
-        words = FORWARD.get(item.relation, item.relation.lower().replace("_", " "))
-        return f"{clean(item.subject.name or item.subject.id)} {words}", item.relation
-    return {
-        "inference": "Diseases by what they match",
-        "candidate": "Diseases ranked for the patient",
-        "description": "Descriptions",
-        "mesh": "MeSH headings",
-        "publication": "Publications",
-    }.get(item.kind, item.kind), item.kind
+        name = clean(item.subject.name or item.subject.id)
+        if item.action == "explain":
+            return f"{name}: {EXPLAINED.get(str(item.details.get('evidence')), 'evidence')}"
+        if item.relation in TOWARDS:
+            return f"{TOWARDS[item.relation]} {name}"
+        return f"{name} {FORWARD.get(item.relation, item.relation.lower().replace('_', ' '))}"
+    if item.kind == "inference":
+        return f"Diseases by the {MATCHED.get(item.relation, 'entities')} that they match"
+    return {"description": "Descriptions"}.get(item.kind, item.kind.capitalize())
 
 
 def _fact(item: EvidenceItem) -> str:
     if item.kind == "relation" and item.subject is not None and item.objects:
         return ", ".join(clean(each.name or each.id) for each in item.objects)
+    if item.kind == "inference" and item.subject is not None:
+        return clean(item.subject.name or item.subject.id)
     return _cut(clean(item.text), TEXT_LETTERS)
 
 
-def _origin(item: EvidenceItem) -> str:
-    return " ".join((", ".join(item.sources), *item.references[:2])).strip()
+def _beside(item: EvidenceItem) -> tuple[RenderableType, ...]:
+    """What stands beside a fact: how often it is so, or what matches; and where it comes from."""
+    if item.kind == "inference":
+        matched = ", ".join(clean(each.name or each.id) for each in item.objects)
+        share = f"{item.details.get('matched')} of {item.details.get('asked')}"
+        return Text(share), Flow(Text(matched, style="dim"))
+    often = [] if item.kind == "description" else [Text(frequency(frequency_text(item.details)))]
+    return (*often, Text(" ".join((", ".join(item.sources), *item.references[:2])).strip(), style="dim"))
 
 
-def _mesh(described: Iterable[Description]) -> Iterator[RenderableType]:
+def _mesh(found: Answer) -> Iterator[RenderableType]:
     """The MeSH headings of the diseases, each once, with scope note, tree numbers and how it was decided."""
     shown: set[str] = set()
-    for each in described:
+    marks = _marks(found, "mesh")
+    for each in found.pack.diseases:
         heading = each.mesh
         if heading is None or not heading.id or heading.id in shown:
             continue
         shown.add(heading.id)
-        line = Text(f"{clean(each.names[0] if each.names else each.id)}: ", style="default")
-        line.append(clean(heading.heading), style="bold")
+        line = Text(f"{marks.get(heading.id, '')}  ".lstrip(), style="cyan")
+        line.append(f"{clean(each.names[0] if each.names else each.id)}: ", style="default")
+        line.append(clean(heading.heading), style="bold default")
         line.append(f"  {heading.id}  {' '.join(heading.tree_numbers)}", style="dim")
         yield Padding(line, (0, 0, 0, 2))
         how = f"{heading.relation} by {heading.method}, {heading.score:.2f}"
@@ -223,7 +280,11 @@ def _mesh(described: Iterable[Description]) -> Iterator[RenderableType]:
 
 
 def _references(found: Answer) -> RenderableType:
-    return Padding(Group(*(Text(clean(str(each))) for each in found.pack.citations)), (0, 0, 0, 2))
+    table = _table()
+    marks = _marks(found, "publication")
+    for each in found.pack.citations:
+        table.add_row(Text(marks.get(each.id, ""), style="cyan"), Flow(Text(clean(str(each)))))
+    return Padding(table, (0, 0, 0, 2))
 
 
 def _conversation(found: Answer) -> Iterator[RenderableType]:
@@ -243,7 +304,7 @@ def _footer(found: Answer) -> str:
     """Who chose and wrote, what it took, and what the answer is not."""
     who = f"{found.policy} with {clean(found.model)}" if found.model else f"{found.policy}, no language model"
     written = "; the answer by template" if found.model and found.text.author == "template" else ""
-    return f"{who}{_spent(found.usage)}{written}. {found.id}. {NOTE}"
+    return f"{who}{_spent(found.usage)}{written}. {found.id}\n{NOTE}"
 
 
 def _spent(usage: Spent) -> str:

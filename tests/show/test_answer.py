@@ -1,0 +1,127 @@
+"""An answer in the terminal: what was understood and looked up, the words with their marks, and what they rest on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from actions.packs import filled
+from kgdx.actions import Answer, Author, Segment
+from kgdx.actions.checking import check
+from kgdx.actions.known import CitedText
+from kgdx.case import Issue
+from kgdx.show.answer import answer
+from kgdx.show.console import text
+
+ASKED = {"round": 1, "actions": [{"action": "get_symptom"}], "ended": False}
+TOLD = {"prompt": "plan@1", "read": 900, "written": 60, "cached": False}
+TRACE = (
+    Segment(Author.POLICY, "action", "recognise"),
+    Segment(Author.TOOL, "tool", "names", rows=1),
+    Segment(Author.TOOL, "prompt", "qwen3", {"prompt": "plan@1", "round": 1}, content="What is flu?"),
+    Segment(Author.POLICY, "answer", "qwen3", TOLD, content="[]"),
+    Segment(Author.POLICY, "thought", "qwen3", content="Its symptoms."),
+    Segment(Author.POLICY, "plan", "planner", ASKED),
+    Segment(Author.TOOL, "error", "plan", content="unknown action 'get_all'"),
+    Segment(Author.POLICY, "action", "get_symptom", {"diseases": ["influenza"], "limit": 50}),
+    Segment(Author.GRAPH, "query", "symptoms_of_diseases", {}, 3),
+    Segment(Author.POLICY, "plan", "planner", {"round": 2, "actions": [], "ended": True}),
+)
+WHOLE = """\
+What are the symptoms of flu?
+
+Answer
+  Fever [E1] and flu in MeSH [E6] are known [E7].
+  1 citation taken out that no evidence has: E9
+
+Understood
+  influenza  disease flu  D:flu; exact
+
+Looked up
+  Round 1  Its symptoms.
+    get_symptom  influenza  3 rows
+    refused: unknown action 'get_all'
+  Round 2: nothing more to look up
+
+Evidence
+  flu has the symptom
+    E1  fever    book, atlas PMID:7 PMID:8
+  4 further items of evidence: --trace shows them
+
+MeSH
+  E6  flu: Influenza, Human  MESH:D007251  C01.748.310
+    exact by exact, 1.00. An acute viral infection.
+
+Publications
+  E7  Doe J. On flu. J Test 2020. PMID:7
+
+Notes
+  ! the model gave no answer in 2 tries; the answer rests on what was found
+  without it
+
+planner with qwen3 (1 call, 960 tokens). run:"""
+
+
+def made(words: str = "Fever [E1] and flu in MeSH [E6] are known [E7][E9].", **more: Any) -> Answer:
+    pack = filled()
+    told = check(words, pack, author="qwen3")
+    remedy = "the answer rests on what was found without it"
+    note = Issue("warning", "model", "the model gave no answer in 2 tries", remedy)
+    found = Answer(pack.question, told, pack, trace=TRACE, issues=(note,), policy="planner", model="qwen3")
+    return replace(found, **more)
+
+
+def test_an_answer_reads_well_in_eighty_columns() -> None:
+    shown = text(answer(made()))
+    assert shown.startswith(WHOLE)
+    assert shown.endswith("\nDecision support for research, to be judged by a clinician.\n")
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_all_evidence_and_the_models_words_are_shown_on_request_alone() -> None:
+    short, whole = (text(answer(made(), everything=everything), 120) for everything in (False, True))
+    for line in (
+        "E2  cough",
+        "Diseases by the symptoms that they match",
+        "E4  cold  1 of 2  cough",
+        "E5  Flu is an infection. It spreads.",
+        'qwen3 asked {"prompt": "plan@1", "round": 1}',
+    ):
+        assert line in whole
+        assert line not in short
+
+
+def test_what_failed_stands_where_it_failed() -> None:
+    failed = {"error": "LlmError", "kind": "denied", "prompt": "plan@1"}
+    trace = (
+        Segment(Author.TOOL, "error", "m", failed, content="the model m answers 401"),
+        Segment(Author.POLICY, "plan", "planner", {"round": 1, "actions": [], "ended": False}),
+        Segment(Author.TOOL, "error", "unplanned", {"error": "LlmError"}, content="no plan"),
+        Segment(Author.POLICY, "action", "get_drug", {"diseases": ["flu"]}),
+        Segment(Author.TOOL, "error", "get_drug", content="the database is gone"),
+    )
+    template = check("Fever [E1].", filled(), author="template")
+    shown = text(answer(made(trace=trace, text=template)))
+    assert "  Round 1: no plan, see the notes\n  By the words of the question\n" in shown
+    assert "    get_drug  flu  failed, see the notes\n" in shown
+    assert "planner with qwen3 (0 calls, 1 failed); the answer by template.\nrun:" in shown
+
+
+def test_an_answer_without_words_says_so() -> None:
+    assert "There is no answer; see the notes." in text(answer(made(text=CitedText(author="none"))))
+
+
+@pytest.mark.parametrize("harm", ["\x1b[31mred", "a\u202eb", "[bold]x[/bold] :smile:"])
+def test_nothing_that_a_name_holds_reaches_the_terminal_as_a_command(harm: str) -> None:
+    shown = text(answer(made(question=f"What is {harm}?")))
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert "[bold]" in shown or "bold" not in harm
+
+
+def test_a_long_question_is_cut() -> None:
+    shown = text(answer(made(question="0" * 1_500)))
+    assert shown.count("0" * 80) == 4
+    assert "0…" in shown
