@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,10 @@ import kgdx
 from conftest import ROOT
 
 EXAMPLES = ROOT / "examples"
+
+#: Pages with captures of what commands print on the graph of a plain build, and what may change of it.
+CAPTURED = ("README.md", "docs/tutorial.md")
+CHANGING = re.compile(r"[+−]?\d+\.\d|■+|run:[0-9a-f]+")
 
 Run = subprocess.CompletedProcess[str]
 
@@ -93,12 +98,20 @@ def test_a_script_runs_and_shows_what_it_promises(python: Callable[..., Run], sc
     assert done.stderr == ""
 
 
-def test_the_capture_in_the_readme_is_what_the_command_prints(python: Callable[..., Run]) -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    (capture,) = re.findall(r"```text\n\$ kgdx (.*?)\n(.*?)```", readme, re.DOTALL)
-    done = python("-m", "kgdx", *capture[0].split())
-    shown, printed = (set(re.sub(r"[+−]?\d+\.\d|■+", " ", text).split()) for text in (capture[1], done.stdout))
-    assert shown == printed, "in all but scores and order, which a better model may change"
+def captures(page: str) -> list[tuple[str, str]]:
+    """Each call of ``kgdx`` that a page shows together with what it prints."""
+    text = (ROOT / page).read_text("utf-8")
+    return re.findall(r"```text\n\$ kgdx ([^\n]*)\n(.*?)```", text, re.DOTALL)
+
+
+@pytest.mark.parametrize(("call", "shown"), [pair for page in CAPTURED for pair in captures(page)])
+def test_a_capture_in_the_documentation_is_what_the_command_prints(
+    python: Callable[..., Run], call: str, shown: str
+) -> None:
+    done = python("-m", "kgdx", *shlex.split(call))
+    assert done.returncode == 0, done.stderr
+    expected, printed = (set(CHANGING.sub(" ", text).split()) for text in (shown, done.stdout))
+    assert expected == printed, "in all but scores and order, which a better model may change, and the run's id"
 
 
 def test_the_guide_to_a_source_of_ones_own_shows_the_example_as_it_is_and_what_a_check_says(
