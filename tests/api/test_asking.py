@@ -1,0 +1,218 @@
+"""Questions asked of an open graph: by rules, by models of every way to reach them, and runs that are saved."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import shutil
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgdx
+from kgdx.actions import Limits
+from kgdx.config import LlmAccess
+from kgdx.errors import ConfigError, KgdxError, StoreLockedError, UsageError
+from kgdx.llm.connect import connect
+from llm.server import Body, Fail, Reply, Say, answering, in_turn, serving
+
+QUESTION = "甲热吃什么药"
+PLAN = json.dumps({"thought": "", "actions": [{"action": "get_drug", "diseases": ["甲热"]}]}, ensure_ascii=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("graph") / "zh"
+    kgdx.build({"hp": str(tiny / "hp.obo"), "chinese_kg": str(tiny / "medical.json")}, store=made)
+    return made
+
+
+@pytest.fixture
+def copy(folder: Path, tmp_path: Path) -> Path:
+    """The graph, to be written into."""
+    return Path(shutil.copytree(folder, tmp_path / "copy"))
+
+
+def planned(body: Body, number: int) -> Reply:
+    """A model that looks up drugs, then ends, then answers."""
+    return [Say(PLAN), Say("[]"), Say("甲热用甲片[E1]。")][number % 3]
+
+
+# ------------------------------------------------------------------ by rules
+
+
+@pytest.mark.parametrize(
+    "question", ["0" * 1_500, "咕噜" * 700, "Blorp zorp frum " * 90, "MATCH (n) DETACH DELETE n", "?!" * 50 + "x"]
+)
+def test_nonsense_has_no_evidence_whatever_its_length(folder: Path, question: str) -> None:
+    with kgdx.open(folder) as graph:
+        answer = graph.ask(question)
+    assert (answer.text.insufficient, answer.text.unsupported, answer.pack.answers) == (True, 0, ())
+    assert answer.text.text.startswith(("Not enough evidence", "证据不足"))
+
+
+@pytest.mark.parametrize(
+    ("question", "how", "wrong"),
+    [
+        ("", {}, "the question is empty"),
+        (" ?! ", {}, "the question is empty"),
+        ("x" * 20_001, {}, "20,001 letters"),
+        (QUESTION, {"rounds": 0}, "rounds is 0"),
+        (QUESTION, {"colour": "red"}, "no setting 'colour'"),
+        (QUESTION, {"policy": "magic"}, "no policy 'magic'"),
+    ],
+)
+def test_a_question_that_cannot_be_asked_says_why(folder: Path, question: str, how: dict[str, Any], wrong: str) -> None:
+    with kgdx.open(folder) as graph, pytest.raises(UsageError, match=wrong):
+        graph.ask(question, **how)
+
+
+def test_a_case_is_ranked_for_its_question(folder: Path, tiny: Path, tmp_path: Path) -> None:
+    made = tmp_path / "cases"
+    kgdx.build({"hp": str(tiny / "hp.obo"), "hpoa": str(tiny / "phenotype.hpoa")}, store=made)
+    with kgdx.open(made) as graph:
+        answer = graph.ask("What does it fit?", case="seizures and hypotonia")
+    assert answer.case is not None
+    assert answer.candidates[0].id == answer.pack.items[0].subject.id == "ORPHA:900001"
+    assert answer.text.sentences[0].cites == (answer.pack.items[0].id,)
+
+
+# ------------------------------------------------------------------ by models
+
+
+def test_a_model_is_reached_by_the_settings(folder: Path, kgdx_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with kgdx.open(folder) as graph, pytest.raises(ConfigError, match="KGDX_LLM_BASE_URL"):
+        graph.ask(QUESTION, model="m")
+    monkeypatch.setenv("KGDX_LLM_PRICE_IN", "1000")
+    with serving(planned) as server:
+        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+        with kgdx.open(folder) as graph:
+            first, again = (graph.ask(QUESTION, model="m") for _ in range(2))
+    assert len(server.requests) == 3
+    assert (first.usage.calls, first.usage.cached, first.usage.cost) == (3, 0, pytest.approx(0.03))
+    assert (again.usage.calls, again.usage.cached, again.usage.cost) == (0, 3, 0.0)
+    assert first.id == again.id
+
+
+def test_a_cost_needs_prices(folder: Path, kgdx_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGDX_LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    with kgdx.open(folder) as graph, pytest.raises(UsageError, match="KGDX_LLM_PRICE_IN"):
+        graph.ask(QUESTION, model="m", limits=Limits(cost=1.0))
+
+
+def test_a_recorded_run_is_played_back_without_an_endpoint(folder: Path, tmp_path: Path) -> None:
+    tape = tmp_path / "tape.jsonl"
+    with serving(planned) as server, kgdx.open(folder) as graph:
+        recording = connect(LlmAccess("m", server.url, cassette=tape, cassette_mode="record"))
+        recorded = graph.ask(QUESTION, model=recording)
+    with kgdx.open(folder) as graph:
+        played = graph.ask(QUESTION, model=connect(LlmAccess("m", "", cassette=tape, cassette_mode="replay")))
+        other = graph.ask("甲热做什么检查", model=connect(LlmAccess("m", "", cassette=tape, cassette_mode="replay")))
+    assert (played.id, played.text, played.pack) == (recorded.id, recorded.text, recorded.pack)
+    assert [issue.message for issue in other.issues if "recording" in issue.message]
+    assert "血常规[E1]" in other.text.text, "what the recording lacks is looked up by rules"
+
+
+def test_what_identifies_the_patient_does_not_leave(folder: Path) -> None:
+    asked = "Which drugs treat 甲热? Dr. Jane Roe (MRN 448812, born 3 May 1961) wants to know."
+    with serving(planned) as server, kgdx.open(folder) as graph:
+        answer = graph.ask(asked, model=connect(LlmAccess("m", server.url, deidentify=True)), language="zh")
+    sent = json.dumps(server.requests, ensure_ascii=False)
+    assert len(server.requests) == 3
+    assert "甲热" in sent
+    assert not [each for each in ("Jane", "Roe", "448812", "1961") if each in sent]
+    assert answer.text.cited == ("E1",)
+
+
+def test_many_questions_at_once_keep_to_the_limit_of_calls_at_a_time(folder: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with serving(lambda body, number: Say("[]", stall=0.02)) as server, kgdx.open(folder) as graph:
+        model = connect(LlmAccess("m", server.url, concurrency=2))
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda _: graph.ask(QUESTION, model=model), range(8)))
+    assert len({answer.id for answer in answers}) == 1
+    assert server.busiest == 2
+
+
+def test_a_call_that_fails_for_a_while_is_made_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgdx.llm.retry.FIRST_WAIT_S", 0.01)
+    replies = in_turn(Fail(500), Fail(429, headers={"Retry-After": "0"}), Say(PLAN), Say("[]"), Say("甲热用甲片[E1]。"))
+    with serving(replies) as server, kgdx.open(folder) as graph:
+        answer = graph.ask(QUESTION, model=connect(LlmAccess("m", server.url)))
+    assert (answer.text.author, len(server.requests), answer.issues) == ("m", 5, ())
+
+
+# ------------------------------------------------------------------ saved
+
+
+def test_a_saved_answer_holds_the_models_words_only_when_asked_to(copy: Path) -> None:
+    with serving(planned) as server, kgdx.open(copy) as graph:
+        answer = graph.ask(QUESTION, model=connect(LlmAccess("m", server.url)))
+        run = graph.save(answer)
+        (kept,) = graph.run("run_by_id", run_id=run)
+        assert run == answer.id
+        assert QUESTION not in kept["trace"]
+        assert "甲片[E1]" not in kept["trace"]
+        assert graph.save(answer, text=True) == run
+        (kept,) = graph.run("run_by_id", run_id=run)
+        assert QUESTION in kept["trace"]
+        assert all(each.same for each in graph.replay(run))
+
+
+def _saved(store: Path, question: str, gate: Any) -> str:
+    """Answer in a process of its own, wait for the others, and save."""
+    with kgdx.open(store) as graph:
+        answer = graph.ask(question)
+    gate.wait(60)
+    try:
+        return kgdx.save(answer, store=store)
+    except KgdxError as error:
+        return type(error).__name__
+
+
+def test_runs_that_are_saved_at_once_are_there_once_and_whole(copy: Path) -> None:
+    questions = (QUESTION, QUESTION, "甲热做什么检查", "甲热有哪些症状")
+    spawn = multiprocessing.get_context("spawn")
+    with spawn.Manager() as manager, ProcessPoolExecutor(len(questions), spawn) as pool:
+        gate = manager.Barrier(len(questions))
+        saved = list(pool.map(_saved, [copy] * len(questions), questions, [gate] * len(questions)))
+    assert any(each.startswith("run:") for each in saved), saved
+    assert {each for each in saved if not each.startswith("run:")} <= {StoreLockedError.__name__}
+    with kgdx.open(copy) as graph:
+        for run in {each for each in saved if each.startswith("run:")}:
+            (kept,) = graph.run("run_by_id", run_id=run)
+            assert [each["id"] for each in graph.run("case_runs", case_id=kept["case_id"])] == [run]
+            assert json.loads(kept["trace"])[-1]["name"] == "final"
+            assert all(each.same for each in graph.replay(run))
+
+
+def test_a_run_that_cannot_be_saved_whole_leaves_nothing(copy: Path) -> None:
+    from dataclasses import replace
+
+    from kgdx.errors import StoreError
+    from kgdx.rank import Candidate
+
+    with kgdx.open(copy) as graph:
+        answer = graph.ask(QUESTION)
+        stranger = Candidate(1, "OMIM:404", "Elsewhere", ("OMIM:404",), 1.0, {}, ())
+        with pytest.raises(StoreError, match="OMIM:404 is not in this graph"):
+            graph.save(replace(answer, candidates=(stranger,)))
+        assert graph.run("run_by_id", run_id=answer.id) == []
+
+
+def test_scripted_models_answer_over_http_as_they_do_here(folder: Path) -> None:
+    from kgdx.evaluate.questions import Question
+    from kgdx.evaluate.scripted import scripted
+
+    known = Question(id="q", question=QUESTION, action="get_drug", entities=("甲热",), language="zh")
+    found = {}
+    for kind in ("right", "half-right", "malformed", "adversarial"):
+        with serving(answering(scripted(kind, [known]))) as server, kgdx.open(folder) as graph:
+            found[kind] = graph.ask(QUESTION, model=connect(LlmAccess(kind, server.url, attempts=1)))
+    assert all(answer.text.text.startswith("甲") and "E1" in answer.text.cited for answer in found.values())
+    assert found["right"].issues == ()
+    assert found["half-right"].text.removed
+    assert all(answer.reason == "answered" for answer in found.values())
