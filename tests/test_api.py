@@ -240,6 +240,7 @@ def test_status_tells_build_sources_and_counts(graph: kgdx.Graph) -> None:
     status = graph.status()
     assert status["build"]["fingerprint"] == graph.fingerprint
     assert status["nodes"]["Disease"] >= 4
+    assert "Build" not in status["nodes"], "it describes the graph and is no part of it"
     assert {source["id"] for source in status["sources"]} >= {"hp", "hpoa"}
 
 

@@ -184,6 +184,7 @@ class Graph(GraphContext):
     def status(self) -> dict[str, Any]:
         """Say what the graph holds: its build, its sources, nodes and relations by type."""
         from kgdx.schema import load_schema
+        from kgdx.store.tables import BOOKKEEPING
 
         found = self.run("build")
         counts = self.store.counts()  # kept by the stores; a query would read every edge
@@ -192,7 +193,7 @@ class Graph(GraphContext):
             "store": self.url,
             "build": found[0] if found else None,
             "sources": self.run("sources"),
-            "nodes": {name: counts[name] for name in sorted(schema.nodes.keys() & counts.keys())},
+            "nodes": {name: counts[name] for name in sorted((schema.nodes.keys() & counts.keys()) - BOOKKEEPING)},
             "relations": {name: counts[name] for name in sorted(schema.relations.keys() & counts.keys())},
         }
 

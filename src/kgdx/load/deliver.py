@@ -16,6 +16,7 @@ from kgdx.store.compile import compile_snapshot, link_snapshot, reads
 from kgdx.store.delta import Delta
 from kgdx.store.protocol import GraphTable
 from kgdx.store.snapshot import FORMAT
+from kgdx.store.tables import BOOKKEEPING
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def fill_store(
 
 
 def _holds(store: ArcadeStore, graph: BuiltGraph, proven: bool) -> bool:
-    counts = {name: n for name, n in store.counts().items() if name != "Build"}
+    counts = {name: n for name, n in store.counts().items() if name not in BOOKKEEPING}
     nodes, relations = graph.totals()
     return counts == {**nodes, **relations} and (not proven or store.fingerprint() == graph.fingerprint)
 

@@ -36,7 +36,8 @@ from kgdx.load.tables import TABLE, BuiltGraph, BuiltSource, BuiltTable, built, 
 from kgdx.load.tally import Tally
 from kgdx.schema import kin, load_schema
 from kgdx.store.fingerprint import part_digests
-from kgdx.store.protocol import GraphTable, NodeTable
+from kgdx.store.protocol import GraphTable
+from kgdx.store.tables import title
 
 DELTA_ROWS = 300_000
 """More differing rows than this are faster loaded anew."""
@@ -218,14 +219,8 @@ def _compare(work: Work, graph: BuiltGraph, carried: Saved) -> Difference | None
 def _as_now(work: Work, carried: Saved) -> list[BuiltTable]:
     assert work.before is not None
     now = [_kept(work.stages, "now", table) for table in carried.now if table.rows.num_rows]
-    titles = {_title(table) for table in carried.now}
+    titles = {title(table) for table in carried.now}
     return [*(table for table in work.before.graph.tables if table.title not in titles), *now]
-
-
-def _title(table: GraphTable) -> str:
-    if isinstance(table, NodeTable):
-        return table.label
-    return f"{table.start_label}-{table.type}->{table.end_label}"
 
 
 def _deliver(work: Work, graph: BuiltGraph, difference: Difference | None, hooks: Hooks, created: str) -> str:

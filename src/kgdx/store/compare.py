@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgdx.schema import load_schema
-from kgdx.store.fingerprint import EXCLUDED, Digest, Part, part_digests
+from kgdx.store.fingerprint import Digest, Part, part_digests
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.store.tables import columns_of, conformed, title
+from kgdx.store.tables import BOOKKEEPING, columns_of, conformed, title
 
 if TYPE_CHECKING:
     from kgdx.store.neo4j import Neo4jStore
@@ -59,7 +59,7 @@ def difference(
             return not _alike(table, target)
         return part_digests(_there(table, target)) != (digests[title(table)] or part_digests(table))
 
-    compared = [table for table in tables if title(table) not in EXCLUDED]
+    compared = [table for table in tables if title(table) not in BOOKKEEPING]
     with ThreadPoolExecutor(2) as pool:  # the server reads one table while another one is digested
         found = zip(compared, pool.map(differs, compared), strict=True)
         return next((title(table) for table, other in found if other), None)

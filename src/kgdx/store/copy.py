@@ -15,10 +15,10 @@ from kgdx.config import Neo4jAccess, Settings, same_server
 from kgdx.errors import StoreError
 from kgdx.store import compare, server
 from kgdx.store.delta import ordered
-from kgdx.store.fingerprint import EXCLUDED, Digest, Part, combine, digests
+from kgdx.store.fingerprint import Digest, Part, combine, digests
 from kgdx.store.neo4j import Neo4jStore
 from kgdx.store.protocol import GraphTable, NodeTable, Row, Store
-from kgdx.store.tables import title
+from kgdx.store.tables import BOOKKEEPING, title
 
 Progress = Callable[[str], None]
 
@@ -108,7 +108,7 @@ class Content:
         tables = ordered([*(table for table in kept.built if title(table) not in changed), *now])
         parts = {part: digest for part, digest in parts.items() if part[0] not in changed} | digests(now)
         content = cls(tables, build, counts(tables), parts)
-        there = {name: n for name, n in source.counts().items() if name not in EXCLUDED}
+        there = {name: n for name, n in source.counts().items() if name not in BOOKKEEPING}
         return content if content.counts == there else None
 
     def verify(self, target: Store) -> None:
@@ -117,7 +117,7 @@ class Content:
         Raises:
             StoreError: Counts or content differ; the message names what differs.
         """
-        found = {name: n for name, n in target.counts().items() if name not in EXCLUDED}
+        found = {name: n for name, n in target.counts().items() if name not in BOOKKEEPING}
         for name in sorted(self.counts.keys() | found.keys()):
             if self.counts.get(name, 0) != found.get(name, 0):
                 raise StoreError(
@@ -217,7 +217,7 @@ def _written(content: Content, settings: Settings, access: Neo4jAccess, force: b
 
 
 def _is_same(target: Neo4jStore, content: Content) -> bool:
-    found = {name: n for name, n in target.counts().items() if name not in EXCLUDED}
+    found = {name: n for name, n in target.counts().items() if name not in BOOKKEEPING}
     built = target.run("build")
     if not built or built[0]["fingerprint"] != content.build["fingerprint"] or found != content.counts:
         return False

@@ -18,10 +18,7 @@ import polars as pl
 
 from kgdx.schema import load_schema
 from kgdx.store.protocol import GraphTable, NodeTable
-from kgdx.store.tables import conformed, title
-
-#: Labels that describe a build, not what is known.
-EXCLUDED = frozenset({"Build"})
+from kgdx.store.tables import BOOKKEEPING, conformed, title
 
 Part = tuple[str, str]
 """What a digest is of: a table's title and the source of its rows (empty where they have none)."""
@@ -75,7 +72,7 @@ def digests(tables: Iterable[GraphTable]) -> dict[Part, Digest]:
     schema = load_schema()
     rows: defaultdict[Part, list[bytes]] = defaultdict(list)
     for table in tables:
-        if isinstance(table, NodeTable) and table.label in EXCLUDED:
+        if isinstance(table, NodeTable) and table.label in BOOKKEEPING:
             continue
         frame = pl.DataFrame(pl.from_arrow(conformed(table, schema)))
         if "source" not in frame.columns:

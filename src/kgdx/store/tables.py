@@ -17,6 +17,9 @@ from kgdx.schema.arrow import arrow_schema
 from kgdx.schema.model import Schema
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
 
+BOOKKEEPING = frozenset({"Build"})
+"""Node classes that describe a build, not what is known: they are no part of a graph's content, copies and counts."""
+
 
 def title(table: GraphTable) -> str:
     """How messages name a table.
@@ -80,7 +83,7 @@ def whole(
     """
     counts = store.counts()
     for label, node in schema.nodes.items():
-        if label in counts and label != "Build" and wanted(label, None):
+        if label in counts and label not in BOOKKEEPING and wanted(label, None):
             yield NodeTable(label, store.export_nodes(label, list(node.properties)))
     for type_, relation in schema.relations.items():
         if type_ in counts:
