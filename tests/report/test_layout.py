@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from kgdx.report.candidates import plot
 from kgdx.report.document import Candidate, Contribution, Path, read
-from kgdx.report.layout import FACTS, NARROW, WIDE, Box, Drawing, Geometry, draw, sheets
+from kgdx.report.drawing import FACTS, NARROW, WIDE, Box, Drawing, Geometry
+from kgdx.report.layout import draw, sheets
 from kgdx.report.metrics import MOST_LINES, width, wrap
 from report.documents import large, path
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kgdx.report.candidates import SHEET, Told, told
-from kgdx.report.diagnosis import reasons
+from kgdx.report.diagnosis import reasons, sources
 from kgdx.report.document import Answer, Citation, Item, Relation, Sentence, Way, read
-from kgdx.report.layout import FACTS, NARROW, Drawing, draw, sheets
+from kgdx.report.drawing import FACTS, NARROW, Drawing
+from kgdx.report.layout import draw, sheets
 from kgdx.report.words import clean, relation
 
 MOST_DRAWN = 200
@@ -76,6 +77,7 @@ def view(document: Mapping[str, Any]) -> dict[str, Any]:
         "other_items": [item for item in answer.pack.items if item.id not in cited],
         "stated": stated,
         "facts": facts([item for item in answer.pack.items if item.id in cited]),
+        "sources": sources(answer, (each for item in answer.pack.items for each in item.sources)),
         "publications": [(each, reference(each)) for each in answer.pack.citations],
         **reasons(answer, findings),
     }

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kgdx.report.document import Candidate, Finding, Ranked, Way
-from kgdx.report.layout import NARROW, Drawing, draw, sheets
+from kgdx.report.drawing import NARROW, Drawing
+from kgdx.report.layout import draw, sheets
 from kgdx.report.words import clean, each_reference, frequency, relation
 
 WEAK = 0.5

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kgdx.report.candidates import Told, chosen, explained, listed, names
-from kgdx.report.document import Diagnosis, Finding, Ranked, read
+from kgdx.report.document import Diagnosis, Finding, Ranked, Source, read
 from kgdx.report.words import clean, each_reference
 
 LISTED_AT_ONCE = 20
@@ -34,9 +34,29 @@ def view(document: Mapping[str, Any]) -> dict[str, Any]:
         "doc": diagnosis,
         "case": diagnosis.case,
         "title": f"Diagnosis of {clean(diagnosis.case.id)}",
+        "sources": sources(diagnosis),
         "cited": cited([(each.listed.anchor, each.told) for each in found["explained"]]),
         **found,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The sources that the evidence of a page names, and the others of the graph."""
+
+    named: tuple[Source, ...]
+    others: tuple[Source, ...]
+
+
+def sources(document: Ranked, named: Iterable[str] = ()) -> Sources:
+    """Return the sources of a result's graph: those that its paths, or further evidence, name come first."""
+    paths = (path for id in chosen(document) for path in document.evidence[id])
+    ids = {str(relation.properties.get("source")) for path in paths for relation in path.relations}
+    ids.update(named)
+    return Sources(
+        tuple(each for each in document.sources if each.id in ids),
+        tuple(each for each in document.sources if each.id not in ids),
+    )
 
 
 def reasons(document: Ranked, findings: Sequence[Finding]) -> dict[str, Any]:

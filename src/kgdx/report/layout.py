@@ -7,118 +7,30 @@ same paths are laid out for a wide screen and paper, or for a phone, where patie
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
 
 from kgdx.report.document import Way
-from kgdx.report.metrics import BOLD, SIZE, SMALL, wrap
+from kgdx.report.drawing import (
+    ANCESTOR,
+    ANNOTATION,
+    DISEASE,
+    FINDING,
+    LINE,
+    PAD,
+    PATIENT,
+    WIDE,
+    Box,
+    Drawing,
+    Geometry,
+    Line,
+    place_of,
+)
+from kgdx.report.places import placed
 from kgdx.report.words import clean, count, frequency, relation, signed
-
-PATIENT, FINDING, ANCESTOR, ANNOTATION, DISEASE = range(5)
-
-LINE, PAD = 15.0, 6.0
-"""Height of a line of text, and the space around the text of a box."""
-
-GROUPS = {
-    "supports": "speaks for it",
-    "against": "speaks against it",
-    "typical_unmentioned": "typical of it, not mentioned",
-}
-"""Kinds of evidence paths, in the order in which they are drawn, and the words above them; others follow by name."""
 
 MINTED = ("KGDX:", "DOC:")
 """Ids that kgdx made, which tell a reader nothing."""
-
-ACROSS = ("exact", "typical", "fact")
-"""Roles of boxes that reach from the first inner column to the last."""
-
-
-@dataclass(frozen=True, slots=True)
-class Geometry:
-    """Sizes of a drawing; with a ``rail``, patient and disease stand above and below, reached along the edges."""
-
-    width: float
-    gap: float
-    first: float = 0.0
-    last: float = 0.0
-    rail: float = 0.0
-
-
-WIDE = Geometry(width=860, gap=34, first=84, last=158)
-FACTS = Geometry(width=860, gap=120, last=340)
-NARROW = Geometry(width=360, gap=16, rail=18)
-
-
-@dataclass(slots=True)
-class Box:
-    """A node as it is drawn: where, its lines of text, and the numbers of the paths that go through it."""
-
-    key: str
-    id: str
-    role: str
-    name: str
-    column: int
-    kind: str = ""
-    notes: list[str] = field(default_factory=list)
-    paths: list[int] = field(default_factory=list)
-    lines: tuple[str, ...] = ()
-    small: tuple[str, ...] = ()
-    x: float = 0.0
-    y: float = 0.0
-    width: float = 0.0
-    height: float = 0.0
-
-    @property
-    def middle(self) -> float:
-        """Height of its middle."""
-        return self.y + self.height / 2
-
-    @property
-    def right(self) -> float:
-        """Its right edge."""
-        return self.x + self.width
-
-    def fit(self, width: float) -> None:
-        """Wrap its text to a width, and take the height that this needs."""
-        self.width = width
-        room = width - 2 * PAD - 4
-        self.lines = wrap(self.name, room / (BOLD if self.column in (PATIENT, DISEASE) else 1))
-        self.small = wrap(" · ".join(self.notes), room * SIZE / SMALL) if self.notes else ()
-        self.height = LINE * (len(self.lines) + len(self.small)) + 2 * PAD
-
-
-@dataclass(slots=True)
-class Line:
-    """A relation (or a chain of them) as it is drawn."""
-
-    start: str
-    end: str
-    kind: str
-    words: str
-    paths: list[int] = field(default_factory=list)
-    d: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """Words above a group of rows."""
-
-    text: str
-    kind: str
-    x: float
-    y: float
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """A graph with a place for everything."""
-
-    width: float
-    height: float
-    boxes: tuple[Box, ...]
-    lines: tuple[Line, ...]
-    headings: tuple[Heading, ...]
 
 
 def draw(paths: Sequence[tuple[int, Way]], weights: Mapping[str, float], geometry: Geometry = WIDE) -> Drawing:
@@ -140,7 +52,7 @@ def draw(paths: Sequence[tuple[int, Way]], weights: Mapping[str, float], geometr
     graph = _Graph(weights)
     for number, path in _ordered(paths, weights):
         graph.add(number, path)
-    return _place(graph, geometry)
+    return placed(graph, geometry)
 
 
 def sheets(
@@ -170,11 +82,6 @@ def sheets(
     return drawn
 
 
-def _place_of(kind: str) -> tuple[int, str]:
-    """Where a kind stands among the others."""
-    return (list(GROUPS).index(kind), "") if kind in GROUPS else (len(GROUPS), kind)
-
-
 def _ordered(paths: Sequence[tuple[int, Way]], weights: Mapping[str, float]) -> list[tuple[int, Way]]:
     """Sort paths by kind and weight; findings that meet the disease at the same shared ancestor stay together."""
 
@@ -194,7 +101,7 @@ def _ordered(paths: Sequence[tuple[int, Way]], weights: Mapping[str, float]) -> 
     def place(item: tuple[int, Way]) -> tuple[tuple[int, str], float, str, float, str, int]:
         number, path = item
         family = families[path.kind, path.finding]
-        return _place_of(path.kind), -heaviest[path.kind, family], family, -weight(path), path.finding, number
+        return place_of(path.kind), -heaviest[path.kind, family], family, -weight(path), path.finding, number
 
     return sorted(paths, key=place)
 
@@ -268,147 +175,3 @@ class _Graph:
         if there - here > 1:
             words += f" ({count(there - here, 'step')})"
         return self.lines.setdefault((start, end, path.kind), Line(start, end, path.kind, words))
-
-
-def _place(graph: _Graph, geometry: Geometry) -> Drawing:
-    boxes = list(graph.boxes.values())
-    inner = sorted({box.column for box in boxes if box.column in (ANCESTOR, ANNOTATION)} | {FINDING})
-    _columns(boxes, inner, geometry)
-    patient = [box for box in boxes if box.column == PATIENT]
-    diseases = [box for box in boxes if box.column == DISEASE]
-    top = _stack(patient, 0.0) + 6 if geometry.rail and patient else 0.0
-    headings, bottom = _rows(graph, top, _left(geometry))
-    _ancestors(graph)
-    inside = [box for box in boxes if FINDING <= box.column <= ANNOTATION]
-    bottom = max([bottom, *(box.y + box.height for box in inside)])
-    if geometry.rail:
-        bottom = _stack(diseases, bottom + 22)
-    else:
-        down = max(
-            0.0, (_stack(diseases, 0.0) - bottom) / 2
-        )  # where diseases are many, what they share is in the middle
-        for box in inside:
-            box.y += down
-        headings = tuple(replace(heading, y=heading.y + down) for heading in headings)
-        bottom += 2 * down
-        for side in (patient, diseases):
-            _stack(side, (bottom - _stack(side, 0.0)) / 2)
-    for line in graph.lines.values():
-        line.d = _curve(graph.boxes[line.start], graph.boxes[line.end], geometry)
-    return Drawing(geometry.width, round(bottom + 2, 1), tuple(_reading(boxes)), tuple(graph.lines.values()), headings)
-
-
-def _reading(boxes: Iterable[Box]) -> list[Box]:
-    """The order in which a keyboard walks through them: row by row, patient first and disease last."""
-    ends = {PATIENT: 0, DISEASE: 2}
-    return sorted(boxes, key=lambda box: (ends.get(box.column, 1), round(box.middle / LINE), box.x))
-
-
-def _columns(boxes: Sequence[Box], inner: Sequence[int], geometry: Geometry) -> None:
-    """Give each box its column's place and width, and so its height."""
-    side = _left(geometry)
-    room = geometry.width - side - (geometry.rail or (geometry.last + geometry.gap))
-    width = (room - geometry.gap * (len(inner) - 1)) / len(inner)
-    for box in boxes:
-        if box.column in (PATIENT, DISEASE):
-            box.x = 0.0 if geometry.rail or box.column == PATIENT else geometry.width - geometry.last
-            across = geometry.first if box.column == PATIENT else geometry.last
-            box.fit(geometry.width - geometry.rail if geometry.rail else across)
-        elif box.role in ACROSS:
-            box.x = side
-            box.fit(room)
-        else:
-            box.x = side + inner.index(box.column) * (width + geometry.gap)
-            box.fit(width)
-
-
-def _left(geometry: Geometry) -> float:
-    """Where the inner columns begin."""
-    return geometry.rail or (geometry.first + geometry.gap if geometry.first else 0.0)
-
-
-def _rows(graph: _Graph, top: float, left: float) -> tuple[tuple[Heading, ...], float]:
-    """Place findings and, in rows beside them, what is annotated; each kind of evidence under its heading."""
-    headings: list[Heading] = []
-    placed: set[str] = set()
-    y = top
-    findings = [box for box in graph.boxes.values() if box.column == FINDING]
-    for kind in sorted({box.kind for box in findings}, key=_place_of):
-        group = [box for box in findings if box.kind == kind]
-        words = GROUPS.get(kind, relation(kind, against=True))
-        y += 18 if not headings else 30
-        headings.append(Heading(words, kind, left, y - 6))
-        for box in group:
-            y = _block(graph, box, placed, y) + 8
-    return tuple(headings), y - 8
-
-
-def _block(graph: _Graph, finding: Box, placed: set[str], y: float) -> float:
-    """Place a finding and those of its annotations that have no place yet; return where the block ends."""
-    numbers = set(finding.paths)
-    beside = [
-        box
-        for box in graph.boxes.values()
-        if box.column == ANNOTATION and box.key not in placed and numbers.intersection(box.paths)
-    ]
-    bottom = y
-    for box in beside:
-        placed.add(box.key)
-        box.y = bottom
-        bottom += box.height + 8
-    high = max(finding.height, bottom - 8 - y)
-    finding.y = y + (high - finding.height) / 2
-    shift = (high - (bottom - 8 - y)) / 2 if beside else 0.0
-    for box in beside:
-        box.y += shift
-    return y + high
-
-
-def _ancestors(graph: _Graph) -> None:
-    """Place shared ancestors between what they connect, none over another."""
-    beside: dict[str, list[float]] = {}
-    for line in graph.lines.values():
-        for one, other in ((line.start, line.end), (line.end, line.start)):
-            if graph.boxes[one].column == ANCESTOR:
-                beside.setdefault(one, []).append(graph.boxes[other].middle)
-    free = 0.0
-    lowest = min((box.y for box in graph.boxes.values() if box.column == FINDING), default=0.0)
-    for key in sorted(beside, key=lambda key: (sum(beside[key]) / len(beside[key]), key)):
-        box = graph.boxes[key]
-        wanted = sum(beside[key]) / len(beside[key]) - box.height / 2
-        box.y = _beside_exact(graph, box, max(wanted, free, lowest))
-        free = box.y + box.height + 8
-
-
-def _beside_exact(graph: _Graph, box: Box, y: float) -> float:
-    """Move an ancestor down past the boxes that lie across its column."""
-    across = sorted(
-        (each for each in graph.boxes.values() if each.role in ("exact", "typical")), key=lambda each: each.y
-    )
-    for each in across:
-        if y < each.y + each.height + 4 and each.y - 4 < y + box.height:
-            y = each.y + each.height + 8
-    return y
-
-
-def _stack(boxes: Iterable[Box], y: float) -> float:
-    """Place boxes below each other; return where the last one ends."""
-    end = y
-    for box in boxes:
-        box.y, end = y, y + box.height
-        y = end + 14
-    return end
-
-
-def _curve(start: Box, end: Box, geometry: Geometry) -> str:
-    """The line between two boxes, as an SVG path."""
-    if geometry.rail and start.column == PATIENT:
-        x, y = geometry.rail / 2, end.middle
-        return f"M{x:g} {start.y + start.height:g}V{y - 8:.1f}Q{x:g} {y:.1f} {x + 8:g} {y:.1f}H{end.x:g}"
-    if geometry.rail and end.column == DISEASE:
-        x, y, low = geometry.width - geometry.rail / 2, start.middle, end.middle
-        down = f"M{start.right:g} {y:.1f}H{x - 8:g}Q{x:g} {y:.1f} {x:g} {y + 8:.1f}"
-        return f"{down}V{low - 8:.1f}Q{x:g} {low:.1f} {x - 8:g} {low:.1f}H{end.right:g}"
-    x1, y1, x2, y2 = start.right, start.middle, end.x, end.middle
-    bend = (x2 - x1) / 2
-    return f"M{x1:g} {y1:.1f}C{x1 + bend:.1f} {y1:.1f} {x2 - bend:.1f} {y2:.1f} {x2:g} {y2:.1f}"

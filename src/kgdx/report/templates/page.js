@@ -3,6 +3,18 @@
   "use strict";
   const MOST_TOLD = 8; // paths that the panel under a graph lists
   const CLOSEST = 6; // how far a graph can be magnified
+  const PHONE = window.matchMedia("(max-width: 640px)"); // as in the stylesheet
+
+  const ROLES = {
+    patient: "patient",
+    finding: "finding",
+    exact: "finding, annotated as it is",
+    typical: "typical, not mentioned",
+    ancestor: "shared ancestor",
+    annotation: "annotated term",
+    fact: "fact of the graph",
+    disease: "disease",
+  };
 
   const all = (root, selector) => Array.from(root.querySelectorAll(selector));
   const made = (tag, text, className) => {
@@ -11,6 +23,9 @@
     if (className) element.className = className;
     return element;
   };
+
+  /** What a box is in the graph; a line has no such role. */
+  const role = (item) => (item.classList.contains("box") ? ROLES[item.classList[1]] : "");
 
   /** The ranked list shows its first entries until asked for all. */
   function ranking(root) {
@@ -32,7 +47,10 @@
     const box = root.querySelector(".chooser");
     const show = (id, move) => {
       const there = articles.some((article) => article.id === id);
-      for (const article of articles) article.hidden = there && article.id !== id;
+      for (const article of articles) {
+        article.hidden = there && article.id !== id;
+        if (!article.hidden) graphs(article);
+      }
       if (box) box.querySelector("select").value = there ? id : "";
       const target = articles.find((article) => article.id === id);
       if (target && move) {
@@ -64,6 +82,17 @@
     if (articles.length) show(known ? asked : articles[0].id, known);
   }
 
+  const alive = new WeakSet();
+
+  /** The graphs that can be seen now are brought to life; others when they come into sight, since it takes a while. */
+  function graphs(root) {
+    for (const figure of all(root, "figure.evidence")) {
+      if (alive.has(figure) || figure.closest("article[hidden]")) continue;
+      alive.add(figure);
+      graph(figure);
+    }
+  }
+
   /** A graph: its drawings for wide and narrow screens, the filter by kind, and the panel that tells of paths. */
   function graph(figure) {
     const canvas = figure.querySelector(".canvas");
@@ -79,7 +108,7 @@
       if (!item) return panel.append(advice);
       const head = made("p");
       head.append(made("b", item.dataset.name));
-      if (item.dataset.role) head.append(" ", made("span", `${item.dataset.role} ${item.dataset.id || ""}`, "quiet"));
+      if (role(item)) head.append(" ", made("span", `${role(item)} ${item.dataset.id || ""}`, "quiet"));
       const list = made("ul");
       const mine = numbers(item);
       for (const number of mine.slice(0, MOST_TOLD)) {
@@ -94,19 +123,27 @@
       if (mine.length > MOST_TOLD) panel.append(made("p", `and ${mine.length - MOST_TOLD} more in the table below`, "quiet"));
     };
 
-    const drawings = all(canvas, "svg").map((svg) => drawing(svg, { numbers, tell }));
+    const drawings = new Map();
+    const wake = () => {
+      const svg = canvas.querySelector(PHONE.matches ? ".narrow" : ".wide");
+      if (drawings.has(svg)) return;
+      drawings.set(svg, drawing(svg, { numbers, tell }));
+      if (hidden.size) drawings.get(svg).filter();
+    };
+    wake();
+    PHONE.addEventListener("change", wake);
     for (const box of all(figure, ".kinds input")) {
       box.addEventListener("change", () => {
         if (box.checked) hidden.delete(box.name);
         else hidden.add(box.name);
         for (const row of rows.values()) row.hidden = hidden.has(row.className);
-        for (const each of drawings) each.filter();
+        for (const each of drawings.values()) each.filter();
       });
     }
     for (const button of all(figure, ".zoom button")) {
       button.addEventListener("click", () => {
         const factor = { in: 1.5, out: 1 / 1.5, fit: 0 }[button.dataset.zoom];
-        for (const each of drawings) each.zoom(factor);
+        for (const each of drawings.values()) each.zoom(factor);
       });
     }
   }
@@ -116,14 +153,18 @@
     const boxes = all(svg, ".box");
     const items = [...boxes, ...all(svg, ".line")];
     const whole = { x: 0, y: 0, width: svg.viewBox.baseVal.width, height: svg.viewBox.baseVal.height };
-    for (const line of items.slice(boxes.length)) {
-      const reach = line.firstElementChild.cloneNode();
-      reach.setAttribute("class", "reach"); // a thin line is hard to hit
-      line.prepend(reach);
-    }
+    const widen = () => {
+      for (const line of items.slice(boxes.length)) {
+        const reach = line.firstElementChild.cloneNode();
+        reach.setAttribute("class", "reach"); // a thin line is hard to hit
+        line.prepend(reach);
+      }
+    };
+    if (PHONE.matches) widen();
+    else svg.addEventListener("pointerenter", widen, { once: true });
     for (const box of boxes) {
       const notes = all(box, ".small").map((text) => text.textContent);
-      const words = [box.dataset.name, box.dataset.role, `paths: ${numbers(box).length}`, ...notes];
+      const words = [box.dataset.name, role(box), `paths: ${numbers(box).length}`, ...notes];
       const attributes = { role: "button", "aria-label": words.join(", "), "aria-pressed": "false", tabindex: "-1" };
       for (const [name, value] of Object.entries(attributes)) box.setAttribute(name, value);
     }
@@ -203,12 +244,20 @@
       if (best) go(best.box);
     };
 
-    for (const item of items) {
-      item.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && !pinned && light(item));
-      item.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && !pinned && light(null));
-      item.addEventListener("click", () => moved < 5 && pin(item));
-    }
-    for (const box of boxes) box.addEventListener("focus", () => box.matches(":focus-visible") && !pinned && light(box));
+    let under = null;
+    const pointed = (event) => {
+      const item = event.type === "pointerleave" ? null : event.target.closest(".box, .line");
+      if (event.pointerType !== "mouse" || pinned || item === under) return;
+      under = item;
+      light(item);
+    };
+    svg.addEventListener("pointerover", pointed);
+    svg.addEventListener("pointerleave", pointed);
+    svg.addEventListener("click", (event) => {
+      const item = event.target.closest(".box, .line");
+      if (item && moved < 5) pin(item);
+    });
+    svg.addEventListener("focusin", ({ target }) => target.matches(".box:focus-visible") && !pinned && light(target));
     const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
     const keys = { "+": 1.5, "=": 1.5, "-": 1 / 1.5, 0: 0 };
     svg.addEventListener("keydown", (event) => {
@@ -300,7 +349,7 @@
     root.classList.add("live");
     ranking(root);
     chooser(root);
-    for (const figure of all(root, "figure.evidence")) graph(figure);
+    graphs(root);
     marks(root);
     printing(root);
   }
