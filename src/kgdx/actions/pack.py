@@ -62,7 +62,7 @@ def pack(state: State) -> EvidencePack:
         diseases=state.described,
         citations=state.citations,
         resolved=state.resolved,
-        nothing=tuple(_empty(found, names) for found in state.retrieved if not found.rows),
+        nothing=tuple(_empty(found, {**given, **names}) for found in state.retrieved if not found.rows),
         left_out=left,
     )
 
@@ -241,7 +241,7 @@ def _empty(found: Retrieved, names: Mapping[str, str]) -> Nothing:
     given: list[str] = []
     for value in found.parameters.values():
         for each in value if isinstance(value, list | tuple) else [value]:
-            id = each.get("given") or each.get("id") if isinstance(each, Mapping) else each
+            id = each.get("id") if isinstance(each, Mapping) else each  # beside the number of what was given
             if isinstance(id, str):
                 given.append(names.get(id, id))
     return Nothing(found.action or found.template, found.template, tuple(dict.fromkeys(given)))
