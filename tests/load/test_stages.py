@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -129,3 +130,14 @@ def test_a_folder_has_changed_when_a_file_in_it_has(tmp_path: Path) -> None:
     assert seen.unchanged(tmp_path / "folder")
     (tmp_path / "folder" / "b").write_text("b")
     assert seen.unchanged(tmp_path / "folder") is False
+
+
+def test_a_folder_that_is_searched_twice_is_the_same_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "searched_twice").mkdir()
+    (tmp_path / "searched_twice" / "step.py").write_text("VALUE = 1")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    once = code_digest("searched_twice")
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "."), str(tmp_path), *sys.path])
+    assert code_digest("searched_twice") == once
+    (tmp_path / "searched_twice" / "step.py").write_text("VALUE = 2")
+    assert code_digest("searched_twice") != once

@@ -187,11 +187,12 @@ def code_digest(package: str) -> str:
         64
     """
     spec = find_spec(package)
-    roots = list(spec.submodule_search_locations or ()) if spec else []
+    # A path that Python searches twice gives a namespace package its folder twice.
+    roots = dict.fromkeys(Path(root).resolve() for root in (spec and spec.submodule_search_locations) or ())
     if spec and not roots and spec.origin:
         files = [Path(spec.origin)]
     else:
-        files = sorted(file for root in roots for file in Path(root).rglob("*") if file.suffix in (".py", ".tsv"))
+        files = sorted(file for root in roots for file in root.rglob("*") if file.suffix in (".py", ".tsv"))
     digest = hashlib.sha256()
     for file in files:
         if file.is_file():
