@@ -123,7 +123,7 @@ def recall(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Measure, without a judge, whether the evidence holds what was asked for.
+    """Measure, without a judge, what the evidence holds.
 
     Recall by action, ranks of inferred diseases, citations that hold, rounds, tokens, time. Example: kgdx evaluate
     recall questions.jsonl --llm scripted:right

@@ -58,7 +58,7 @@ def report(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Make a page of a diagnosis or an answer that was kept as JSON.
+    """Make a page of a result that was kept as JSON.
 
     Example: kgdx diagnose patient.json --json > result.json && kgdx report result.json
     """

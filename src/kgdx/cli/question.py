@@ -76,7 +76,7 @@ def ask(
     result: Result,
     place: Opened,
 ) -> None:
-    """Answer a medical question, with evidence for each claim.
+    """Answer a medical question, with evidence.
 
     Example: kgdx ask "Which tests are done for pertussis?"
     """

@@ -18,9 +18,7 @@ Address = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    group = typer.Typer(
-        no_args_is_help=True, rich_markup_mode=None, help="A local Neo4j server of your own, and databases of others."
-    )
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="A local Neo4j, and databases of others.")
     group.command("up")(up)
     group.command("down")(down)
     group.command("status")(server_status)
