@@ -33,8 +33,8 @@ class _Listing:
         edges: Snapshot tables of the relations, by type, in the order of their rows.
         columns: Columns that come from the edges.
         named: Columns that come from the nodes.
-        mixed: Columns that sort a disease's rows where several relations give them; empty where each relation's rows
-            stand, and are limited, by themselves.
+        mixed: Columns that sort a disease's rows where several relations give them, or the snapshot has them in another
+            order; empty where each relation's rows stand, and are limited, by themselves.
     """
 
     nodes: str
@@ -63,7 +63,21 @@ class _Inferring:
 
 _PHRASE = ("id", "name", "language")
 _STATED = ("score", "reference", "source")
-_LISTS = ("publications",)
+_ANNOTATED = (
+    "frequency",
+    "numerator",
+    "denominator",
+    "percentage",
+    "frequency_class",
+    "onset",
+    "evidence",
+    "reference",
+    "source",
+    "sex",
+    "modifiers",
+    "aspect",
+)
+_LISTS = ("publications", "modifiers")
 
 _LISTINGS = {
     "symptoms_of_diseases": _Listing("symptom", {"HAS_SYMPTOM": "has_symptom"}, _STATED, _PHRASE),
@@ -81,6 +95,12 @@ _LISTINGS = {
         "drug",
         {"CONTRAINDICATION": "contraindication", "INDICATION": "indication", "OFF_LABEL_USE": "off_label_use"},
         ("source",),
+    ),
+    "phenotypes_of_diseases": _Listing(
+        "phenotype",
+        {"HAS_PHENOTYPE": "has_phenotype"},
+        _ANNOTATED,
+        mixed=("id", "source", "reference", "frequency", "evidence", "onset", "sex", "aspect"),
     ),
 }
 _INFERRING = {
@@ -182,7 +202,8 @@ class CompiledQueries:
         columns = {name: nodes.column(name).to_pylist() for name in listing.named}
         for name in listing.columns:
             if name in taken.column_names:
-                columns[name] = taken.column(name).to_pylist()
+                values = taken.column(name).to_pylist()
+                columns[name] = [value or [] for value in values] if name in _LISTS else values
             else:
                 columns[name] = [[] if name in _LISTS else None for _ in positions]
         return (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
