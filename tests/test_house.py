@@ -214,6 +214,28 @@ def test_continuous_integration_runs_the_readmes_test_command() -> None:
     assert command in readme
 
 
+def test_the_architecture_page_lists_the_rooms_in_the_order_that_the_linter_holds() -> None:
+    import tomllib
+
+    (contract,) = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = [sorted(room.strip() for room in layer.split("|")) for layer in contract["layers"] if "(" not in layer]
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.+?`) \|", page.partition("## Rooms")[2].partition("\n## ")[0], re.MULTILINE)
+    listed = [room for row in rows for room in re.findall(r"`(\w+)`", row)]
+    assert [sorted(listed[at : at + len(layer)]) for at, layer in _placed(layers)] == layers
+    assert len(listed) == sum(map(len, layers))
+
+
+def _placed(layers: list[list[str]]) -> Iterator[tuple[int, list[str]]]:
+    """Each layer with the number of rooms before it."""
+    at = 0
+    for layer in layers:
+        yield at, layer
+        at += len(layer)
+
+
 def test_every_dependency_has_its_reason() -> None:
     import tomllib
 
