@@ -24,7 +24,7 @@ def serve(
     workers: Annotated[
         int | None, typer.Option(metavar="N", min=1, max=64, help="Processes that diagnose; one for each core.")
     ] = None,
-    askers: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Processes that answer questions.")] = 1,
+    askers: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Processes that ask a model.")] = 2,
     token_file: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="File with the token that requests must bring; or KGDX_SERVE_TOKEN."),
@@ -45,7 +45,7 @@ def serve(
     encoder: Encoder = False,
     store: Store = None,
 ) -> None:
-    """Serve the graph over HTTP, with a page for people, until interrupted.
+    """Serve the graph over HTTP, and as a page.
 
     Example: kgdx serve --port 8765
     """

@@ -67,6 +67,9 @@ _EVENT = {
 _EVENTS = {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": _EVENT}}}
 
 
+_TOKEN = {"type": "http", "scheme": "bearer", "description": "Needed where the server was started with a token."}
+
+
 class JsonRoute(APIRoute):
     """A route whose body is JSON and says so: a form of another site cannot send that unasked."""
 
@@ -91,23 +94,35 @@ class App(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         """Return the description of the API."""
-        if self.openapi_schema is None:
-            schemas = super().openapi()["components"]["schemas"]
-            for name in ("HTTPValidationError", "ValidationError"):
-                schemas.pop(name, None)
-            schemas["Problem"] = models.Problem.model_json_schema()
-        assert self.openapi_schema is not None
-        return self.openapi_schema
+        if self.openapi_schema is not None:
+            return self.openapi_schema
+        document = super().openapi()
+        parts = document["components"]
+        for name in ("HTTPValidationError", "ValidationError"):
+            parts["schemas"].pop(name, None)
+        parts["schemas"]["Problem"] = models.Problem.model_json_schema()
+        parts["securitySchemes"] = {"token": _TOKEN}
+        document["security"] = [{}, {"token": []}]
+        return document
 
 
-def create_app(options: Options, workers: Pool, askers: Pool, *, model: str | None = None, log: Any = None) -> FastAPI:
+def create_app(
+    options: Options,
+    workers: Pool,
+    askers: Pool,
+    *,
+    model: str | None = None,
+    literature: bool = False,
+    log: Any = None,
+) -> FastAPI:
     """Make the application.
 
     Args:
         options: What the server is allowed.
         workers: Answer what takes milliseconds.
-        askers: Answer questions.
+        askers: Answer questions that others are asked about, who may take minutes.
         model: Name of the language model that is configured.
+        literature: Whether PubMed is asked for each question.
         log: Takes a line for each request.
     """
     app = App(
@@ -119,9 +134,13 @@ def create_app(options: Options, workers: Pool, askers: Pool, *, model: str | No
         openapi_url=f"{API}/openapi.json",
         docs_url=None,
         redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
         lifespan=_lifespan(workers, askers),
     )
-    app.include_router(_api(options, workers, askers, model))
+    api = _api(options, workers)
+    _questions(api, options, workers, askers, literature)
+    _state(api, options, workers, model)
+    app.include_router(api)
     app.add_api_route("/static/report.css", _report_style, include_in_schema=False)
     app.add_api_route("/static/report.js", _report_script, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=WEB / "static"), name="static")
@@ -153,8 +172,8 @@ async def _watch(workers: Pool) -> None:
         await workers.look(LOOK_S * 2)
 
 
-def _api(options: Options, workers: Pool, askers: Pool, model: str | None) -> APIRouter:
-    """Return the routes of the API."""
+def _api(options: Options, workers: Pool) -> APIRouter:
+    """Return the routes of the API that ask the graph alone."""
     api = APIRouter(prefix=API, route_class=JsonRoute, responses=_PROBLEMS)
 
     async def ask(operation: str, request: Any) -> Response:
@@ -191,10 +210,27 @@ def _api(options: Options, workers: Pool, askers: Pool, model: str | None) -> AP
         """Show what the graph was made of, with versions, licences and citations."""
         return await ask("sources", {})
 
+    @api.post("/page", response_model=models.Html, tags=["diagnosis"])
+    async def page(request: models.Page) -> Response:
+        """Make one self-contained page of a result, to look at, keep or print."""
+        return await ask("page", request)
+
+    return api
+
+
+def _questions(api: APIRouter, options: Options, workers: Pool, askers: Pool, literature: bool) -> None:
+    """Add the routes that answer questions."""
+
+    def answering(request: models.Ask) -> tuple[Pool, float]:
+        """Who answers: a question for which nobody outside is asked need not wait behind those that are."""
+        outside = request.policy == "planner" or literature
+        return (askers, options.ask_seconds) if outside else (workers, options.seconds)
+
     @api.post("/ask", response_model=models.Answered, tags=["questions"])
     async def question(request: models.Ask) -> Response:
         """Answer a question from the graph, each claim with its evidence."""
-        return _json(await askers.ask("ask", request.model_dump(), seconds=options.ask_seconds))
+        pool, seconds = answering(request)
+        return _json(await pool.ask("ask", request.model_dump(), seconds=seconds))
 
     @api.post("/ask/events", tags=["questions"], response_class=Response, responses={200: _EVENTS})
     async def question_events(request: models.Ask) -> Response:
@@ -203,15 +239,8 @@ def _api(options: Options, workers: Pool, askers: Pool, model: str | None) -> AP
         The events are ``step`` (an entry of the record), ``text`` (a piece of the answer), and last ``answer`` or
         ``problem``.
         """
-        return events(askers, "ask", request.model_dump(), options.ask_seconds)
-
-    @api.post("/page", response_model=models.Html, tags=["diagnosis"])
-    async def page(request: models.Page) -> Response:
-        """Make one self-contained page of a result, to look at, keep or print."""
-        return await ask("page", request)
-
-    _state(api, options, workers, model)
-    return api
+        pool, seconds = answering(request)
+        return events(pool, "ask", request.model_dump(), seconds)
 
 
 def _state(api: APIRouter, options: Options, workers: Pool, model: str | None) -> None:

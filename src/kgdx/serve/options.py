@@ -24,7 +24,7 @@ class Options:
         host: Address to listen on.
         port: Port to listen on; 0 for a free one.
         workers: Processes that diagnose.
-        askers: Processes that answer questions: a language model may take minutes, and diagnoses must not wait for it.
+        askers: Processes that ask a language model or PubMed, which may take minutes: diagnoses must not wait for them.
         token: What a request has to bring; ``None`` for no token.
         hosts: Names besides ``localhost`` and addresses that requests may be sent to.
         encoder: Whether to read by meaning what no name of the graph matches.
@@ -46,7 +46,7 @@ class Options:
     host: str = "127.0.0.1"
     port: int = 8765
     workers: int = 2
-    askers: int = 1
+    askers: int = 2
     token: str | None = field(default=None, repr=False)
     hosts: tuple[str, ...] = ()
     encoder: bool = False

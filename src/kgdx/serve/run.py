@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from kgdx.config import Settings
 from kgdx.errors import ConfigError, MissingExtraError, UsageError
+from kgdx.literature.access import pubmed_access
 from kgdx.serve.options import Options
 
 GRACE_S = 10
@@ -44,7 +45,10 @@ def serve(options: Options, started: Callable[[str], None]) -> None:
     opening = {"store": options.store, "encoder": options.encoder}
     workers = Pool({**opening, "task": "diagnose"}, options.workers, options.waiting, log)
     askers = Pool({**opening, "task": "ask"}, options.askers, options.waiting, log, lazy=True)
-    app = create_app(options, workers, askers, model=model_name(options.store), log=log)
+    settings = Settings.load(options.store)
+    literature = pubmed_access(settings)
+    model, asked = model_name(settings), literature is not None and literature.ask
+    app = create_app(options, workers, askers, model=model, literature=asked, log=log)
     with listening(options.host, options.port) as place:
         config = uvicorn.Config(
             app,
@@ -85,10 +89,10 @@ def listening(host: str, port: int) -> socket.socket:
     return place
 
 
-def model_name(store: str | None) -> str | None:
+def model_name(settings: Settings) -> str | None:
     """Return the name of the language model that is configured, ``None`` where there is none."""
     try:
-        return Settings.load(store).llm().model
+        return settings.llm().model
     except ConfigError:
         return None
 

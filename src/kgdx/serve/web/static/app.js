@@ -14,7 +14,7 @@
   let asking = null;
 
   const say = (key, values = {}) =>
-    words[language][key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
+    (words[language][key] ?? "").replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
 
   /** Ask the API; what it refuses is thrown as its problem document. */
   async function api(path, body, signal) {
@@ -39,17 +39,21 @@
     throw await answer.json().catch(() => ({ detail: `${answer.status} ${answer.statusText}` }));
   }
 
+  /** Show what went wrong and what to do about it; nothing clears it. */
+  function tell(...lines) {
+    const parts = lines.filter(Boolean).map((line) => {
+      const part = document.createElement("p");
+      part.textContent = line;
+      return part;
+    });
+    $("trouble").replaceChildren(...parts);
+    $("trouble").hidden = parts.length === 0;
+  }
+
   function trouble(problem) {
     $("progress").textContent = "";
-    $("trouble").replaceChildren();
-    $("trouble").hidden = !problem;
-    if (!problem) return;
-    for (const part of [problem.detail || String(problem), problem.hint]) {
-      if (!part) continue;
-      const line = document.createElement("p");
-      line.textContent = part;
-      $("trouble").append(line);
-    }
+    if (!problem) return tell();
+    tell(problem.detail || String(problem), problem.hint);
     $("trouble").scrollIntoView({ block: "nearest" });
   }
 
@@ -161,19 +165,6 @@
     }
   }
 
-  function step(segment) {
-    if (!["action", "query", "tool", "error"].includes(segment.kind)) return;
-    const item = document.createElement("li");
-    item.append(segment.name);
-    const more = document.createElement("small");
-    const given = Object.entries(segment.parameters || {}).filter(([, value]) => value !== null && String(value) !== "");
-    const told = given.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join(", ");
-    const rows = segment.rows === null ? "" : ` · ${say("rows", { n: segment.rows })}`;
-    more.textContent = ` ${(segment.content || told).slice(0, 300)}${rows}`;
-    item.append(more);
-    $("steps").append(item);
-  }
-
   async function ask(event) {
     event.preventDefault();
     clearResult();
@@ -184,7 +175,9 @@
     button.disabled = true;
     $("stop").hidden = false;
     $("steps-box").hidden = false;
+    $("steps-box").open = true;
     $("progress").textContent = say("asking");
+    const step = window.kgdxSteps($("steps"), say);
     try {
       const started = performance.now();
       const request = { ...given, question: $("question").value, policy: $("planner").checked ? "planner" : "rules" };
@@ -196,8 +189,10 @@
         else if (name === "answer") {
           await show(data);
           $("said").textContent = "";
+          $("steps-box").open = false;
+          tell(...data.issues.filter((issue) => issue.level === "error").map((issue) => issue.message));
           $("progress").textContent = say("answered", { s: ((performance.now() - started) / 1000).toFixed(1) });
-          $("progress").scrollIntoView();
+          ($("trouble").hidden ? $("progress") : $("trouble")).scrollIntoView();
         }
       }
     } catch (problem) {

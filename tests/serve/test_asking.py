@@ -1,0 +1,145 @@
+"""Questions that a language model plans, over HTTP and in the page; the model answers by script, or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conftest import require_module
+
+require_module("fastapi", "serve")
+require_module("httpx2", "serve-test")
+require_module("openai", "llm")
+
+import httpx2  # noqa: E402
+
+from kgdx.evaluate.questions import Question  # noqa: E402
+from kgdx.evaluate.scripted import scripted  # noqa: E402
+from llm.server import Body, Fail, Reply, Script, answering  # noqa: E402
+from llm.server import serving as model_serving  # noqa: E402
+
+from .conftest import Running, serving  # noqa: E402
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.slow
+
+QUESTION = "Which genes are associated with ataxia-telangiectasia?"
+RIGHT = answering(
+    scripted("right", [Question(id="q", question=QUESTION, action="get_gene", entities=("ataxia-telangiectasia",))])
+)
+
+
+@contextmanager
+def asking(graph: Path, script: Script, folder: Path, **settings: str) -> Iterator[Running]:
+    """A server whose language model follows a script, and is paid for nothing that was said before."""
+    with model_serving(script) as model:
+        environ = {**os.environ, "KGDX_LLM_BASE_URL": model.url, "KGDX_LLM_MODEL": "scripted", "KGDX_LLM_API_KEY": "x"}
+        environ |= {"KGDX_CACHE": str(folder), "KGDX_LLM_ATTEMPTS": "1", **settings}
+        with serving(graph, "--rate", "0", environ=environ) as running:
+            yield running
+
+
+def ask(server: Running, question: str = QUESTION, policy: str = "planner") -> dict[str, Any]:
+    given = {"question": question, "policy": policy}
+    response = httpx2.post(f"{server.address}/api/v1/ask", json=given, timeout=120)
+    assert response.status_code == 200, response.text
+    document: dict[str, Any] = response.json()
+    return document
+
+
+def test_a_model_plans_in_rounds_that_are_told_as_they_happen(default_graph: Path, tmp_path: Path) -> None:
+    with asking(default_graph, RIGHT, tmp_path) as server:
+        assert httpx2.get(f"{server.address}/api/v1/about").json()["model"] == "scripted"
+        given = {"question": QUESTION, "policy": "planner"}
+        told = httpx2.post(f"{server.address}/api/v1/ask/events", json=given, timeout=120).text.split("\n\n")
+    events = [part.split("\n") for part in told if part.startswith("event:")]
+    steps = [json.loads(lines[1][6:]) for lines in events if lines[0] == "event: step"]
+    assert [each["parameters"]["round"] for each in steps if each["kind"] == "plan"] == [1, 2]
+    assert "get_gene" in [each["name"] for each in steps if each["kind"] == "action"]
+    said = "".join(json.loads(lines[1][6:]) for lines in events if lines[0] == "event: text")
+    assert "ATM" in said and events[-1][0] == "event: answer"
+    assert "ataxia" not in server.log.lower()
+
+
+@pytest.mark.parametrize(
+    ("script", "settings", "says"),
+    [
+        (lambda body, number: Fail(500, "boom"), {}, "gives no answer"),
+        (lambda body, number: Fail(401, "no such key"), {}, "KGDX_LLM_API_KEY"),
+        (RIGHT, {"KGDX_LLM_MAX_CALLS": "1"}, "budget"),
+    ],
+    ids=["down", "denied", "budget"],
+)
+def test_a_model_that_fails_leaves_an_answer_that_says_so(
+    default_graph: Path, tmp_path: Path, script: Script, settings: dict[str, str], says: str
+) -> None:
+    with asking(default_graph, script, tmp_path, **settings) as server:
+        document = ask(server)
+    assert any(says in f"{issue['message']} {issue['remedy']}" for issue in document["issues"]), document["issues"]
+    assert "ATM" in json.dumps(document["pack"])
+
+
+def test_a_model_that_hangs_stops_no_diagnosis_and_no_other_question(default_graph: Path, tmp_path: Path) -> None:
+    asked, released = threading.Semaphore(0), threading.Event()
+
+    def hangs(body: Body, number: int) -> Reply:
+        asked.release()
+        released.wait(120)
+        return RIGHT(body, number)
+
+    found: list[dict[str, Any]] = []
+    with asking(default_graph, hangs, tmp_path) as server:
+        questions = [threading.Thread(target=lambda: found.append(ask(server))) for _ in range(3)]
+        for question in questions:
+            question.start()
+        assert asked.acquire(timeout=60) and asked.acquire(timeout=60)  # both processes that ask a model are taken
+        given = {"observed": ["HP:0001250"]}
+        for _ in range(3):
+            assert httpx2.post(f"{server.address}/api/v1/diagnose", json=given, timeout=60).status_code == 200
+        assert "ATM" in json.dumps(ask(server, policy="rules"))
+        assert not found
+        released.set()
+        for question in questions:
+            question.join(120)
+    assert len(found) == 3 and all("ATM" in json.dumps(each["answer"]) for each in found)
+
+
+@pytest.mark.chromium
+def test_rounds_and_failures_are_shown_in_the_page(
+    default_graph: Path, browser_page: Page, tmp_path: Path, screenshots: Path
+) -> None:
+    from playwright.sync_api import expect
+
+    works = True
+
+    def script(body: Body, number: int) -> Reply:
+        return RIGHT(body, number) if works else Fail(503, "overloaded")
+
+    page = browser_page
+    with asking(default_graph, script, tmp_path) as server:
+        page.goto(server.address)
+        expect(page.locator("#state")).to_contain_text("graph of", timeout=30_000)
+        page.get_by_label("plan the steps with scripted").check()
+        page.get_by_label("A question").fill(QUESTION)
+        page.get_by_role("button", name="Ask", exact=True).click()
+        expect(page.locator("#result .kgdx-report")).to_contain_text("ATM", timeout=60_000)
+        expect(page.get_by_role("alert")).to_be_hidden()
+        page.locator("#steps-box summary").click()
+        expect(page.locator("#steps .round").first).to_contain_text("Round 1")
+        expect(page.locator("#steps .action", has_text="Genes")).to_contain_text("ataxia-telangiectasia → 2 rows")
+        page.screenshot(path=screenshots / "serve-planner-answer.png")
+        works = False
+        page.get_by_label("A question").fill("Which phenotypes does ataxia-telangiectasia have?")
+        page.get_by_role("button", name="Ask", exact=True).click()
+        expect(page.get_by_role("alert")).to_contain_text("overloaded", timeout=60_000)
+        expect(page.locator("#result .kgdx-report")).to_contain_text("Ataxia")
+        page.screenshot(path=screenshots / "serve-model-down.png")
