@@ -223,7 +223,7 @@ def _contradictions(findings: tuple[Finding, ...]) -> Iterator[Issue]:
         if present and absent:
             message = f"{present.label} ({present.id}) is said to be present and absent"
             where = f"{_place(present)} and {_place(absent)}"
-            yield Issue("warning", where, message, "check the text, or state the finding with --hpo")
+            yield Issue("warning", where, message, "check the text, or give the finding as an HPO id")
 
 
 def _place(finding: Finding) -> str:
@@ -233,4 +233,4 @@ def _place(finding: Finding) -> str:
 def _nothing(text: str, findings: tuple[Finding, ...], issues: list[Issue]) -> Iterator[Issue]:
     if not findings and not issues:
         what = "the text is empty" if not text.strip() else "no finding was recognised in the text"
-        yield Issue("warning", "text", what, "describe the findings in other words, or give HPO ids with --hpo")
+        yield Issue("warning", "text", what, "describe the findings in other words, or give HPO ids")
