@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.case import Span
-from kgdx.policies.intents import GAP, Want, masked, negated, remainder, wants
+from kgdx.policies.intents import GAP, Want, masked, negated, of_causes, remainder, wants
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,27 @@ from kgdx.policies.intents import GAP, Want, masked, negated, remainder, wants
         ("Which genes cause 〇?", {Want.GENE}),
         ("What is 〇?", {Want.DESCRIPTION}),
         ("hello", set()),
+        ("〇会引起什么病？", {Want.COMORBIDITY}),
+        ("〇容易导致哪些疾病？", {Want.COMORBIDITY}),
+        ("〇的并发症有哪些疾病", {Want.COMORBIDITY}),
+        ("〇会并发的疾病有哪些", {Want.COMORBIDITY}),
+        ("并发〇的疾病有哪些？", {Want.DISEASE, Want.COMORBIDITY}),
+        ("〇并发于哪些疾病", {Want.DISEASE, Want.COMORBIDITY}),
+        ("〇是由什么病引发的？", {Want.DISEASE}),
+        ("哪些慢性病会引起〇", {Want.DISEASE}),
+        ("什么药治病", {Want.DRUG, Want.CURE}),
+        ("〇、〇，最可能的诊断？", {Want.DISEASE}),
+        ("怎么诊断〇？", {Want.TEST}),
+        ("为什么会〇、〇？", {Want.DISEASE}),
+        ("〇的症状是什么", {Want.SYMPTOM}),
+        ("〇常伴随哪些疾病", {Want.TOGETHER}),
+        ("Which diseases can 〇 cause?", {Want.COMORBIDITY}),
+        ("What can 〇 lead to?", {Want.COMORBIDITY}),
+        ("Which symptoms does 〇 cause?", {Want.SYMPTOM}),
+        ("In which diseases does 〇 develop?", {Want.DISEASE}),
+        ("Which diseases can lead to 〇?", {Want.DISEASE}),
+        ("Which diseases often occur together with 〇?", {Want.TOGETHER, Want.DISEASE}),
+        ("What can be done about 〇?", {Want.CURE}),
     ],
 )
 def test_wants_are_told_by_words(rest: str, expected: set[Want]) -> None:
@@ -41,6 +62,11 @@ def test_wants_are_told_by_words(rest: str, expected: set[Want]) -> None:
 
 def test_wants_come_in_the_order_of_the_question() -> None:
     assert wants("〇要做什么检查，吃什么药，怎么治疗？") == (Want.TEST, Want.DRUG, Want.CURE)
+
+
+def test_long_questions_are_read_in_time_that_grows_with_their_length() -> None:
+    for unit in ("can 〇 ", "〇会", "how do ", "什么", "which what ", "〇 "):
+        wants(unit * 3_000)
 
 
 def test_no_part_of_a_name_counts_as_a_word() -> None:
@@ -78,3 +104,16 @@ def test_what_is_not_there_is_told_from_what_is(question: str, name: str, no: bo
 )
 def test_what_is_left_may_be_a_name(question: str, name: str) -> None:
     assert remainder(question) == name
+
+
+@pytest.mark.parametrize(
+    ("rest", "causes"),
+    [
+        ("哪些疾病会引起〇？", True),
+        ("Which underlying diseases cause 〇?", True),
+        ("哪些疾病会有〇的症状？", False),
+        ("Which diseases have the symptoms 〇?", False),
+    ],
+)
+def test_questions_of_causes_are_told_from_those_of_signs(rest: str, causes: bool) -> None:
+    assert of_causes(rest) is causes

@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from kgdx.actions.record import Queries
+from kgdx.align.names import POPULATION
 from kgdx.errors import UsageError
 from kgdx.evaluate.questions import Gold, Question
 from kgdx.evaluate.wordings import LANGUAGES, SPLITS, Language, Split, Wording, joined, wordings
@@ -27,8 +29,9 @@ DISEASES = 100
 MOST_NAMED = 3
 """Names in an ``infer`` question at most."""
 
-MOST_GOLD = 20
-"""Diseases that an ``infer`` question may have as its answer at most: beyond that it says too little."""
+MOST_GOLD = 10
+"""Diseases that an ``infer`` question may have as its answer at most: half of what an action gives if nothing else is
+asked for, so that diseases with equivalent symptoms, which are right too, do not push them out."""
 
 _TRIES = 4
 _BATCH = 200
@@ -88,7 +91,7 @@ def generate(
     Raises:
         UsageError: The source has no relation that could be asked for.
     """
-    known = [_disease(row) for row in graph.run("diseases_of_source", source=source)]
+    known = _diseases(graph.run("diseases_of_source", source=source))
     ask = _Asking(graph, seed, tuple(languages), tuple(splits))
     none = True
     for kind in ASKED:
@@ -189,10 +192,21 @@ class _Asking:
         )
 
 
-def _disease(row: Row) -> _Disease:
-    english = next((name for name in row["synonyms"] if _ENGLISH.fullmatch(name)), None)
+def _diseases(rows: Sequence[Row]) -> list[_Disease]:
+    """The diseases with what they are called in a question.
+
+    An English name is used where it means that one disease: sources give the name of the disease in all patients to
+    that of some (小儿肺栓塞, "pulmonary embolism"), and one name to several.
+    """
+    called = Counter(name.casefold() for row in rows for name in {row["name"], *row["synonyms"]})
+    return [_disease(row, called) for row in rows]
+
+
+def _disease(row: Row, called: Mapping[str, int]) -> _Disease:
     name = row["name_zh"] or row["name"]
-    return _Disease(row["id"], {"zh": name, "en": english or row["name"]})
+    usable = () if re.search(POPULATION, name) else row["synonyms"]
+    english = (each for each in usable if _ENGLISH.fullmatch(each) and called[each.casefold()] == 1)
+    return _Disease(row["id"], {"zh": name, "en": next(english, row["name"])})
 
 
 def _digest(*parts: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from kgdx.actions.reading import Extract
 from kgdx.actions.recognising import Recognise
 from kgdx.actions.state import State
 from kgdx.policies.finishing import Finishing, chosen, lost
-from kgdx.policies.intents import Want, masked, negated, remainder, wants
+from kgdx.policies.intents import Want, masked, negated, of_causes, remainder, wants
 
 if TYPE_CHECKING:
     from kgdx.align.named import Mention
@@ -31,6 +31,7 @@ GIVEN: Mapping[Want, tuple[str, ...]] = MappingProxyType(
         Want.CONTRAINDICATION: ("get_medicine",),
         Want.CURE: ("get_cure",),
         Want.COMORBIDITY: ("get_comorbidity",),
+        Want.TOGETHER: ("get_comorbidity",),
         Want.GENE: ("get_gene",),
         Want.DESCRIPTION: ("get_symptom", "get_phenotype"),
     }
@@ -57,6 +58,9 @@ LONGEST_NAME = 80
 """What is left of a question without known entities may be a misspelt name when it has so many letters at most."""
 
 _BETWEEN = re.compile(r"\s{2,}|[、，,;；/]")
+
+_LISTED = re.compile(r"\s*(?:[、，,;；/和与及或]|\s|\b(?:and|or|with|plus)\b)+\s*")
+"""What stands between names of a list."""
 
 
 @dataclass(frozen=True)
@@ -94,17 +98,21 @@ class RulesPolicy:
         """Yield all that the question wants looked up, in order; later ones may rest on what earlier ones found."""
         yield from self.ending.ranked(state)
         question = state.question
-        mentions = _telling(state.mentioned or ())
+        mentions = _telling(question, state.mentioned or ())
         rest = masked(question, mentions)
         wanted = wants(rest)
         named = [mention for mention in mentions if not negated(question, mention)]
         diseases = _texts(mention for mention in named if mention.kind == "Disease")
         asked = [want for want in wanted if want in GIVEN and want is not Want.DESCRIPTION]
-        if Want.DESCRIPTION in wanted and diseases:
+        if Want.DESCRIPTION in wanted and Want.DISEASE not in wanted and diseases:
             yield from _getting(diseases, asked or [Want.DESCRIPTION])
-        elif named and (Want.DISEASE in wanted or not diseases):
-            yield from _inferring(_classes(named, wanted))
-            yield from _getting(_focus(state), [want for want in asked if not _meant(want, named)])
+        elif Want.TOGETHER in wanted and diseases == _texts(named):
+            yield from _getting(diseases, asked)
+            yield from _inferring({"Disease": diseases})
+        elif named and (Want.DISEASE in wanted or not diseases or (not asked and _findings(named))):
+            yield from _inferring(_classes(named, wanted, causes=of_causes(rest)))
+            further = [want for want in asked if want is not Want.TOGETHER and not _meant(want, named)]
+            yield from _getting(_focus(state), further)
         elif diseases:
             yield from _getting(diseases, asked or OVERVIEW_WANTS)
         elif state.case.observed:
@@ -128,28 +136,57 @@ def _failed(state: State) -> bool:
     return any(segment.kind == "error" and segment.name in ACTIONS for segment in state.log)
 
 
-def _telling(mentions: Sequence[Mention]) -> list[Mention]:
-    """The mentions that are more than a word such as "treatment"; all of them where there are no others."""
-    telling = [mention for mention in mentions if remainder(mention.text)]
-    return telling or list(mentions)
+def _telling(question: str, mentions: Sequence[Mention]) -> list[Mention]:
+    """The mentions that are more than a word such as "treatment", or are listed with one; all where there are none.
+
+    In "药物治疗、中医治疗" the first one is meant as a name, too.
+    """
+    telling = {mention.start for mention in mentions if remainder(mention.text)}
+    for listed in _lists(question, mentions):
+        if telling.intersection(mention.start for mention in listed):
+            telling.update(mention.start for mention in listed)
+    return [mention for mention in mentions if mention.start in telling] or list(mentions)
 
 
-def _classes(named: Sequence[Mention], wanted: Sequence[Want]) -> dict[str, tuple[str, ...]]:
-    """Node class → what the question names of it: where a name is of several classes, the ones that its words mean."""
-    meant = [kind for kind, (_, _, want) in INFERRED.items() if want in wanted]
+def _lists(question: str, mentions: Sequence[Mention]) -> Iterator[list[Mention]]:
+    """Mentions of one class that stand in a list, one after the other."""
+    for kind in dict.fromkeys(mention.kind for mention in mentions):
+        listed: list[Mention] = []
+        for mention in (each for each in mentions if each.kind == kind):
+            if listed and not _LISTED.fullmatch(question[listed[-1].end : mention.start]):
+                yield listed
+                listed = []
+            listed.append(mention)
+        yield listed
+
+
+def _classes(named: Sequence[Mention], wanted: Sequence[Want], *, causes: bool = False) -> dict[str, tuple[str, ...]]:
+    """Node class → what the question names of it.
+
+    Where a name is of several classes it is of those that the question's words mean, otherwise of those that all names
+    have in common. What brings about findings that are diseases, too, may be found as either.
+    """
+    meant = {kind for kind, (_, _, want) in INFERRED.items() if want in wanted}
+    kinds = {text: {each.kind for each in named if each.text == text} & INFERRED.keys() for text in _texts(named)}
+    shared = set.intersection(*kinds.values()) if kinds else set()
     found: dict[str, list[str]] = {}
-    for text in _texts(named):
-        kinds = [kind for kind in INFERRED if any(each.text == text and each.kind == kind for each in named)]
-        chosen_kinds = [kind for kind in kinds if kind in meant] or _usual(kinds)
-        for kind in chosen_kinds:
+    for text, mine in kinds.items():
+        for kind in mine & meant or _usual(mine & shared or mine, causes):
             found.setdefault(kind, []).append(text)
     return {kind: tuple(found[kind]) for kind in INFERRED if kind in found}
 
 
-def _usual(kinds: Sequence[str]) -> list[str]:
+def _findings(named: Sequence[Mention]) -> bool:
+    """Whether what is named are findings: several, all of them, though some be called diseases as well."""
+    findings = {mention.text for mention in named if INFERRED.get(mention.kind, ("", "", None))[2] is Want.SYMPTOM}
+    return len(findings) > 1 and findings == set(_texts(named))
+
+
+def _usual(kinds: Set[str], causes: bool) -> list[str]:
     """The classes that are meant when no word says so: findings, both as phrases and as terms; otherwise the first."""
-    findings = [kind for kind in kinds if INFERRED[kind][2] is Want.SYMPTOM]
-    return findings or list(kinds[:1])
+    ordered = [kind for kind in INFERRED if kind in kinds]
+    usual = [kind for kind in ordered if INFERRED[kind][2] is Want.SYMPTOM or (causes and kind == "Disease")]
+    return usual or ordered[:1]
 
 
 def _meant(want: Want, named: Sequence[Mention]) -> bool:

@@ -1,0 +1,81 @@
+"""The rules look up what the words of a question want of the entities that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from kgdx.actions.base import Action
+from kgdx.actions.state import State
+from kgdx.align.named import Mention
+from kgdx.case import Case
+from kgdx.policies.rules import RulesPolicy
+
+DISEASE, SYMPTOM, CURE = ("Disease",), ("Symptom",), ("Cure",)
+
+
+def planned(question: str, named: Iterable[tuple[str, tuple[str, ...]]]) -> list[tuple[str, tuple[str, ...]]]:
+    """What is looked up, in order, when the question names these."""
+    mentions = tuple(
+        Mention(start, start + len(name), name, kind, (f"{kind}:{name}",), (name,))
+        for name, kinds in named
+        for start in [question.index(name)]
+        for kind in kinds
+    )
+    state = State(Case("p"), question=question, mentioned=mentions)
+    return [(action.name, asked(action)) for action in RulesPolicy()._wanted(state)]
+
+
+def asked(action: Action) -> tuple[str, ...]:
+    """The names that an action is about."""
+    return next(tuple(value) for value in action.parameters().values() if isinstance(value, list))
+
+
+def of_first(*kinds: str) -> list[tuple[str, tuple[str, ...]]]:
+    return [(f"get_{kind}", ("甲热",)) for kind in kinds]
+
+
+@pytest.mark.parametrize(
+    ("question", "named", "expected"),
+    [
+        ("甲热会引起什么病？", [("甲热", DISEASE)], [("get_comorbidity", ("甲热",))]),
+        ("什么病会引起甲热？", [("甲热", DISEASE)], [("infer_by_comorbidity", ("甲热",))]),
+        (
+            "甲热常伴随哪些疾病？",
+            [("甲热", DISEASE)],
+            [("get_comorbidity", ("甲热",)), ("infer_by_comorbidity", ("甲热",))],
+        ),
+        (
+            "哪些疾病用药物治疗、针灸？",
+            [("药物治疗", CURE), ("针灸", CURE)],
+            [("infer_by_cure", ("药物治疗", "针灸"))],
+        ),
+        ("甲热的药物治疗有哪些？", [("甲热", DISEASE), ("药物治疗", CURE)], of_first("drug", "medicine", "cure")),
+        (
+            "肺炎、咳嗽是什么病引起的？",
+            [("肺炎", DISEASE + SYMPTOM), ("咳嗽", SYMPTOM)],
+            [("infer_by_symptom", ("肺炎", "咳嗽"))],
+        ),
+        (
+            "哪些病会引起肺炎、甲热？",
+            [("肺炎", DISEASE + SYMPTOM), ("甲热", DISEASE)],
+            [("infer_by_comorbidity", ("肺炎", "甲热"))],
+        ),
+        ("发热、咳嗽三天", [("发热", DISEASE + SYMPTOM), ("咳嗽", SYMPTOM)], [("infer_by_symptom", ("发热", "咳嗽"))]),
+        (
+            "A patient presents with 发热. What is the diagnosis?",
+            [("发热", DISEASE + SYMPTOM)],
+            [("infer_by_symptom", ("发热",))],
+        ),
+    ],
+)
+def test_what_is_looked_up_follows_from_how_names_and_words_stand(
+    question: str, named: list[tuple[str, tuple[str, ...]]], expected: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    assert planned(question, named) == expected
+
+
+def test_everything_is_got_of_a_disease_when_nothing_else_is_said() -> None:
+    names = {name for name, _ in planned("甲热", [("甲热", DISEASE)])}
+    assert {"get_symptom", "get_test", "get_drug", "get_cure", "get_comorbidity"} <= names
