@@ -14,6 +14,8 @@ from kgdx.actions.known import CitedText
 from kgdx.case import Issue
 from kgdx.show.answer import answer
 from kgdx.show.console import text
+from kgdx.show.diagnosis import diagnosis
+from show.examples import DIAGNOSIS
 
 ASKED = {"round": 1, "actions": [{"action": "get_symptom"}], "ended": False}
 TOLD = {"prompt": "plan@1", "read": 900, "written": 60, "cached": False}
@@ -125,3 +127,10 @@ def test_a_long_question_is_cut() -> None:
     shown = text(answer(made(question="0" * 1_500)))
     assert shown.count("0" * 80) == 4
     assert "0…" in shown
+
+
+def test_a_diagnosis_by_a_model_shows_what_its_plans_looked_up() -> None:
+    rank = Segment(Author.POLICY, "action", "rank", {"top": 5})
+    shown = text(diagnosis(replace(DIAGNOSIS, policy="planner", trace=(*TRACE[2:6], rank)), explain=0))
+    assert "Looked up\n  Round 1  Its symptoms.\n    rank\n\nplanner with qwen3 (1 call, 960 tokens)\n" in shown
+    assert "Looked up" not in text(diagnosis(DIAGNOSIS))

@@ -132,7 +132,7 @@ def _understood(resolved: Iterable[Resolved]) -> RenderableType:
         how = each.method if each.method in ("id", "exact") else f"{each.method} {each.score:.2f}"
         line = Text(f"{kinds} {clean(each.names[0])}")
         line.append(f"  {each.ids[0]}{more}; {how}", style="dim")
-        table.add_row(Text(clean(each.given)), line)
+        table.add_row(Text(clean(each.given)), Flow(line))
     return Padding(table, (0, 0, 0, 2))
 
 
@@ -304,10 +304,11 @@ def _footer(found: Answer) -> str:
     """Who chose and wrote, what it took, and what the answer is not."""
     who = f"{found.policy} with {clean(found.model)}" if found.model else f"{found.policy}, no language model"
     written = "; the answer by template" if found.model and found.text.author == "template" else ""
-    return f"{who}{_spent(found.usage)}{written}. {found.id}\n{NOTE}"
+    return f"{who}{taken(found.usage)}{written}. {found.id}\n{NOTE}"
 
 
-def _spent(usage: Spent) -> str:
+def taken(usage: Spent) -> str:
+    """What asking a model took, in brackets; nothing where it was not asked."""
     if not usage.calls + usage.cached + usage.failed:
         return ""
     parts = [count(usage.calls, "call")]

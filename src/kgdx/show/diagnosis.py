@@ -56,8 +56,22 @@ def diagnosis(result: Diagnosis, *, explain: int = 3) -> RenderableType:
     rest = len(result.candidates) - explain
     if rest > 0 and explain:
         parts.append(Text("Any other of them: kgdx explain CASE DISEASE", style="dim"))
+    parts += _planned(result)
     parts.append(Text(NOTE, style="dim"))
     return Group(*parts)
+
+
+def _planned(result: Diagnosis) -> list[RenderableType]:
+    """What a model's plans looked up, round by round, and what it took; nothing where no model was asked."""
+    model = next((segment.name for segment in result.trace if segment.kind == "prompt"), "")
+    if not model:
+        return []
+    from kgdx.actions.rounds import rounds_of
+    from kgdx.actions.state import spent
+    from kgdx.show.answer import lookups, taken
+
+    who = Text(f"{result.policy} with {clean(model)}{taken(spent(result.trace))}", style="dim")
+    return [_heading("Looked up"), *lookups(rounds_of(result.trace)), Text(), who]
 
 
 def ranking(result: Diagnosis) -> RenderableType:
