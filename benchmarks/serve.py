@@ -1,10 +1,12 @@
 """Load test of `kgdx serve`: distinct real patients at a steady rate, latency counted from when each was due.
 
-    python benchmarks/serve.py phenopackets.jsonl.gz --rate 100 --seconds 30
+    python -m benchmarks.serve phenopackets.jsonl.gz --rate 100 --seconds 30
 
 The requests come as a Poisson process whatever the server does (open loop), so a slow answer delays none of the others
-and hides nothing. Each is a different phenopacket, and its answer the ten best diseases with the contributions of all
-findings; nothing is cached. The generator is one asyncio process that shares the machine with the server.
+and hides nothing. Each is the findings of a different phenopacket, and its answer the ten best diseases with the
+contributions of all findings, and evidence paths only as --explain asks. No answer is cached; a worker keeps how alike
+512 phenotypes are to all diseases. The generator is one asyncio process that shares the machine with the server.
+--as-fast-as N has N clients that ask again as soon as they are answered, which finds the most that the server can do.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -80,11 +84,44 @@ async def load(host: str, port: int, requests: list[bytes], rate: float, seed: i
     return found
 
 
-def processor_time(pid: int) -> float:
-    """Seconds of processor time of a process and its children."""
-    pids, total = [pid], 0.0
+async def flood(host: str, port: int, requests: list[bytes], at_once: int) -> list[tuple[float, int, int]]:
+    """Send the requests as fast as they are answered, and return for each its latency in ms, status and size."""
+    loop, rest, found = asyncio.get_running_loop(), iter(requests), list[tuple[float, int, int]]()
+
+    async def client() -> None:
+        connection = (await loop.create_connection(Connection, host, port))[1]
+        for request in rest:
+            started = loop.time()
+            status, size = await connection.ask(request)
+            found.append(((loop.time() - started) * 1000, status, size))
+
+    await asyncio.gather(*(client() for _ in range(at_once)))
+    return found
+
+
+def processes(pid: int) -> list[int]:
+    """The process and its children."""
+    pids = [pid]
     for each in pids:
         pids += [int(child) for child in Path(f"/proc/{each}/task/{each}/children").read_text().split()]
+    return pids
+
+
+def memory(pid: int) -> str:
+    """Memory of the server and of each worker in MB: in all, and what it shares with nobody."""
+    said = []
+    for number, each in enumerate(processes(pid)):
+        lines = (line.split() for line in Path(f"/proc/{each}/smaps_rollup").read_text().splitlines()[1:])
+        size = {line[0].rstrip(":"): int(line[1]) / 1000 for line in lines}
+        own = size["Private_Clean"] + size["Private_Dirty"]
+        said.append(f"{f'worker {number}' if number else 'server'} {size['Rss']:.0f} MB ({own:.0f} its own)")
+    return ", ".join(said)
+
+
+def processor_time(pid: int) -> float:
+    """Seconds of processor time of a process and its children."""
+    total = 0.0
+    for each in processes(pid):
         fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
         total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return total
@@ -104,17 +141,37 @@ def requests_of(file: Path, n: int, seed: int, explain: int) -> list[bytes]:
     return found
 
 
-def main() -> None:
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", type=Path, help="phenopackets, a JSON document a line")
     parser.add_argument("--rate", type=float, nargs="+", default=[100.0], help="requests a second")
+    parser.add_argument("--as-fast-as", type=int, nargs="*", default=[], metavar="N", help="clients that never rest")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--warm", type=int, default=200, help="requests before the measurement, of other patients")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--explain", type=int, default=0, help="for how many diseases to ask for evidence paths")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--store")
-    given = parser.parse_args()
+    return parser.parse_args()
+
+
+def measured(pid: int, title: str, sending: Coroutine[Any, Any, list[tuple[float, int, int]]]) -> str:
+    """Send requests and return the line of the table."""
+    before, started = processor_time(pid), time.monotonic()
+    found = asyncio.run(sending)
+    spent, cpu = time.monotonic() - started, processor_time(pid) - before
+    good = [latency for latency, status, _ in found if status == 200] or [float("nan")]
+    p50, p95, p99 = np.percentile(good, [50, 95, 99])
+    size = np.mean([size for _, _, size in found]) / 1000
+    statuses = dict(Counter(status for _, status, _ in found))
+    return (
+        f"{title:>11}  {len(good) / spent:10.1f}  {p50:6.1f}  {p95:6.1f}  {p99:6.1f}  {max(good):6.1f}  "
+        f"{size:7.0f}  {cpu / len(found) * 1000:18.1f}  {statuses}"
+    )
+
+
+def main() -> None:
+    given = arguments()
     command = [sys.executable, "-m", "kgdx", "serve", "--port", "0", "--rate", "0", "--quiet"]
     command += ["--workers", str(given.workers), *(["--store", given.store] if given.store else [])]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -123,25 +180,22 @@ def main() -> None:
         address = server.stderr.readline()
         if "http://" not in address:
             sys.exit(address)
-        port = int(address.rstrip("/\n").rpartition(":")[2])
-        counts = [int(rate * given.seconds) for rate in given.rate]
+        place = ("127.0.0.1", int(address.rstrip("/\n").rpartition(":")[2]))
+        counts = [int(rate * given.seconds) for rate in given.rate] + [int(100 * given.seconds)] * len(given.as_fast_as)
         requests = requests_of(given.cases, given.warm + sum(counts), given.seed, given.explain)
-        warm, requests = requests[: given.warm], requests[given.warm :]
-        asyncio.run(load("127.0.0.1", port, warm, 20.0, given.seed))
-        print("rate asked  answered/s  p50 ms  p95 ms  p99 ms  max ms  kB each  server CPU ms each  statuses")
-        for rate, n in zip(given.rate, counts, strict=True):
-            part, requests = requests[:n], requests[n:]
-            before, started = processor_time(server.pid), time.monotonic()
-            found = asyncio.run(load("127.0.0.1", port, part, rate, given.seed))
-            spent, cpu = time.monotonic() - started, processor_time(server.pid) - before
-            good = [latency for latency, status, _ in found if status == 200] or [float("nan")]
-            p50, p95, p99 = np.percentile(good, [50, 95, 99])
-            size = np.mean([size for _, _, size in found]) / 1000
-            statuses = dict(Counter(status for _, status, _ in found))
-            print(
-                f"{rate:10.0f}  {len(good) / spent:10.1f}  {p50:6.1f}  {p95:6.1f}  {p99:6.1f}  {max(good):6.1f}  "
-                f"{size:7.0f}  {cpu / n * 1000:18.1f}  {statuses}"
-            )
+        asyncio.run(load(*place, requests[: given.warm], 20.0, given.seed))
+        requests = requests[given.warm :]
+        print(
+            f"{given.workers} workers; each answer: 10 diseases with contributions, paths for {given.explain} of them"
+        )
+        print(" rate asked  answered/s  p50 ms  p95 ms  p99 ms  max ms  kB each  server CPU ms each  statuses")
+        for rate in given.rate:
+            part, requests = requests[: counts[0]], requests[counts.pop(0) :]
+            print(measured(server.pid, f"{rate:.0f}", load(*place, part, rate, given.seed)))
+        for clients in given.as_fast_as:
+            part, requests = requests[: counts[0]], requests[counts.pop(0) :]
+            print(measured(server.pid, f"{clients} clients", flood(*place, part, clients)))
+        print(f"memory: {memory(server.pid)}")
     finally:
         server.terminate()
         server.wait(20)

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 from kgdx.errors import (
+    AbsentError,
     CaseError,
     ConfigError,
     KgdxError,
@@ -22,6 +23,7 @@ MEDIA_TYPE = "application/problem+json"
 
 _KINDS: tuple[tuple[type[KgdxError], int, str], ...] = (
     (StoreLockedError, 503, "graph-locked"),
+    (AbsentError, 422, "absent"),
     (StoreError, 503, "graph-unavailable"),
     (CaseError, 422, "case"),
     (UsageError, 422, "unusable"),
