@@ -19,9 +19,9 @@ from kgdx.evaluate.journal import Journal
 from kgdx.evaluate.judge import Judge
 from kgdx.evaluate.paired import MARGIN, Comparison, compare
 from kgdx.evaluate.questions import Question, set_digest
-from kgdx.evaluate.tally import Prices, Tally
+from kgdx.evaluate.tally import Tally
 from kgdx.llm.prompts import prompt
-from kgdx.llm.protocol import ChatModel, Request
+from kgdx.llm.protocol import ChatModel, Prices, Request
 
 Arm = Literal["with", "without"]
 ARMS: tuple[Arm, Arm] = ("with", "without")

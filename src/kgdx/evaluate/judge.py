@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from kgdx.actions.known import UNSUPPORTED
 from kgdx.evaluate.questions import Question
-from kgdx.evaluate.tally import Prices, Tally
+from kgdx.evaluate.tally import Tally
 from kgdx.llm.prompts import prompt
-from kgdx.llm.protocol import ChatModel, Request
+from kgdx.llm.protocol import ChatModel, Prices, Request
 from kgdx.llm.structured import structured
 
 LONGEST_ANSWER = 20_000

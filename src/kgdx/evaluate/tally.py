@@ -8,10 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kgdx.errors import LlmError
-from kgdx.llm.accounting import MILLION
-from kgdx.llm.protocol import Answer, ChatModel, Request
-
-Prices = tuple[float, float]
+from kgdx.llm.protocol import Answer, ChatModel, Prices, Request, Usage
 
 
 @dataclass(slots=True)
@@ -58,7 +55,7 @@ class Tally:
     @property
     def cost(self) -> float:
         """Money, by the prices."""
-        return (self.read * self.prices[0] + self.written * self.prices[1]) / MILLION
+        return Usage(self.read, self.written).cost(self.prices)
 
     def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
         """Return the answer; see :meth:`kgdx.llm.protocol.ChatModel.ask`."""

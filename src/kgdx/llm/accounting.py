@@ -11,8 +11,6 @@ from kgdx.config import LlmAccess
 from kgdx.errors import LlmError
 from kgdx.llm.protocol import Answer
 
-MILLION = 1_000_000
-
 
 @dataclass(frozen=True, slots=True)
 class Spent:
@@ -166,14 +164,13 @@ class Meter:
                 self._spent = replace(now, cached=now.cached + 1)
                 return
             read, written = answer.usage.read, answer.usage.written
-            cost = ((read or 0) * self.prices[0] + (written or 0) * self.prices[1]) / MILLION
             self._spent = replace(
                 now,
                 calls=now.calls + 1,
                 read=now.read + (read or 0),
                 written=now.written + (written or 0),
                 uncounted=now.uncounted + (read is None),
-                cost=now.cost + cost,
+                cost=now.cost + answer.usage.cost(self.prices),
             )
 
     def retried(self) -> None:

@@ -48,12 +48,25 @@ class Request:
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+Prices = tuple[float, float]
+"""Prices of a million tokens read and written, in any currency."""
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens read and written; ``None`` where the endpoint does not say."""
 
     read: int | None = None
     written: int | None = None
+
+    def cost(self, prices: Prices) -> float:
+        """Return what the tokens cost; what was not said costs nothing.
+
+        Example:
+            >>> Usage(1_000, 250).cost((1.0, 4.0))
+            0.002
+        """
+        return ((self.read or 0) * prices[0] + (self.written or 0) * prices[1]) / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

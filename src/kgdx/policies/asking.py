@@ -9,11 +9,7 @@ from typing import Any
 
 from kgdx.actions.state import Author, Segment
 from kgdx.errors import LlmError
-from kgdx.llm.accounting import MILLION
-from kgdx.llm.protocol import Answer, ChatModel, Request, sound
-
-Prices = tuple[float, float]
-"""Prices of a million tokens read and written."""
+from kgdx.llm.protocol import Answer, ChatModel, Prices, Request, Usage, sound
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +71,8 @@ def _answer(
     name: str, answer: Answer | None, text: str, prompt: str, prices: Prices, spent: float, told: dict[str, Any]
 ) -> Segment:
     """The segment of an answer; one that was cut off has no count of tokens."""
-    read = None if answer is None else answer.usage.read
-    written = None if answer is None else answer.usage.written
+    usage = Usage() if answer is None else answer.usage
     cached = answer is not None and answer.cached
-    cost = 0.0 if cached else ((read or 0) * prices[0] + (written or 0) * prices[1]) / MILLION
-    parameters = {"prompt": prompt, "read": read, "written": written, "cached": cached, **told}
+    cost = 0.0 if cached else usage.cost(prices)
+    parameters = {"prompt": prompt, "read": usage.read, "written": usage.written, "cached": cached, **told}
     return Segment(Author.POLICY, "answer", name, parameters, milliseconds=spent, cost=cost, content=text)

@@ -22,9 +22,9 @@ from kgdx.actions.recognising import Recognise
 from kgdx.actions.rounds import UNPLANNED as REPLACED
 from kgdx.actions.state import Author, Limits, Segment, State
 from kgdx.llm.prompts import prompt
-from kgdx.llm.protocol import ChatModel, Request
+from kgdx.llm.protocol import ChatModel, Prices, Request
 from kgdx.policies import ROUNDS
-from kgdx.policies.asking import Prices, ask
+from kgdx.policies.asking import ask
 from kgdx.policies.briefing import briefing
 from kgdx.policies.finishing import Finishing, asked_in, chosen, lost, undescribed
 from kgdx.policies.plan import Judged, judge, plan_schema, read_plan

@@ -11,8 +11,8 @@ from kgdx.actions.known import CitedText
 from kgdx.actions.pack import PROMPT_CHARS, EvidencePack
 from kgdx.actions.state import Author, Segment
 from kgdx.llm.prompts import prompt
-from kgdx.llm.protocol import ChatModel, Message, Request
-from kgdx.policies.asking import Prices, Said, ask
+from kgdx.llm.protocol import ChatModel, Message, Prices, Request
+from kgdx.policies.asking import Said, ask
 
 LANGUAGES = {"en": "English", "zh": "Chinese (中文)"}
 """What a model is told of the language to answer in."""
