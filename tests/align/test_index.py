@@ -234,6 +234,13 @@ def test_a_chinese_name_may_hold_signs_and_letters(tmp_path: Path, text: str, na
         assert [each.text for each in opened.mentions(text)] == [name]
 
 
+def test_a_question_may_name_ids(index: NameIndex) -> None:
+    assert spans(index, "What are the features of OMIM:154700?") == [("OMIM:154700", "Disease")]
+    assert spans(index, "omim:154700有hp:0001250吗") == [("omim:154700", "Disease"), ("hp:0001250", "Phenotype")]
+    assert [each.ids for each in index.mentions("OMIM:999.")] == [("OMIM:154700",)]
+    assert spans(index, "OMIM:154700123, note: it") == []
+
+
 def test_what_stands_in_a_list_is_no_single_name(tmp_path: Path) -> None:
     write_index(tmp_path / FILE, [nodes("Symptom", {"S:1": ("恶心呕吐",), "S:2": ("恶心",), "S:3": ("呕吐",)})])
     with NameIndex(tmp_path / FILE) as opened:

@@ -54,6 +54,7 @@ from kgdx.policies.intents import GAP, Want, masked, negated, of_causes, remaind
         ("Which diseases can lead to 〇?", {Want.DISEASE}),
         ("Which diseases often occur together with 〇?", {Want.TOGETHER, Want.DISEASE}),
         ("What can be done about 〇?", {Want.CURE}),
+        ("Which genes are associated with 〇?", {Want.GENE}),
     ],
 )
 def test_wants_are_told_by_words(rest: str, expected: set[Want]) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
 from kgdx.actions.base import Action
+from kgdx.actions.known import Resolved
 from kgdx.actions.state import State
 from kgdx.align.named import Mention
 from kgdx.case import Case
+from kgdx.policies.finishing import undescribed
 from kgdx.policies.rules import RulesPolicy
 
 DISEASE, SYMPTOM, CURE = ("Disease",), ("Symptom",), ("Cure",)
@@ -79,3 +82,11 @@ def test_what_is_looked_up_follows_from_how_names_and_words_stand(
 def test_everything_is_got_of_a_disease_when_nothing_else_is_said() -> None:
     names = {name for name, _ in planned("甲热", [("甲热", DISEASE)])}
     assert {"get_symptom", "get_test", "get_drug", "get_cure", "get_comorbidity"} <= names
+
+
+def test_a_name_that_was_looked_up_as_a_symptom_is_not_described_as_a_disease() -> None:
+    mentions = tuple(Mention(0, 2, "头痛", kind, (f"{kind}:1",), ("头痛",)) for kind in ("Disease", "Symptom"))
+    state = State(Case("p"), question="头痛可能是什么病", mentioned=mentions)
+    assert undescribed(state) == ("Disease:1",)
+    asked_as = Resolved("头痛", kinds=("Symptom",), ids=("Symptom:1",))
+    assert undescribed(replace(state, resolved=(asked_as,))) == ()

@@ -21,6 +21,7 @@ MOST_WORDS = 10
 MOST_CHARACTERS = 24
 """Length of the longest name that is looked for, in words and in Chinese characters."""
 
+_CURIE = re.compile(r"(?<![\w:])[A-Za-z][A-Za-z_.]*:[A-Za-z0-9_.]*[A-Za-z0-9]", re.ASCII)
 _TOKEN = re.compile(rf"(?:[^\W_{CJK}]|[+<>%'’`])+")
 _HAN = re.compile(rf"[{CJK}]")
 _PLAIN = re.compile(r"[^\W_]")
@@ -51,12 +52,16 @@ class _Run:
     forms: tuple[str, ...]
 
 
+_Found = tuple[_Run, dict[int, list[Any]]]
+"""A part of the text, and the rows (id, class, name, weight) that it stands for, by class."""
+
+
 def mentions(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> list[Mention]:
     """Return the parts of a text that name entries, in order; where two overlap, the longer one."""
     read = text[:READ]
     runs = [run for run in (*_words(read), *_characters(read)) if not _SAYS_NOTHING.intersection(run.forms)]
     named = _look_up(database, {form for run in runs for form in run.forms}, kinds)
-    found: list[tuple[_Run, dict[int, list[Any]]]] = []
+    found = list(_ids(database, read, kinds))
     for run in runs:
         said = read[run.start : run.end]
         by_kind: dict[int, list[Any]] = defaultdict(list)
@@ -68,9 +73,26 @@ def mentions(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> l
     return list(_longest(read, found))
 
 
-def _longest(text: str, found: list[tuple[_Run, dict[int, list[Any]]]]) -> Iterator[Mention]:
+def _ids(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> Iterator[_Found]:
+    """The ids in a text that entries have, or had before."""
+    for written in _CURIE.finditer(text):
+        by_kind: dict[int, list[Any]] = defaultdict(list)
+        prefix, _, local = written[0].partition(":")
+        ids = (written[0], f"{prefix.upper()}:{local}")
+        query = (
+            "SELECT id, kind, name, 1.0 FROM entity WHERE id IN (?, ?) UNION SELECT e.id, e.kind, e.name, 1.0 "
+            "FROM other_id o JOIN entity e ON e.number = o.entity WHERE o.id IN (?, ?)"
+        )
+        for row in database.execute(query, (*ids, *ids)):
+            if row[1] in kinds:
+                by_kind[row[1]].append(row)
+        if by_kind:
+            yield _Run(written.start(), written.end(), ()), by_kind
+
+
+def _longest(text: str, found: list[_Found]) -> Iterator[Mention]:
     taken = bytearray(len(text))
-    kept: list[tuple[_Run, dict[int, list[Any]]]] = []
+    kept: list[_Found] = []
     for run, by_kind in sorted(found, key=lambda one: (one[0].start - one[0].end, one[0].start)):
         if not any(taken[run.start : run.end]):
             taken[run.start : run.end] = b"\1" * (run.end - run.start)

@@ -145,8 +145,13 @@ def undescribed(state: State) -> tuple[str, ...]:
 
 
 def _about(state: State) -> Iterator[str]:
+    looked_up = {
+        each.given: {kind for other in state.resolved if other.given == each.given for kind in other.kinds}
+        for each in state.resolved
+    }
     for mention in state.mentioned or ():
-        if mention.kind == "Disease":
+        # a name that was looked up as a symptom alone is no disease that the answer is about
+        if mention.kind == "Disease" and "Disease" in looked_up.get(mention.text, ("Disease",)):
             yield from mention.ids
     for each in state.resolved:
         if "Disease" in each.kinds:

@@ -202,6 +202,8 @@ def wants(rest: str) -> tuple[Want, ...]:
     found = {want: match.start() for want, pattern in _PATTERNS.items() if (match := pattern.search(rest))}
     if Want.CONTRAINDICATION in found and Want.CURE not in found:
         found.pop(Want.DRUG, None)
+    if not found.keys() <= {Want.TOGETHER, Want.DISEASE, Want.COMORBIDITY}:
+        found.pop(Want.TOGETHER, None)  # "Which genes are associated with 〇?" says what else is meant
     if (Want.DISEASE in found or not found) and (onward := _onward(rest)):
         found.pop(Want.DISEASE, None)
         found.setdefault(Want.COMORBIDITY, onward.start())
