@@ -62,6 +62,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep together what workers of a parallel run (``-n``) must not share: the one database, and a file's fixtures."""
     for item in items:
