@@ -46,6 +46,25 @@ def test_no_name_label_or_text_becomes_markup(name: str) -> None:
     assert all(re.match(r"(https://|#|data:,$)", each["href"]) for each in hostile.named("a"))
 
 
+def test_an_answer_says_how_often_and_in_the_words_of_the_evidence() -> None:
+    document = answer()
+    item = document["pack"]["items"][1]
+    item.update(language="en", frequency="9 of 12")
+    shown = Page(page(document)).words
+    assert shown.count("9 of 12 (75%)") >= 2, "in the list and in the table"
+    item.update(language="zh", relation="HAS_SYMPTOM")
+    assert "的症状有" in Page(page(document)).words
+
+
+def test_sources_that_the_evidence_names_come_first() -> None:
+    document = small()
+    document["sources"] = [{"id": "other", "version": "1"}, {"id": "hpoa", "version": "2"}]
+    path = document["evidence"][document["candidates"][0]["id"]][0]
+    path["relations"][-1]["properties"] = {"source": "hpoa"}
+    shown = Page(page(document)).words
+    assert shown.index("hpoa version 2") < shown.index("1 other source of the graph") < shown.index("other version 1")
+
+
 def test_a_page_links_to_neo4j_browser_and_to_nothing_that_runs() -> None:
     document = small()
     disease = document["candidates"][0]["id"]
@@ -104,7 +123,7 @@ def test_answer_page_links_each_mark_to_its_evidence() -> None:
     assert set(marks) <= ids
     for said in (
         "百日咳的推荐药物有红霉素", "[E7]", "[cites no evidence]", "Written by some-model, from the evidence alone",
-        "1 mark of evidence that does not exist was taken out: E9", "百日咳 is treated with 红霉素",
+        "1 mark of evidence that does not exist was taken out: E9", "百日咳 的用药有 红霉素",
         "1 item found and not cited",
         "Whooping Cough", "C01.150.252.400.625", "its name is a synonym", "Doe J. On cough. 2020", "Round 1", "2 rows",
         "no disease is given", "Not done: an eleventh action", "2 calls, 1,200 tokens read, 80 written",

@@ -68,6 +68,7 @@ class EvidenceItem:
             "sources": list(self.sources),
             "references": list(self.references),
             "details": dict(self.details),
+            "frequency": frequency_text(self.details),
             "action": self.action,
             "template": self.template,
             "digest": self.digest,

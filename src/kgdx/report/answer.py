@@ -119,7 +119,7 @@ def stated(item: Item) -> tuple[str, str, str]:
         return clean(item.text), "", ""
     subject = clean(item.subject.name or item.subject.id)
     objects = ", ".join(clean(each.name or each.id) for each in item.objects)
-    words = relation(item.relation, against=False)
+    words = relation(item.relation, against=False, language=item.language)
     return (objects, words, subject) if item.relation in FROM_OBJECT else (subject, words, objects)
 
 
@@ -132,7 +132,15 @@ def facts(items: Sequence[Item]) -> Facts | None:
         edge = Relation(type=item.relation, reversed=item.relation not in FROM_OBJECT)
         for each in item.objects:
             nodes = (each, item.subject)
-            way = Way(kind=item.relation, finding=each.id, nodes=nodes, relations=(edge,), references=item.references)
+            way = Way(
+                kind=item.relation,
+                finding=each.id,
+                frequency=item.frequency,
+                nodes=nodes,
+                relations=(edge,),
+                references=item.references,
+                language=item.language,
+            )
             ways.append((item.id, way))
     ways = ways[:MOST_DRAWN]
     if not ways:

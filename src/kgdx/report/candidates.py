@@ -277,7 +277,11 @@ def told(number: int, path: Way) -> Told:
     start = "patient" if first.label == "PatientCase" else clean(first.name or first.id)
     steps = [Step("", start, "" if first.label == "PatientCase" else first.id)]
     for edge, node in zip(path.relations, path.nodes[1:], strict=True):
-        steps.append(Step(relation(edge.type, against=edge.reversed), clean(node.name or node.id), node.id))
+        steps.append(
+            Step(
+                relation(edge.type, against=edge.reversed, language=path.language), clean(node.name or node.id), node.id
+            )
+        )
     return Told(
         number, path.kind, tuple(steps), frequency(path.frequency), tuple(map(clean, each_reference(path.references)))
     )

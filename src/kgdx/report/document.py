@@ -102,6 +102,7 @@ class Way(Part):
     references: tuple[str, ...] = ()
     nodes: Annotated[tuple[Node, ...], Field(min_length=2)]
     relations: tuple[Relation, ...]
+    language: Text = "en"
 
     @model_validator(mode="after")
     def _connected(self) -> Self:
@@ -215,6 +216,7 @@ class Item(Part):
     sources: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     details: Mapping[str, Any] = Field(default_factory=dict)
+    frequency: Text = ""
     action: Text = ""
 
 

@@ -171,7 +171,7 @@ class _Graph:
 
     def _line(self, start: str, end: str, path: Way, here: int, there: int) -> Line:
         first = path.relations[here]
-        words = relation(first.type, against=first.reversed)
+        words = relation(first.type, against=first.reversed, language=path.language)
         if there - here > 1:
             words += f" ({count(there - here, 'step')})"
         return self.lines.setdefault((start, end, path.kind), Line(start, end, path.kind, words))

@@ -57,6 +57,23 @@ BACKWARD = {
 }
 """How a relation reads from its end to its start."""
 
+CHINESE = {
+    "HAS_PHENOTYPE": ("表现为", "见于"),
+    "LACKS_PHENOTYPE": ("不表现为", "不见于"),
+    "SAME_AS": ("等同于", "等同于"),
+    "HAS_SYMPTOM": ("的症状有", "是症状，见于"),
+    "RECOMMEND_TEST": ("的检查有", "可用于检查"),
+    "RECOMMEND_DRUG": ("的用药有", "可用于治疗"),
+    "RECOMMEND_CURE": ("的治疗有", "可用于治疗"),
+    "HAS_COMORBIDITY": ("的并发症有", "并发于"),
+    "ASSOCIATED_GENE": ("的相关基因有", "相关于"),
+    "DISEASE_PROTEIN": ("的相关基因有", "相关于"),
+    "INDICATION": ("适用于", "的适用药物有"),
+    "CONTRAINDICATION": ("禁用于", "的禁用药物有"),
+    "OFF_LABEL_USE": ("超说明书用于", "的超说明书用药有"),
+}
+"""How relations between things with Chinese names read, from start to end and back."""
+
 KINDS = {
     "supports": "Paths from the findings to it",
     "against": "What speaks against it",
@@ -64,13 +81,17 @@ KINDS = {
 }
 """What the paths of each kind say of a disease."""
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
+    r"\U000e0000-\U000e007f]"
+)
 _FRACTION = re.compile(r"(\d+) of (\d+)")
 _DURATION = re.compile(r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T.*)?")
 
 
 def clean(text: object) -> str:
-    """Return text that cannot steer a terminal: control and direction-changing characters become visible.
+    """Return text that cannot steer a terminal: characters that control it, change the direction, hide or cannot be
+    written become visible.
 
     Example:
         >>> clean("a" + chr(27) + "[31mb")
@@ -79,13 +100,17 @@ def clean(text: object) -> str:
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", str(text).replace("\r\n", "\n"))
 
 
-def relation(type: str, *, against: bool) -> str:
-    """Say a relation in words, read along it or against it.
+def relation(type: str, *, against: bool, language: str = "en") -> str:
+    """Say a relation in words, read along it or against it, in Chinese where it has such words.
 
     Example:
         >>> relation("IS_A", against=False), relation("TREATS", against=True)
         ('a kind of', 'TREATS (reversed)')
+        >>> relation("HAS_COMORBIDITY", against=False, language="zh")
+        '的并发症有'
     """
+    if language == "zh" and type in CHINESE:
+        return CHINESE[type][against]
     words = (BACKWARD if against else FORWARD).get(type)
     return words or f"{clean(type)}{' (reversed)' if against else ''}"
 
