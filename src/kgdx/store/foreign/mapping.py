@@ -21,6 +21,9 @@ from kgdx.schema import Schema, load_schema
 LARGEST = 100_000
 """Bytes of a mapping file at most."""
 
+LARGEST_DEPTH = 50
+"""How deep a mapping file nests at most."""
+
 LONGEST_NAME = 200
 """Characters of a label, type or property at most."""
 
@@ -178,8 +181,7 @@ def parse_mapping(text: str, origin: str = "mapping") -> ForeignMapping:
         ('name', 'mine')
     """
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
-            raise ConfigError(f"{origin} refers to a part of itself (*)", hint="write the part again")
+        _refuse_what_no_mapping_has(text, origin)
         content = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         line = " ".join(str(error).split())[:200]
@@ -193,6 +195,20 @@ def parse_mapping(text: str, origin: str = "mapping") -> ForeignMapping:
     for fault in _faults(found, load_schema()):
         raise ConfigError(f"{origin}: {fault}", hint="`kgdx schema` shows what the ontology has")
     return found
+
+
+def _refuse_what_no_mapping_has(text: str, origin: str) -> None:
+    """Refuse references and deep nesting: both make a small file cost much time or memory."""
+    depth = 0
+    for event in yaml.parse(text, yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            raise ConfigError(f"{origin} refers to a part of itself (*)", hint="write the part again")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > LARGEST_DEPTH:
+            raise ConfigError(
+                f"{origin} is no YAML of a mapping (nested more than {LARGEST_DEPTH} deep)",
+                hint="docs/how-to/foreign-database.md shows one",
+            )
 
 
 def _fault(error: ValidationError | RecursionError) -> str:
