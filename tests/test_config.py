@@ -126,6 +126,8 @@ def test_a_path_is_no_neo4j_address(home: Path) -> None:
         ("bolt://", "no host or a bad port"),
         ("bolt://host:port", "no host or a bad port"),
         ("bolt://host:99999", "no host or a bad port"),
+        ("bolt://[::1", "no host or a bad port"),
+        ("bolt://a host", "no host or a bad port"),
         ("   ", "must be a path or a Bolt address"),
     ],
 )
@@ -197,7 +199,14 @@ def test_the_settings_of_a_language_model_come_from_environment_then_file(tmp_pa
     [
         ("BASE_URL", "ftp://h"),
         ("BASE_URL", "http://u:p@h"),
+        ("BASE_URL", "http://[::1"),
+        ("BASE_URL", "http://a b/v1"),
+        ("BASE_URL", "http://h\x1b[31m/v1"),
         ("TIMEOUT", "soon"),
+        ("TIMEOUT", "1e308"),
+        ("TIMEOUT", "nan"),
+        ("MAX_CALLS", "-3"),
+        ("CONCURRENCY", "inf"),
         ("PRICE_IN", "-1"),
         ("CASSETTE_MODE", "loop"),
     ],

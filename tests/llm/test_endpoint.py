@@ -300,6 +300,22 @@ def test_a_damaged_cache_is_named(tmp_path: Path) -> None:
         AnswerCache(tmp_path / "answers.sqlite")
 
 
+def test_an_answer_that_cannot_be_kept_is_an_answer_all_the_same(cache: AnswerCache) -> None:
+    cache._db.execute("pragma max_page_count = 1")  # as on a full disk
+    with serving(in_turn(Say("fine" * 100_000))) as server:
+        answer = Cached(client(server), cache, Meter()).ask(ASKED)
+    assert answer.text == "fine" * 100_000
+    assert cache.get(ASKED.key("", "m")) is None
+
+
+def test_a_recording_that_cannot_be_written_is_named_before_anything_is_asked(tmp_path: Path) -> None:
+    with serving(in_turn(Say("fine"))) as server:
+        for path in (tmp_path, tmp_path / "none" / "tape.jsonl"):
+            with pytest.raises(ConfigError, match=r"recording .* cannot be written .*KGDX_LLM_CASSETTE"):
+                Cassette(path, "m", "record", client(server))
+    assert server.requests == []
+
+
 def test_a_recording_answers_without_an_endpoint(tmp_path: Path) -> None:
     tape = tmp_path / "tape.jsonl"
     with serving(in_turn(Say("fine"), Say(refusal="no"))) as server:

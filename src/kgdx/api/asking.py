@@ -100,6 +100,8 @@ def ask(
         "language": how.get("language"),
     }
     name = policy if isinstance(policy, str) else "rules" if model is None and policy is None else "planner"
+    if name == "fixed":
+        raise UsageError("the policy fixed answers no questions", hint="take rules or planner")
     if policy is None or isinstance(policy, str):
         settings = dict(ending)
         if name == "planner":

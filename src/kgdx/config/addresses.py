@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from kgdx.errors import ConfigError
 
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 DEFAULT_BOLT_PORT = 7687
+
+_HOST = re.compile(r"[^\s\x00-\x1f\x7f]+")
 
 
 def is_neo4j(store: str | Path) -> bool:
@@ -36,11 +39,7 @@ def store_address(value: Any) -> str:
     if scheme.lower() not in NEO4J_SCHEMES:
         schemes = ", ".join(NEO4J_SCHEMES)
         raise ConfigError(f"the store scheme {scheme!r} is unknown", hint=f"give a path, or one of {schemes}")
-    parts = urlsplit(value)
-    try:
-        host, _port = parts.hostname, parts.port
-    except ValueError:
-        host = None
+    parts, host = _parts(value)
     if not host:
         raise ConfigError("the Neo4j address has no host or a bad port", hint="for example bolt://127.0.0.1:7687")
     if "@" in parts.netloc:
@@ -73,13 +72,19 @@ def endpoint(url: str) -> str:
     Raises:
         ConfigError: It is no http address, or holds credentials.
     """
-    parts = urlsplit(url)
-    try:
-        host, _port = parts.hostname, parts.port
-    except ValueError:
-        host = None
+    parts, host = _parts(url)
     if parts.scheme not in ("http", "https") or not host:
         raise ConfigError("KGDX_LLM_BASE_URL is no http address", hint="for example http://127.0.0.1:8000/v1")
     if "@" in parts.netloc:
         raise ConfigError("KGDX_LLM_BASE_URL holds credentials", hint="leave them out and set KGDX_LLM_API_KEY")
     return url.rstrip("/")
+
+
+def _parts(url: str) -> tuple[SplitResult, str | None]:
+    """The parts of an address, and its host; none where host or port cannot be."""
+    try:
+        parts = urlsplit(url)
+        host, _port = parts.hostname, parts.port
+    except ValueError:
+        return SplitResult("", "", "", "", ""), None
+    return parts, host if host and _HOST.fullmatch(host) else None

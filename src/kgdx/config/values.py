@@ -7,6 +7,9 @@ from pathlib import Path
 
 from kgdx.errors import ConfigError
 
+LONGEST_WAIT_S = 86_400
+"""Seconds that an answer may be waited for at most: a day."""
+
 
 def first(env: Mapping[str, str], *names: str, default: str | None = None) -> str | None:
     """Return the first variable that is set, and otherwise the default."""
@@ -17,14 +20,16 @@ def number(key: str, text: str) -> float:
     """Read a number of the language model's settings.
 
     Raises:
-        ConfigError: It is none, or negative.
+        ConfigError: It is none, or negative, or a time that is too long.
     """
     try:
         value = float(text)
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise ConfigError(f"KGDX_LLM_{key.upper()} is {text!r}", hint="give a number that is not negative")
+        raise ConfigError(f"KGDX_LLM_{key.upper()} is {text[:40]!r}", hint="give a number that is not negative")
+    if key == "timeout" and value > LONGEST_WAIT_S:
+        raise ConfigError(f"KGDX_LLM_TIMEOUT is {text[:40]!r}", hint=f"give at most {LONGEST_WAIT_S:,} seconds")
     return value
 
 

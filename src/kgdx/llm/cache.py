@@ -9,6 +9,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -97,7 +98,8 @@ class Cached:
         found = self.cache.get(key)
         if found is None:
             answer = self.model.ask(request, on_text)
-            self.cache.put(key, replace(answer, cached=False))
+            with suppress(StoreError):  # an answer that cannot be kept, as on a full disk, is an answer all the same
+                self.cache.put(key, replace(answer, cached=False))
             return answer
         self.meter.answered(found)
         if on_text is not None:

@@ -48,6 +48,8 @@ class Cassette:
         self.meter = meter or Meter()
         self._lock = threading.Lock()
         self._known: dict[str, dict[str, Any]] = {} if mode == "record" else self._read()
+        if mode != "replay":
+            self._made()
 
     @property
     def name(self) -> str:
@@ -97,8 +99,18 @@ class Cassette:
                 os.fsync(stream.fileno())
                 self._known[key] = content
         except OSError as error:
-            message = f"the recording {self.path} cannot be written ({error.strerror or error})"
-            raise ConfigError(message, hint="check KGDX_LLM_CASSETTE") from error
+            raise self._unwritten(error) from error
+
+    def _made(self) -> None:
+        """Make the file before anything is asked that could not be kept then."""
+        try:
+            os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        except OSError as error:
+            raise self._unwritten(error) from error
+
+    def _unwritten(self, error: OSError) -> ConfigError:
+        message = f"the recording {self.path} cannot be written ({error.strerror or error})"
+        return ConfigError(message, hint="check KGDX_LLM_CASSETTE")
 
     def _read(self) -> dict[str, dict[str, Any]]:
         try:
