@@ -89,7 +89,11 @@ def test_the_batch_gives_a_result_for_every_case(python: Callable[..., Run]) -> 
 
 @pytest.mark.parametrize(
     ("script", "says"),
-    [("first_diagnosis.py", "Why Trichorhinophalangeal syndrome, type I"), ("own_template.py", "Genes: TRPS1")],
+    [
+        ("first_diagnosis.py", "Why Trichorhinophalangeal syndrome, type I"),
+        ("own_template.py", "Genes: TRPS1"),
+        ("question.py", "type I is TRPS1 [E1]."),
+    ],
 )
 def test_a_script_runs_and_shows_what_it_promises(python: Callable[..., Run], script: str, says: str) -> None:
     done = python(str(EXAMPLES / script))
