@@ -20,7 +20,7 @@ from conftest import ROOT
 EXAMPLES = ROOT / "examples"
 
 #: Pages with captures of what commands print on the graph of a plain build, and what may change of it.
-CAPTURED = ("README.md", "docs/tutorial.md")
+CAPTURED = ("README.md", "docs/tutorial.md", "docs/how-to/ask.md")
 CHANGING = re.compile(r"[+−]?\d+\.\d|■+|run:[0-9a-f]+")
 
 Run = subprocess.CompletedProcess[str]
