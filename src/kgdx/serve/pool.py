@@ -138,7 +138,7 @@ class Pool:
         self._alive: set[Worker] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting = 0
-        self._closed = False
+        self._closed = self._failing = False
         self.graph: dict[str, Any] = {}
         self.trouble: Problem | None = busy("the workers are starting", after=2)
 
@@ -224,6 +224,8 @@ class Pool:
     async def _free(self, seconds: float) -> Worker:
         with suppress(asyncio.QueueEmpty):
             return self._idle.get_nowait()
+        if self._failing and not self._alive and self.trouble is not None:
+            raise Refused(_away(self.trouble))
         if self._waiting >= self._waiting_limit:
             raise Refused(busy("all workers are busy"))
         self._waiting += 1
@@ -231,7 +233,7 @@ class Pool:
             async with asyncio.timeout(seconds):
                 return await self._idle.get()
         except TimeoutError:
-            raise Refused(self.trouble or busy("all workers are busy", after=2)) from None
+            raise Refused(_away(self.trouble) if self.trouble else busy("all workers are busy", after=2)) from None
         finally:
             self._waiting -= 1
 
@@ -257,16 +259,17 @@ class Pool:
             try:
                 worker, self.graph = await Worker.start(self._opening, self._command)
             except Refused as refused:
-                if self.trouble != refused.problem:
-                    self._log(f"a worker does not start: {refused.problem.detail}")
-                self.trouble = refused.problem
+                problem, self._failing = refused.problem, True
+                if self.trouble != problem:
+                    self._log(": ".join(filter(None, ("a worker does not start", problem.detail, problem.hint))))
+                self.trouble = problem
             except (OSError, TimeoutError, ValueError):
                 self.trouble = busy("a worker does not start", after=5)
                 self._log("a worker ended before it was up")
             else:
                 self._alive.add(worker)
                 self._idle.put_nowait(worker)
-                self.trouble = None
+                self.trouble, self._failing = None, False
                 return
             rest = AGAIN_S[min(failures, len(AGAIN_S) - 1)]
             failures += 1
@@ -288,6 +291,12 @@ def request(operation: str, given: Mapping[str, Any]) -> bytes:
     except (TypeError, RecursionError):
         hint = "mend the JSON: characters in Unicode, numbers up to 64 bits, nesting up to 200 levels"
         raise Refused(Problem(422, "unusable", "the request holds values that cannot be used", hint)) from None
+
+
+def _away(trouble: Problem) -> Problem:
+    """What a request is told while no worker can open the graph; where its files are is for the log alone."""
+    hint = "the server tries again by itself; its log says what to do"
+    return Problem(503, trouble.kind, trouble.detail, hint, headers={"Retry-After": "5"})
 
 
 def _problem(content: bytes) -> Problem:

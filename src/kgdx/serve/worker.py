@@ -6,6 +6,7 @@ The arrays of the snapshot are memory-mapped, so the workers of a machine share 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -27,6 +28,7 @@ def main() -> None:
     source = sys.stdin.buffer
     target = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
+    logging.getLogger("neo4j").setLevel(logging.ERROR)  # each try to reach a server that is away would be a warning
     with contextlib.suppress(BrokenPipeError):
         run(source, target)
 

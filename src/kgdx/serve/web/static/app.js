@@ -190,7 +190,7 @@
           await show(data);
           $("said").textContent = "";
           $("steps-box").open = false;
-          tell(...data.issues.filter((issue) => issue.level === "error").map((issue) => issue.message));
+          tell(...data.issues.filter((issue) => issue.level === "error").flatMap((issue) => [issue.message, issue.remedy]));
           $("progress").textContent = say("answered", { s: ((performance.now() - started) / 1000).toFixed(1) });
           ($("trouble").hidden ? $("progress") : $("trouble")).scrollIntoView();
         }
