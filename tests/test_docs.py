@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -86,11 +87,20 @@ def test_the_site_builds_without_a_warning_and_its_links_hold(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_the_python_guide_runs_as_it_stands(monkeypatch: pytest.MonkeyPatch, kgdx_home: Path) -> None:
+def test_the_python_of_the_guides_runs_as_it_stands(
+    monkeypatch: pytest.MonkeyPatch, kgdx_home: Path, tmp_path: Path
+) -> None:
+    require_module("neo4j_viz", "viz")
     kgdx.build()
-    monkeypatch.chdir(ROOT)
-    code = "\n".join(blocks(ROOT / "docs" / "how-to" / "python.md", "python"))
-    names: dict[str, Any] = {}
-    exec(compile(code, "python.md", "exec"), names)
-    assert names["diagnosis"].candidates
-    assert names["run"]
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    left: dict[str, dict[str, Any]] = {}
+    for guide in ("python", "actions", "citations", "report", "extend"):
+        page = ROOT / "docs" / "how-to" / f"{guide}.md"
+        names = left.setdefault(guide, {})
+        exec(compile("\n".join(blocks(page, "python")), page.name, "exec"), names)
+    assert left["python"]["diagnosis"].candidates
+    assert left["python"]["run"]
+    assert [found.action for found in left["actions"]["state"].retrieved] == ["get_phenotype", "infer_by_phenotype"]
+    assert left["citations"]["answer"].text.cited
+    assert "<svg" in (tmp_path / "patient.html").read_text(encoding="utf-8")
