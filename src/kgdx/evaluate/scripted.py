@@ -223,7 +223,7 @@ def _half_right(prompted: Prompted) -> str:
             return "[]"
         right = right_action(prompted.asked)
         if prompted.round == 1:
-            plan = _plan({**right, "action": f"{right['action'].upper()}S"}, {"action": "rank_everything"})
+            plan = _plan({**right, "action": f"look_up_{right['action']}"}, {"action": "rank_everything"})
             return f"Sure, here is my plan:\n```json\n{plan}\n```\nLet me know if you need anything else!"
         return _plan(right, thought="The name was wrong.")
     if prompted.task == "answer":

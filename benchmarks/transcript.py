@@ -1,0 +1,149 @@
+"""One run of a planner over HTTP as a Markdown document: prompts, answers, actions, evidence, the cited answer.
+
+Used by ``benchmarks/planner.py --transcript``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import kgdx
+from kgdx.actions.answer import Answer
+from kgdx.actions.state import Segment
+
+WIDE = 160
+"""Letters of a cell of a table at most."""
+
+
+def transcript(answer: Answer, question: str, requests: Sequence[Mapping[str, Any]], url: str) -> str:
+    """Return the document.
+
+    Args:
+        answer: What came of it.
+        question: What was asked.
+        requests: The bodies that the endpoint was sent.
+        url: The endpoint's address.
+    """
+    usage = answer.usage
+    facts = [
+        f"- kgdx {kgdx.__version__}, policy `{answer.policy}`, model `{answer.model}` at `{url}`",
+        f"- {len(requests)} requests over HTTP, {usage.read:,} tokens read and {usage.written:,} written",
+        f"- {sum(each.number > 0 for each in answer.rounds)} rounds; ended: {answer.reason}",
+    ]
+    parts = [f"# {question}", "\n".join(facts), *_first_request(requests), *_steps(answer.trace)]
+    return "\n\n".join([*parts, *_evidence(answer), *_text(answer)]) + "\n"
+
+
+def _first_request(requests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not requests:
+        return
+    body = dict(requests[0])
+    body["messages"] = [{**each, "content": f"({len(each['content']):,} characters)"} for each in body["messages"]]
+    if "response_format" in body:
+        schema = json.dumps(body["response_format"])
+        body["response_format"] = f"(a JSON schema of the actions, {len(schema):,} characters)"
+    yield "The first request, its long parts left out:"
+    yield _fenced(json.dumps(body, ensure_ascii=False, indent=2), "json")
+
+
+def _steps(trace: Sequence[Segment]) -> Iterator[str]:
+    """The log in order: what the model was shown and said, what of it was refused, and what was run."""
+    shown: set[str] = set()
+    table: list[Sequence[object]] = []
+    for segment in trace:
+        if segment.kind in ("action", "tool", "query"):
+            table.append(_run(segment))
+            continue
+        if table:
+            yield _table(("by", "what", "with", "rows", "ms"), table)
+            table = []
+        if segment.kind == "prompt":
+            number = segment.parameters.get("round")
+            yield f"## Round {number}: the plan" if number else "## The answer"
+            yield f"kgdx asks with the prompt `{segment.parameters['prompt']}`:"
+            yield from _prompt(segment.content, shown)
+        elif segment.kind == "answer":
+            took = f"{segment.milliseconds:.0f} ms, {segment.parameters['read']:,} tokens read"
+            yield f"The model answers ({took}, {segment.parameters['written']:,} written):"
+            yield _fenced(segment.content)
+        elif segment.kind == "plan":
+            planned = segment.parameters["actions"]
+            names = ", ".join(f"`{each['action']}`" for each in planned) or "nothing"
+            yield f"kgdx takes from it: {names}" + ("; the search ends." if segment.parameters.get("ended") else ".")
+        elif segment.kind == "error":
+            yield f"**Refused or failed** ({segment.name}): {_cell(segment.content)}"
+    if table:
+        yield _table(("by", "what", "with", "rows", "ms"), table)
+
+
+def _run(segment: Segment) -> Sequence[object]:
+    fields = {key: value for key, value in segment.parameters.items() if value not in (None, [], "")}
+    told = _cell(json.dumps(fields, ensure_ascii=False)) if fields else ""
+    rows = "" if segment.rows is None else f"{segment.rows:,}"
+    spent = f"{segment.milliseconds:.1f}" if segment.milliseconds else ""
+    return segment.author, f"{segment.kind} `{segment.name}`", told, rows, spent
+
+
+def _prompt(content: str, shown: set[str]) -> Iterator[str]:
+    """A prompt; sections that were shown before are named only."""
+    kept: list[str] = []
+    for part in _sections(content):
+        title = part.splitlines()[0]
+        if part in shown:
+            kept.append(f"{title}\n(as before)" if title.startswith(("#", "[")) else "(as before)")
+        else:
+            kept.append(part)
+            shown.add(part)
+    yield _fenced("\n\n".join(kept))
+
+
+def _sections(content: str) -> list[str]:
+    """A prompt's messages and, in them, what stands under each heading."""
+    parts: list[str] = []
+    for line in content.splitlines():
+        if line.startswith("# ") or line in ("[system]", "[user]") or not parts:
+            parts.append(line)
+        else:
+            parts[-1] += f"\n{line}"
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _evidence(answer: Answer) -> Iterator[str]:
+    yield f"## Evidence: {len(answer.pack.items)} items"
+    cited = {id for sentence in answer.text.sentences for id in sentence.cites}
+    rows = [
+        (item.id, "yes" if item.id in cited else "", item.kind, _cell(item.text), ", ".join(item.sources))
+        for item in answer.pack.items
+    ]
+    yield _table(("id", "cited", "kind", "what the graph says", "source"), rows)
+
+
+def _text(answer: Answer) -> Iterator[str]:
+    text = answer.text
+    cites = sum(len(sentence.cites) for sentence in text.sentences)
+    yield f"## The answer, checked: {cites} citations hold, {len(text.removed)} were taken out"
+    yield "\n".join(f"> {line}" for line in str(text).splitlines())
+    if text.removed:
+        yield "Taken out, since no such evidence exists: " + ", ".join(f"`{each}`" for each in text.removed)
+    for issue in answer.issues:
+        yield f"- note: {_cell(issue.message)}"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """A text in a cell: in one line, without what would end the cell."""
+    plain = " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    return plain if len(plain) <= WIDE else f"{plain[: WIDE - 1]}…"
+
+
+def _fenced(text: str, language: str = "text") -> str:
+    fence = "~~~"
+    while fence in text:
+        fence += "~"
+    return f"{fence}{language}\n{text}\n{fence}"
