@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import os
 import shutil
@@ -62,14 +63,6 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep together what workers of a parallel run (``-n``) must not share: the one database, and a file's fixtures."""
-    for item in items:
-        group = "neo4j" if item.get_closest_marker("neo4j") else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
-
-
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The top of the checkout."""
@@ -101,18 +94,19 @@ def kgdx_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 
 @pytest.fixture(scope="session")
-def neo4j_taken(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Names the tests that hold the database; there once this run, in whatever worker, found it empty."""
+def neo4j_turn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Whoever holds the lock of this file may use the database; it names the tests that did so last."""
     base = tmp_path_factory.getbasetemp()
-    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "neo4j-taken-by"
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "neo4j-turn"
 
 
 @pytest.fixture(scope="module")
-def neo4j_uri(request: pytest.FixtureRequest, neo4j_taken: Path) -> Iterator[str]:
+def neo4j_uri(request: pytest.FixtureRequest, neo4j_turn: Path) -> Iterator[str]:
     """Address of a database that is empty, of keys and indexes too, when a module's tests begin, and after them.
 
-    What it holds before the first of them is somebody's: then no test touches it. What it holds later was left by
-    tests whose end failed or never came: it is removed, and they are named, but no other test fails for it.
+    What it holds before the first of a run is somebody's: then no test touches it. What it holds later was left by
+    tests whose end failed or never came: it is removed, and they are named, but no other test fails for it. Workers of
+    a parallel run (``-n``) take turns.
     """
     from kgdx.config import Settings
     from kgdx.store.neo4j import Neo4jStore
@@ -121,18 +115,21 @@ def neo4j_uri(request: pytest.FixtureRequest, neo4j_taken: Path) -> Iterator[str
     require(address, "a running Neo4j with an empty database: set KGDX_NEO4J_URI")
     assert address is not None
     access = Settings.load().neo4j(address)
-    with Neo4jStore.unchecked(access) as store:
-        if not store.is_empty():
-            if not neo4j_taken.exists():
-                pytest.fail(f"the database at {address} is not empty: the tests need one of their own", pytrace=False)
-            print(f"{neo4j_taken.read_text('utf-8')} left in {address}: {_held(store)}", file=sys.__stderr__)
-        _empty(store)
-    neo4j_taken.write_text(request.node.nodeid, "utf-8")
-    yield address
-    with Neo4jStore.unchecked(access) as store:
-        _empty(store)
-        left = _held(store)
-    assert left == "no node", f"{request.node.nodeid} still writes into {address}, which holds {left}"
+    with neo4j_turn.open("a+", encoding="utf-8") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)  # given back when the file is closed
+        before = neo4j_turn.read_text("utf-8")
+        with Neo4jStore.unchecked(access) as store:
+            if not store.is_empty():
+                if not before:
+                    pytest.fail(f"the database at {address} is not empty: tests need one of their own", pytrace=False)
+                print(f"{before} left in {address}: {_held(store)}", file=sys.__stderr__)
+            _empty(store)
+        neo4j_turn.write_text(request.node.nodeid, "utf-8")
+        yield address
+        with Neo4jStore.unchecked(access) as store:
+            _empty(store)
+            left = _held(store)
+        assert left == "no node", f"{request.node.nodeid} still writes into {address}, which holds {left}"
 
 
 def _empty(store: Neo4jStore) -> None:

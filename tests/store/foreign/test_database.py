@@ -49,6 +49,7 @@ def theirs(access: Neo4jAccess, home: Path) -> Iterator[kgdx.Graph]:
     (home / "mapping.yaml").write_text(MAPPING, "utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KGDX_HOME", str(home))
+        patch.setenv("KGDX_NEO4J_PASSWORD", access.password or "")  # the other home may be where it stands
         with kgdx.open(access.uri, mapping=home / "mapping.yaml") as graph:
             yield graph
 
