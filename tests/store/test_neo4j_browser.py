@@ -203,6 +203,8 @@ def test_a_dropped_query_can_be_saved_and_run(
 ) -> None:
     kgdx.browse(diagnosis, store=folder, push=True)
     login(page, place(here).link(), password_of(here))
+    drop(page, resource("browser", "kgdx.grass"))
+    page.get_by_text("node.PatientCase").first.wait_for(timeout=SECONDS)
     path = resource("browser", "queries", "saved-runs.cypher")
     drop(page, path)
     page.get_by_text("Save to favorites").click()
@@ -211,4 +213,5 @@ def test_a_dropped_query_can_be_saved_and_run(
     drop(page, path)
     page.get_by_text("Paste in editor").click()
     assert run(page).count() > 3
+    spread(page)
     page.screenshot(path=screenshots / "neo4j-browser-saved-queries.png")
