@@ -95,7 +95,7 @@ def test_the_python_of_the_guides_runs_as_it_stands(
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     left: dict[str, dict[str, Any]] = {}
-    for guide in ("python", "actions", "citations", "report", "extend"):
+    for guide in ("python", "ask", "actions", "citations", "report", "extend"):
         page = ROOT / "docs" / "how-to" / f"{guide}.md"
         names = left.setdefault(guide, {})
         exec(compile("\n".join(blocks(page, "python")), page.name, "exec"), names)
