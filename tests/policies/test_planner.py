@@ -89,7 +89,8 @@ def test_rounds_go_on_until_a_plan_is_empty(graph: Graph) -> None:
     first, second, third = prompts(requests)
     assert '- "甲热": Disease KGDX:chinese_kg.' in first
     assert "Nothing yet." in first
-    assert '- infer_by_symptom {"symptoms": ["发热", "抽搐"]' in second
+    assert "- infer_by_symptom {" in second
+    assert '"symptoms": ["发热", "抽搐"]' in second
     assert "甲热(jia fever)是一种假想的疾病" in second, "mentioned diseases are described before the next plan"
     assert '- get_drug {"diseases": ["甲热"]' in third
     assert "甲片" in third
