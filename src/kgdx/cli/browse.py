@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
 import typer
 
 from kgdx.cli import inputs, output
+from kgdx.cli.groups import grouped
 from kgdx.cli.options import Excluded, Json, Observed, Store
 
 _RUN = re.compile(r"run:\S+")
@@ -19,30 +21,46 @@ def register(app: typer.Typer) -> None:
     app.command()(browse)
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """Whose evidence is drawn."""
+
+    hpo: Observed = None
+    exclude_hpo: Excluded = None
+    disease: Annotated[
+        list[str] | None,
+        typer.Option("--disease", "-d", metavar="ID", help="A candidate whose evidence to draw; can be repeated."),
+    ] = None
+    top: Annotated[
+        int, typer.Option("--top", "-n", metavar="N", min=1, max=20, help="How many, where none is named.")
+    ] = 3
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where it is drawn."""
+
+    neo4j: Annotated[
+        str | None, typer.Option("--neo4j", metavar="URI", help="The Neo4j; by default that of `kgdx neo4j up`.")
+    ] = None
+    browser: Annotated[
+        str | None, typer.Option("--browser", metavar="URL", help="Where its Browser is, such as http://host:7474.")
+    ] = None
+    push: Annotated[bool, typer.Option("--push", help="Copy the graph to a Neo4j that has none or another one.")] = (
+        False
+    )
+    open_it: Annotated[bool, typer.Option("--open", help="Open the link, rather than only print it.")] = False
+
+
+@grouped
 def browse(
     what: Annotated[
         str | None,
         typer.Argument(metavar="RUN|TEXT|FILE|-", help="A saved run, such as run:0123456789abcdef; or the patient."),
     ] = None,
-    hpo: Observed = None,
-    exclude_hpo: Excluded = None,
-    disease: Annotated[
-        list[str] | None,
-        typer.Option("--disease", "-d", metavar="ID", help="A candidate whose evidence to draw; can be repeated."),
-    ] = None,
-    top: Annotated[
-        int, typer.Option("--top", "-n", metavar="N", min=1, max=20, help="How many, where none is named.")
-    ] = 3,
-    neo4j: Annotated[
-        str | None, typer.Option("--neo4j", metavar="URI", help="The Neo4j; by default that of `kgdx neo4j up`.")
-    ] = None,
-    browser: Annotated[
-        str | None, typer.Option("--browser", metavar="URL", help="Where its Browser is, such as http://host:7474.")
-    ] = None,
-    push: Annotated[
-        bool, typer.Option("--push", help="Copy the graph to a Neo4j that has none or another one.")
-    ] = False,
-    open_it: Annotated[bool, typer.Option("--open", help="Open the link, rather than only print it.")] = False,
+    *,
+    wanted: Wanted,
+    where: Where,
     style: Annotated[bool, typer.Option("--style", help="Say where the style and the saved queries are.")] = False,
     as_json: Json = False,
     store: Store = None,
@@ -61,21 +79,19 @@ def browse(
     result: kgdx.Diagnosis | str = str(what)
     if not named:
         with kgdx.open(store, progress=output.remark) as graph:
-            patient = inputs.with_terms(given, inputs.split(hpo), inputs.split(exclude_hpo), graph)
-            result = graph.diagnose(patient, top=max(top, 20), explain=0)
+            patient = inputs.with_terms(given, inputs.split(wanted.hpo), inputs.split(wanted.exclude_hpo), graph)
+            result = graph.diagnose(patient, top=max(wanted.top, 20), explain=0)
     found = kgdx.browse(
         result,
-        disease or (),
-        top=top,
+        wanted.disease or (),
+        top=wanted.top,
         store=store,
-        neo4j=neo4j,
-        browser=browser,
-        push=push or _ask,
+        neo4j=where.neo4j,
+        browser=where.browser,
+        push=where.push or _ask,
         progress=output.remark,
     )
     if as_json:
-        from dataclasses import asdict
-
         output.write_json(asdict(found))
     else:
         if found.saved:
@@ -83,7 +99,7 @@ def browse(
         print(found.url)
         output.remark(f"Browser asks for the password of {found.user}; press the play button to run the query.")
         output.remark("Colours and captions: kgdx browse --style")
-    if open_it:
+    if where.open_it:
         typer.launch(found.url)
 
 
