@@ -36,6 +36,7 @@ DISEASES = {
     "KGDX:zh.2": ("川崎病", "皮肤黏膜淋巴结综合征"),
     "KGDX:zh.3": ("急性间歇性卟啉病",),
     "KGDX:zh.4": ("老年人糖尿病", "diabetes mellitus"),
+    "KGDX:zh.5": ("马凡氏综合征",),
 }
 FINDINGS = {"HP:0001945": ("Fever", "Pyrexia"), "HP:0001250": ("Seizure", "Seizures"), "HP:0012735": ("Cough",)}
 SYMPTOMS = {"S:1": ("fever",), "S:2": ("发烧",), "S:3": ("咳嗽",), "S:4": ("cough",), "S:5": ("high temperature",)}
@@ -77,6 +78,8 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameIndex]:
     ("name", "kind", "ids", "method"),
     [
         ("百日咳", "Disease", ("KGDX:zh.1", "KGDX:en.1"), "exact"),
+        ("马凡综合征", "Disease", ("KGDX:zh.5",), "exact"),
+        ("马凡氏综合征", "Disease", ("KGDX:zh.5",), "exact"),
         ("Pertussis", "Disease", ("KGDX:zh.1", "KGDX:en.1"), "exact"),
         ("pertusis", "Disease", ("KGDX:zh.1", "KGDX:en.1"), "edit"),
         ("Marfan's Syndrome", "Disease", ("OMIM:154700", "ORPHA:558"), "exact"),

@@ -20,7 +20,7 @@ from kgdx.align.names import Side
 from kgdx.align.sameness import Components
 from kgdx.store.protocol import GraphTable, RelationTable
 
-VERSION = 2
+VERSION = 3
 """Changes with the file's layout, or with which names are read."""
 FILE = "names.sqlite"
 WHAT = "name index"

@@ -33,6 +33,8 @@ _DOSAGE_FORM = (
     r"|喷雾剂|气雾剂|粉雾剂|洗剂|搽剂|合剂|滴剂)(?:[(（][^)）]*[)）])?$"
 )
 """What a product's name says of its form; pills and powders of traditional medicine are named as a whole."""
+_EPONYM = r"^(\p{Han}{2,})氏(\p{Han}*(?:综合征|综合症|病|症|瘤|征))$"
+"""A disease named after somebody, in the longer of two ways: 马凡氏综合征 for 马凡综合征."""
 _SCHEMA = {"entity": pl.String, "text": pl.String, "weight": pl.Float64, "relation": pl.String}
 
 
@@ -168,12 +170,18 @@ def side(nodes: pl.DataFrame, names: pl.DataFrame, *, diseases: bool = False, lo
     vocabulary = pl.col("id").str.extract(r"^(?:KGDX:)?([^:.]*)").alias("vocabulary")
     entities = nodes.select("id", "name", "source", vocabulary)
     usable = names.drop_nulls("text").filter(pl.lit(lookup) | ~pl.col("text").str.contains(_ABBREVIATION))
-    every = variants(usable)
+    every = pl.concat([variants(usable), *([_plain_eponyms(usable)] if lookup else [])])
     bare = pl.int_range(every.height) >= usable.height
     every = every.with_columns(pl.when(bare).then(pl.col("weight") * _BARE).otherwise("weight").alias("weight"))
     forms = with_forms(every, diseases=diseases or lookup)
     best = forms.sort("entity", pl.col("weight"), descending=[False, True], maintain_order=True)
     return Side(entities, best.unique(["entity", "folded"], keep="first", maintain_order=True))
+
+
+def _plain_eponyms(names: pl.DataFrame) -> pl.DataFrame:
+    """The names of diseases named after somebody without the character that says so."""
+    plain = names.with_columns(pl.col("text").str.replace(_EPONYM, "$1$2"))
+    return plain.filter(pl.col("text") != names["text"])
 
 
 def _named(nodes: pl.DataFrame, column: str, kind: str) -> pl.DataFrame:
