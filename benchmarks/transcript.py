@@ -61,7 +61,9 @@ def _steps(trace: Sequence[Segment]) -> Iterator[str]:
             table = []
         if segment.kind == "prompt":
             number = segment.parameters.get("round")
-            yield f"## Round {number}: the plan" if number else "## The answer"
+            again = f"answer {segment.parameters['prompt']}" in shown
+            shown.add(f"answer {segment.parameters['prompt']}")
+            yield f"## Round {number}: the plan" if number else "## The answer" + (", once more" if again else "")
             yield f"kgdx asks with the prompt `{segment.parameters['prompt']}`:"
             yield from _prompt(segment.content, shown)
         elif segment.kind == "answer":
@@ -88,15 +90,13 @@ def _run(segment: Segment) -> Sequence[object]:
 
 def _prompt(content: str, shown: set[str]) -> Iterator[str]:
     """A prompt; sections that were shown before are named only."""
-    kept: list[str] = []
-    for part in _sections(content):
-        title = part.splitlines()[0]
-        if part in shown:
-            kept.append(f"{title}\n(as before)" if title.startswith(("#", "[")) else "(as before)")
-        else:
-            kept.append(part)
-            shown.add(part)
-    yield _fenced("\n\n".join(kept))
+    parts = _sections(content)
+    fresh = [part for part in parts if part not in shown]
+    before = [part.splitlines()[0].lstrip("# ") for part in parts if part in shown and part not in ("[user]",)]
+    shown.update(parts)
+    if before:
+        fresh.insert(0, f"(as before: {', '.join(before)})")
+    yield _fenced("\n\n".join(fresh))
 
 
 def _sections(content: str) -> list[str]:
