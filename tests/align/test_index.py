@@ -36,7 +36,7 @@ DISEASES = {
     "KGDX:zh.2": ("川崎病", "皮肤黏膜淋巴结综合征"),
     "KGDX:zh.3": ("急性间歇性卟啉病",),
     "KGDX:zh.4": ("老年人糖尿病", "diabetes mellitus"),
-    "KGDX:zh.5": ("马凡氏综合征",),
+    "KGDX:zh.5": ("马凡氏综合征(MFS)",),
 }
 FINDINGS = {"HP:0001945": ("Fever", "Pyrexia"), "HP:0001250": ("Seizure", "Seizures"), "HP:0012735": ("Cough",)}
 SYMPTOMS = {"S:1": ("fever",), "S:2": ("发烧",), "S:3": ("咳嗽",), "S:4": ("cough",), "S:5": ("high temperature",)}

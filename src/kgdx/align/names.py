@@ -170,7 +170,8 @@ def side(nodes: pl.DataFrame, names: pl.DataFrame, *, diseases: bool = False, lo
     vocabulary = pl.col("id").str.extract(r"^(?:KGDX:)?([^:.]*)").alias("vocabulary")
     entities = nodes.select("id", "name", "source", vocabulary)
     usable = names.drop_nulls("text").filter(pl.lit(lookup) | ~pl.col("text").str.contains(_ABBREVIATION))
-    every = pl.concat([variants(usable), *([_plain_eponyms(usable)] if lookup else [])])
+    every = variants(usable)
+    every = pl.concat([every, *([_plain_eponyms(every)] if lookup else [])])
     bare = pl.int_range(every.height) >= usable.height
     every = every.with_columns(pl.when(bare).then(pl.col("weight") * _BARE).otherwise("weight").alias("weight"))
     forms = with_forms(every, diseases=diseases or lookup)
