@@ -63,12 +63,15 @@ def paired_figures(result: Figures, folder: Path) -> RenderableType:
     for group in result["groups"].values():
         rows += [(name, *_paired_row(figures)) for name, figures in group.items() if figures]
     spent = result["spent"]
+    asked = max(1, max(result["answered"].values()))
+    each = f"{spent['calls'] / asked:.1f} answers, {(spent['read'] + spent['written']) / asked:,.0f} tokens a question"
     answered = ", ".join(f"{number:,} {arm}" for arm, number in result["answered"].items())
     margin = result["all"]["margin"] if result["all"] else 0.0
     facts = [
         f"w/t/l: won, tied (less than {margin:g} apart) and lost with the graph; p: sign test over questions",
         f"{count(spent['calls'], 'answer')} of models, {spent['read']:,} tokens read and {spent['written']:,} written"
         + (f", cost {spent['cost']:.4g}" if spent["cost"] else ""),
+        each + (f", cost {spent['cost'] / asked:.2g}" if spent["cost"] else ""),
         f"kept in {folder}: results.jsonl, summary.json",
     ]
     head = f"{count(result['questions'], 'question')}, answered by {clean(result['model'])} ({answered} the graph)"
@@ -93,7 +96,7 @@ def paired_figures(result: Figures, folder: Path) -> RenderableType:
 def _by_action(result: Figures) -> RenderableType:
     """Recall by action and split, the rest by action."""
     splits = list(result["split"])
-    columns = ("action", "n", *(f"recall, {name}" for name in splits or ["all"]), "MRR", "precision", "chose")
+    columns = ("recall by action", "n", *(splits or ["all"]), "MRR", "precision", "chose")
     rows = []
     for action, figures in result["action"].items():
         parts = [result["action/split"].get(f"{action}/{split}") for split in splits] or [figures]
