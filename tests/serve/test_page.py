@@ -96,7 +96,7 @@ def test_escape_closes_the_list_and_nothing_fitting_is_said(page: Page) -> None:
     term.press("Escape")
     expect(page.locator("#terms")).to_be_hidden()
     term.fill("qqqqxx")
-    expect(page.locator("#progress")).to_have_text("no name fits")
+    expect(page.locator("#term-status")).to_have_text("no name fits")
 
 
 def test_a_question_is_answered_step_by_step(page: Page, screenshots: Path) -> None:

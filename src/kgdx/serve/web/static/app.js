@@ -235,25 +235,35 @@
     translate();
   }
 
+  /** An entry under the name by which it is asked for, where that is in Chinese; otherwise under its own. */
+  function shown(entry) {
+    const matched = entry.matched === entry.name ? "" : entry.matched;
+    return /\p{Script=Han}/u.test(matched)
+      ? { id: entry.id, shown: matched, also: entry.name }
+      : { id: entry.id, shown: entry.name, also: matched };
+  }
+
   window.kgdxCombobox($("term"), $("terms"), {
     least: (typed) => (/[^\u0000-\u024f]/.test(typed) ? 1 : 2),
     suggest: async (prefix) => {
       try {
-        return (await (await api("terms", { prefix, kinds: ["Phenotype"], limit: 8 })).json()).terms;
+        return (await (await api("terms", { prefix, kinds: ["Phenotype"], limit: 8 })).json()).terms.map(shown);
       } catch (problem) {
         trouble(problem);
         throw problem;
       }
     },
     choose: (entry) => {
-      if (!chosen.some((finding) => finding.id === entry.id)) chosen.push({ id: entry.id, name: entry.name, absent: false });
+      if (!chosen.some((finding) => finding.id === entry.id)) chosen.push({ id: entry.id, name: entry.shown, absent: false });
+      $("term-status").textContent = "";
       showChosen();
     },
-    tell: (n) => ($("progress").textContent = n ? say("found", { n }) : say("none")),
+    tell: (n) => ($("term-status").textContent = n ? say("found", { n }) : say("none")),
   });
   $("patient").addEventListener("submit", diagnose);
   $("patient").addEventListener("reset", () => {
     chosen.length = 0;
+    $("term-status").textContent = "";
     showChosen();
     clearResult();
   });

@@ -36,9 +36,9 @@ window.kgdxCombobox = (input, list, { least, suggest, choose, tell }) => {
       item.id = `${list.id}-${number}`;
       item.setAttribute("role", "option");
       item.setAttribute("aria-selected", "false");
-      item.append(option.name);
+      item.append(option.shown);
       const also = document.createElement("small");
-      also.textContent = option.matched && option.matched !== option.name ? `${option.id} · ${option.matched}` : option.id;
+      also.textContent = [option.id, option.also].filter(Boolean).join(" · ");
       item.append(also);
       item.addEventListener("mousedown", (event) => event.preventDefault()); // the input keeps the focus
       item.addEventListener("click", () => take(number));
