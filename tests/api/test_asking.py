@@ -203,6 +203,15 @@ def test_a_run_that_cannot_be_saved_whole_leaves_nothing(copy: Path) -> None:
         assert graph.run("run_by_id", run_id=answer.id) == []
 
 
+def test_a_graph_that_cannot_be_read_is_no_graph_without_evidence(copy: Path) -> None:
+    from kgdx.errors import StoreError
+
+    (snapshot,) = copy.glob("builds/*/snapshot/snapshot.json")
+    snapshot.write_text(snapshot.read_text("utf-8").replace('"format": 3', '"format": 2'), "utf-8")
+    with kgdx.open(copy) as graph, pytest.raises(StoreError, match=r"has layout 2.*build the graph again"):
+        graph.ask(QUESTION)
+
+
 def test_scripted_models_answer_over_http_as_they_do_here(folder: Path) -> None:
     from kgdx.evaluate.questions import Question
     from kgdx.evaluate.scripted import scripted

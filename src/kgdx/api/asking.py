@@ -266,10 +266,16 @@ def faults(state: State) -> Iterator[Issue]:
 
 
 def failure(episode: Episode) -> KgdxError | None:
-    """Return why an episode has found nothing: the error that ended it, or the last one of the model."""
+    """Return why an episode has found nothing: the error that ended it, the graph's last one, or the model's."""
+    from kgdx.policies.finishing import FATAL
+
     if episode.error is not None:
         return episode.error
-    failed = [segment for segment in episode.log if segment.kind == "error" and "kind" in segment.parameters]
+    failed = [segment for segment in episode.log if segment.kind == "error"]
+    unread = [segment for segment in failed if segment.parameters.get("error") in FATAL and segment.name != "cite"]
+    if unread:  # that a graph which cannot be read has returned nothing would be taken for its answer
+        return StoreError(unread[-1].content)
+    failed = [segment for segment in failed if "kind" in segment.parameters]
     return LlmError(failed[-1].content, kind=failed[-1].parameters["kind"]) if failed else None
 
 

@@ -84,7 +84,7 @@ def _document(source: str) -> dict[str, object]:
     from kgdx.errors import UsageError
 
     try:
-        text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
+        text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8-sig")
         document = json.loads(text)
     except OSError as error:
         raise UsageError(f"{source}: {error.strerror}", hint="name a file that --json wrote") from error

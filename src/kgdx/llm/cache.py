@@ -5,6 +5,7 @@ Only the question's digest is kept, not its words; the answer is.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import threading
@@ -68,7 +69,9 @@ class AnswerCache:
         self._db.close()
 
     def _failed(self, error: Exception) -> StoreError:
-        return StoreError(f"the cache of answers {self.path} cannot be used ({error})", hint="delete it, and try again")
+        full = "full" in str(error) or (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT))
+        hint = "free some space, or set KGDX_CACHE to another disk" if full else "delete it, and try again"
+        return StoreError(f"the cache of answers {self.path} cannot be used ({error})", hint=hint)
 
 
 class Cached:
