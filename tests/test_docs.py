@@ -17,6 +17,7 @@ import kgdx
 from conftest import ROOT, require_module
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+VARIABLE = re.compile(r"\bKGDX_[A-Z]+(?:_[A-Z]+)*\b")
 BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -70,6 +71,13 @@ def test_python_in_the_documentation_is_python(page: Path) -> None:
 def test_links_of_the_pages_outside_the_site_hold(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
         assert "://" in target or (page.parent / target).exists(), target
+
+
+def test_every_variable_that_the_program_reads_is_documented() -> None:
+    read = {name for path in (ROOT / "src").rglob("*.py") for name in VARIABLE.findall(path.read_text("utf-8"))}
+    said = (ROOT / "docs" / "reference" / "settings.md").read_text("utf-8")
+    assert {"KGDX_HOME", "KGDX_SERVE_TOKEN"} <= read
+    assert sorted(name for name in read if f"`{name}`" not in said) == []
 
 
 @pytest.mark.slow
