@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
-from kgdx.cli.app import main
+import sys
+from collections.abc import Sequence
 
 __all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit; see :func:`kgdx.cli.app.main`."""
+    try:
+        from kgdx.cli.app import main as run
+    except KeyboardInterrupt:  # while all that the commands need is being loaded
+        sys.exit(130)
+    run(arguments)

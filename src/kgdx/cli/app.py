@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 import traceback
@@ -28,6 +29,7 @@ from kgdx.cli import (
     sources,
     templates,
 )
+from kgdx.cli.output import writes_all
 from kgdx.errors import KgdxError
 
 INTERRUPTED = 130
@@ -87,6 +89,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(arguments: Sequence[str] | None) -> int:
     if _open_closed_streams():
         return _say("standard output is closed: send it to a file, or to /dev/null", 1)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not writes_all(stream):
+            stream.reconfigure(errors="replace")  # a question mark for a letter that it lacks, rather than no answer
     try:
         code = app(args=arguments, prog_name="kgdx", standalone_mode=False)
         sys.stdout.flush()

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,7 +28,12 @@ def show(renderable: RenderableType) -> None:
 
 def write_json(value: Any, *, indent: int | None = 2) -> None:
     """Write what a program reads: one JSON document."""
-    print(json.dumps(value, ensure_ascii=False, indent=indent))
+    print(json.dumps(value, ensure_ascii=not writes_all(sys.stdout), indent=indent))
+
+
+def writes_all(stream: TextIO) -> bool:
+    """Tell whether a stream can write every character, which it cannot in the encodings of old terminals."""
+    return (stream.encoding or "utf-8").lower().replace("-", "").startswith("utf")
 
 
 def remark(message: str) -> None:

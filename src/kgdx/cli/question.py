@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -16,6 +17,9 @@ from kgdx.cli.options import Encoder, Force, Html, Json, Mapping, Store
 if TYPE_CHECKING:
     from kgdx.actions.answer import Answer
     from kgdx.actions.state import Segment
+
+LONGEST = 1_000_000
+"""Bytes of standard input that are read at most: more than any question may have."""
 
 
 def register(app: typer.Typer) -> None:
@@ -114,7 +118,9 @@ def _told(segment: Segment) -> None:
 
 
 def _question(given: str) -> str:
-    return sys.stdin.read() if given == "-" else given
+    if given == "-":
+        return sys.stdin.buffer.read(LONGEST).decode("utf-8", "replace")
+    return os.fsencode(given).decode("utf-8", "replace")  # whatever the locale took its bytes for
 
 
 def _language(given: str | None) -> Literal["en", "zh"] | None:
