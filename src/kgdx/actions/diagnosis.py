@@ -56,7 +56,7 @@ class Diagnosis:
     case: Case
     candidates: tuple[Candidate, ...] = ()
     evidence: Mapping[str, tuple[EvidencePath, ...]] = field(default_factory=dict, hash=False)
-    trace: tuple[Segment, ...] = ()
+    trace: tuple[Segment, ...] = field(default=(), repr=False)
     issues: tuple[Issue, ...] = ()
     reason: str = "diagnosed"
     policy: str = "fixed"
@@ -208,7 +208,7 @@ class Diagnosis:
         links: dict[str, str] = {}
         if neo4j is None:
             return links
-        for id in self.evidence:
+        for id in filter(self.evidence.get, self.evidence):
             with suppress(TemplateError):
                 links[id] = neo4j.link(disease_query(id, self.case.findings))
         return links
