@@ -331,6 +331,7 @@ def test_what_a_model_was_asked_and_said_leaves_the_log_only_when_asked_for(segm
     words = replace(segment, content="Ada has a cough")
     assert "Ada" not in json.dumps(words.to_dict())
     assert words.to_dict(private=True)["content"] == "Ada has a cough"
+    assert "Ada" not in repr(words)
 
 
 @pytest.mark.parametrize("policy", [Forever(Idle()), Script(()), Script((Broken(),)), Mute(after=0)])

@@ -13,6 +13,11 @@ findings = st.builds(Finding, id=ids, status=st.sampled_from(Status))
 cases = st.builds(Case, id=st.just("p"), findings=st.lists(findings, max_size=12).map(tuple), text=st.text(max_size=20))
 
 
+def test_a_patients_own_words_are_no_part_of_the_representation() -> None:
+    shown = repr(Case("p", text="Ada Lovelace has seizures", extra={"Patient_Actor": "Ada Lovelace"}))
+    assert "Ada" not in shown and "id='p'" in shown
+
+
 @given(cases, findings)
 def test_with_finding_adds_it_and_keeps_the_rest(case: Case, finding: Finding) -> None:
     changed = case.with_finding(finding)

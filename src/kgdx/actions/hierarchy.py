@@ -16,7 +16,7 @@ Rows = npt.NDArray[np.int32]
 
 
 class Hierarchy:
-    """Which terms stand above or below a term.
+    """Which terms stand above a term.
 
     Args:
         ids: Term ids, sorted; an edge's ends are rows of it.
@@ -26,14 +26,13 @@ class Hierarchy:
     Example:
         >>> import numpy as np
         >>> hierarchy = Hierarchy(["HP:1", "HP:2", "HP:3"], np.array([1, 2], np.int32), np.array([0, 1], np.int32))
-        >>> sorted(hierarchy.ancestors("HP:3")), sorted(hierarchy.descendants("HP:1"))
-        (['HP:1', 'HP:2'], ['HP:2', 'HP:3'])
+        >>> sorted(hierarchy.ancestors("HP:3"))
+        ['HP:1', 'HP:2']
     """
 
     def __init__(self, ids: list[str], child: Rows, parent: Rows) -> None:
         self._ids = ids
         self._up = _adjacency(child, parent, len(ids))
-        self._down = _adjacency(parent, child, len(ids))
         self._reach = lru_cache(maxsize=4096)(self._walk)
 
     @classmethod
@@ -44,17 +43,13 @@ class Hierarchy:
 
     def ancestors(self, id: str) -> frozenset[str]:
         """Return the ids of all terms above ``id``, without itself; empty for an unknown id."""
-        return self._reach(id, True)
+        return self._reach(id)
 
-    def descendants(self, id: str) -> frozenset[str]:
-        """Return the ids of all terms below ``id``, without itself; empty for an unknown id."""
-        return self._reach(id, False)
-
-    def _walk(self, id: str, up: bool) -> frozenset[str]:
+    def _walk(self, id: str) -> frozenset[str]:
         start = bisect_left(self._ids, id)
         if start == len(self._ids) or self._ids[start] != id:
             return frozenset()
-        pointers, neighbours = self._up if up else self._down
+        pointers, neighbours = self._up
         seen, queue = {start}, [start]
         while queue:
             row = queue.pop()

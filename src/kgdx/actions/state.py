@@ -55,7 +55,8 @@ class Segment:
         digest: Digest of the rows (:func:`kgdx.actions.record.digest`), so that a replay can prove them equal.
         milliseconds: How long it took; differs from run to run, so it takes no part in comparisons.
         cost: What it cost, in the unit of :attr:`Limits.cost`.
-        content: Words: a reason, an answer, an error message.
+        content: Words: a reason, an answer, an error message; no part of the representation, since it may be a
+            patient's.
 
     Example:
         >>> Segment(Author.POLICY, "action", "rank", {"top": 10}).to_dict()["name"]
@@ -70,7 +71,7 @@ class Segment:
     digest: str = ""
     milliseconds: float = field(default=0.0, compare=False)
     cost: float = 0.0
-    content: str = ""
+    content: str = field(default="", repr=False)
 
     def to_dict(self, *, private: bool = False) -> dict[str, Any]:
         """Return the segment as plain JSON values; what may be a patient's or user's words only when ``private``."""

@@ -100,7 +100,7 @@ class Case:
     Attributes:
         id: Stable identifier; minted from the content when the source has none.
         findings: Distinct by (id, status); order is the source's.
-        text: The free text it was read from, if any. Never logged.
+        text: The free text it was read from, if any. Never logged, and no part of the representation.
         sex: One of :data:`SEXES`.
         age: ISO 8601 duration at last encounter, such as ``P7Y3M``, if known.
         diseases: CURIEs of diagnoses that the source states (labels for evaluation; never read by scorers).
@@ -116,7 +116,7 @@ class Case:
 
     id: str
     findings: tuple[Finding, ...] = ()
-    text: str = ""
+    text: str = field(default="", repr=False)
     sex: str = "UNKNOWN"
     age: str | None = None
     diseases: tuple[str, ...] = ()
@@ -126,7 +126,7 @@ class Case:
     language: str | None = None
     synthetic: bool = False
     issues: tuple[Issue, ...] = ()
-    extra: dict[str, Any] = field(default_factory=dict, hash=False, compare=False)
+    extra: dict[str, Any] = field(default_factory=dict, hash=False, compare=False, repr=False)
 
     @property
     def observed(self) -> tuple[str, ...]:

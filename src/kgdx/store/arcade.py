@@ -21,8 +21,6 @@ from kgdx.store.rows import plain
 from kgdx.store.tables import columns_of, title, whole
 from kgdx.store.templates import template
 
-BUILD_ID = "build:current"
-
 _SQL_TYPES: Mapping[PropertyType, str] = {
     "string": "STRING",
     "integer": "LONG",
