@@ -292,7 +292,8 @@ class Neo4jStore:
                 hint="replace it with `kgdx push --force`",
             )
         return StoreError(
-            f"the database at {self.url} is not a kgdx graph", hint="use an empty database for `kgdx push`"
+            f"the database at {self.url} is not a kgdx graph",
+            hint="ask it through a mapping (`kgdx neo4j mapping new`), or `kgdx push` a graph into an empty one",
         )
 
     def _refuse_readers(self) -> None:

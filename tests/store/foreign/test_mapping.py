@@ -27,8 +27,8 @@ GENES = "nodes: {Disease: {label: D, key: k}, Gene: {label: G, key: k}, Drug: {l
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", "the file"),
-        ("[1, 2]", "the file"),
+        ("", "is no mapping: it is empty"),
+        ("[1, 2]", "is no mapping: it has no keys `mapping`"),
         ("{", "no YAML"),
         ("a: &x {b: 1}\nc: *x", "refers to a part of itself"),
         (HEAD + "nodes: {}", "nodes: "),

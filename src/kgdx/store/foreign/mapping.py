@@ -159,7 +159,9 @@ def read_mapping(path: Path) -> ForeignMapping:
             content = stream.read(LARGEST + 1)
         text = content.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the mapping {path} cannot be read ({error})", hint="give a YAML file") from error
+        reason = getattr(error, "strerror", None) or "it is no text in UTF-8"
+        hint = "give a YAML file; `kgdx neo4j mapping new` proposes one"
+        raise ConfigError(f"the mapping {path} cannot be read ({reason})", hint=hint) from error
     if len(content) > LARGEST:
         raise ConfigError(f"the mapping {path} is larger than {LARGEST:,} bytes", hint="a mapping is a short file")
     return parse_mapping(text, str(path))
@@ -186,6 +188,10 @@ def parse_mapping(text: str, origin: str = "mapping") -> ForeignMapping:
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         line = " ".join(str(error).split())[:200]
         raise ConfigError(f"{origin} is no YAML ({line})", hint="docs/how-to/foreign-database.md shows one") from error
+    if not isinstance(content, dict):
+        fault = "it is empty" if content is None else "it has no keys `mapping`, `source` and `nodes`"
+        hint = "`kgdx neo4j mapping new` proposes one from a database"
+        raise ConfigError(f"{origin} is no mapping: {fault}", hint=hint)
     try:
         found = ForeignMapping.model_validate(content)
     except (ValidationError, RecursionError) as error:
