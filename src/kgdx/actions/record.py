@@ -38,6 +38,8 @@ def digest(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _canonical(value: Any) -> Any:
+    if value is None or isinstance(value, str | int):
+        return value  # most are: decided before the slower questions
     if isinstance(value, float):
         return float(f"{value:.9g}")
     if isinstance(value, Mapping):
