@@ -107,6 +107,20 @@ def test_what_another_source_answers_is_not_said_to_be_missing() -> None:
     assert made.text == "The symptom recorded for D is fever [E1]. The graph has no medicines for D."
 
 
+def test_what_was_looked_for_in_vain_is_named_when_nothing_was_found() -> None:
+    found = (
+        Retrieved("drugs_of_diseases", {"diseases": ["D"]}, (), "get_drug"),
+        Retrieved("cures_of_diseases", {"diseases": ["D"]}, (), "get_cure"),
+    )
+    resolved = (Resolved("flu", ("Disease",), ("D",), ("flu",), "exact", 1.0),)
+    made = templated(pack(State(Case("q"), question="?", retrieved=found, resolved=resolved)))
+    assert made.text == (
+        "Not enough evidence: the graph returned nothing for this question. "
+        "The graph has no drugs or treatments for flu."
+    )
+    assert made.insufficient
+
+
 # --- the action -----------------------------------------------------------------------------------------------------
 
 

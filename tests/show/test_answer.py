@@ -11,7 +11,7 @@ from actions.packs import filled
 from kgdx.actions import Answer, Author, Segment
 from kgdx.actions.checking import check
 from kgdx.actions.known import CitedText
-from kgdx.case import Issue
+from kgdx.case import Case, Finding, Issue, Status
 from kgdx.show.answer import answer
 from kgdx.show.console import text
 from kgdx.show.diagnosis import diagnosis
@@ -134,3 +134,10 @@ def test_a_diagnosis_by_a_model_shows_what_its_plans_looked_up() -> None:
     shown = text(diagnosis(replace(DIAGNOSIS, policy="planner", trace=(*TRACE[2:6], rank)), explain=0))
     assert "Looked up\n  Round 1  Its symptoms.\n    rank\n\nplanner with qwen3 (1 call, 960 tokens)\n" in shown
     assert "Looked up" not in text(diagnosis(DIAGNOSIS))
+
+
+def test_what_was_read_of_a_patient_stands_before_the_answer() -> None:
+    read = (Finding("HP:1", label="Ataxia"), Finding("HP:2", Status.ABSENT, "Seizure"))
+    shown = text(answer(made(case=Case("case:1", read))))
+    assert shown.index("Ataxia") < shown.index("Seizure") < shown.index("Answer\n")
+    assert "1 finding present, 1 absent" in shown

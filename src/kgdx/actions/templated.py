@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kgdx.actions.facts import INFERENCES, RELATIONS
-from kgdx.actions.known import Citation, CitedText, Resolved, Sentence
+from kgdx.actions.known import Citation, CitedText, Sentence
 from kgdx.actions.pack import EvidenceItem, EvidencePack, clean
 from kgdx.actions.phrases import CHINESE, ENGLISH, Phrases
 from kgdx.actions.sentences import split
@@ -56,15 +56,16 @@ def templated(pack: EvidencePack, language: str = "en", strict: bool = True) -> 
         证据不足：图谱没有返回与该问题有关的内容。
     """
     words = CHINESE if language == "zh" else ENGLISH
-    said = _said(pack, words) if pack.answers else _nothing(pack.resolved, words)
+    said = _said(pack, words) if pack.answers else _nothing(pack, words)
     sentences = (Sentence(text, cites, gap=words.gap) for text, cites in said)
     return CitedText(tuple(sentences), insufficient=not pack.answers, strict=strict, language=words.language)
 
 
-def _nothing(resolved: Iterable[Resolved], words: Phrases) -> Iterator[_Said]:
-    unknown = [each for each in resolved if not each.ids]
+def _nothing(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
+    unknown = [each for each in pack.resolved if not each.ids]
     if not unknown:
         yield words.nothing, ()
+        yield from _missing(pack, words)
     for each in unknown[:MOST]:
         text, near = words.unknown
         listed = words.list([clean(name) for name in each.candidates], 5)

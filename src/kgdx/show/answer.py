@@ -14,7 +14,7 @@ from rich.text import Text
 
 from kgdx.actions.evidence import frequency_text
 from kgdx.report.words import FORWARD, clean, count, frequency
-from kgdx.show.case import issues
+from kgdx.show.case import findings, issues, patient
 from kgdx.show.flow import Flow
 
 if TYPE_CHECKING:
@@ -22,12 +22,16 @@ if TYPE_CHECKING:
     from kgdx.actions.known import Resolved
     from kgdx.actions.pack import EvidenceItem
     from kgdx.actions.rounds import Round, Step
+    from kgdx.case import Case
     from kgdx.llm.accounting import Spent
 
 NOTE = "Decision support for research, to be judged by a clinician."
 
 QUESTION_LETTERS = 400
 """Letters of the question that are shown."""
+
+SHOWN_FINDINGS = 40
+"""Findings of a patient that are shown."""
 
 SHOWN_NAMES = 8
 """Names of an action that are shown."""
@@ -80,6 +84,7 @@ def answer(found: Answer, *, everything: bool = False) -> RenderableType:
         everything: Whether evidence that the answer does not cite is shown, too, and what models were asked.
     """
     parts: list[RenderableType] = [Text(_cut(clean(found.question), QUESTION_LETTERS), style="bold"), Text()]
+    parts += _patient(found.case) if found.case is not None else []
     parts += _section("Answer", [_words(found)])
     parts += _section("Understood", [_understood(found.pack.resolved)] if found.pack.resolved else [])
     parts += _section("Looked up", list(lookups(found.rounds)))
@@ -96,6 +101,15 @@ def answer(found: Answer, *, everything: bool = False) -> RenderableType:
 
 def _section(title: str, parts: Sequence[RenderableType]) -> list[RenderableType]:
     return [Text(title, style="bold underline"), *parts, Text()] if parts else []
+
+
+def _patient(case: Case) -> list[RenderableType]:
+    """What was read of the patient, before what was made of it."""
+    parts: list[RenderableType] = [patient(case), Text()]
+    if case.findings:
+        read = findings(case.findings, limit=SHOWN_FINDINGS, places=False)
+        parts += [Padding(read, (0, 0, 0, 2)), Text()]
+    return parts
 
 
 def _words(found: Answer) -> RenderableType:
