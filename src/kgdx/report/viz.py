@@ -39,7 +39,7 @@ def graph(paths: Iterable[Mapping[str, Any]]) -> VisualizationGraph:
                     id=node["id"],
                     caption=node["name"] or node["id"],
                     color=COLOURS.get(node["label"], OTHER),
-                    size=26 if node["label"] in ("PatientCase", "Disease") else 16,
+                    size=50 if node["label"] in ("PatientCase", "Disease") else 36,
                     properties={"id": node["id"], "label": node["label"]},
                 ),
             )
