@@ -151,6 +151,12 @@ def test_nothing_is_stated_of_what_no_name_says(index: NameIndex, name: str, kin
     assert "called so" in found.reason
 
 
+def test_half_a_character_is_no_name_and_no_fault(index: NameIndex) -> None:
+    assert index.resolve("\ud800").ids == ()
+    assert index.complete("\ud800") == []
+    assert index.mentions("\ud800") == []
+
+
 def test_names_that_come_near_are_shown_where_nothing_is_stated(index: NameIndex) -> None:
     assert [entry.matched for entry in index.resolve("hypethyroidism").candidates] == [
         "Hyperthyroidism",

@@ -21,6 +21,7 @@ from kgdx.align.index_database import opened, unreadable
 from kgdx.align.index_file import FILE, WHAT, layout, write_index
 from kgdx.align.named import KINDS, Entry, Mention, NameDecision, kinds_of
 from kgdx.align.single import Form, bare, form
+from kgdx.case.model import valid
 from kgdx.errors import StoreError
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.store.snapshot import Snapshot
@@ -103,7 +104,7 @@ class NameIndex:
             kinds: Node classes that it may be of.
             limit: Most entries.
         """
-        wanted = tuple(kinds)
+        wanted, name = tuple(kinds), valid(name)
         given = name.strip()
         if not given or len(given) > LONGEST:
             reason = "it is empty" if not given else f"it is longer than {LONGEST} letters"
@@ -132,7 +133,7 @@ class NameIndex:
         """Return the entries whose names share most with a name: nothing is stated of them."""
         from kgdx.align.suggest import near
 
-        return near(self._database, form(name), list(kinds_of(tuple(kinds))), limit)
+        return near(self._database, form(valid(name)), list(kinds_of(tuple(kinds))), limit)
 
     @_mending
     def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[Entry]:
@@ -145,7 +146,7 @@ class NameIndex:
         """
         from kgdx.align.suggest import complete
 
-        return complete(self._database, prefix[:LONGEST], list(kinds_of(tuple(kinds))), limit)
+        return complete(self._database, valid(prefix[:LONGEST]), list(kinds_of(tuple(kinds))), limit)
 
     @_mending
     def mentions(self, text: str, kinds: Sequence[str] = KINDS) -> list[Mention]:
@@ -157,7 +158,7 @@ class NameIndex:
         """
         from kgdx.align.mentions import mentions
 
-        return mentions(self._database, text, list(kinds_of(tuple(kinds))))
+        return mentions(self._database, valid(text), list(kinds_of(tuple(kinds))))
 
     def close(self) -> None:
         """Close the file; closing twice is fine."""
