@@ -29,6 +29,8 @@ while (asked := read(sys.stdin.buffer)) is not None:
     match request["operation"]:
         case "sleep":
             time.sleep(request["given"]["lasting"])
+        case "ready" if opening.get("hangs") and os.path.exists(opening["hangs"]):
+            time.sleep(60)
         case "die":
             os._exit(9)
         case "break":

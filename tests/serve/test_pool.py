@@ -148,6 +148,25 @@ def test_workers_without_a_graph_are_tried_again_until_there_is_one(tmp_path: Pa
     assert lines == ["a worker does not start: no graph"], "told once"
 
 
+def test_requests_do_not_wait_for_a_store_that_no_worker_reaches(tmp_path: Path) -> None:
+    graph, hangs = tmp_path / "graph", tmp_path / "hangs"
+    graph.touch()
+
+    async def work(pool: Pool) -> None:
+        await ask(pool, "one")
+        hangs.touch()
+        graph.unlink()
+        await pool.look(0.2)
+        assert (await refused(pool, "two", seconds=3600)).problem.status == 503
+        hangs.unlink()
+        graph.touch()
+        while not pool.alive:
+            await asyncio.sleep(0.05)
+        await ask(pool, "three")
+
+    with_pool(work, refuse=str(graph), hangs=str(hangs))
+
+
 def test_a_lazy_pool_starts_with_the_first_request() -> None:
     async def run() -> None:
         pool = Pool({}, 1, 4, print, lazy=True, command=STUB)

@@ -206,8 +206,9 @@ class Pool:
                 self.trouble = None
             except Refused as refused:
                 self.trouble = refused.problem
-            except (TimeoutError, ConnectionError, ValueError):
+            except (TimeoutError, ConnectionError, ValueError) as error:
                 self.trouble = busy("a worker does not answer", after=2)
+                self._failing = isinstance(error, TimeoutError)  # it waits for its store, as the next one will
                 self._replace(worker)
                 continue
             self._idle.put_nowait(worker)
