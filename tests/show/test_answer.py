@@ -12,6 +12,7 @@ from kgdx.actions import Answer, Author, Segment
 from kgdx.actions.checking import check
 from kgdx.actions.known import CitedText
 from kgdx.case import Case, Finding, Issue, Status
+from kgdx.report import page
 from kgdx.show.answer import answer
 from kgdx.show.console import text
 from kgdx.show.diagnosis import diagnosis
@@ -141,3 +142,19 @@ def test_what_was_read_of_a_patient_stands_before_the_answer() -> None:
     shown = text(answer(made(case=Case("case:1", read))))
     assert shown.index("Ataxia") < shown.index("Seizure") < shown.index("Answer\n")
     assert "1 finding present, 1 absent" in shown
+
+
+def test_the_page_says_of_rounds_what_the_terminal_says() -> None:
+    told = made().to_dict(private=True)
+    told["rounds"] = [
+        {"round": 1, "failed": True},
+        {"round": 0, "by": "rules", "steps": [{"action": "get_drug"}]},
+        {"round": 2, "ended": True},
+    ]
+    shown = page(told)
+    for words in (
+        "Round 1: no plan, see the notes",
+        "By the words of the question",
+        "Round 2: nothing more to look up",
+    ):
+        assert words in shown

@@ -303,6 +303,9 @@ class Round(Part):
     thought: Text = ""
     steps: tuple[Step, ...] = ()
     refused: tuple[str, ...] = ()
+    ended: bool = False
+    failed: bool = False
+    by: str = "model"
 
 
 class Answer(Ranked):
