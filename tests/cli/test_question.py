@@ -50,6 +50,12 @@ def test_rules_answer_without_a_model(invoke: Invoke, zh: str) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
+def test_a_chinese_name_that_is_not_there_leads_to_the_sources(invoke: Invoke) -> None:
+    done = invoke("ask", "百日咳有哪些症状？")
+    assert done.returncode == 0
+    assert "Chinese names come with sources that have them: kgdx sources" in " ".join(done.stdout.split())
+
+
 def test_a_model_plans_and_writes(invoke: Invoke, zh: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(planned) as server:
         monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)

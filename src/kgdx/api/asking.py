@@ -130,7 +130,7 @@ def checked(question: str) -> str:
     """
     question = question.encode("utf-8", "replace").decode("utf-8").strip()
     if not any(each.isalnum() for each in question):
-        raise UsageError("the question is empty", hint='ask one, such as "Which tests are done for pertussis?"')
+        raise UsageError("the question is empty", hint='ask one, such as "Which gene causes Marfan syndrome?"')
     if len(question) > MAX_QUESTION:
         raise UsageError(f"the question has {len(question):,} letters", hint="give a patient's text as the case")
     return question

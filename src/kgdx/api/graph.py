@@ -107,7 +107,7 @@ class Graph(GraphContext):
         """Answer a medical question from the graph, in English or Chinese; each claim points at its evidence.
 
         Args:
-            question: Such as "Which tests are done for pertussis?".
+            question: Such as "Which gene causes Marfan syndrome?".
             case: The patient that it is about, in any form that :meth:`diagnose` takes.
             policy: ``rules`` (no language model), ``planner``, or a policy of your own; by default ``planner`` where a
                 model is given, otherwise ``rules``.

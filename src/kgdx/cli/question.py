@@ -82,7 +82,7 @@ def ask(
 ) -> None:
     """Answer a medical question, with evidence.
 
-    Example: kgdx ask "Which tests are done for pertussis?"
+    Example: kgdx ask "Which gene causes Marfan syndrome?"
     """
     import kgdx
 
