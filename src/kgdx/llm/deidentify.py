@@ -23,6 +23,8 @@ PLACEHOLDERS = ("[NAME]", "[DATE]", "[ADDRESS]", "[HOSPITAL]", "[PHONE]", "[EMAI
 """What stands for what was taken out."""
 
 _ESCAPED = re.compile(r"(?<!\\)((?:\\\\)*)\\u([0-9a-fA-F]{4})")
+_NARROW = {wide: wide - 0xFEE0 for wide in (*range(ord("０"), ord("：") + 1), *range(ord("Ａ"), ord("ｚ") + 1))}
+"""Letters, digits and colons as wide as Chinese characters are read as the usual ones."""
 _PLACEHOLDER = re.compile("|".join(re.escape(each) for each in PLACEHOLDERS))
 
 
@@ -42,11 +44,12 @@ def deidentify(text: str) -> tuple[str, int]:
         ('患者[NAME]，男，45岁，[DATE]就诊于[HOSPITAL]，血压140/90。', 3)
     """
     text = _ESCAPED.sub(_read_letter, text)
-    names = [(start, end, "NAME") for start, end in (*english_names(text), *chinese_names(text))]
+    read = text.translate(_NARROW)
+    names = [(start, end, "NAME") for start, end in (*english_names(read), *chinese_names(read))]
     held = covered(text, _PLACEHOLDER)
     pieces: list[str] = []
     at = count = 0
-    for start, end, kind in merged([*numbers(text), *places(text), *names]):
+    for start, end, kind in merged([*numbers(read), *places(read), *names]):
         if 1 in held[start:end]:
             continue
         pieces += [text[at:start], f"[{kind}]"]

@@ -14,7 +14,7 @@ Place = tuple[int, int]
 
 _UP = r"A-ZÀ-ÖØ-Þ"
 _LOW = r"a-zß-öø-ÿ"
-_WORD = rf"[{_UP}][{_LOW}]+(?:['’-][{_UP}][{_LOW}]+|[{_UP}][{_LOW}]+)?"
+_WORD = rf"(?:[OD]['’])?[{_UP}][{_LOW}]+(?:[{_UP}][{_LOW}]+)?(?:['’-][{_UP}][{_LOW}]+){{0,2}}"
 _CAPS = rf"[{_UP}]{{2,20}}"
 _LINK = r"(?:de|del|della|der|van|von|bin|al|el|la)"
 _NAMES = (
@@ -47,6 +47,9 @@ _HEADED = re.compile(
 )
 _OF_PATIENT = re.compile(rf"\b[Pp]atient:?[ \t]+(?P<name>{_WORD}[ \t]+(?:[{_UP}]\.[ \t]*)?{_SURNAME})")
 _TURNED = re.compile(rf"(?P<name>\b{_WORD},[ \t]+(?P<given>{_WORD})(?:[ \t]+[{_UP}]\.?)?)(?![\w'’-])")
+_SHOUTED = re.compile(
+    rf"(?<![\w'’-])(?P<name>(?P<last>{_CAPS}),[ \t]+(?P<given>{_CAPS})(?:[ \t]+[{_UP}]\b\.?)?)(?![\w'’-])"
+)
 _GIVEN = re.compile(
     rf"(?<![\w'’–-])(?P<name>(?P<given>{_WORD})(?:[ \t]+(?:[{_UP}]\.[ \t]*)?{_SURNAME}){{0,2}})(?![\w–-])"
 )
@@ -101,6 +104,9 @@ def _by_given(text: str) -> Iterator[Place]:
             start, end = match.span("name")
             if match["name"].split(",")[0] not in words("no_names") | words("given_names"):
                 yield start, end
+    for match in _SHOUTED.finditer(text):
+        if match["given"].title() in words("given_names") and match["last"].title() not in words("no_names"):
+            yield match.span("name")
     for match in _GIVEN.finditer(text):
         if match["given"].partition("-")[0] in words("given_names"):
             start, end = _trimmed(text, *match.span("name"))
