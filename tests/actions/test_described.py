@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import pytest
 
 from kgdx.actions import ACTIONS
-from kgdx.actions.described import fields_of, markdown, purpose
+from kgdx.actions.described import docstrings, fields_of, line, markdown, purpose
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "actions.md"
 
@@ -15,16 +16,28 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "actions.md"
 @pytest.mark.parametrize("name", sorted(ACTIONS))
 def test_a_line_names_the_action_every_field_and_the_purpose(name: str) -> None:
     kind = ACTIONS[name]
-    line = kind.describe()
-    assert "\n" not in line
-    assert line.startswith(f'{{"action": "{name}"')
-    assert line.endswith(purpose(kind))
-    assert all(f'"{field}": ' in line for field in kind.model_fields)
+    told = kind.describe()
+    assert "\n" not in told
+    assert told.startswith(f'{{"action": "{name}"')
+    assert told.endswith(purpose(kind))
+    assert all(f'"{field}": ' in told for field in kind.model_fields)
 
 
 @pytest.mark.parametrize("name", sorted(ACTIONS))
 def test_every_field_says_what_it_is_for(name: str) -> None:
-    assert all(field.about and field.type for field in fields_of(ACTIONS[name]))
+    fields = fields_of(ACTIONS[name])
+    told = docstrings(ACTIONS[name])
+    assert all(told.get(field.name) and field.type for field in fields)
+
+
+def test_a_line_needs_no_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(of: object) -> str:
+        raise OSError("no source")
+
+    monkeypatch.setattr(inspect, "getsource", absent)
+    fields_of.cache_clear()
+    line.cache_clear()
+    assert ACTIONS["get_symptom"].describe().startswith('{"action": "get_symptom"')
 
 
 def test_bounds_and_defaults_are_told() -> None:

@@ -23,17 +23,16 @@ _TYPES = {"string": "text", "integer": "integer", "number": "number", "boolean":
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A field of an action: its name, what it may be, its default (``None`` when it must be given), what it is for."""
+    """A field of an action: its name, what it may be, its default (``None`` when it must be given)."""
 
     name: str
     type: str
     default: str | None
-    about: str
 
 
 @cache
 def fields_of(kind: type[Action]) -> tuple[Described, ...]:
-    """Return the fields of an action, the required ones first, with their bounds and docstrings.
+    """Return the fields of an action, the required ones first, with their bounds.
 
     Example:
         >>> from kgdx.actions import GetSymptom
@@ -41,10 +40,7 @@ def fields_of(kind: type[Action]) -> tuple[Described, ...]:
         '1 to 50 texts'
     """
     properties: Mapping[str, Any] = kind.model_json_schema().get("properties", {})
-    about = _docstrings(kind)
-    found = (
-        Described(name, _type(schema), _default(kind, name), about.get(name, "")) for name, schema in properties.items()
-    )
+    found = (Described(name, _type(schema), _default(kind, name)) for name, schema in properties.items())
     return tuple(sorted(found, key=lambda field: field.default is not None))
 
 
@@ -82,8 +78,12 @@ def markdown(registry: Mapping[str, type[Action]]) -> str:
     for name, kind in registry.items():
         lines += [f"## {name}", "", purpose(kind), "", *_facts(kind)]
         if fields_of(kind):
+            about = docstrings(kind)
             lines += ["| field | is | default | what it is for |", "| --- | --- | --- | --- |"]
-            lines += [f"| `{f.name}` | {f.type} | {_shown(f.default)} | {_marked(f.about)} |" for f in fields_of(kind)]
+            lines += [
+                f"| `{f.name}` | {f.type} | {_shown(f.default)} | {_marked(about.get(f.name, ''))} |"
+                for f in fields_of(kind)
+            ]
             lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
@@ -128,8 +128,11 @@ def _default(kind: type[Action], name: str) -> str | None:
     return {"None": "nothing", "()": "none"}.get(str(value), str(value).lower())
 
 
-def _docstrings(kind: type[Action]) -> dict[str, str]:
-    """What stands below each field in the source of the class and those that it inherits from."""
+def docstrings(kind: type[Action]) -> dict[str, str]:
+    """Return what stands below each field in the source of the class and those that it inherits from.
+
+    For the page alone: it needs the source, and CPython 3.11 fails when several threads parse at once.
+    """
     found: dict[str, str] = {}
     for each in reversed(kind.__mro__):
         if each.__module__.startswith("kgdx."):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from kgdx.report.words import clean, count
@@ -44,7 +45,7 @@ def recall_figures(result: Figures) -> RenderableType:
         )
     return Group(
         Text(f"{count(total['n'], 'question')}, answered by {clean(result['model'] or 'rules')}"),
-        plain(columns, rows, right=columns[1:]),
+        _named(plain(columns, rows, right=columns[1:])),
         *([Text(), _by_action(result)] if result["action"] else []),
         Text(),
         *(Text(f"{name:<10} {meaning}", style="dim") for name, meaning in NOTES.items()),
@@ -79,7 +80,7 @@ def paired_figures(result: Figures, folder: Path) -> RenderableType:
     return Group(
         Text(head),
         Text(judged),
-        *([plain(columns, rows, right=columns[1:])] if rows else []),
+        *([_named(plain(columns, rows, right=columns[1:]))] if rows else []),
         Text(),
         *(Text(fact) for fact in facts),
         *(Text(f"note: {clean(warning)}", style="yellow") for warning in result["warnings"]),
@@ -103,7 +104,14 @@ def _by_action(result: Figures) -> RenderableType:
         recalls = [((part or {}).get("recall") or {}).get("mean") for part in parts]
         rest = (figures[name] for name in ("mrr", "precision", "chose"))
         rows.append((action, figures["n"], *map(_share, (*recalls, *rest))))
-    return plain(columns, rows, right=columns[1:])
+    return _named(plain(columns, rows, right=columns[1:]))
+
+
+def _named(table: Table) -> Table:
+    """A table whose first column, the name of an action, is not broken; its last ones have room to give."""
+    table.columns[0].no_wrap = True
+    table.padding = (0, 1, 0, 0)
+    return table
 
 
 def _recall_row(figures: Figures) -> tuple[object, ...]:
