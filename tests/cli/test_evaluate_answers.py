@@ -50,7 +50,8 @@ def test_recall_is_shown_by_split_and_action(
         *("--details", str(details)),
     )
     assert done.returncode == 0, done.stderr
-    assert "answered by scripted:right" in done.stdout and "recall by action" in done.stdout and "held_out" in done.stdout
+    for words in ("answered by scripted:right", "recall by action", "held_out"):
+        assert words in done.stdout
     rows = [json.loads(line) for line in details.read_text("utf-8").splitlines()]
     assert {row["recall"] for row in rows} == {1.0}
     told = invoke("evaluate", "recall", str(asked), "--split", "tuned", "--json", "--store", str(store))

@@ -90,8 +90,9 @@ _DURATION = re.compile(r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T.*)?")
 
 
 def clean(text: object) -> str:
-    """Return text that cannot steer a terminal: characters that control it, change the direction, hide or cannot be
-    written become visible.
+    """Return text that cannot steer a terminal.
+
+    Characters that control it, change the direction, hide or cannot be written become visible.
 
     Example:
         >>> clean("a" + chr(27) + "[31mb")
