@@ -28,6 +28,9 @@ TUNED: Phrases = {
             "{x}的临床表现是什么？",
             "怎么判断自己是不是得了{x}？",
             "{x}发作时身体会怎么样？",
+            "{x}的病人一般怎么个难受法？",
+            "{x}早期会出现哪些不对劲的地方",
+            "身体出现什么信号要想到{x}？",
         ),
         "en": (
             "What are the symptoms of {x}?",
@@ -36,6 +39,8 @@ TUNED: Phrases = {
             "What would a patient with {x} complain of?",
             "What are the warning signs of {x}?",
             "How do I know if I have {x}?",
+            "Tell me what {x} looks like in a patient.",
+            "Signs that someone might be suffering from {x}?",
         ),
     },
     "get_test": {
@@ -48,6 +53,9 @@ TUNED: Phrases = {
             "{x}要做哪些化验？",
             "{x}怎么查出来？",
             "确定是不是{x}要拍片子吗，还要查哪些项目？",
+            "要排除{x}，医生通常会开什么化验单？",
+            "拍片还是抽血才能看出{x}？",
+            "{x}门诊上靠什么来判断",
         ),
         "en": (
             "Which tests are recommended for {x}?",
@@ -56,6 +64,8 @@ TUNED: Phrases = {
             "What examinations confirm {x}?",
             "How do doctors test for {x}?",
             "What work-up does {x} need?",
+            "Which lab work or imaging would confirm {x}?",
+            "Work-up for {x}?",
         ),
     },
     "get_drug": {
@@ -68,6 +78,9 @@ TUNED: Phrases = {
             "{x}用药推荐",
             "有什么药能缓解{x}？",
             "{x}患者可以服用什么？",
+            "得了{x}，药店里买点啥合适？",
+            "{x}的常用方剂或西药推荐一下",
+            "医院给{x}病人配的都是哪些药",
         ),
         "en": (
             "Which drugs are used for {x}?",
@@ -76,6 +89,8 @@ TUNED: Phrases = {
             "What can be prescribed for {x}?",
             "Is there a medicine for {x}?",
             "List the medications for {x}.",
+            "Name the pharmacotherapy for {x}.",
+            "My aunt has {x}; what will be on her prescription?",
         ),
     },
     "get_cure": {
@@ -89,6 +104,9 @@ TUNED: Phrases = {
             "{x}如何医治？",
             "{x}的治疗手段有哪些",
             "对{x}应采取什么治疗方案？",
+            "{x}还有救吗，医院一般怎么个治法？",
+            "想把{x}根除，可以走哪些路子",
+            "{x}的处理原则",
         ),
         "en": (
             "How is {x} treated?",
@@ -97,6 +115,8 @@ TUNED: Phrases = {
             "How can {x} be managed?",
             "What can be done about {x}?",
             "What are the treatment options in {x}?",
+            "What is the management of {x}?",
+            "What options beside drugs exist for {x}?",
         ),
     },
     "get_comorbidity": {
@@ -112,6 +132,9 @@ TUNED: Phrases = {
             "{x}会发展成什么病？",
             "得了{x}之后可能继发哪些疾病？",
             "{x}的后遗症有哪些？",
+            "{x}拖久了会引起别的什么病？",
+            "得{x}的人往往还有哪些病",
+            "{x}严重了会变成什么",
         ),
         "en": (
             "What are the complications of {x}?",
@@ -121,6 +144,8 @@ TUNED: Phrases = {
             "What conditions often accompany {x}?",
             "What else do people with {x} tend to get?",
             "Which disorders are associated with {x}?",
+            "What else do people with {x} tend to suffer from?",
+            "What can {x} lead to?",
         ),
     },
     "infer_by_symptom": {
@@ -135,6 +160,9 @@ TUNED: Phrases = {
             "病人表现为{x}，诊断是什么？",
             "{x}见于哪些疾病？",
             "为什么会{x}？",
+            "最近{x}，我这是怎么了？",
+            "病人主诉{x}，请给出鉴别诊断",
+            "{x}，该往哪方面考虑？",
         ),
         "en": (
             "Which diseases have the symptoms {x}?",
@@ -145,6 +173,8 @@ TUNED: Phrases = {
             "What illness should I suspect with {x}?",
             "What are the possible causes of {x}?",
             "In which disorders do {x} occur?",
+            "I have been having {x}. What could it be?",
+            "Differential diagnosis for {x}, please.",
         ),
     },
     "infer_by_test": {
@@ -156,6 +186,9 @@ TUNED: Phrases = {
             "医生让我做{x}，是怀疑什么病？",
             "{x}可以诊断哪些疾病？",
             "什么情况下要做{x}？",
+            "医生让我做{x}，他怀疑我得了什么？",
+            "{x}一起开，多半是排查什么",
+            "什么情况下要查{x}？",
         ),
         "en": (
             "Which diseases need the tests {x}?",
@@ -164,6 +197,8 @@ TUNED: Phrases = {
             "Which conditions are diagnosed with {x}?",
             "What disease is suspected when {x} are ordered?",
             "What illnesses do {x} detect?",
+            "My doctor ordered {x}. What is she looking for?",
+            "When does one order {x}?",
         ),
     },
     "infer_by_drug": {
@@ -176,6 +211,9 @@ TUNED: Phrases = {
             "{x}有什么用？",
             "吃{x}能治什么病？",
             "{x}的适应症有哪些？",
+            "家里老人一直吃{x}，他得的是什么病？",
+            "{x}主治什么",
+            "处方上写着{x}，是什么毛病？",
         ),
         "en": (
             "Which diseases are treated with the drugs {x}?",
@@ -184,6 +222,8 @@ TUNED: Phrases = {
             "What conditions is {x} prescribed for?",
             "What are the indications of {x}?",
             "Someone takes {x}. Which disease do they have?",
+            "A patient takes {x}. What condition does that suggest?",
+            "What is {x} prescribed for?",
         ),
     },
     "infer_by_cure": {
@@ -195,6 +235,9 @@ TUNED: Phrases = {
             "哪些病需要{x}？",
             "采用{x}的疾病有哪些？",
             "什么病人会接受{x}？",
+            "安排了{x}，一般是得了什么病？",
+            "{x}对哪些毛病有用",
+            "需要{x}的都是些什么病人？",
         ),
         "en": (
             "Which diseases are treated by {x}?",
@@ -203,6 +246,8 @@ TUNED: Phrases = {
             "Which illnesses are managed with {x}?",
             "When is {x} the treatment of choice: in which diseases?",
             "Which disorders respond to {x}?",
+            "Who gets {x}?",
+            "The plan is {x}. Which conditions are managed like that?",
         ),
     },
     "infer_by_comorbidity": {
@@ -219,6 +264,9 @@ TUNED: Phrases = {
             "{x}常继发于哪些疾病？",
             "什么病的患者容易得{x}？",
             "以{x}为并发症的疾病有哪些？",
+            "同时有{x}，背后可能是什么病？",
+            "{x}往往跟着什么病一起来",
+            "查出{x}，要警惕哪种原发病？",
         ),
         "en": (
             "Which diseases have the complications {x}?",
@@ -229,6 +277,8 @@ TUNED: Phrases = {
             "Which diseases often occur together with {x}?",
             "Which underlying diseases cause {x}?",
             "What disorders put a patient at risk of {x}?",
+            "What underlying disease goes along with {x}?",
+            "{x} - secondary to what?",
         ),
     },
 }
