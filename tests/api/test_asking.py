@@ -225,14 +225,3 @@ def test_scripted_models_answer_over_http_as_they_do_here(folder: Path) -> None:
     assert found["right"].issues == ()
     assert found["half-right"].text.removed
     assert all(answer.reason == "answered" for answer in found.values())
-
-
-@given(st.text(max_size=200) | st.text(alphabet=st.sampled_from(["\ud800", "\udcff", "a", "咳", " ", "?", "\0"]), max_size=20))
-def test_any_question_is_taken_or_refused(question: str) -> None:
-    try:
-        taken = checked(question)
-    except UsageError:
-        assert not any(each.isalnum() for each in question)
-        return
-    assert taken == taken.strip()
-    assert taken.encode("utf-8")

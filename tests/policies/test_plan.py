@@ -161,3 +161,16 @@ def test_the_schema_holds_every_action_with_its_fields() -> None:
 
 def test_an_action_is_shown_by_what_is_not_usual_of_it() -> None:
     assert shown(GetDrug(diseases=("百日咳",))) == 'get_drug {"diseases": ["百日咳"]}'
+
+
+half = st.text(alphabet=st.sampled_from(["\ud800", "\udfff", "a", "咳", "\x1b", "\u202e"]), max_size=6)
+
+
+@given(half, half)
+def test_half_characters_in_a_plan_do_not_reach_the_graph(thought: str, name: str) -> None:
+    written = json.dumps({"thought": thought, "actions": [{"action": "get_drug", "diseases": [name], name: name}]})
+    reading = read_plan(written)
+    judged = judge(reading.items, ACTIONS, (), (), 8)
+    for text in (reading.thought, json.dumps(reading.items, ensure_ascii=False), *judged.refused):
+        text.encode("utf-8")
+    assert all(str(action.parameters()).encode("utf-8") for action in judged.actions)
