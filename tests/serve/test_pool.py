@@ -56,6 +56,8 @@ def test_a_worker_answers_one_request_after_the_other() -> None:
 
 def test_two_workers_answer_at_the_same_time() -> None:
     async def work(pool: Pool) -> None:
+        while pool.alive < 2:
+            await asyncio.sleep(0.05)
         found = await asyncio.gather(*(ask(pool, "sleep", lasting=0.5) for _ in range(2)))
         assert len({each["process"] for each in found}) == 2
 

@@ -241,15 +241,18 @@ def test_a_new_build_is_served_without_a_restart(tmp_path: Path, tiny: Path) -> 
 
 
 def test_a_server_told_to_stop_finishes_what_it_has(default_graph: Path) -> None:
-    with serving(default_graph, "--rate", "0") as running, ThreadPoolExecutor(1) as threads:
+    with serving(default_graph, "--rate", "0") as running:
         until(lambda: httpx2.get(f"{running.address}/api/v1/ready").status_code == 200)
-        given = {"observed": ["Seizure", "Ataxia", "Fever"], "top": 100, "explain": 20}
-        pending = threads.submit(httpx2.post, f"{running.address}/api/v1/diagnose", json=given, timeout=60)
-        until(lambda: pending.running())
-        time.sleep(0.1)
+        body = json.dumps({"observed": ["Seizure", "Ataxia", "Fever"], "top": 100, "explain": 20}).encode()
+        head = b"POST /api/v1/diagnose HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        host, _, port = running.address.removeprefix("http://").partition(":")
         children = workers(running.process.pid)
-        running.process.send_signal(signal.SIGTERM)
-        assert pending.result().status_code == 200
+        with socket.create_connection((host, int(port)), timeout=60) as raw:
+            raw.sendall(b"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert b" 200 " in raw.recv(65536)  # the connection is the server's before it is told
+            raw.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            running.process.send_signal(signal.SIGTERM)
+            assert raw.recv(65536).startswith(b"HTTP/1.1 200")
         assert running.process.wait(30) in (0, -signal.SIGTERM)
     until(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
     assert "Traceback" not in running.log
