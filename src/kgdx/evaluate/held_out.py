@@ -10,112 +10,112 @@ from kgdx.evaluate.wordings import Phrases
 HELD_OUT: Phrases = {
     "get_symptom": {
         "zh": (
-            "{x}的病人一般怎么个难受法？",
-            "{x}早期会出现哪些不对劲的地方",
-            "身体出现什么信号要想到{x}？",
+            "{x}犯起来人会怎么样？",
+            "怎么看出一个人是不是{x}，身上有啥迹象",
+            "{x}患者通常因为哪里不舒服来就诊？",
         ),
         "en": (
-            "Tell me what {x} looks like in a patient.",
-            "Signs that someone might be suffering from {x}?",
+            "How would a patient with {x} present in clinic?",
+            "What should I watch out for if I think my son has {x}?",
         ),
     },
     "get_test": {
         "zh": (
-            "要排除{x}，医生通常会开什么化验单？",
-            "拍片还是抽血才能看出{x}？",
-            "{x}门诊上靠什么来判断",
+            "{x}去医院要查哪几项？",
+            "怀疑自己有{x}，该挂号做什么项目确认？",
+            "{x}的确诊依据要哪些化验",
         ),
         "en": (
-            "Which lab work or imaging would confirm {x}?",
-            "Work-up for {x}?",
+            "How do doctors find out whether somebody has {x}?",
+            "What would you order to rule {x} in or out?",
         ),
     },
     "get_drug": {
         "zh": (
-            "得了{x}，药店里买点啥合适？",
-            "{x}的常用方剂或西药推荐一下",
-            "医院给{x}病人配的都是哪些药",
+            "{x}用什么消？平时备点什么药",
+            "有没有对{x}见效的药片或者中成药？",
+            "大夫，{x}开点什么给我吃",
         ),
         "en": (
-            "Name the pharmacotherapy for {x}.",
-            "My aunt has {x}; what will be on her prescription?",
+            "Which pills help against {x}?",
+            "What is usually given by mouth or injection in {x}?",
         ),
     },
     "get_cure": {
         "zh": (
-            "{x}还有救吗，医院一般怎么个治法？",
-            "想把{x}根除，可以走哪些路子",
-            "{x}的处理原则",
+            "{x}要开刀还是保守？都有哪些办法",
+            "碰上{x}该咋办才能好",
+            "{x}目前主流的治疗手段",
         ),
         "en": (
-            "What is the management of {x}?",
-            "What options beside drugs exist for {x}?",
+            "How can {x} be dealt with?",
+            "Which procedures are used on patients with {x}?",
         ),
     },
     "get_comorbidity": {
         "zh": (
-            "{x}拖久了会引起别的什么病？",
-            "得{x}的人往往还有哪些病",
-            "{x}严重了会变成什么",
+            "{x}不管它，后面会惹出什么病来",
+            "{x}容易合并什么",
+            "有{x}的人还得提防哪些病？",
         ),
         "en": (
-            "What else do people with {x} tend to suffer from?",
-            "What can {x} lead to?",
+            "Does {x} bring other illnesses with it, and which?",
+            "What are typical complications of {x}?",
         ),
     },
     "infer_by_symptom": {
         "zh": (
-            "最近{x}，我这是怎么了？",
-            "病人主诉{x}，请给出鉴别诊断",
-            "{x}，该往哪方面考虑？",
+            "我爸这两天{x}，会不会是什么病？",
+            "{x}一块儿出现，最像哪种病",
+            "一个人有{x}，帮我判断一下病因",
         ),
         "en": (
-            "I have been having {x}. What could it be?",
-            "Differential diagnosis for {x}, please.",
+            "My daughter complains of {x}; what is wrong with her?",
+            "{x} together: what do you think it is?",
         ),
     },
     "infer_by_test": {
         "zh": (
-            "医生让我做{x}，他怀疑我得了什么？",
-            "{x}一起开，多半是排查什么",
-            "什么情况下要查{x}？",
+            "单子上开了{x}，是要看什么病？",
+            "{x}一般是给哪类病人做的",
+            "做{x}能查出啥毛病来？",
         ),
         "en": (
-            "My doctor ordered {x}. What is she looking for?",
-            "When does one order {x}?",
+            "What illnesses can {x} reveal?",
+            "Someone was sent for {x}. For which suspected conditions?",
         ),
     },
     "infer_by_drug": {
         "zh": (
-            "家里老人一直吃{x}，他得的是什么病？",
-            "{x}主治什么",
-            "处方上写着{x}，是什么毛病？",
+            "{x}是管什么的？",
+            "有人长期服{x}，估计是什么病史",
+            "看到药盒是{x}，能猜出患的什么病吗",
         ),
         "en": (
-            "A patient takes {x}. What condition does that suggest?",
-            "What is {x} prescribed for?",
+            "Which illnesses are treated with {x}?",
+            "I found {x} in my grandfather's cabinet: what does he suffer from?",
         ),
     },
     "infer_by_cure": {
         "zh": (
-            "安排了{x}，一般是得了什么病？",
-            "{x}对哪些毛病有用",
-            "需要{x}的都是些什么病人？",
+            "哪些病人会用到{x}这种办法？",
+            "{x}适合治啥病",
+            "大夫建议{x}，说明我可能是什么病？",
         ),
         "en": (
-            "Who gets {x}?",
-            "The plan is {x}. Which conditions are managed like that?",
+            "For what is {x} done?",
+            "A patient was advised {x}. What disease could that be about?",
         ),
     },
     "infer_by_comorbidity": {
         "zh": (
-            "同时有{x}，背后可能是什么病？",
-            "{x}往往跟着什么病一起来",
-            "查出{x}，要警惕哪种原发病？",
+            "{x}常常是哪种病带出来的？",
+            "什么病的人容易另外再得{x}",
+            "{x}可能是由什么病发展来的？",
         ),
         "en": (
-            "What underlying disease goes along with {x}?",
-            "{x} - secondary to what?",
+            "Which diseases have {x} as a complication?",
+            "Patients with {x} often have which main disease?",
         ),
     },
 }
