@@ -49,6 +49,17 @@ def test_a_page_is_made_of_what_json_says(invoke: Invoke, tmp_path: Path) -> Non
     assert kept.count("<article") == direct.read_text(encoding="utf-8").count("<article")
 
 
+@pytest.mark.parametrize(
+    "command", [["diagnose", "seizures"], ["explain", "seizures", "OMIM:100001"], ["ask", "fever?"]]
+)
+def test_a_place_that_no_page_can_have_is_refused_before_the_work(
+    invoke: Invoke, tmp_path: Path, command: list[str]
+) -> None:
+    done = invoke(*command, "--html", str(tmp_path / "no" / "page.html"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"error: there is no folder {tmp_path / 'no'}: make it first\n"
+
+
 def test_other_files_are_left_alone_unless_forced(invoke: Invoke, tmp_path: Path) -> None:
     target = tmp_path / "notes.html"
     target.write_text("mine")

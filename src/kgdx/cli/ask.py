@@ -78,6 +78,7 @@ def diagnose(
     """
     import kgdx
 
+    pages.check(result.html, force=result.force)
     given = inputs.one(case)
     top = ranking.top
     paths = top if result.as_json else min(max(ranking.explain, pages.EXPLAINED if result.html else 0), top)
@@ -167,6 +168,7 @@ def explain(
     """
     import kgdx
 
+    pages.check(html, force=force)
     given = inputs.one(case)
     with kgdx.open(store, encoder=encoder, progress=output.remark) as graph:
         patient = inputs.with_terms(given, inputs.split(hpo), inputs.split(exclude_hpo), graph)

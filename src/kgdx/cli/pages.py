@@ -24,6 +24,19 @@ def register(app: typer.Typer) -> None:
     app.command()(report)
 
 
+def check(path: Path | None, *, force: bool) -> None:
+    """Refuse a place that no page can be written to, before the work that the page would show.
+
+    Raises:
+        UsageError: As for :func:`kgdx.report.writable`.
+    """
+    if path is None:
+        return
+    from kgdx.report import writable
+
+    writable(path, force=force)
+
+
 def write(path: Path | None, make: Callable[[], str], *, force: bool) -> None:
     """Write a page where one is wanted, and say where it is.
 

@@ -86,6 +86,7 @@ def ask(
     """
     import kgdx
 
+    pages.check(result.html, force=result.force)
     asked = _question(question)
     patient = inputs.one(case)
     language = _language(answering.language)

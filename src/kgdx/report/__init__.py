@@ -3,7 +3,7 @@
 Nothing in it is fetched from elsewhere, and nothing of the document is taken for markup.
 """
 
-from kgdx.report.files import write
+from kgdx.report.files import writable, write
 from kgdx.report.page import page
 
-__all__ = ["page", "write"]
+__all__ = ["page", "writable", "write"]

@@ -25,6 +25,24 @@ def write(html: str, path: str | os.PathLike[str], *, force: bool = False) -> Pa
     Raises:
         UsageError: The file is something else, is a folder, or its folder does not exist or cannot be written.
     """
+    target = writable(path, force=force)
+    try:
+        _replace(target, html.encode("utf-8", "replace"))
+    except OSError as error:
+        raise UsageError(f"{target} cannot be written: {error.strerror}", hint="name another file") from error
+    return target
+
+
+def writable(path: str | os.PathLike[str], *, force: bool = False) -> Path:
+    """Return where a page may be written: to be asked before the work that the page is of.
+
+    Args:
+        path: Where to.
+        force: Whether to replace a file that is no such page.
+
+    Raises:
+        UsageError: The file is something else, is a folder, or its folder does not exist or cannot be written to.
+    """
     target = Path(path)
     if target.is_dir():
         raise UsageError(f"{target} is a folder", hint=f"name a file in it, such as {target / 'report.html'}")
@@ -32,10 +50,8 @@ def write(html: str, path: str | os.PathLike[str], *, force: bool = False) -> Pa
         raise UsageError(f"{target} exists and is no page of kgdx", hint="name another file, or add --force")
     if not target.parent.is_dir():
         raise UsageError(f"there is no folder {target.parent}", hint="make it first")
-    try:
-        _replace(target, html.encode("utf-8", "replace"))
-    except OSError as error:
-        raise UsageError(f"{target} cannot be written: {error.strerror}", hint="name another file") from error
+    if not os.access(target.parent, os.W_OK):
+        raise UsageError(f"{target.parent} cannot be written to", hint="name a file in another folder")
     return target
 
 
