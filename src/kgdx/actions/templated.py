@@ -231,7 +231,7 @@ def _often(item: EvidenceItem) -> str:
     details = item.details
     often = ""
     if item.action == "explain":
-        often = str(details.get("frequency", ""))
+        often = str(details.get("frequency", "")).replace(" (", ", ").removesuffix(")")  # no brackets in brackets
     elif details.get("denominator"):
         often = f"{details.get('numerator', 0)}/{details['denominator']}"
     elif details.get("percentage") is not None:
