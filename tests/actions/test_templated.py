@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -79,6 +80,16 @@ def test_a_case_is_answered_with_its_candidates_and_what_speaks_for_them() -> No
         "The diseases that fit the case best are, in this order, Tiny epilepsy (OMIM:100001) [E1]. "
         "In favour of Tiny epilepsy the case has name of HP:0001250 (3 of 4) [E2]."
     )
+
+
+def test_a_class_of_frequency_stands_in_one_pair_of_brackets() -> None:
+    graph: Any = Fake()
+    made = State(case_from_text("a seizure"), question="What is it?")
+    for action in (Extract(), Rank(), Explain(), Diagnose()):
+        made = action.run(graph, made)
+    evidence = pack(made)
+    items = [replace(each, details={**each.details, "frequency": "very frequent (80-99%)"}) for each in evidence.items]
+    assert "HP:0001250 (very frequent, 80-99%) [E2]" in templated(replace(evidence, items=tuple(items))).text
 
 
 def test_without_evidence_the_answer_says_so_and_names_what_is_near() -> None:
