@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import shutil
-from concurrent.futures import ProcessPoolExecutor
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 import kgdx
 from kgdx.actions import Limits
 from kgdx.config import LlmAccess
-from kgdx.errors import ConfigError, KgdxError, StoreLockedError, UsageError
+from kgdx.errors import ConfigError, StoreLockedError, UsageError
 from kgdx.llm.connect import connect
 from llm.server import Body, Fail, Reply, Say, answering, in_turn, serving
 
@@ -162,23 +162,41 @@ def test_a_saved_answer_holds_the_models_words_only_when_asked_to(copy: Path) ->
         assert all(each.same for each in graph.replay(run))
 
 
-def _saved(store: Path, question: str, gate: Any) -> str:
-    """Answer in a process of its own, wait for the others, and save."""
-    with kgdx.open(store) as graph:
-        answer = graph.ask(question)
-    gate.wait(60)
-    try:
-        return kgdx.save(answer, store=store)
-    except KgdxError as error:
-        return type(error).__name__
+_SAVING = """
+import sys
+import kgdx
+from kgdx.errors import KgdxError
+store, question = sys.argv[1:]
+with kgdx.open(store) as graph:
+    answer = graph.ask(question)
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    print(kgdx.save(answer, store=store))
+except KgdxError as error:
+    print(type(error).__name__)
+"""
 
 
 def test_runs_that_are_saved_at_once_are_there_once_and_whole(copy: Path) -> None:
     questions = (QUESTION, QUESTION, "甲热做什么检查", "甲热有哪些症状")
-    spawn = multiprocessing.get_context("spawn")
-    with spawn.Manager() as manager, ProcessPoolExecutor(len(questions), spawn) as pool:
-        gate = manager.Barrier(len(questions))
-        saved = list(pool.map(_saved, [copy] * len(questions), questions, [gate] * len(questions)))
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", _SAVING, str(copy), question],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        for question in questions
+    ]
+    for process in processes:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    saved = [process.communicate(timeout=120)[0].strip() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0, 0]
     assert any(each.startswith("run:") for each in saved), saved
     assert {each for each in saved if not each.startswith("run:")} <= {StoreLockedError.__name__}
     with kgdx.open(copy) as graph:

@@ -143,20 +143,21 @@ def test_what_a_hostile_model_says_is_not_believed(
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "reason"),
     [
-        "There are no relations in this text.",
-        '{"relations": "none"}',
-        '{"entities": [], "relations": [], "cypher": "MATCH (n) DETACH DELETE n"}',
-        '{"entities": ' * 5_000,
-        "[" * 20_000,
-        json.dumps({**GOOD, "relations": GOOD["relations"] * 10_000}),
+        ("There are no relations in this text.", "no JSON as asked for"),
+        ('{"relations": "none"}', "no JSON as asked for"),
+        ('{"entities": [], "relations": [], "cypher": "MATCH (n) DETACH DELETE n"}', "no JSON as asked for"),
+        ('{"entities": ' * 5_000, "no JSON as asked for"),
+        ("[" * 20_000, "no JSON as asked for"),
+        (json.dumps({**GOOD, "relations": GOOD["relations"] * 2_000}), "no JSON as asked for"),
+        (json.dumps({**GOOD, "relations": GOOD["relations"] * 10_000}), "does not end its answer"),
     ],
 )
-def test_an_answer_of_another_form_refuses_its_record(tmp_path: Path, file: Path, text: str) -> None:
+def test_an_answer_of_another_form_refuses_its_record(tmp_path: Path, file: Path, text: str, reason: str) -> None:
     done = one(text, tmp_path, file)
     assert (done.relations, done.refused) == (0, 4)
-    assert "no JSON as asked for" in next(iter(done.reasons))
+    assert reason in next(iter(done.reasons))
 
 
 @pytest.mark.parametrize(
