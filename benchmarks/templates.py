@@ -50,6 +50,8 @@ PARAMETERS: dict[str, Any] = {
     "findings": TYPICAL,
     "excluded": COMMON,
     "known": TYPICAL,
+    "descriptors": ["MESH:D008382"],
+    "publications": ["PMID:36467473"],
     "minimum": 0.5,
     "matched": ["HP:0001083", "HP:0000767", "HP:0002108"],
     "without": [],
