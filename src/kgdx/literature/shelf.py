@@ -96,12 +96,25 @@ class Shelf:
     def _open(name: str) -> sqlite3.Connection:
         database = sqlite3.connect(name, timeout=_WAIT_S, check_same_thread=False, isolation_level=None)
         try:
-            database.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(database)
             database.executescript(_LAYOUT)
         except sqlite3.Error:
             database.close()
             raise
         return database
+
+
+def _write_ahead(database: sqlite3.Connection) -> None:
+    """Let readers and a writer share the file; SQLite does not wait here while another process does the same."""
+    until = time.monotonic() + _WAIT_S
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(0.01)
 
 
 def _key(base_url: str, term: str) -> str:
