@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -52,6 +54,21 @@ def test_a_worker_answers_one_request_after_the_other() -> None:
         assert first["process"] == second["process"]
 
     assert with_pool(work) == []
+
+
+def test_workers_that_were_killed_while_they_had_nothing_to_do_are_passed_over() -> None:
+    async def work(pool: Pool) -> None:
+        while pool.alive < 2:
+            await asyncio.sleep(0.05)
+        first, second = await asyncio.gather(ask(pool, "one"), ask(pool, "two"))
+        for worker in (first, second):
+            os.kill(worker["process"], signal.SIGKILL)
+        await asyncio.sleep(0.5)  # until the server has heard of it
+        found = await ask(pool, "three")
+        assert found["operation"] == "three"
+        assert found["process"] not in (first["process"], second["process"])
+
+    assert with_pool(work, size=2) == ["a worker ended while it had nothing to do (exit code -9)"] * 2
 
 
 def test_two_workers_answer_at_the_same_time() -> None:

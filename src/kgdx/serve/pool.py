@@ -106,6 +106,8 @@ class Worker:
             await self.process.wait()
 
     async def _send(self, content: bytes) -> None:
+        if self._to.is_closing():  # writing would be an error of another kind
+            raise ConnectionError("the worker has stopped")
         self._to.write(frame(REQUEST, content))
         await self._to.drain()
 
@@ -224,7 +226,10 @@ class Pool:
 
     async def _free(self, seconds: float) -> Worker:
         with suppress(asyncio.QueueEmpty):
-            return self._idle.get_nowait()
+            while (worker := self._idle.get_nowait()).process.returncode is not None:
+                self._log(f"a worker ended while it had nothing to do (exit code {worker.process.returncode})")
+                self._replace(worker)
+            return worker
         if self._failing and not self._alive and self.trouble is not None:
             raise Refused(_away(self.trouble))
         if self._waiting >= self._waiting_limit:
