@@ -14,6 +14,7 @@ import numpy as np
 from kgdx.align.cascade import Meaning
 from kgdx.config import Settings
 from kgdx.errors import MissingExtraError, StoreError, UsageError
+from kgdx.store.shared_file import open_shared
 from kgdx.text.encoder import Encoder, MiniLM, Vectors
 
 MINILM = "minilm"
@@ -120,6 +121,7 @@ class Kept:
                 vectors = self._inner.encode([text for _, text in block])
                 rows = [(key, vector.tobytes()) for (key, _), vector in zip(block, vectors, strict=True)]
                 with database:
+                    database.execute("BEGIN IMMEDIATE")
                     database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
                 found.update(rows)
         return np.stack([np.frombuffer(found[key], np.float32) for key in keys])
@@ -128,8 +130,7 @@ class Kept:
     def _opened(self, file: Path) -> Iterator[sqlite3.Connection]:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(file, timeout=60)) as database:
-                database.execute("PRAGMA journal_mode=WAL")
+            with closing(open_shared(file, 60)) as database:
                 database.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
                 yield database
         except (sqlite3.Error, OSError) as error:

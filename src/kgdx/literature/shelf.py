@@ -15,6 +15,7 @@ from pathlib import Path
 
 from kgdx.errors import StoreError
 from kgdx.literature.model import Publication
+from kgdx.store.shared_file import open_shared
 
 SEARCH_S = 30 * 86_400.0
 """How long a search stands: new publications appear."""
@@ -94,27 +95,13 @@ class Shelf:
 
     @staticmethod
     def _open(name: str) -> sqlite3.Connection:
-        database = sqlite3.connect(name, timeout=_WAIT_S, check_same_thread=False, isolation_level=None)
+        database = open_shared(name, _WAIT_S)
         try:
-            _write_ahead(database)
             database.executescript(_LAYOUT)
         except sqlite3.Error:
             database.close()
             raise
         return database
-
-
-def _write_ahead(database: sqlite3.Connection) -> None:
-    """Let readers and a writer share the file; SQLite does not wait here while another process does the same."""
-    until = time.monotonic() + _WAIT_S
-    while True:
-        try:
-            database.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-        time.sleep(0.01)
 
 
 def _key(base_url: str, term: str) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from kgdx.errors import StoreError
 from kgdx.llm.accounting import Meter
 from kgdx.llm.protocol import Answer, ChatModel, Request, Usage
+from kgdx.store.shared_file import open_shared
 
 WAIT_S = 60.0
 _CREATE = (
@@ -38,8 +39,7 @@ class AnswerCache:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-            self._db = sqlite3.connect(path, timeout=WAIT_S, check_same_thread=False, isolation_level=None)
-            self._db.execute("pragma journal_mode = wal")
+            self._db = open_shared(path, WAIT_S)
             self._db.execute("pragma synchronous = normal")
             self._db.execute(_CREATE)
         except (OSError, sqlite3.Error) as error:
