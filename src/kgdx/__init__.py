@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from kgdx.actions.answer import Answer
     from kgdx.actions.diagnosis import Diagnosis
     from kgdx.actions.evidence import EvidencePath
-    from kgdx.actions.record import replay
-    from kgdx.actions.state import Limits
     from kgdx.api import Graph, browse, browser_place, build, open, save
     from kgdx.case import Case, Finding, Issue, Status, read_cases
+    from kgdx.episode.resume import replay
+    from kgdx.episode.state import Limits
     from kgdx.errors import KgdxError
 
 _HOMES = {
@@ -30,14 +30,14 @@ _HOMES = {
     "Graph": "kgdx.api",
     "Issue": "kgdx.case",
     "KgdxError": "kgdx.errors",
-    "Limits": "kgdx.actions.state",
+    "Limits": "kgdx.episode.state",
     "Status": "kgdx.case",
     "browse": "kgdx.api",
     "browser_place": "kgdx.api",
     "build": "kgdx.api",
     "open": "kgdx.api",
     "read_cases": "kgdx.case",
-    "replay": "kgdx.actions.record",
+    "replay": "kgdx.episode.resume",
     "save": "kgdx.api",
 }
 

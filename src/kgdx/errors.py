@@ -10,6 +10,9 @@ from typing import Literal
 LlmFault = Literal["denied", "rejected", "unreachable", "refused", "malformed", "truncated", "cut", "missing", "budget"]
 """Kinds of :class:`LlmError`."""
 
+Fault = Literal["request", "graph", "model"]
+"""Whose fault an error is: what was asked, the graph that cannot be read, or the model that gave no answer."""
+
 
 class KgdxError(Exception):
     """Base of every error that kgdx raises on purpose.
@@ -24,6 +27,7 @@ class KgdxError(Exception):
     """
 
     exit_code: int = 1
+    fault: Fault = "request"
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message if hint is None else f"{message}: {hint}")
@@ -68,6 +72,7 @@ class StoreError(KgdxError):
     """A store that cannot be opened, read or written."""
 
     exit_code = 6
+    fault = "graph"
 
 
 class StoreLockedError(StoreError):
@@ -80,6 +85,8 @@ class StaleSnapshotError(StoreError):
 
 class AbsentError(StoreError):
     """The graph holds nothing of the kind that is asked for, and will not until another one is built."""
+
+    fault = "request"
 
 
 class TemplateError(StoreError):
@@ -106,6 +113,7 @@ class LlmError(KgdxError):
     """
 
     exit_code = 8
+    fault = "model"
 
     def __init__(self, message: str, *, hint: str | None = None, kind: LlmFault, partial: str = "") -> None:
         super().__init__(message, hint=hint)

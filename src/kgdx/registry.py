@@ -36,6 +36,7 @@ class Registry(Generic[T]):
     def __init__(self, kind: str, group: str, builtin: Mapping[str, str]) -> None:
         self.kind, self.group, self.builtin = kind, group, dict(builtin)
         self._classes: dict[str, type[T]] = {}
+        self._points: dict[str, EntryPoint] | None = None
 
     def get(self, name: str) -> type[T]:
         """Return the class of a name.
@@ -55,6 +56,14 @@ class Registry(Generic[T]):
             ConfigError: Two installed packages give one name, or one gives a built-in name.
         """
         return tuple(sorted({*self.builtin, *self._scan()}))
+
+    def __getitem__(self, name: str) -> type[T]:
+        """Return :meth:`get`."""
+        return self.get(name)
+
+    def items(self) -> tuple[tuple[str, type[T]], ...]:
+        """Return all names with their classes, which are imported for it."""
+        return tuple((name, self.get(name)) for name in self.names())
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over :meth:`names`."""
@@ -91,6 +100,8 @@ class Registry(Generic[T]):
         return one
 
     def _scan(self) -> dict[str, EntryPoint]:
+        if self._points is not None:
+            return self._points
         found: dict[str, EntryPoint] = {}
         for point in entry_points(group=self.group):
             other = "kgdx" if point.name in self.builtin else _package(found[point.name]) if point.name in found else ""
@@ -98,6 +109,7 @@ class Registry(Generic[T]):
                 what = f"{other} and {_package(point)} both have a {self.kind} named {point.name}"
                 raise ConfigError(what, hint="uninstall one of them")
             found[point.name] = point
+        self._points = found
         return found
 
 

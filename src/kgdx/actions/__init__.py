@@ -1,18 +1,14 @@
-"""Actions, and the episode in which a policy chooses among them."""
+"""Graph operations: what a policy may do on the graph. An action is a class and its templates."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from kgdx.actions.answer import Answer
 from kgdx.actions.answering import Respond
-from kgdx.actions.base import Action, Operations, parse_action
+from kgdx.actions.artifacts import Retrieved
 from kgdx.actions.citing import Cite
 from kgdx.actions.declare import Diagnose
 from kgdx.actions.describing import Describe
 from kgdx.actions.diagnosis import NOTICE, Diagnosis
-from kgdx.actions.episode import Chosen, Episode, Policy, run, step
 from kgdx.actions.evidence import EvidencePath, PathNode, PathRelation
 from kgdx.actions.explaining import Explain
 from kgdx.actions.inferring import (
@@ -28,7 +24,6 @@ from kgdx.actions.known import Citation, CitedText, Description, Resolved, Sente
 from kgdx.actions.ranking import Rank
 from kgdx.actions.reading import Extract
 from kgdx.actions.recognising import Recognise
-from kgdx.actions.record import Replayed, replay
 from kgdx.actions.relating import (
     GetComorbidity,
     GetCooccurrence,
@@ -41,48 +36,13 @@ from kgdx.actions.relating import (
     GetTest,
 )
 from kgdx.actions.retrieving import Infer, Match, Retrieve
-from kgdx.actions.state import Author, Limits, Retrieved, Segment, State
-
-_KINDS: tuple[type[Action], ...] = (
-    GetSymptom,
-    GetTest,
-    GetDrug,
-    GetCure,
-    GetComorbidity,
-    InferBySymptom,
-    InferByTest,
-    InferByDrug,
-    InferByCure,
-    InferByComorbidity,
-    GetPhenotype,
-    GetGene,
-    GetMedicine,
-    InferByPhenotype,
-    InferByGene,
-    GetCooccurrence,
-    Describe,
-    Cite,
-    Recognise,
-    Extract,
-    Rank,
-    Explain,
-    Retrieve,
-    Infer,
-    Match,
-    Diagnose,
-    Respond,
-)
-
-ACTIONS: Mapping[str, type[Action]] = MappingProxyType({action.name: action for action in _KINDS})
-"""Name → action; what a policy may choose from."""
+from kgdx.episode.wish import ACTIONS, Action, parse_action
 
 __all__ = [
     "ACTIONS",
     "NOTICE",
     "Action",
     "Answer",
-    "Author",
-    "Chosen",
     "Citation",
     "Cite",
     "CitedText",
@@ -90,7 +50,6 @@ __all__ = [
     "Description",
     "Diagnose",
     "Diagnosis",
-    "Episode",
     "EvidencePath",
     "Explain",
     "Extract",
@@ -111,24 +70,15 @@ __all__ = [
     "InferByPhenotype",
     "InferBySymptom",
     "InferByTest",
-    "Limits",
     "Match",
-    "Operations",
     "PathNode",
     "PathRelation",
-    "Policy",
     "Rank",
     "Recognise",
-    "Replayed",
     "Resolved",
     "Respond",
     "Retrieve",
     "Retrieved",
-    "Segment",
     "Sentence",
-    "State",
     "parse_action",
-    "replay",
-    "run",
-    "step",
 ]

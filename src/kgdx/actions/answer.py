@@ -15,8 +15,8 @@ from kgdx.actions.evidence import EvidencePath
 from kgdx.actions.known import CitedText
 from kgdx.actions.pack import EvidencePack
 from kgdx.actions.rounds import Round, rounds_of
-from kgdx.actions.state import Segment, spent
 from kgdx.case import Case, Issue
+from kgdx.episode.segment import Segment, spent
 from kgdx.errors import TemplateError, UsageError
 from kgdx.llm.accounting import Spent
 
@@ -43,7 +43,7 @@ class Answer:
         evidence: Candidate id → its paths, for the candidates that were explained.
         trace: The episode's log.
         issues: What was doubtful or failed.
-        reason: Why the episode ended (:func:`kgdx.actions.episode.run`).
+        reason: Why the episode ended (:func:`kgdx.episode.loop.Episode`).
         policy: Who chose the actions.
         model: The language model that planned and wrote; empty where there was none.
         fingerprint: Of the graph that it rests on.

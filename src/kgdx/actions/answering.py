@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from kgdx.actions.base import Action, Operations
+from kgdx.actions.artifacts import Answered, Cited, Described, Explained, Ranked, Retrieved
 from kgdx.actions.checking import MAX_CHARS, check
 from kgdx.actions.known import CitedText
 from kgdx.actions.pack import language_of, pack
-from kgdx.actions.record import tool
-from kgdx.actions.state import State
 from kgdx.actions.templated import templated
+from kgdx.episode.state import Artifact, Reads, State
+from kgdx.episode.wish import Action, Operations
 from kgdx.errors import UsageError
 
 
@@ -22,11 +20,16 @@ class Respond(Action):
     """Answer the question from the evidence, and end the episode.
 
     Example:
-        >>> Respond(text="Ptosis [E1].").parameters()["characters"]
-        12
+        >>> Respond(text="Ptosis [E1].").parameters()
+        {'strict': True, 'language': None, 'author': 'template'}
     """
 
     name: ClassVar[str] = "respond"
+    planned: ClassVar[bool] = False
+    makes: ClassVar[type[Artifact]] = Answered
+    ends: ClassVar[str] = "answered"
+    pure: ClassVar[bool] = True
+    private: ClassVar[frozenset[str]] = frozenset({"text"})
 
     text: Annotated[str, Field(max_length=10 * MAX_CHARS)] | None = None
     """The answer, each sentence with the marks of its evidence; written from templates when absent."""
@@ -40,16 +43,21 @@ class Respond(Action):
     author: Annotated[str, Field(max_length=200)] = "template"
     """Who wrote the text."""
 
-    def run(self, graph: Operations, state: State) -> State:
-        """Return the state with the checked answer, done.
+    @property
+    def reads(self) -> tuple[Reads, ...]:
+        """The question, and all that was found."""
+        return ("question", "evidence", Retrieved, Ranked, Explained, Described, Cited)
+
+    def run(self, graph: Operations, view: State) -> Answered:
+        """Return the checked answer.
 
         Raises:
             UsageError: The text is empty.
         """
         if self.text is not None and not self.text.strip():
             raise UsageError("the answer is empty", hint="write one, or leave the text out to have it made by template")
-        evidence = pack(state)
-        language = self.language or language_of(state.question)
+        evidence = pack(view)
+        language = self.language or language_of(view.question)
 
         def make() -> CitedText:
             if self.text is None:
@@ -58,16 +66,4 @@ class Respond(Action):
 
         given = {"items": len(evidence.items), "strict": self.strict, "language": language}
         name = "template" if self.text is None else "citations"
-        state, answer = tool(state, name, given, make, lambda made: len(made.sentences))
-        return replace(state, answer=answer, done=True)
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the fields for the log; of the text, which may repeat a patient's words, only length and digest."""
-        text = self.text or ""
-        return {
-            "strict": self.strict,
-            "language": self.language,
-            "author": self.author,
-            "characters": len(text),
-            "digest": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16] if text else "",
-        }
+        return Answered(graph.tool(name, given, make, lambda made: len(made.sentences)))

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.base import Action, Operations
+from kgdx.actions.artifacts import Cited, Explained, Ranked, Retrieved, citations_of, evidence_of
 from kgdx.actions.describing import named
 from kgdx.actions.known import Citation
-from kgdx.actions.record import query, tool
-from kgdx.actions.state import Author, Segment, State
+from kgdx.episode.state import Artifact, Reads, State
+from kgdx.episode.wish import Action, Operations
 from kgdx.errors import ConfigError, KgdxError
 from kgdx.literature import Found, Publication
 from kgdx.store.protocol import Row
@@ -38,6 +37,10 @@ class Cite(Action):
     """
 
     name: ClassVar[str] = "cite"
+    planned: ClassVar[bool] = False
+    makes: ClassVar[type[Artifact]] = Cited
+    goes_on: ClassVar[bool] = True
+    slow: ClassVar[bool] = True
 
     diseases: Annotated[tuple[str, ...], Field(max_length=MAX_SEARCHED)] | None = None
     """Ids of diseases to search PubMed for; those that were named or found so far when absent."""
@@ -48,43 +51,46 @@ class Cite(Action):
     limit: Annotated[int, Field(ge=1, le=10)] = 3
     """Most publications of PubMed for each disease."""
 
-    def run(self, graph: Operations, state: State) -> State:
-        """Return the state with the publications found; where PubMed fails, with those of the graph, and says so."""
-        carried = _carried(state)
-        known = {each.id: each for each in state.citations}
+    @property
+    def reads(self) -> tuple[Reads, ...]:
+        """What was found so far."""
+        return (Retrieved, Ranked, Explained)
+
+    def run(self, graph: Operations, view: State) -> Cited:
+        """Return the publications found, with those of before; where PubMed fails, with those of the graph."""
+        carried = _carried(view)
+        known = {each.id: each for each in citations_of(view)}
         new = [id for id in carried if id not in known][:MAX_CITATIONS]
         if new:
-            state, rows = query(graph, state, "publications_by_ids", publications=new)
+            rows = graph.query("publications_by_ids", publications=new)
             titles = {row["id"]: row["title"] or "" for row in rows}
             known |= {id: Citation(id, titles.get(id, ""), about=carried[id]) for id in new}
         if self.pubmed:
-            state = self._search(graph, state, known)
-        return replace(state, citations=tuple(known.values())[:MAX_CITATIONS])
+            self._search(graph, view, known)
+        return Cited(tuple(known.values())[:MAX_CITATIONS])
 
-    def _search(self, graph: Operations, state: State, known: dict[str, Citation]) -> State:
+    def _search(self, graph: Operations, view: State, known: dict[str, Citation]) -> None:
         """Add what PubMed has for the diseases, and what it says of the publications that the graph carries.
 
         Whatever is wrong with PubMed, its settings or what is kept of it, the answer does without, and the log says so.
         """
-        ids = list(self.diseases or named(state))[:MAX_SEARCHED]
-        state, rows = query(graph, state, "descriptions_of_diseases", diseases=ids)
+        ids = list(self.diseases or named(view))[:MAX_SEARCHED]
+        rows = graph.query("descriptions_of_diseases", diseases=ids)
         bare = [each.id.removeprefix("PMID:") for each in known.values() if _PMID.match(each.id) and not each.journal]
         try:
-            literature = graph.literature
+            literature = graph.graph.literature
             if literature is None:
                 raise ConfigError("it was not asked", hint="set KGDX_PUBMED_EMAIL to the address that NCBI asks for")
             names, given = _names(rows), {"diseases": ids, "publications": len(bare), "limit": self.limit}
-            state, found = tool(
-                state, "pubmed", given, lambda: literature.find(names, bare, self.limit), lambda found: found.count
+            found = graph.tool(
+                "pubmed", given, lambda: literature.find(names, bare, self.limit), lambda found: found.count
             )
         except KgdxError as error:
-            return state.logged(_problem(str(error), type(error).__name__))
+            graph.problem("pubmed", f"PubMed: {error}", type(error).__name__)
+            return
         _merge(known, found)
-        return state.logged(*(_problem(problem, "PubMedError") for problem in found.problems))
-
-
-def _problem(message: str, error: str) -> Segment:
-    return Segment(Author.TOOL, "error", "pubmed", {"error": error}, content=f"PubMed: {message}")
+        for problem in found.problems:
+            graph.problem("pubmed", f"PubMed: {problem}", "PubMedError")
 
 
 def _carried(state: State) -> dict[str, tuple[str, ...]]:
@@ -98,12 +104,12 @@ def _carried(state: State) -> dict[str, tuple[str, ...]]:
 
 
 def _references(state: State) -> Iterator[tuple[str, str]]:
-    for retrieved in state.retrieved:
+    for retrieved in state.all(Retrieved):
         for row in retrieved.rows:
             about = row.get("disease") or ""
             for reference in (*str(row.get("reference") or "").split(";"), *(row.get("publications") or ())):
                 yield str(reference).strip(), about if isinstance(about, str) else ""
-    for candidate, paths in (state.evidence or {}).items():
+    for candidate, paths in evidence_of(state).items():
         for path in paths:
             for reference in path.references:
                 yield reference, candidate

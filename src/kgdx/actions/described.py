@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgdx.actions.base import Action
+    from kgdx.episode.wish import Action, Actions
 
 _TYPES = {"string": "text", "integer": "integer", "number": "number", "boolean": "true or false", "object": "object"}
 
@@ -59,7 +59,7 @@ def purpose(kind: type[Action]) -> str:
     return " ".join(inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0].split())
 
 
-def markdown(registry: Mapping[str, type[Action]]) -> str:
+def markdown(registry: Actions) -> str:
     """Return the page of all actions."""
     lines = [
         "# Actions",

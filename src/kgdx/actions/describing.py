@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.base import Action, Operations
+from kgdx.actions.artifacts import Described, Ranked, Retrieved, ranking_of, resolved_of
 from kgdx.actions.known import Description, MeshHeading
-from kgdx.actions.record import query, tool
-from kgdx.actions.state import Author, Segment, State
+from kgdx.episode.state import Artifact, Reads, State
+from kgdx.episode.wish import Action, Operations
 from kgdx.errors import StoreError
 from kgdx.store.protocol import Row
 
@@ -37,6 +36,7 @@ class Describe(Action):
     """
 
     name: ClassVar[str] = "describe"
+    makes: ClassVar[type[Artifact]] = Described
 
     diseases: Annotated[tuple[str, ...], Field(max_length=MAX_DISEASES)] | None = None
     """Ids of diseases; those that were named or found so far when absent."""
@@ -44,34 +44,36 @@ class Describe(Action):
     mesh: bool = True
     """Whether to look for their MeSH headings."""
 
-    def run(self, graph: Operations, state: State) -> State:
-        """Return the state with the descriptions that it does not have yet."""
-        known = {each.id for each in state.described}
-        wanted = [id for id in dict.fromkeys(self.diseases or named(state)) if id not in known][:MAX_DISEASES]
+    @property
+    def reads(self) -> tuple[Reads, ...]:
+        """What was found so far, where no diseases are given."""
+        return (Retrieved, Ranked) if self.diseases is None else ()
+
+    def run(self, graph: Operations, view: State) -> Described | None:
+        """Return the descriptions; ``None`` where there is nothing to describe."""
+        wanted = list(dict.fromkeys(named(view) if self.diseases is None else self.diseases))[:MAX_DISEASES]
         if not wanted:
-            return state
-        state, rows = query(graph, state, "descriptions_of_diseases", diseases=wanted)
-        headings: dict[str, MeshHeading] = {}
-        if self.mesh:
-            state, headings = _headings(graph, state, rows)
+            return None
+        rows = graph.query("descriptions_of_diseases", diseases=wanted)
+        headings = _headings(graph, rows) if self.mesh else {}
         found = {row["id"]: _description(row, headings.get(row["id"])) for row in rows}
-        return replace(state, described=(*state.described, *(found[id] for id in wanted if id in found)))
+        return Described(tuple(found[id] for id in wanted if id in found))
 
 
 def named(state: State) -> tuple[str, ...]:
     """Return the diseases that an answer will speak of: those that were named, then the best that were found.
 
     Example:
-        >>> from kgdx.actions.known import Resolved
         >>> from kgdx.case import Case
-        >>> named(State(Case("p"), resolved=(Resolved("flu", ("Disease",), ("D:1",), ("flu",)),)))
-        ('D:1',)
+        >>> named(State(Case("p")))
+        ()
     """
-    asked = (id for each in state.resolved if "Disease" in each.kinds for id in each.ids)
-    ranked = (each.id for each in (() if state.ranking is None else state.ranking.candidates)[:3])
+    asked = (id for each in resolved_of(state) if "Disease" in each.kinds for id in each.ids)
+    ranking = ranking_of(state)
+    ranked = (each.id for each in (() if ranking is None else ranking.candidates)[:3])
     inferred = (
         row["id"]
-        for found in state.retrieved
+        for found in state.all(Retrieved)
         if found.template.startswith("infer_diseases")
         for row in found.rows[:3]
         if isinstance(row.get("id"), str)
@@ -87,17 +89,17 @@ def _description(row: Row, mesh: MeshHeading | None) -> Description:
     return Description(row["id"], tuple(dict.fromkeys(filter(None, names))), text, row["source"] or "", mesh)
 
 
-def _headings(graph: Operations, state: State, rows: Sequence[Row]) -> tuple[State, dict[str, MeshHeading]]:
+def _headings(graph: Operations, rows: Sequence[Row]) -> dict[str, MeshHeading]:
     """The MeSH headings of diseases: those that the graph states, and otherwise those that their names have."""
     ids = [row["id"] for row in rows]
-    state, stated = query(graph, state, "mesh_of_diseases", diseases=ids)
+    stated = graph.query("mesh_of_diseases", diseases=ids)
     found: dict[str, MeshHeading] = {}
     for row in sorted(stated, key=lambda row: (row["relation"] != "exact", -(row["score"] or 0.0))):
         found.setdefault(row["disease"], _stated(row))
     missing = [row for row in rows if row["id"] not in found]
     if not missing:
-        return state, found
-    headings = graph.headings
+        return found
+    headings = graph.graph.headings
     decided: dict[str, MeshDecision] = {}
 
     def decide() -> dict[str, MeshDecision]:
@@ -107,15 +109,14 @@ def _headings(graph: Operations, state: State, rows: Sequence[Row]) -> tuple[Sta
         return decided
 
     try:
-        state, _ = tool(state, "mesh", {"diseases": len(missing)}, decide, len)
+        graph.tool("mesh", {"diseases": len(missing)}, decide, len)
     except StoreError as error:  # what the graph says of the diseases stands without headings
-        state = state.logged(Segment(Author.TOOL, "error", "mesh", content=str(error)))
+        graph.problem("mesh", error)
     chosen = sorted({decision.id for decision in decided.values() if decision.id})
     details: dict[str, Row] = {}
     if chosen:
-        state, told = query(graph, state, "mesh_by_ids", descriptors=chosen)
-        details = {row["id"]: row for row in told}
-    return state, found | {id: _looked_up(decision, details) for id, decision in decided.items()}
+        details = {row["id"]: row for row in graph.query("mesh_by_ids", descriptors=chosen)}
+    return found | {id: _looked_up(decision, details) for id, decision in decided.items()}
 
 
 def _english(row: Row) -> Iterator[str]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kgdx.actions.evidence import EvidencePath
-from kgdx.actions.state import Segment
 from kgdx.case import Case, Issue
+from kgdx.episode.segment import Segment
 from kgdx.errors import MissingExtraError, TemplateError, UsageError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Diagnosis:
         evidence: Candidate id → its paths, for the candidates that were explained.
         trace: The episode's log.
         issues: What was doubtful in the input or while ranking.
-        reason: Why the episode ended (:func:`kgdx.actions.episode.run`).
+        reason: Why the episode ended (:func:`kgdx.episode.loop.Episode`).
         policy: Who chose the actions.
         fingerprint: Of the graph that it rests on.
         version: Of kgdx.
@@ -153,7 +153,7 @@ class Diagnosis:
         - ``issues``: ``level``, ``where``, ``message``, ``remedy``;
         - ``sources`` of the graph: ``id``, ``version``, ``checksum``, ``licence``, ``citation`` and the counts of its
           records;
-        - ``trace``: the log (:class:`kgdx.actions.state.Segment`).
+        - ``trace``: the log (:class:`kgdx.episode.segment.Segment`).
 
         Args:
             trace: Whether to include the record of the episode.

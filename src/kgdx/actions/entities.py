@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import AfterValidator, Field, StringConstraints
 
 from kgdx.actions.known import Resolved
-from kgdx.actions.state import Author, Segment, State
 from kgdx.errors import UsageError
 from kgdx.text.tokens import CJK
 
 if TYPE_CHECKING:
-    from kgdx.actions.base import Operations
     from kgdx.align.named import Entry, Mention, NameDecision
+    from kgdx.episode.wish import Operations
 
 MOST = 50
 """Most names that one action takes."""
@@ -57,35 +54,32 @@ NameList = Annotated[tuple[Name, ...], Field(min_length=1, max_length=MOST), Aft
 """Names or ids."""
 
 
-def resolve(
-    graph: Operations, state: State, names: Sequence[str], kinds: Sequence[str]
-) -> tuple[State, list[Resolved]]:
+def resolve(graph: Operations, names: Sequence[str], kinds: Sequence[str]) -> tuple[Resolved, ...]:
     """Look up the names that an action was given.
 
-    A name that means nothing is an error only when all of them do; otherwise the state says so.
+    A name that means nothing is an error only when all of them do; otherwise it is returned without ids.
 
     Args:
         graph: Its index looks them up.
-        state: The state so far.
         names: Names or ids.
         kinds: Node classes that they may be of.
 
     Returns:
-        The state with how each name was understood, and those that mean something.
+        How each name was understood.
 
     Raises:
         UsageError: None of them means anything; the message lists names that come near.
     """
-    started = time.perf_counter()
-    found = [understood(graph.names.resolve(name, tuple(kinds))) for name in names]
-    spent = (time.perf_counter() - started) * 1000
-    known = [each for each in found if each.ids]
-    given = {"kinds": list(kinds), "names": len(names)}
-    state = state.logged(Segment(Author.TOOL, "tool", "names", given, len(known), "", spent))
-    if not known:
+    index = graph.graph.names
+    found = graph.tool(
+        "names",
+        {"kinds": list(kinds), "names": len(names)},
+        lambda: tuple(understood(index.resolve(name, tuple(kinds))) for name in names),
+        lambda found: sum(bool(each.ids) for each in found),
+    )
+    if not any(each.ids for each in found):
         raise UsageError(_unknown(found, kinds), hint=_hint(found))
-    new = tuple(each for each in found if each not in state.resolved)
-    return replace(state, resolved=(*state.resolved, *new)), known
+    return found
 
 
 def understood(decision: NameDecision) -> Resolved:
@@ -135,7 +129,7 @@ def distinct(resolved: Sequence[Resolved]) -> list[Resolved]:
     first: dict[frozenset[str], Resolved] = {}
     for each in resolved:
         first.setdefault(frozenset(each.ids), each)
-    return list(first.values())
+    return [each for each in first.values() if each.ids]
 
 
 def given_rows(resolved: Sequence[Resolved]) -> list[dict[str, Any]]:

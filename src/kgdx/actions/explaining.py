@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
 from kgdx.actions import paths
-from kgdx.actions.base import Action, Operations
+from kgdx.actions.artifacts import Explained, ranking_of
 from kgdx.actions.evidence import EvidencePath
-from kgdx.actions.record import query
-from kgdx.actions.state import State
+from kgdx.episode.state import Artifact, State
+from kgdx.episode.wish import Action, Operations
 from kgdx.errors import UsageError
 from kgdx.store.protocol import Row
 
@@ -48,6 +47,8 @@ class Explain(Action):
     """
 
     name: ClassVar[str] = "explain"
+    needs_findings: ClassVar[bool] = True
+    makes: ClassVar[type[Artifact]] = Explained
 
     diseases: tuple[str, ...] | None = None
     """Ids of candidates, or of any diseases; the best of the ranking when absent."""
@@ -58,23 +59,21 @@ class Explain(Action):
     typical: Annotated[int, Field(ge=0, le=1000)] = 5
     """How many unmentioned typical phenotypes to show for each."""
 
-    def run(self, graph: Operations, state: State) -> State:
-        """Return the state with evidence for the diseases asked for, beside what it has.
+    def run(self, graph: Operations, view: State) -> Explained:
+        """Return the evidence for the diseases asked for.
 
         Raises:
             UsageError: Nothing has been ranked and no disease is named.
         """
-        members = self._members(state)
+        members = self._members(view)
         if not members:
-            return replace(state, evidence=state.evidence or {})
-        case, ids = state.case, sorted(members)
+            return Explained()
+        case, ids = view.case, sorted(members)
         observed, excluded = list(case.observed), list(case.excluded)
-        state, direct = query(graph, state, "evidence_supporting", diseases=ids, findings=observed)
-        state, shared = _shared(graph, state, members, direct)
-        state, contrary = query(graph, state, "evidence_against", diseases=ids, findings=observed, excluded=excluded)
-        state, usual = query(
-            graph,
-            state,
+        direct = graph.query("evidence_supporting", diseases=ids, findings=observed)
+        shared = _shared(graph, view, members, direct)
+        contrary = graph.query("evidence_against", diseases=ids, findings=observed, excluded=excluded)
+        usual = graph.query(
             "evidence_typical",
             diseases=ids,
             known=[*observed, *excluded],
@@ -88,17 +87,18 @@ class Explain(Action):
             candidate: (
                 *paths.supporting(case, for_.get(candidate, ())),
                 *paths.against(case, against.get(candidate, ())),
-                *paths.typical(case, typical.get(candidate, ()), graph.ancestry, self.typical),
+                *paths.typical(case, typical.get(candidate, ()), graph.graph.ancestry, self.typical),
             )
             for candidate in dict.fromkeys(members.values())
         }
-        return replace(state, evidence={**(state.evidence or {}), **found})
+        return Explained(found)
 
     def _members(self, state: State) -> dict[str, str]:
         """Disease id → id of the candidate that it is shown under."""
-        candidates = () if state.ranking is None else state.ranking.candidates
+        ranking = ranking_of(state)
+        candidates = () if ranking is None else ranking.candidates
         if self.diseases is None:
-            if state.ranking is None:
+            if ranking is None:
                 raise UsageError("there is nothing to explain", hint="rank first, or name diseases")
             chosen = {candidate.id: tuple(candidate.members) for candidate in candidates[: self.top]}
         else:
@@ -121,12 +121,11 @@ def _strongest(candidate: Candidate, covered: Set[str]) -> Iterator[Contribution
     yield from (part for part in parts if part.finding in kept)
 
 
-def _shared(
-    graph: Operations, state: State, members: Mapping[str, str], direct: Iterable[Row]
-) -> tuple[State, list[Row]]:
+def _shared(graph: Operations, view: State, members: Mapping[str, str], direct: Iterable[Row]) -> list[Row]:
     """Return the annotations that meet a finding only at a shared ancestor, as the ranker named it."""
     covered = {(members[row["disease"]], row["finding"]) for row in direct}
-    candidates = () if state.ranking is None else state.ranking.candidates
+    ranking = ranking_of(view)
+    candidates = () if ranking is None else ranking.candidates
     wanted = {
         (candidate.id, part.finding, part.via, part.matched)
         for candidate in candidates
@@ -141,10 +140,5 @@ def _shared(
         if parts:
             diseases, findings, via, matched = (sorted({str(part[at]) for part in parts}) for at in range(4))
             named = sorted(member for member, candidate in members.items() if candidate in diseases)
-            state, found = query(
-                graph, state, "evidence_shared", diseases=named, findings=findings, matched=matched, via=via
-            )
-            rows += found
-    return state, [
-        row for row in rows if (members[row["disease"]], row["finding"], row["via"], row["phenotype"]) in wanted
-    ]
+            rows += graph.query("evidence_shared", diseases=named, findings=findings, matched=matched, via=via)
+    return [row for row in rows if (members[row["disease"]], row["finding"], row["via"], row["phenotype"]) in wanted]

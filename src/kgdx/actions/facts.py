@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from kgdx.actions.artifacts import Retrieved
 from kgdx.actions.evidence import PathNode, frequency_text, references
-from kgdx.actions.state import Retrieved
 from kgdx.store.protocol import Row
 
 RELATIONS: Mapping[str, tuple[str, str]] = MappingProxyType(

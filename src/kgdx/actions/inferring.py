@@ -6,20 +6,23 @@ They are the INFER actions of DeepDoctor-RAG; each runs one template. Several no
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.base import Action, Operations
+from kgdx.actions.artifacts import Retrieved
 from kgdx.actions.entities import NameList, distinct, given_rows, resolve
 from kgdx.actions.known import Resolved
 from kgdx.actions.retrieving import Limit, retrieve
-from kgdx.actions.state import State
+from kgdx.episode.state import Artifact, State
+from kgdx.episode.wish import Action, Operations
 
 
 class DiseasesBy(Action, ABC):
     """The diseases that match most of the named entities, the best first."""
 
+    makes: ClassVar[type[Artifact]] = Retrieved
     template: ClassVar[str]
     """The template that answers it."""
 
@@ -38,22 +41,22 @@ class DiseasesBy(Action, ABC):
     limit: Limit = 20
     """Most diseases."""
 
-    def run(self, graph: Operations, state: State) -> State:
-        """Return the state with the names as they were understood, and the diseases found.
+    def run(self, graph: Operations, view: State) -> Retrieved:
+        """Return the diseases found, and the names as they were understood.
 
         Raises:
             UsageError: Nothing of the graph has any of the names.
         """
-        state, known = resolve(graph, state, getattr(self, self.takes), self.kinds)
+        known = resolve(graph, getattr(self, self.takes), self.kinds)
         found = distinct(known)
         arguments = {
             self.binds or self.takes: self.matched(found),
             "min_match_count": min(self.min_match_count, len(found)),
             "limit": self.limit,
         }
-        return retrieve(graph, state, self, self.template, arguments)
+        return retrieve(graph, self, self.template, arguments, known)
 
-    def matched(self, found: list[Resolved]) -> list[Any]:
+    def matched(self, found: Sequence[Resolved]) -> list[Any]:
         """Return what the template is to match: ids, each with the name that it stands for."""
         return given_rows(found)
 
@@ -184,6 +187,6 @@ class InferByPhenotype(DiseasesBy):
     phenotypes: NameList
     """Findings in Chinese or English, or ids of the Human Phenotype Ontology."""
 
-    def matched(self, found: list[Resolved]) -> list[Any]:
+    def matched(self, found: Sequence[Resolved]) -> list[Any]:
         """Return the best term of each name."""
         return list(dict.fromkeys(each.ids[0] for each in found))

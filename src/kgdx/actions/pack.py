@@ -9,12 +9,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from kgdx.actions.artifacts import (
+    Retrieved,
+    citations_of,
+    described_of,
+    evidence_of,
+    ranking_of,
+    resolved_of,
+)
 from kgdx.actions.evidence import PathNode
 from kgdx.actions.facts import Fact, facts
 from kgdx.actions.items import PROMPT_CHARS, EvidenceItem, EvidencePack, Kind, Nothing, clean, language_of
 from kgdx.actions.known import Citation, Description
-from kgdx.actions.record import digest
-from kgdx.actions.state import Retrieved, State
+from kgdx.episode.state import State
 
 __all__ = ["PROMPT_CHARS", "EvidenceItem", "EvidencePack", "Kind", "Nothing", "clean", "language_of", "pack"]
 
@@ -44,10 +51,11 @@ def pack(state: State) -> EvidencePack:
         >>> pack(State(Case("p"))).items
         ()
     """
-    names, given = _names(state), {id: each.given for each in reversed(state.resolved) for id in each.ids}
+    retrieved, resolved, citations = state.all(Retrieved), resolved_of(state), citations_of(state)
+    names, given = _names(state), {id: each.given for each in reversed(resolved) for id in each.ids}
     items: dict[tuple[object, ...], EvidenceItem] = {}
     left: dict[str, int] = {}
-    for found in state.retrieved:
+    for found in retrieved:
         _add(items, left, found, facts(found, names, given))
     for key, item in _further(state, names):
         if key in items:
@@ -59,10 +67,10 @@ def pack(state: State) -> EvidencePack:
     return EvidencePack(
         question=state.question,
         items=tuple(replace(item, id=f"E{number}") for number, item in enumerate(items.values(), 1)),
-        diseases=state.described,
-        citations=state.citations,
-        resolved=state.resolved,
-        nothing=tuple(_empty(found, {**given, **names}) for found in state.retrieved if not found.rows),
+        diseases=described_of(state),
+        citations=citations,
+        resolved=resolved,
+        nothing=tuple(_empty(found, {**given, **names}) for found in retrieved if not found.rows),
         left_out=left,
     )
 
@@ -70,17 +78,18 @@ def pack(state: State) -> EvidencePack:
 def _names(state: State) -> dict[str, str]:
     """Names of diseases by id, from whatever says them."""
     names: dict[str, str] = {}
-    for found in state.retrieved:
+    for found in state.all(Retrieved):
         for row in found.rows:
             if isinstance(row.get("disease"), str) and isinstance(row.get("disease_name"), str):
                 names.setdefault(row["disease"], row["disease_name"])
-    for resolved in state.resolved:
+    for resolved in resolved_of(state):
         for id, name in zip(resolved.ids, resolved.names, strict=False):
             names.setdefault(id, name)
-    for described in state.described:
+    for described in described_of(state):
         if described.names:
             names.setdefault(described.id, described.names[0])
-    for candidate in () if state.ranking is None else state.ranking.candidates:
+    ranking = ranking_of(state)
+    for candidate in () if ranking is None else ranking.candidates:
         for id in (candidate.id, *candidate.members):
             names.setdefault(id, candidate.name)
     return names
@@ -91,7 +100,7 @@ def _add(
 ) -> None:
     """Add what one retrieval found."""
     action = found.action or found.template
-    rows = digest(found.rows)
+    rows = found.rows_digest
     added = 0
     for fact in stated:
         if fact.key in items:
@@ -143,13 +152,17 @@ def _joined(one: EvidenceItem, other: EvidenceItem) -> EvidenceItem:
 
 def _further(state: State, names: Mapping[str, str]) -> Iterator[tuple[tuple[object, ...], EvidenceItem]]:
     """Yield what did not come from rows: candidates and their paths, descriptions, headings, publications."""
-    for key, item in (*_candidates(state), *_descriptions(state.described), *_publications(state.citations, names)):
+    for key, item in (
+        *_candidates(state),
+        *_descriptions(described_of(state)),
+        *_publications(citations_of(state), names),
+    ):
         text = clean(item.text, _TEXT_CHARS)
         yield key, replace(item, text=text, language=language_of(text))
 
 
 def _candidates(state: State) -> Iterator[tuple[tuple[object, ...], EvidenceItem]]:
-    ranking = state.ranking
+    ranking, evidence = ranking_of(state), evidence_of(state)
     for candidate in () if ranking is None else ranking.candidates[:MAX_CANDIDATES]:
         subject = PathNode(candidate.id, "Disease", candidate.name)
         details = {"rank": candidate.rank, "score": round(candidate.score, 3), "members": list(candidate.members)}
@@ -160,7 +173,7 @@ def _candidates(state: State) -> Iterator[tuple[tuple[object, ...], EvidenceItem
             ("candidate", candidate.id),
             EvidenceItem("", "candidate", text, subject=subject, details=details, action="rank"),
         )
-        for path in (state.evidence or {}).get(candidate.id, ())[:MAX_PATHS]:
+        for path in evidence.get(candidate.id, ())[:MAX_PATHS]:
             found = path.nodes[0] if path.nodes[0].label != "PatientCase" else path.nodes[1]
             relation = path.relations[-1]
             source = relation.properties.get("source")

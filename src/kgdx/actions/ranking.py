@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.base import Action, Operations
-from kgdx.actions.record import tool
-from kgdx.actions.state import State
+from kgdx.actions.artifacts import Ranked
+from kgdx.episode.state import Artifact, Reads, State
+from kgdx.episode.wish import Action, Operations
 
 MAX_TOP = 100_000
 """More candidates than any graph has diseases."""
@@ -24,6 +23,8 @@ class Rank(Action):
     """
 
     name: ClassVar[str] = "rank"
+    needs_findings: ClassVar[bool] = True
+    makes: ClassVar[type[Artifact]] = Ranked
 
     top: Annotated[int, Field(ge=1, le=MAX_TOP)] = 10
     """How many candidates to keep."""
@@ -34,27 +35,33 @@ class Rank(Action):
     case_bank: bool = False
     """Whether to match with the graph's other patients too."""
 
-    def run(self, graph: Operations, state: State) -> State:
-        """Return the state with a ranking; evidence of an older one is dropped.
+    @property
+    def reads(self) -> tuple[Reads, ...]:
+        """The findings; with the case bank the whole case, whose own publications are withheld."""
+        return ("case",) if self.case_bank else ("evidence",)
+
+    def run(self, graph: Operations, view: State) -> Ranked:
+        """Return the ranking.
 
         Raises:
             CaseError: The case has no finding that the ranker knows.
             UsageError: A disease of :attr:`also` is not among those that are ranked.
             StoreError: Other patients are wanted, and the graph has none.
         """
+        case = view.case
         given = {
-            "observed": list(state.case.observed),
-            "excluded": list(state.case.excluded),
+            "observed": list(case.observed),
+            "excluded": list(case.excluded),
             "top": self.top,
             "also": list(self.also),
             "case_bank": self.case_bank,
         }
-        bank = graph.bank if self.case_bank else None
-        state, ranking = tool(
-            state,
-            "ranker",
-            given,
-            lambda: graph.ranker.rank(state.case, top=self.top, also=self.also, bank=bank),
-            lambda ranking: len(ranking.candidates),
+        bank = graph.graph.bank if self.case_bank else None
+        return Ranked(
+            graph.tool(
+                "ranker",
+                given,
+                lambda: graph.graph.ranker.rank(case, top=self.top, also=self.also, bank=bank),
+                lambda ranking: len(ranking.candidates),
+            )
         )
-        return replace(state, ranking=ranking, evidence=None)

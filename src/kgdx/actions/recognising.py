@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
-from kgdx.actions.base import Action, Operations
-from kgdx.actions.record import tool
-from kgdx.actions.state import State
+from kgdx.actions.artifacts import Mentioned
+from kgdx.episode.state import Artifact, State
+from kgdx.episode.wish import Action, Operations
 
 
 class Recognise(Action):
@@ -19,9 +18,10 @@ class Recognise(Action):
     """
 
     name: ClassVar[str] = "recognise"
+    planned: ClassVar[bool] = False
+    makes: ClassVar[type[Artifact]] = Mentioned
 
-    def run(self, graph: Operations, state: State) -> State:
-        """Return the state with what the question mentions."""
-        given = {"characters": len(state.question)}
-        state, found = tool(state, "names", given, lambda: graph.names.mentions(state.question), len)
-        return replace(state, mentioned=tuple(found))
+    def run(self, graph: Operations, view: State) -> Mentioned:
+        """Return what the question mentions."""
+        given = {"characters": len(view.question)}
+        return Mentioned(graph.tool("names", given, lambda: tuple(graph.graph.names.mentions(view.question)), len))

@@ -10,10 +10,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.base import Action, Operations
+from kgdx.actions.artifacts import Retrieved
 from kgdx.actions.entities import Name, NameList, ids_of, resolve
 from kgdx.actions.retrieving import Limit, retrieve
-from kgdx.actions.state import State
+from kgdx.episode.state import Artifact, State
+from kgdx.episode.wish import Action, Operations
 
 MOST_OF_DISEASE = 1_000
 """Most rows of one disease that an action asks for."""
@@ -22,6 +23,7 @@ MOST_OF_DISEASE = 1_000
 class OfDiseases(Action, ABC):
     """What the graph states of named diseases: one template, run for all of them at once."""
 
+    makes: ClassVar[type[Artifact]] = Retrieved
     template: ClassVar[str]
     """The template that answers it."""
 
@@ -31,15 +33,15 @@ class OfDiseases(Action, ABC):
     limit: Annotated[int, Field(ge=1, le=MOST_OF_DISEASE)] = 50
     """Most rows of each disease; each row says how many there are in all."""
 
-    def run(self, graph: Operations, state: State) -> State:
-        """Return the state with the names as they were understood, and the rows.
+    def run(self, graph: Operations, view: State) -> Retrieved:
+        """Return the rows, and the names as they were understood.
 
         Raises:
             UsageError: No disease of the graph has any of the names.
         """
-        state, found = resolve(graph, state, self.diseases, ("Disease",))
+        found = resolve(graph, self.diseases, ("Disease",))
         arguments = {"diseases": ids_of(found), "limit": self.limit}
-        return retrieve(graph, state, self, self.template, arguments)
+        return retrieve(graph, self, self.template, arguments, found)
 
 
 class GetSymptom(OfDiseases):
@@ -155,6 +157,7 @@ class GetCooccurrence(Action):
     """
 
     name: ClassVar[str] = "get_cooccurrence"
+    makes: ClassVar[type[Artifact]] = Retrieved
     aliases: ClassVar[tuple[str, ...]] = ("GET_COOCCURRENCE", "get_cooccurrences")
     template: ClassVar[str] = "cooccurring_phenotypes"
 
@@ -167,12 +170,12 @@ class GetCooccurrence(Action):
     limit: Limit = 20
     """Most findings."""
 
-    def run(self, graph: Operations, state: State) -> State:
-        """Return the state with the finding as it was understood, and those beside it.
+    def run(self, graph: Operations, view: State) -> Retrieved:
+        """Return the findings beside it, and how its name was understood.
 
         Raises:
             UsageError: No finding of the graph has the name.
         """
-        state, (found,) = resolve(graph, state, (self.phenotype,), ("Phenotype",))
+        (found,) = resolve(graph, (self.phenotype,), ("Phenotype",))
         arguments = {"phenotype": found.ids[0], "source": self.source, "limit": self.limit}
-        return retrieve(graph, state, self, self.template, arguments)
+        return retrieve(graph, self, self.template, arguments, (found,))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.base import Action, Operations
-from kgdx.actions.record import Queries, query
+from kgdx.actions.artifacts import Retrieved
+from kgdx.actions.known import Resolved
 from kgdx.actions.save import case_key
-from kgdx.actions.state import Retrieved, State
+from kgdx.episode.state import Artifact, Reads, State
+from kgdx.episode.wish import Action, Operations
+from kgdx.errors import TemplateError, UsageError
+from kgdx.store.templates import template, templates
 
 MAX_ROWS = 10_000
 """Most rows of a template that an episode keeps."""
@@ -27,6 +29,8 @@ class Retrieve(Action):
     """
 
     name: ClassVar[str] = "retrieve"
+    planned: ClassVar[bool] = False
+    makes: ClassVar[type[Artifact]] = Retrieved
 
     template: str
     """Name of a read template."""
@@ -34,13 +38,18 @@ class Retrieve(Action):
     arguments: dict[str, Any] = Field(default_factory=dict)
     """Its parameters by name."""
 
-    def run(self, graph: Operations, state: State) -> State:
-        """Return the state with the rows among what was retrieved.
+    def run(self, graph: Operations, view: State) -> Retrieved:
+        """Return the rows.
 
         Raises:
-            TemplateError: No such read template, or its parameters do not fit.
+            UsageError: No such read template, or its parameters do not fit.
         """
-        return retrieve(graph, state, self, self.template, self.arguments)
+        templates()  # a malformed file is the graph's fault, what follows that of who asks
+        try:
+            template(self.template, "read").bind(self.arguments)
+        except TemplateError as error:
+            raise UsageError(error.message, hint=error.hint) from error
+        return retrieve(graph, self, self.template, self.arguments)
 
 
 class Infer(Action):
@@ -52,6 +61,8 @@ class Infer(Action):
     """
 
     name: ClassVar[str] = "infer"
+    planned: ClassVar[bool] = False
+    makes: ClassVar[type[Artifact]] = Retrieved
 
     phenotypes: tuple[str, ...] | None = None
     """Ids to match; the case's observed findings when absent."""
@@ -62,14 +73,19 @@ class Infer(Action):
     limit: Limit = 20
     """Most diseases."""
 
-    def run(self, graph: Operations, state: State) -> State:
-        """Return the state with the diseases found."""
+    @property
+    def reads(self) -> tuple[Reads, ...]:
+        """The findings, where no phenotypes are given."""
+        return ("evidence",) if self.phenotypes is None else ()
+
+    def run(self, graph: Operations, view: State) -> Retrieved:
+        """Return the diseases found."""
         arguments = {
-            "phenotypes": list(state.case.observed if self.phenotypes is None else self.phenotypes),
+            "phenotypes": list(view.case.observed if self.phenotypes is None else self.phenotypes),
             "min_match_count": self.min_match_count,
             "limit": self.limit,
         }
-        return retrieve(graph, state, self, "infer_diseases", arguments)
+        return retrieve(graph, self, "infer_diseases", arguments)
 
 
 class Match(Action):
@@ -81,6 +97,8 @@ class Match(Action):
     """
 
     name: ClassVar[str] = "match"
+    needs_findings: ClassVar[bool] = True
+    makes: ClassVar[type[Artifact]] = Retrieved
 
     min_match_count: Annotated[int, Field(ge=1)] = 1
     """Fewest shared findings of a patient."""
@@ -88,24 +106,36 @@ class Match(Action):
     limit: Limit = 10
     """Most patients."""
 
-    def run(self, graph: Operations, state: State) -> State:
-        """Return the state with the similar patients found."""
+    @property
+    def reads(self) -> tuple[Reads, ...]:
+        """The whole case, which is left out of what is found."""
+        return ("case",)
+
+    def run(self, graph: Operations, view: State) -> Retrieved:
+        """Return the similar patients found."""
         arguments = {
-            "phenotypes": list(state.case.observed),
-            "without": [state.case.id, case_key(state.case)],
+            "phenotypes": list(view.case.observed),
+            "without": [view.case.id, case_key(view.case)],
             "min_match_count": self.min_match_count,
             "limit": self.limit,
         }
-        return retrieve(graph, state, self, "similar_cases", arguments)
+        return retrieve(graph, self, "similar_cases", arguments)
 
 
-def retrieve(graph: Operations, state: State, action: Action, template: str, arguments: dict[str, Any]) -> State:
-    """Run a template for an action, in its compiled form where it has one, and keep its rows.
+def retrieve(
+    graph: Operations, action: Action, template: str, arguments: dict[str, Any], resolved: tuple[Resolved, ...] = ()
+) -> Retrieved:
+    """Run a template for an action, in its compiled form where it has one.
+
+    Args:
+        graph: Where it runs.
+        action: Who asks.
+        template: Name of a read template.
+        arguments: Its parameters by name.
+        resolved: How the names were understood that the action was given.
 
     Raises:
-        TemplateError: No such read template, or its parameters do not fit.
+        TemplateError: The template cannot be run.
     """
-    asked: Queries = graph.compiled if graph.compiled.has(template) else graph
-    state, rows = query(asked, state, template, **arguments)
-    found = Retrieved(template, arguments, tuple(rows[:MAX_ROWS]), action.name)
-    return state if found in state.retrieved else replace(state, retrieved=(*state.retrieved, found))
+    rows = graph.query(template, **arguments)
+    return Retrieved(template, arguments, tuple(rows[:MAX_ROWS]), action.name, resolved, graph.ran[-1].digest)

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from kgdx.actions.state import Segment
-
-WITHIN = frozenset({"query", "tool"})
-"""Kinds of segments that an action leaves while it runs."""
+from kgdx.episode.segment import Kind, Segment
 
 UNPLANNED = "unplanned"
-"""Name of the segment that says that rules take over from a model without a usable plan."""
+"""Code of the remark that rules take over from a model without a usable plan."""
+
+NO_STEPS = frozenset({"remark", "ask_model", "ask_patient", "read_plan", "respond", "diagnose"})
+"""Wishes that look nothing up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,40 +83,46 @@ def rounds_of(log: Iterable[Segment]) -> tuple[Round, ...]:
     """Return the rounds of an episode.
 
     Example:
-        >>> from kgdx.actions.state import Author
-        >>> log = [Segment(Author.POLICY, "action", "get_test"), Segment(Author.GRAPH, "query", "tests", rows=3)]
-        >>> rounds_of(log)[0].steps[0].rows
+        >>> from kgdx.episode.segment import Author, Operation
+        >>> ran = (Operation("query", "tests", rows=3),)
+        >>> wish = Segment(Author.POLICY, Kind.WISH, "get_test")
+        >>> rounds_of([wish, Segment(Author.GRAPH, Kind.RESULT, "get_test", operations=ran)])[0].steps[0].rows
         3
     """
     rounds = [Round(0)]
-    thought = ""
-    failed = False
     for segment in log:
-        now = rounds[-1]
-        if segment.kind == "thought":
-            thought = segment.content
-        elif segment.kind == "plan":
-            number, ended = int(segment.parameters.get("round", len(rounds))), bool(segment.parameters.get("ended"))
-            rounds.append(Round(number, thought, ended=ended, failed=failed and not segment.parameters.get("actions")))
-            thought, failed = "", False
-        elif segment.kind == "error" and segment.name == UNPLANNED:
-            rounds.append(Round(0, by="rules"))
-        elif segment.kind == "error" and "kind" in segment.parameters:
-            failed = True
-        elif segment.kind == "action":
-            rounds[-1] = replace(now, steps=(*now.steps, Step(segment.name, segment.parameters)))
-        elif segment.kind == "error" and segment.name == "plan":
-            rounds[-1] = replace(now, refused=(*now.refused, segment.content))
-        elif now.steps and (segment.kind in WITHIN or (segment.kind, segment.name) == ("error", now.steps[-1].action)):
-            rounds[-1] = replace(now, steps=(*now.steps[:-1], _went_on(now.steps[-1], segment)))
+        now, data = rounds[-1], segment.data
+        if segment.kind is Kind.WISH:
+            if segment.name == "remark" and data.get("code") == UNPLANNED:
+                rounds.append(Round(0, by="rules"))
+            elif segment.name not in NO_STEPS:
+                rounds[-1] = replace(now, steps=(*now.steps, Step(segment.name, data)))
+        elif segment.name == "read_plan" and "artifact" in data:
+            plan = data["artifact"]
+            told = {"refused": tuple(plan["refused"]), "ended": plan["ended"], "failed": plan["failed"]}
+            rounds.append(Round(plan["round"], str(segment.words.get("thought", "")), **told))
+        elif now.steps and segment.name == now.steps[-1].action and segment.kind in (Kind.RESULT, Kind.ERROR):
+            rounds[-1] = replace(now, steps=(*now.steps[:-1], _came(now.steps[-1], segment)))
     return tuple(each for each in rounds if each.number or each.steps)
 
 
-def _went_on(step: Step, segment: Segment) -> Step:
-    spent = step.milliseconds + segment.milliseconds
-    if segment.kind == "error":
-        return replace(step, error=segment.content, milliseconds=spent)
-    counted = segment.kind == "query" or step.action in ("recognise", "extract", "rank")
-    if not counted or segment.rows is None:
-        return replace(step, milliseconds=spent)
-    return replace(step, rows=(step.rows or 0) + segment.rows, milliseconds=spent)
+def _came(step: Step, segment: Segment) -> Step:
+    """The step with what came of it."""
+    if segment.kind is Kind.ERROR:
+        return replace(step, error=message_of(segment), milliseconds=segment.milliseconds)
+    kind = "tool" if step.action in ("recognise", "extract", "rank") else "query"
+    counted = [each.rows for each in segment.operations if each.kind == kind]
+    return replace(step, rows=sum(counted) if counted else None, milliseconds=segment.milliseconds)
+
+
+def message_of(segment: Segment) -> str:
+    """Return what an error says, with what to do about it.
+
+    Example:
+        >>> from kgdx.episode.segment import error_segment
+        >>> from kgdx.errors import UsageError
+        >>> message_of(error_segment("rank", UsageError("no findings", hint="give some")))
+        'no findings: give some'
+    """
+    message, hint = str(segment.data.get("message", "")), segment.data.get("hint")
+    return f"{message}: {hint}" if hint else message

@@ -15,10 +15,10 @@ from typing import Any, Protocol
 
 from kgdx.actions.answer import Answer
 from kgdx.actions.diagnosis import Diagnosis
-from kgdx.actions.record import Queries
-from kgdx.actions.state import Author, Segment
 from kgdx.case import Case, Finding, Status
 from kgdx.case.model import SEXES
+from kgdx.episode.segment import Author, Kind, Segment
+from kgdx.episode.wish import Queries
 from kgdx.errors import StoreError, UsageError
 from kgdx.store.protocol import Store, Transaction
 
@@ -139,7 +139,7 @@ def _put_run(running: Transaction, result: Diagnosis | Answer, key: str, *, text
 
 
 def _record(result: Diagnosis | Answer) -> Iterator[Segment]:
-    """The trace of a run; of an answer with the question before it and the answer behind it."""
+    """The trace of a run; of an answer with the answer behind it."""
     if isinstance(result, Diagnosis):
         yield from result.trace
         return
@@ -151,9 +151,8 @@ def _record(result: Diagnosis | Answer) -> Iterator[Segment]:
         "unsupported": answer.unsupported,
         "removed": len(answer.removed),
     }
-    yield Segment(Author.USER, "text", "question", content=result.question)
     yield from result.trace
-    yield Segment(Author.POLICY, "answer", "final", told, content=answer.text)
+    yield Segment(Author.LOOP, Kind.RESULT, "answer", told, {"question": result.question, "text": answer.text})
 
 
 def _put(running: Transaction, template: str, what: str, *, rows: list[dict[str, Any]], **parameters: Any) -> None:

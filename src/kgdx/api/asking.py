@@ -6,25 +6,26 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from kgdx.actions.answer import Answer
-from kgdx.actions.episode import Episode, Policy, Watch, run
+from kgdx.actions.artifacts import answer_of as given_answer
+from kgdx.actions.artifacts import evidence_of, ranking_of
 from kgdx.actions.known import CitedText
 from kgdx.actions.pack import pack
-from kgdx.actions.rounds import UNPLANNED
-from kgdx.actions.state import Limits, State
+from kgdx.actions.rounds import UNPLANNED, message_of
 from kgdx.case import Case, Issue
-from kgdx.errors import KgdxError, LlmError, StoreError, UsageError
-from kgdx.policies import ROUNDS
-from kgdx.policies import policy as make_policy
+from kgdx.episode.conversation import exchanges
+from kgdx.episode.loop import Episode, Watch, World, begin, kgdx_version, run
+from kgdx.episode.policy import POLICIES, Policy, make_policy
+from kgdx.episode.segment import Author, Kind, error_of
+from kgdx.episode.state import Limits, State
+from kgdx.errors import KgdxError, StoreError, UsageError
 
 if TYPE_CHECKING:
     from kgdx.actions.graph import GraphContext
     from kgdx.config import Settings
-    from kgdx.llm.protocol import ChatModel
+    from kgdx.llm.protocol import ChatModel, Prices
     from kgdx.store.protocol import Row
 
 Number = TypeVar("Number", int, float)
@@ -39,9 +40,6 @@ _REMEDIES = {
 
 MAX_QUESTION = 20_000
 """Letters of a question at most."""
-
-MAX_ROUNDS = 50
-"""Most rounds of a planner."""
 
 STEPS = 200
 """Most actions of a question, where nobody says."""
@@ -84,38 +82,74 @@ def ask(
     how: Asking,
 ) -> Answer:
     """Answer a question; see :meth:`kgdx.Graph.ask`."""
-    from kgdx.policies.finishing import Finishing
-
     unknown = how.keys() - Asking.__annotations__.keys()
     if unknown:
         raise UsageError(f"no setting {min(unknown)!r}", hint=f"one of {', '.join(sorted(Asking.__annotations__))}")
     question = checked(question)
     limits = within(how.get("limits"))
-    rounds = how.get("rounds", ROUNDS)
-    if not 1 <= rounds <= MAX_ROUNDS:
-        raise UsageError(f"rounds is {rounds}", hint=f"ask for 1 to {MAX_ROUNDS}")
-    ending: dict[str, Any] = {
+    if policy is None:
+        policy = "rules" if model is None else "planner"
+    settings: dict[str, Any] = {
         "strict": how.get("strict", True),
         "pubmed": _asks_pubmed(graph.settings) if how.get("pubmed") is None else how["pubmed"],
         "language": how.get("language"),
+        **{name: how[name] for name in ("rounds", "fallback") if name in how},
     }
-    name = policy if isinstance(policy, str) else "rules" if model is None and policy is None else "planner"
-    if name == "fixed":
-        raise UsageError("the policy fixed answers no questions", hint="take rules or planner")
-    if policy is None or isinstance(policy, str):
-        settings = dict(ending)
-        if name == "planner":
-            settings |= planning(graph.settings, model, limits) | {"rounds": rounds, "on_text": how.get("on_text")}
-            settings |= {"fallback": how.get("fallback", True)}
-        policy = make_policy(name, **settings)
+    chooser = make_policy(policy, **settings) if isinstance(policy, str) else policy
+    able(chooser, "answers", model)
+    world = replace(world_of(graph, chooser, model, limits), on_text=how.get("on_text"))
     patient = Case("question") if case is None else case.identified()
-    state = State(patient, question=question, seed=how.get("seed", 0))
-    episode = run(graph, state, policy, limits, closing=Finishing(**ending), watch=how.get("watch"))
+    start = begin(
+        patient, chooser, question=question, seed=how.get("seed", 0), limits=limits, fingerprint=_fingerprint(graph)
+    )
+    episode = run(world, start, chooser, how.get("watch"))
     fingerprint, sources = provenance(graph)
     found = replace(answer_of(episode, case, fingerprint=fingerprint), sources=sources)
-    if not found.pack.answers and not found.candidates and (error := failure(episode)) is not None:
+    nothing = (not found.pack.answers or found.text.insufficient) and not found.candidates
+    if nothing and (error := failure(episode)) is not None:
         raise error
     return found
+
+
+def able(policy: Policy, what: Literal["answers", "diagnoses"], model: object = None, patient: object = None) -> None:
+    """Check that a policy can do what is wanted of it, with what it is given.
+
+    Raises:
+        UsageError: It cannot, a model is given that it does not ask, or a patient is missing whom it asks.
+
+    Example:
+        >>> from kgdx.policies import FixedPolicy
+        >>> able(FixedPolicy(), "answers")
+        Traceback (most recent call last):
+        kgdx.errors.UsageError: the policy fixed answers no questions: take one of planner, rules
+    """
+    can = policy.capabilities
+    if not getattr(can, what):
+        others = [name for name, kind in POLICIES.items() if getattr(kind.capabilities, what)]
+        cannot = "answers no questions" if what == "answers" else "diagnoses no case"
+        raise UsageError(f"the policy {policy.name} {cannot}", hint=f"take one of {', '.join(others)}")
+    if model is not None and not can.models:
+        others = [name for name, kind in POLICIES.items() if kind.capabilities.models]
+        raise UsageError(f"the policy {policy.name} asks no model", hint=f"take one of {', '.join(others)}")
+    if can.asks and patient is None:
+        raise UsageError(
+            f"the policy {policy.name} asks the patient", hint="run `kgdx consult`, or give a patient to Graph.episode"
+        )
+
+
+def world_of(graph: GraphContext, policy: Policy, model: ChatModel | str | None, limits: Limits) -> World:
+    """Return the world of an episode: the graph, and the model where the policy asks one."""
+    if not policy.capabilities.models:
+        return World(graph, memo=graph.memo)
+    asked, prices = connected(graph.settings, model, limits)
+    return World(graph, models={asked.name: asked}, memo=graph.memo, prices=prices)
+
+
+def _fingerprint(graph: GraphContext) -> str:
+    """Return the graph's fingerprint; empty where it cannot be asked, which the episode will say."""
+    with suppress(StoreError):
+        return graph.fingerprint
+    return ""
 
 
 def checked(question: str) -> str:
@@ -147,8 +181,8 @@ def within(limits: Limits | None) -> Limits:
     return replace(limits, errors=max(limits.errors, limits.steps), stagnation=max(limits.stagnation, limits.steps))
 
 
-def planning(settings: Settings, model: ChatModel | str | None, limits: Limits) -> dict[str, Any]:
-    """Return what a planner needs: its model, the prices, and its limits, which end a call that is under way, too.
+def connected(settings: Settings, model: ChatModel | str | None, limits: Limits) -> tuple[ChatModel, Prices]:
+    """Return a model that can be asked, with its prices; the limits end a call that is under way, too.
 
     Args:
         settings: Say which endpoint.
@@ -160,7 +194,7 @@ def planning(settings: Settings, model: ChatModel | str | None, limits: Limits) 
         UsageError: A cost is limited, and no prices are set.
     """
     if model is not None and not isinstance(model, str):
-        return {"model": model, "limits": limits}
+        return model, (0.0, 0.0)
     from kgdx.llm.accounting import Budget, Meter
     from kgdx.llm.connect import connect
 
@@ -178,8 +212,7 @@ def planning(settings: Settings, model: ChatModel | str | None, limits: Limits) 
         _least(set_.seconds, limits.seconds),
     )
     meter = Meter(*prices, budget)
-    asked = connect(access, cache=settings.cache / "llm" / "answers.sqlite", meter=meter)
-    return {"model": asked, "limits": limits, "prices": prices}
+    return connect(access, cache=settings.cache / "llm" / "answers.sqlite", meter=meter), prices
 
 
 def _asks_pubmed(settings: Settings) -> bool:
@@ -213,53 +246,60 @@ def answer_of(episode: Episode, case: Case | None, *, fingerprint: str) -> Answe
         fingerprint: Of the graph.
 
     Example:
-        >>> from kgdx.actions import State
         >>> answer_of(Episode(State(Case("p"), question="q"), "rules", "steps"), None, fingerprint="f").reason
         'steps'
     """
-    state, ranking = episode.state, episode.state.ranking
+    state = episode.state
+    ranking = ranking_of(state)
     issues = [*(() if case is None else state.case.issues), *(() if ranking is None else ranking.issues)]
     issues += faults(state)
     return Answer(
         question=state.question,
-        text=state.answer or CitedText(author="none"),
+        text=given_answer(state) or CitedText(author="none"),
         pack=pack(state),
         case=None if case is None else state.case,
         candidates=() if ranking is None else tuple(ranking.candidates),
-        evidence=state.evidence or {},
+        evidence=evidence_of(state),
         trace=state.log,
         issues=tuple(dict.fromkeys(issues)),
         reason=episode.reason,
         policy=episode.policy,
-        model=next((segment.name for segment in state.log if segment.kind == "prompt"), ""),
+        model=model_of(state),
         fingerprint=fingerprint,
         version=kgdx_version(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
 
+def model_of(state: State) -> str:
+    """Return the name of the language model that was asked; empty where there was none."""
+    asked = exchanges(state.log)
+    return next((each.result.name for each in asked if each.result is not None), "")
+
+
 def faults(state: State) -> Iterator[Issue]:
     """Yield what failed in an episode, for people: a model that gave no answer, actions, what of a plan was refused.
 
     Example:
-        >>> from kgdx.actions import Author, Segment
-        >>> log = (Segment(Author.TOOL, "error", "get_test", content="the graph knows no disease called 'x'"),)
-        >>> [issue.where for issue in faults(State(Case("p"), log=log))]
+        >>> from kgdx.episode.segment import error_segment
+        >>> failed = error_segment("get_test", UsageError("the graph knows no disease called 'x'"))
+        >>> [issue.where for issue in faults(State(Case("p"), log=(failed,)))]
         ['get_test']
     """
     refused = 0
     for number, segment in enumerate(state.log):
-        if segment.kind != "error":
-            continue
-        if segment.name == "plan":
-            refused += 1
-        elif "kind" in segment.parameters:
-            again = any(later.kind == "answer" for later in state.log[number:])
-            yield Issue("warning" if again else "error", "model", segment.content, _REMEDIES["model"])
-        else:
-            yield Issue(
-                "warning", segment.name, segment.content, _REMEDIES.get(segment.name, "the answer does without")
-            )
+        for problem in segment.data.get("problems", ()) if segment.kind is Kind.RESULT else ():
+            yield Issue("warning", problem["name"], problem["message"], "the answer does without")
+        if segment.kind is Kind.RESULT and segment.name == "read_plan":
+            refused += len(segment.data["artifact"]["refused"])
+        elif segment.kind is Kind.WISH and segment.name == "remark":
+            code = segment.data["code"]
+            yield Issue("warning", code, segment.data["text"], _REMEDIES.get(code, ""))
+        elif segment.kind is Kind.ERROR and "kind" in segment.data:
+            again = any(later.author is Author.MODEL for later in state.log[number:])
+            yield Issue("warning" if again else "error", "model", message_of(segment), _REMEDIES["model"])
+        elif segment.kind is Kind.ERROR:
+            yield Issue("warning", segment.name, message_of(segment), "the answer does without")
     if refused:
         parts = "1 part" if refused == 1 else f"{refused} parts"
         yield Issue("info", "planner", f"{parts} of the model's plans could not be run", "the rounds say why")
@@ -267,19 +307,11 @@ def faults(state: State) -> Iterator[Issue]:
 
 def failure(episode: Episode) -> KgdxError | None:
     """Return why an episode has found nothing: the error that ended it, the graph's last one, or the model's."""
-    from kgdx.policies.finishing import FATAL
-
     if episode.error is not None:
         return episode.error
-    failed = [segment for segment in episode.log if segment.kind == "error"]
-    unread = [segment for segment in failed if segment.parameters.get("error") in FATAL and segment.name != "cite"]
+    failed = [segment for segment in episode.log if segment.kind is Kind.ERROR]
+    unread = [segment for segment in failed if segment.data.get("fault") == "graph"]
     if unread:  # that a graph which cannot be read has returned nothing would be taken for its answer
-        return StoreError(unread[-1].content)
-    failed = [segment for segment in failed if "kind" in segment.parameters]
-    return LlmError(failed[-1].content, kind=failed[-1].parameters["kind"]) if failed else None
-
-
-@cache
-def kgdx_version() -> str:
-    """Return the version of the installed package, which takes a while to find out."""
-    return version("kgdx")
+        return error_of(unread[-1])
+    failed = [segment for segment in failed if segment.data.get("fault") == "model"]
+    return error_of(failed[-1]) if failed else None

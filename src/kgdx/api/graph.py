@@ -9,24 +9,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from kgdx.actions.answer import Answer
+from kgdx.actions.artifacts import Declared, evidence_of, ranking_of
 from kgdx.actions.diagnosis import Diagnosis
-from kgdx.actions.episode import Episode, Policy, Watch
-from kgdx.actions.episode import run as run_episode
 from kgdx.actions.explaining import MAX_EXPLAINED
 from kgdx.actions.foreign import mapping_of
 from kgdx.actions.graph import GraphContext
 from kgdx.actions.ranking import MAX_TOP
-from kgdx.actions.record import Replayed
-from kgdx.actions.record import replay as replay_trace
 from kgdx.actions.save import save as save_result
 from kgdx.actions.save import saved_trace
-from kgdx.actions.state import Limits, Segment, State
-from kgdx.api.asking import Asking, faults, kgdx_version, planning, provenance, within
+from kgdx.api.asking import Asking, able, faults, provenance, within, world_of
 from kgdx.api.asking import ask as answer_question
 from kgdx.case import Case, Issue, case_from_document, case_from_terms, case_from_text, one_case
 from kgdx.config import Settings
+from kgdx.episode.loop import Episode, Patient, Watch, World, begin, kgdx_version
+from kgdx.episode.loop import run as run_episode
+from kgdx.episode.policy import Policy, make_policy
+from kgdx.episode.resume import Replayed, policy_of, resume
+from kgdx.episode.resume import replay as replay_trace
+from kgdx.episode.segment import Segment
+from kgdx.episode.state import Limits
 from kgdx.errors import UsageError
-from kgdx.policies import policy as make_policy
 
 if TYPE_CHECKING:
     import polars
@@ -80,20 +82,74 @@ class Graph(GraphContext):
         """
         if not 1 <= top <= MAX_TOP:
             raise UsageError(f"top is {top}", hint=f"ask for 1 to {MAX_TOP:,} candidates")
+        chooser = policy
         if isinstance(policy, str):
             explained = min(top if explain is None else explain, MAX_EXPLAINED)
-            settings: dict[str, Any] = {"top": top, "explain": explained, **_bank(case_bank)}
-            if policy == "planner":
-                limits = within(limits)
-                settings |= planning(self.settings, model, limits)
-            elif model is not None:
-                raise UsageError(f"the policy {policy} asks no model", hint="use the policy planner")
-            policy = make_policy(policy, **settings)
-        elif case_bank or model is not None:
-            what = "case_bank" if case_bank else "a model"
-            raise UsageError(f"{what} goes with the name of a policy", hint="give your own policy such a setting")
-        state = State(self.case(case).identified(), seed=seed)
-        return self._diagnosis(run_episode(self, state, policy, limits, closing=_closing(policy, top), watch=watch))
+            chooser = make_policy(policy, {"case_bank": True} if case_bank else {}, top=top, explain=explained)
+        elif case_bank:
+            raise UsageError("case_bank goes with the name of a policy", hint="give your own policy such a setting")
+        assert isinstance(chooser, Policy)
+        able(chooser, "diagnoses", model)
+        if chooser.capabilities.models:
+            limits = within(limits)
+        world = world_of(self, chooser, model, limits or Limits())
+        start = begin(self.case(case).identified(), chooser, seed=seed, limits=limits, fingerprint=self.fingerprint)
+        return self._diagnosis(run_episode(world, start, chooser, watch))
+
+    def episode(
+        self,
+        case: CaseLike | None = None,
+        *,
+        policy: str | Policy = "fixed",
+        question: str = "",
+        patient: Patient | None = None,
+        model: ChatModel | str | None = None,
+        log: Iterable[Segment] | None = None,
+        limits: Limits | None = None,
+        seed: int = 0,
+        watch: Watch | None = None,
+    ) -> Episode:
+        """Run an episode until it ends or waits, or go on with one from its log.
+
+        It waits for whoever is absent: :func:`kgdx.episode.answered` takes a patient's reply, and
+        :func:`kgdx.episode.run` goes on in the world of :meth:`world`.
+
+        Args:
+            case: As for :meth:`diagnose`; nothing is known of the patient where ``None``.
+            policy: Name of a policy with its usual settings, or a policy of your own.
+            question: What the policy is to answer.
+            patient: Who is asked at once, such as a simulated patient.
+            model: A language model, or the name of one at the endpoint that is set.
+            log: The log of an episode to go on with; case, question, limits and seed are its own, and so is the policy
+                unless one of your own is given.
+            limits: When to stop a policy that would go on.
+            seed: Of all random choices.
+            watch: Given each segment as it is written.
+
+        Raises:
+            UsageError: The log cannot be gone on with on this graph, or a setting cannot be right.
+        """
+        given = tuple(log or ())
+        chooser = policy if isinstance(policy, Policy) else policy_of(given) if given else make_policy(policy)
+        world = self.world(chooser, patient=patient, model=model, limits=limits)
+        if given:
+            return run_episode(world, resume(world, given), chooser, watch)
+        known = Case("") if case is None else self.case(case)
+        start = begin(
+            known.identified(), chooser, question=question, seed=seed, limits=limits, fingerprint=self.fingerprint
+        )
+        return run_episode(world, start, chooser, watch)
+
+    def world(
+        self,
+        policy: Policy,
+        *,
+        patient: Patient | None = None,
+        model: ChatModel | str | None = None,
+        limits: Limits | None = None,
+    ) -> World:
+        """Return the world of episodes on this graph: the graph, a patient if there is one, and the policy's model."""
+        return replace(world_of(self, policy, model, limits or Limits()), patient=patient)
 
     def ask(
         self,
@@ -146,8 +202,10 @@ class Graph(GraphContext):
             UsageError: The disease is not among those that are ranked.
         """
         patient = case.case if isinstance(case, Diagnosis) else self.case(case)
-        chooser = make_policy(policy, top=top, explain=0, also=(disease,), **_bank(case_bank))
-        return self._diagnosis(run_episode(self, State(patient.identified()), chooser))
+        wanted = {"also": (disease,), **({"case_bank": True} if case_bank else {})}
+        chooser = make_policy(policy, wanted, top=top, explain=0)
+        start = begin(patient.identified(), chooser, fingerprint=self.fingerprint)
+        return self._diagnosis(run_episode(world_of(self, chooser, None, Limits()), start, chooser))
 
     def case(self, given: CaseLike) -> Case:
         """Make a case of what :meth:`diagnose` accepts.
@@ -217,9 +275,9 @@ class Graph(GraphContext):
         return replay_trace(tuple(trace), self)
 
     def _diagnosis(self, episode: Episode) -> Diagnosis:
-        if episode.error is not None and episode.state.ranking is None:
+        if episode.error is not None and ranking_of(episode.state) is None:
             raise episode.error
-        if not episode.state.evidence:  # a ranking alone never opens the store
+        if not evidence_of(episode.state):  # a ranking alone never opens the store
             return diagnosis_of(episode, fingerprint=self.fingerprint)
         fingerprint, sources = provenance(self)
         return replace(diagnosis_of(episode, fingerprint=fingerprint), sources=sources)
@@ -229,21 +287,29 @@ def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
     """Return what an episode found.
 
     Example:
-        >>> from kgdx.actions import Episode, State
         >>> diagnosis_of(Episode(State(Case("p")), "fixed", "steps"), fingerprint="f").reason
         'steps'
     """
-    state, ranking = episode.state, episode.state.ranking
+    state = episode.state
+    ranking, declared = ranking_of(state), state.last(Declared)
     issues = list(state.case.issues)
     if ranking is not None:
         issues += ranking.issues
     if episode.error is not None:
         issues.append(Issue("error", "episode", str(episode.error), "the result holds what was found before"))
     issues += [issue for issue in faults(state) if issue.where in ("model", "planner")]
+    candidates = () if ranking is None else tuple(ranking.candidates)
+    if declared is not None and declared.diseases:
+        order = {id: place for place, id in enumerate(declared.diseases)}
+        known = [each for each in candidates if each.id in order]
+        candidates = tuple(sorted(known, key=lambda each: order[each.id]))
+        for id in declared.diseases[:MAX_EXPLAINED]:
+            if all(each.id != id for each in candidates):
+                issues.append(Issue("warning", id, "it was declared and is not among the candidates", "left out"))
     return Diagnosis(
         case=state.case,
-        candidates=() if ranking is None else tuple(ranking.candidates),
-        evidence=state.evidence or {},
+        candidates=candidates,
+        evidence=evidence_of(state),
         trace=state.log,
         issues=tuple(dict.fromkeys(issues)),
         reason=episode.reason,
@@ -325,15 +391,3 @@ def save(
         return graph.save(result, text=text)
     with open(store) as opened:
         return opened.save(result, text=text)
-
-
-def _closing(policy: Policy, top: int) -> Policy | None:
-    """Who declares a ranking where a planner was stopped before it did."""
-    if policy.name != "planner":
-        return None
-    return make_policy("rules", top=top, explain=0)
-
-
-def _bank(wanted: bool) -> dict[str, bool]:
-    """The setting of a policy that matches with other patients; a policy need not know of it otherwise."""
-    return {"case_bank": True} if wanted else {}

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from kgdx.actions.record import Queries
 from kgdx.align.names import POPULATION
+from kgdx.episode.wish import Queries
 from kgdx.errors import UsageError
 from kgdx.evaluate.questions import Gold, Question
 from kgdx.evaluate.wordings import LANGUAGES, SPLITS, Language, Split, Wording, joined, wordings

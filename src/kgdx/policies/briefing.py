@@ -6,11 +6,13 @@ import json
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from kgdx.actions.base import Action
+from kgdx.actions.artifacts import mentions_of
 from kgdx.actions.pack import clean, pack
 from kgdx.actions.rounds import Step, rounds_of
-from kgdx.actions.state import Segment, State
 from kgdx.case import Case
+from kgdx.episode.segment import Segment
+from kgdx.episode.state import State
+from kgdx.episode.wish import Action
 from kgdx.schema import load_schema
 
 ENTITIES = ("Disease", "Phenotype", "Symptom", "Test", "Drug", "Cure", "Gene")
@@ -84,9 +86,9 @@ def history(log: tuple[Segment, ...]) -> Iterator[str]:
     """Yield what each round asked and what came of it, a line each: rows, what failed, what was refused.
 
     Example:
-        >>> from kgdx.actions.state import Author
-        >>> list(history((Segment(Author.POLICY, "plan", "planner", {"round": 1}),)))
-        ['Round 1:']
+        >>> from kgdx.episode.segment import Author, Kind
+        >>> list(history((Segment(Author.POLICY, Kind.WISH, "get_test", {"limit": 5}),)))
+        ['Before the first round:', '- get_test {"limit": 5}: done']
     """
     for each in rounds_of(log):
         yield f"Round {each.number}:" if each.number else "Before the first round:"
@@ -109,7 +111,7 @@ def _shown(step: Step) -> str:
 
 
 def _mentioned(state: State) -> Iterator[str]:
-    for mention in (state.mentioned or ())[:MENTIONS]:
+    for mention in mentions_of(state)[:MENTIONS]:
         ids = ", ".join(mention.ids[:IDS])
         yield f"- {json.dumps(mention.text, ensure_ascii=False)}: {mention.kind} {ids}"
 

@@ -7,11 +7,10 @@ its end by this alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from kgdx.actions.answering import Respond
-from kgdx.actions.base import Action
+from kgdx.actions.artifacts import Explained, Ranked, Read, Retrieved, mentions_of, ranking_of, resolved_of
 from kgdx.actions.citing import Cite
 from kgdx.actions.declare import Diagnose
 from kgdx.actions.describing import Describe
@@ -19,14 +18,14 @@ from kgdx.actions.explaining import Explain
 from kgdx.actions.pack import language_of
 from kgdx.actions.ranking import Rank
 from kgdx.actions.reading import Extract
-from kgdx.actions.state import State
+from kgdx.episode.policy import Capabilities, Policy
+from kgdx.episode.segment import Kind
+from kgdx.episode.state import State
+from kgdx.episode.wish import Action, Wish
 from kgdx.policies.intents import GAP, masked
 
-FATAL = frozenset({"StoreError", "StoreLockedError", "StaleSnapshotError"})
-"""Errors that say that the graph cannot be asked, not that it was asked wrongly."""
-
 FAILURES = 2
-"""After so many of them nothing more is asked: a single one may be of one action alone."""
+"""After so many errors of the graph nothing more is asked: a single one may be of one action alone."""
 
 NAMED = 3
 """How many of the diseases that were inferred or ranked best are described, beside those that were named."""
@@ -35,66 +34,61 @@ DESCRIBED = 20
 """Most entries of diseases that one episode describes; one disease has an entry in several sources."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finishing:
-    """Bring an episode to its end from what it has.
+class EndingPolicy(Policy):
+    """A policy that ends in the usual way: the case ranked, diseases described, publications cited, an answer given."""
 
-    Attributes:
-        strict: Whether the answer may rest on nothing but the evidence.
-        language: Language of the answer; that of the question when ``None``.
-        pubmed: Whether publications are searched for.
-        top: How many candidates are ranked for a case.
-        explain: How many of them are explained.
-        case_bank: Whether to match with the graph's other patients too.
-
-    Example:
-        >>> from kgdx.case import Case
-        >>> Finishing().choose(State(Case("p"), question="What is ptosis?")).name
-        'cite'
-    """
+    capabilities: ClassVar[Capabilities] = Capabilities(answers=True)
 
     strict: bool = True
+    """Whether the answer may rest on nothing but the evidence."""
     language: Literal["en", "zh"] | None = None
+    """Language of the answer; that of the question when ``None``."""
     pubmed: bool = False
+    """Whether publications are searched for."""
     top: int = 10
+    """How many candidates are ranked for a case."""
     explain: int = 3
+    """How many of them are explained."""
     case_bank: bool = False
+    """Whether to match with the graph's other patients too."""
 
-    @property
-    def name(self) -> str:
-        """``finishing``."""
-        return "finishing"
+    def close(self, state: State) -> Wish | None:
+        """Return the next action on the way to the end."""
+        return self.ending(state)
 
-    def choose(self, state: State) -> Action | None:
+    def ending(self, state: State) -> Action | None:
         """Return the next action on the way to the end; what was tried is not tried again."""
-        if state.done:
-            return None
         if lost(state):
-            return self._respond(state) if state.question else None
-        return next((action for action in self._steps(state) if not chosen(state, action)), None)
+            return self.respond(state) if state.question else None
+        return next((action for action in self._steps(state) if not state.tried(action)), None)
 
     def _steps(self, state: State) -> Iterator[Action]:
-        case = state.case
-        if not state.read and (case.text or case.findings):
-            yield Extract()
+        yield from self.reading(state)
         yield from self.ranked(state)
         if not state.question:
-            if state.ranking is not None:
+            if state.get(Ranked) is not None:
                 yield Diagnose()
             return
         if unknown := undescribed(state):
             yield Describe(diseases=unknown)
         yield Cite(pubmed=self.pubmed)
-        yield self._respond(state)
+        yield self.respond(state)
 
-    def _respond(self, state: State) -> Respond:
+    def respond(self, state: State) -> Respond:
+        """Return the action that answers by template."""
         return Respond(strict=self.strict, language=self.language or asked_in(state))
+
+    def reading(self, state: State) -> Iterator[Action]:
+        """Yield what reads the case, where there is one that was not read."""
+        if state.get(Read) is None and (state.case.text or state.case.findings):
+            yield Extract()
 
     def ranked(self, state: State) -> Iterator[Action]:
         """Yield what ranks the case and explains the best candidates, where there are findings."""
-        if state.ranking is None and state.case.observed:
+        ranking = state.get(Ranked)
+        if ranking is None and state.case.observed:
             yield Rank(top=self.top, case_bank=self.case_bank)
-        if state.ranking is not None and state.evidence is None and self.explain:
+        if ranking is not None and self.explain and not state.all(Explained):
             yield Explain(top=min(self.explain, self.top))
 
 
@@ -102,24 +96,13 @@ def asked_in(state: State) -> Literal["en", "zh"]:
     """Return the language of a question: that of its own words, not of the names in it.
 
     Example:
-        >>> from kgdx.align.named import Mention
         >>> from kgdx.case import Case
-        >>> disease = Mention(25, 28, "糖尿病", "Disease", ("D:1",), ("糖尿病",))
-        >>> asked_in(State(Case("p"), question="What are the symptoms of 糖尿病?", mentioned=(disease,)))
-        'en'
+        >>> asked_in(State(Case("p"), question="糖尿病有什么症状"))
+        'zh'
     """
-    words = masked(state.question, state.mentioned or ()).replace(GAP, "")
+    words = masked(state.question, mentions_of(state)).replace(GAP, "")
     said = words if any(each.isalpha() for each in words) else state.question
     return "zh" if language_of(said) == "zh" else "en"
-
-
-def chosen(state: State, action: Action) -> bool:
-    """Tell whether an episode has chosen an action before, whatever came of it."""
-    fields = action.parameters()
-    return any(
-        segment.kind == "action" and segment.name == action.name and segment.parameters == fields
-        for segment in state.log
-    )
 
 
 def lost(state: State) -> bool:
@@ -130,7 +113,7 @@ def lost(state: State) -> bool:
         >>> lost(State(Case("p")))
         False
     """
-    failed = sum(segment.kind == "error" and segment.parameters.get("error") in FATAL for segment in state.log)
+    failed: int = sum(each.kind is Kind.ERROR and each.data.get("fault") == "graph" for each in state.log)
     return failed >= FAILURES
 
 
@@ -139,25 +122,31 @@ def undescribed(state: State) -> tuple[str, ...]:
 
     Those that the question or an action names come first, then the best that were inferred, then the best candidates.
     """
-    asked = {id for segment in state.log if segment.name == "describe" for id in segment.parameters.get("diseases", ())}
+    asked = {
+        id
+        for segment in state.log
+        if segment.kind is Kind.WISH and segment.name == "describe"
+        for id in segment.data["diseases"] or ()
+    }
     about = [id for id in dict.fromkeys(_about(state)) if id not in asked]
     return tuple(about[: max(0, DESCRIBED - len(asked))])
 
 
 def _about(state: State) -> Iterator[str]:
+    resolved, ranking = resolved_of(state), ranking_of(state)
     looked_up = {
-        each.given: {kind for other in state.resolved if other.given == each.given for kind in other.kinds}
-        for each in state.resolved
+        each.given: {kind for other in resolved if other.given == each.given for kind in other.kinds}
+        for each in resolved
     }
-    for mention in state.mentioned or ():
+    for mention in mentions_of(state):
         # a name that was looked up as a symptom alone is no disease that the answer is about
         if mention.kind == "Disease" and "Disease" in looked_up.get(mention.text, ("Disease",)):
             yield from mention.ids
-    for each in state.resolved:
+    for each in resolved:
         if "Disease" in each.kinds:
             yield from each.ids
-    for found in state.retrieved:
+    for found in state.all(Retrieved):
         if found.action.startswith("infer"):
             yield from (row["id"] for row in found.rows[:NAMED])
-    if state.ranking is not None:
-        yield from (candidate.id for candidate in state.ranking.candidates[:NAMED])
+    if ranking is not None:
+        yield from (candidate.id for candidate in ranking.candidates[:NAMED])

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import ClassVar
 
-from kgdx.actions.base import Action
+from kgdx.actions.artifacts import Explained, Ranked, Read, evidence_of, ranking_of
 from kgdx.actions.declare import Diagnose
 from kgdx.actions.explaining import Explain
 from kgdx.actions.ranking import Rank
 from kgdx.actions.reading import Extract
-from kgdx.actions.state import State
+from kgdx.episode.policy import Policy
+from kgdx.episode.state import State
+from kgdx.episode.wish import Wish
 
 
-@dataclass(frozen=True, slots=True)
-class FixedPolicy:
+class FixedPolicy(Policy):
     """Extract, rank, explain, diagnose.
-
-    Attributes:
-        top: How many candidates to rank.
-        explain: How many of them to explain.
-        also: Diseases to rank and explain beside the best, wherever they stand.
-        language: Language of the case's text; found out when ``None``.
-        case_bank: Whether to match with the graph's other patients too.
 
     Example:
         >>> from kgdx.case import Case
@@ -29,26 +23,26 @@ class FixedPolicy:
         'extract'
     """
 
+    name: ClassVar[str] = "fixed"
+
     top: int = 10
+    """How many candidates to rank."""
     explain: int = 10
+    """How many of them to explain."""
     also: tuple[str, ...] = ()
+    """Diseases to rank and explain beside the best, wherever they stand."""
     language: str | None = None
+    """Language of the case's text; found out when ``None``."""
     case_bank: bool = False
+    """Whether to match with the graph's other patients too."""
 
-    @property
-    def name(self) -> str:
-        """``fixed``."""
-        return "fixed"
-
-    def choose(self, state: State) -> Action | None:
+    def choose(self, state: State) -> Wish | None:
         """Return the next action of the fixed order."""
-        if state.done:
-            return None
-        if not state.read:
+        if state.get(Read) is None:
             return Extract(language=self.language)
-        if state.ranking is None:
+        if state.get(Ranked) is None:
             return Rank(top=self.top, also=self.also, case_bank=self.case_bank)
-        if state.evidence is None and self.explain:
+        if self.explain and not state.all(Explained):
             return Explain(top=self.explain)
         if self.also and not set(self.also) <= _explained(state):
             return Explain(diseases=self.also)
@@ -57,7 +51,7 @@ class FixedPolicy:
 
 def _explained(state: State) -> set[str]:
     """Ids of the diseases that have their evidence, with the entries merged into them."""
-    evidence = state.evidence or {}
-    candidates = () if state.ranking is None else state.ranking.candidates
+    evidence, ranking = evidence_of(state), ranking_of(state)
+    candidates = () if ranking is None else ranking.candidates
     merged = {member for candidate in candidates if candidate.id in evidence for member in candidate.members}
     return merged | evidence.keys()

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
-from kgdx.actions.base import Action, parse_action
 from kgdx.actions.known import Resolved
+from kgdx.episode.state import Artifact, Reads
+from kgdx.episode.wish import Action, parse_action
 from kgdx.errors import UsageError
 from kgdx.llm.structured import DEEPEST, LONGEST, depth, readings
 
@@ -25,6 +26,51 @@ _NAMES = ("action", "name", "tool", "function")
 
 _FIELDS = ("parameters", "arguments", "args", "params", "input")
 """Keys under which models put the fields of an action that belong beside its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned(Artifact):
+    """A plan after it was read and judged.
+
+    Attributes:
+        round: Which round.
+        actions: What will be run, in order, as JSON.
+        refused: Why the rest will not be, in words for the model.
+        ended: The plan says that enough was found.
+        failed: The model gave no plan, or none that could be read.
+        thought: Why, in the model's words.
+    """
+
+    depends: ClassVar[tuple[Reads, ...]] = ()
+    kept: ClassVar[bool] = True
+    many: ClassVar[bool] = True
+
+    round: int
+    actions: tuple[dict[str, Any], ...] = field(default=(), hash=False)
+    refused: tuple[str, ...] = ()
+    ended: bool = False
+    failed: bool = False
+    thought: str = field(default="", repr=False)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the plan as plain JSON values, without the model's own words."""
+        return {
+            "round": self.round,
+            "actions": list(self.actions),
+            "refused": list(self.refused),
+            "ended": self.ended,
+            "failed": self.failed,
+        }
+
+    def to_words(self) -> dict[str, Any]:
+        """Return the model's own words."""
+        return {"thought": self.thought} if self.thought else {}
+
+    @classmethod
+    def from_log(cls, data: Mapping[str, Any], words: Mapping[str, Any]) -> Planned:
+        """Read the plan back."""
+        lists = {"actions": tuple(data["actions"]), "refused": tuple(data["refused"])}
+        return cls(**{**data, **lists}, thought=str(words.get("thought", "")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,232 +7,247 @@ rounds there were and what there is to mend are read from the log, so that the p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar
 
-from kgdx.actions import ACTIONS
+from pydantic import Field
+
 from kgdx.actions.answering import Respond
-from kgdx.actions.base import Action, parse_action
+from kgdx.actions.artifacts import Retrieved
 from kgdx.actions.checking import MAX_CHARS
 from kgdx.actions.describing import Describe
-from kgdx.actions.episode import Chosen
-from kgdx.actions.pack import pack
-from kgdx.actions.reading import Extract
+from kgdx.actions.pack import EvidencePack, pack
 from kgdx.actions.recognising import Recognise
-from kgdx.actions.rounds import UNPLANNED as REPLACED
-from kgdx.actions.state import Author, Limits, Segment, State
+from kgdx.actions.rounds import UNPLANNED
+from kgdx.episode.conversation import Exchange, exchanges
+from kgdx.episode.policy import Capabilities
+from kgdx.episode.segment import Kind, Segment
+from kgdx.episode.state import Artifact, Reads, State
+from kgdx.episode.wish import ACTIONS, Action, AskModel, Operations, Remark, Wish, parse_action, wish_of
 from kgdx.llm.prompts import prompt
-from kgdx.llm.protocol import ChatModel, Prices, Request
-from kgdx.policies import ROUNDS
-from kgdx.policies.asking import ask
 from kgdx.policies.briefing import briefing
-from kgdx.policies.finishing import Finishing, asked_in, chosen, lost, undescribed
-from kgdx.policies.plan import Judged, judge, plan_schema, read_plan
+from kgdx.policies.finishing import EndingPolicy, asked_in, lost, undescribed
+from kgdx.policies.plan import Planned, judge, plan_schema, read_plan
 from kgdx.policies.rules import RulesPolicy
-from kgdx.policies.writing import groundless, write
+from kgdx.policies.writing import answer_request, best_of, groundless, mend_request, said_in
 
 FINAL = frozenset({"denied", "rejected", "unreachable", "refused", "missing", "budget"})
 """Kinds of a model's errors after which it is asked no more."""
 
-UNPLANNED = frozenset({"extract", "recognise", "retrieve", "infer", "cite", "respond", "diagnose"})
-"""Actions that are no part of a plan: they begin and end an episode, or another one does as much and more."""
-
-OF_A_CASE = frozenset({"rank", "explain", "match"})
-"""Actions that need a patient's findings."""
-
 GROUNDLESS = "groundless"
-"""Name of the segment that says that a model's answer is not taken."""
+"""Code of the remark that a model's answer is not taken."""
+
+LANGUAGE = "language"
+"""Code of the remark that a model's answer is in another language."""
 
 MAX_NAME = 200
 """Letters of a model's name that an answer carries."""
+
+MAX_ROUNDS = 50
+"""Most rounds of a planner."""
 
 FRUITLESS = 2
 """After so many rounds in a row that bring no action, the model is not asked for another."""
 
 
-@dataclass(frozen=True)
-class PlannerPolicy:
-    """Ask a language model what to look up, look it up, and have the answer written from it.
+class ReadPlan(Action):
+    """Read the plan that a model wrote, and judge it action by action.
 
-    Attributes:
-        model: Who plans and writes.
-        rounds: Most plans.
-        actions: Most actions of a plan.
-        ending: How the episode ends when nothing more is looked up.
-        limits: What the model may cost; one call is kept for the answer.
-        prices: Of a million tokens read and written.
-        on_text: Given each piece of the answer as it is written.
-        found: Characters of what was found that the model is shown.
-        fallback: Whether rules and the template stand in where no plan of the model, or not its answer, can be used.
+    Example:
+        >>> ReadPlan(round=1, actions=("get_test",)).most
+        8
     """
 
-    model: ChatModel
-    rounds: int = ROUNDS
-    actions: int = 8
-    ending: Finishing = field(default_factory=Finishing)
-    limits: Limits = field(default_factory=Limits)
-    prices: Prices = (0.0, 0.0)
-    on_text: Callable[[str], None] | None = field(default=None, repr=False)
-    found: int = 12_000
-    fallback: bool = True
+    name: ClassVar[str] = "read_plan"
+    makes: ClassVar[type[Artifact]] = Planned
+    planned: ClassVar[bool] = False
+    pure: ClassVar[bool] = True
+
+    round: int
+    """Which round it is."""
+    actions: tuple[str, ...]
+    """Names of the actions that may be planned."""
+    most: int = 8
+    """Most actions of a plan."""
 
     @property
-    def name(self) -> str:
-        """``planner``."""
-        return "planner"
+    def sees(self) -> tuple[Reads, ...]:
+        """What the model wrote, what was done before, and how names were understood."""
+        return ("log", Retrieved)
 
-    def choose(self, state: State) -> Chosen:
+    def run(self, graph: Operations, view: State) -> Planned:
+        """Return the plan, or why there is none."""
+        said = exchanges(view.log, "plan@")[-1]
+        if not said.text:
+            refused = () if said.failed in FINAL else ("there was no answer that could be read",)
+            return Planned(self.round, refused=refused, failed=True)
+        registry = {name: ACTIONS.get(name) for name in self.actions}
+        try:
+            reading = read_plan(said.text)
+        except ValueError as error:
+            return Planned(self.round, refused=(f"the answer could not be read: {error}",), failed=bool(said.failed))
+        resolved = [each for found in view.all(Retrieved) for each in found.resolved]
+        judged = judge(reading.items, registry, tuple(_done(view.log, registry)), resolved, self.most)
+        return Planned(
+            self.round,
+            tuple({"action": action.name, **action.parameters()} for action in judged.actions),
+            judged.refused,
+            ended=not reading.items,
+            failed=bool(said.failed) and not judged.actions,
+            thought=reading.thought,
+        )
+
+
+def _done(log: Sequence[Segment], registry: Mapping[str, type[Action]]) -> Iterator[Action]:
+    for segment in log:
+        if segment.kind is Kind.WISH and segment.name in registry:
+            action = wish_of(segment.name, {**segment.data, **segment.words})
+            assert isinstance(action, Action)
+            yield action
+
+
+class PlannerPolicy(EndingPolicy):
+    """Ask a language model what to look up, look it up, and have the answer written from it.
+
+    Example:
+        >>> PlannerPolicy(rounds=2).capabilities.models
+        True
+    """
+
+    name: ClassVar[str] = "planner"
+    capabilities: ClassVar[Capabilities] = Capabilities(answers=True, models=True)
+
+    rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] = 5
+    """Most plans."""
+    actions: int = 8
+    """Most actions of a plan."""
+    found: int = 12_000
+    """Characters of what was found that the model is shown."""
+    temperature: float = 0.0
+    """Of plans and answers."""
+    fallback: bool = True
+    """Whether rules and the template stand in where no plan of the model, or not its answer, can be used."""
+
+    def choose(self, state: State) -> Wish | None:
         """Return the next action of the plan; ask for a plan, or for the answer, where there is none."""
-        said: tuple[Segment, ...] = ()
-        while True:
-            action = self._next(state)
-            if action is not None or state.done:
-                return Chosen(action, said)
-            if not self._may_plan(state):
-                action, told = self._by_rules(state)
-                if action is None:
-                    action, told = self._end(state)
-                return Chosen(action, (*said, *told))
-            segments = self._plan(state)
-            said, state = (*said, *segments), state.logged(*segments)
-
-    def registry(self, state: State) -> Mapping[str, type[Action]]:
-        """Return the actions that may be planned."""
-        left_out = UNPLANNED if state.case.observed else UNPLANNED | OF_A_CASE
-        return {name: kind for name, kind in ACTIONS.items() if name not in left_out}
-
-    def _next(self, state: State) -> Action | None:
-        """What is to be done before a model is asked: reading, the rest of a plan, describing what it was about."""
-        if state.question and not chosen(state, Recognise()):
-            return Recognise()
-        if (state.case.text or state.case.findings) and not state.read and not chosen(state, Extract()):
-            return Extract()
-        if lost(state):
-            return None
-        left = pending(state, self.registry(state))
-        if left:
+        wish = self._before(state)
+        if wish is not None or lost(state):
+            return wish or self.ending(state)
+        registry, made = self.registry(state), plans(state)
+        if len(exchanges(state.log, "plan@")) > len(made):
+            return ReadPlan(round=len(made) + 1, actions=tuple(sorted(registry)), most=self.actions)
+        if left := pending(state, registry):
             return left[0]
-        unknown = undescribed(state) if state.question and plans(state) else ()
-        return Describe(diseases=unknown) if unknown else None
+        if state.question and made and (unknown := undescribed(state)):
+            return Describe(diseases=unknown)
+        if self._may_plan(state, made):
+            return self._plan(state, registry, len(made) + 1)
+        return self._by_rules(state, made) or self._end(state)
 
-    def _may_plan(self, state: State) -> bool:
+    def close(self, state: State) -> Wish | None:
+        """Return the next action on the way to the end; an answer that the model has written is taken."""
+        return self._end(state, ask=False)
+
+    def registry(self, state: State) -> dict[str, type[Action]]:
+        """Return the actions that may be planned."""
+        findings = bool(state.case.observed)
+        return {name: kind for name, kind in ACTIONS.items() if kind.planned and (findings or not kind.needs_findings)}
+
+    def _before(self, state: State) -> Wish | None:
+        """What is to be done before a model is asked: reading the question and the case."""
+        if state.question and not state.tried(Recognise()):
+            return Recognise()
+        return next((action for action in self.reading(state) if not state.tried(action)), None)
+
+    def _may_plan(self, state: State, made: list[Mapping[str, Any]]) -> bool:
         if not state.question and not state.case.observed:
             return False
-        made = plans(state)
-        ended = bool(made) and bool(made[-1].parameters.get("ended"))
         recent = made[-FRUITLESS:]
-        fruitless = len(recent) == FRUITLESS and not any(each.parameters.get("actions") for each in recent)
-        if len(made) >= self.rounds or ended or fruitless or lost(state):
+        fruitless = len(recent) == FRUITLESS and not any(each["actions"] for each in recent)
+        if len(made) >= self.rounds or (made and made[-1]["ended"]) or fruitless:
             return False
         return self._may_ask(state, kept=1 if state.question else 0)
 
     def _may_ask(self, state: State, kept: int = 0) -> bool:
-        """Whether the model may be asked: it answers, and the budget holds ``kept`` calls more than this one."""
-        if any(segment.parameters.get("kind") in FINAL for segment in state.log if segment.kind == "error"):
+        """Whether the model may be asked: it answers, and the limits hold ``kept`` calls more than this one."""
+        if any(each.failed in FINAL for each in exchanges(state.log)):
             return False
-        limits, spent = self.limits, state.spent
-        seconds = sum(segment.milliseconds for segment in state.log) / 1000
-        used = (spent.calls + kept, spent.read + spent.written, spent.cost, seconds)
-        most = (limits.calls, limits.tokens, limits.cost, limits.seconds)
-        return all(limit is None or amount < limit for amount, limit in zip(used, most, strict=True))
+        spent = state.counts.spent
+        counts = state.counts._replace(spent=replace(spent, calls=spent.calls + kept))
+        return state.limits.model(counts) is None
 
-    def _plan(self, state: State) -> tuple[Segment, ...]:
-        """Ask for a plan and judge it."""
-        number, template, registry = len(plans(state)) + 1, prompt("plan"), self.registry(state)
+    def _plan(self, state: State, registry: Mapping[str, type[Action]], number: int) -> AskModel:
+        """Ask for a plan."""
+        template = prompt("plan")
         shown = briefing(state, registry, number=number, rounds=self.rounds, most=self.actions, room=self.found)
-        request = Request(template.messages(**shown), schema=plan_schema(registry))
-        said = ask(self.model, request, template.id, prices=self.prices, round=number)
-        judged, ended, thought = Judged((), ()), False, ""
-        if said.text:
-            try:
-                reading = read_plan(said.text)
-                thought = reading.thought
-                before = [action for segment in state.log if (action := _action(segment, registry)) is not None]
-                judged = judge(reading.items, registry, before, state.resolved, self.actions)
-                ended = not reading.items
-            except ValueError as error:
-                judged = Judged((), (f"the answer could not be read: {error}",))
-        elif said.error is not None and said.error.kind not in FINAL:
-            judged = Judged((), ("there was no answer that could be read",))
-        planned = [{"action": action.name, **action.parameters()} for action in judged.actions]
-        told = {"round": number, "actions": planned, "refused": len(judged.refused), "ended": ended}
-        refused = (
-            Segment(Author.TOOL, "error", "plan", {"error": "UsageError", "round": number}, content=reason)
-            for reason in judged.refused
+        return AskModel(
+            prompt=template.id,
+            messages=template.messages(**shown),
+            output=plan_schema(registry),
+            temperature=self.temperature,
         )
-        reasons = (Segment(Author.POLICY, "thought", self.model.name, {"round": number}, content=thought),)
-        plan = Segment(Author.POLICY, "plan", self.name, told)
-        return (*said.segments, *(reasons if thought else ()), plan, *refused)
 
-    def _by_rules(self, state: State) -> tuple[Action | None, tuple[Segment, ...]]:
+    def _by_rules(self, state: State, made: list[Mapping[str, Any]]) -> Wish | None:
         """The next look-up that the question's words ask for, where no plan of the model could be used."""
-        made = plans(state)
-        if not self.fallback or not state.question or lost(state):
-            return None, ()
-        if not made or any(each.parameters.get("actions") or each.parameters.get("ended") for each in made):
-            return None, ()
-        action = RulesPolicy(self.ending).choose(state)
-        if action is None or action == self.ending.choose(state):
-            return None, ()
-        if any(segment.name == REPLACED for segment in state.log):
-            return action, ()
-        told = {"error": "LlmError", "plans": len(made)}
-        why = f"the model {self.model.name} gave no plan that could be used"
-        return action, (Segment(Author.TOOL, "error", REPLACED, told, content=why),)
+        if not self.fallback or not state.question or not made:
+            return None
+        if any(each["actions"] or each["ended"] for each in made):
+            return None
+        settings = self.model_dump(include=set(EndingPolicy.model_fields))
+        action = RulesPolicy(**settings).look_up(state)
+        if action is None:
+            return None
+        why = f"the model {_name(exchanges(state.log))} gave no plan that could be used"
+        remark = Remark(code=UNPLANNED, text=why)
+        return action if state.tried(remark) else remark
 
-    def _end(self, state: State) -> tuple[Action | None, tuple[Segment, ...]]:
+    def _end(self, state: State, *, ask: bool = True) -> Wish | None:
         """The next action on the way to the end; the answer is written by the model where that can be."""
-        action = self.ending.choose(state)
-        if not isinstance(action, Respond) or not self._may_ask(state):
-            return action, ()
+        action = self.ending(state)
+        if not isinstance(action, Respond):
+            return action
         evidence = pack(state)
         if not evidence.answers:
-            return action, ()
+            return action
+        return self._written(state, action, evidence, ask and self._may_ask(state))
+
+    def _written(self, state: State, action: Respond, evidence: EvidencePack, ask: bool) -> Wish:
         language = action.language or asked_in(state)
-        said = write(
-            self.model,
-            evidence,
-            strict=action.strict,
-            language=language,
-            prices=self.prices,
-            on_text=self.on_text,
-            again=1 if self._may_ask(state, kept=1) else 0,
-        )
-        text = said.text[:MAX_CHARS]
+        said = exchanges(state.log, "answer")
+        if not said:
+            return answer_request(evidence, action.strict, language, self.temperature) if ask else action
+        if len(said) == 1 and ask and (again := mend_request(said[0], evidence, action.strict, language)) is not None:
+            return again
+        text = best_of(said, evidence, action.strict, language)[:MAX_CHARS]
         if not text.strip():
-            return action, said.segments
+            return action
+        if not said_in(language, text, evidence):
+            remark = Remark(code=LANGUAGE, text="the answer is not in the language that was asked for")
+            if not state.tried(remark):
+                return remark
         if self.fallback and action.strict and groundless(text, evidence, language):
-            why = f"the answer of the model {self.model.name} cites nothing of the evidence, and is left out"
-            left_out = Segment(Author.TOOL, "error", GROUNDLESS, {"error": "LlmError"}, content=why)
-            return action, (*said.segments, left_out)
-        author = self.model.name[:MAX_NAME]
-        return action.model_copy(update={"text": text, "author": author}), said.segments
+            why = f"the answer of the model {_name(said)} cites nothing of the evidence, and is left out"
+            remark = Remark(code=GROUNDLESS, text=why)
+            return action if state.tried(remark) else remark
+        return action.model_copy(update={"text": text, "author": _name(said)[:MAX_NAME]})
 
 
-def plans(state: State) -> list[Segment]:
-    """Return the plans that an episode has made so far."""
-    return [segment for segment in state.log if segment.kind == "plan"]
+def plans(state: State) -> list[Mapping[str, Any]]:
+    """Return the plans that an episode has made so far, as the log has them."""
+    return [each.data["artifact"] for each in state.log if each.kind is Kind.RESULT and each.name == "read_plan"]
 
 
 def pending(state: State, registry: Mapping[str, type[Action]]) -> list[Action]:
-    """Return what is left to do of the latest plan.
-
-    Example:
-        >>> from kgdx.actions import Rank
-        >>> from kgdx.case import Case
-        >>> plan = Segment(Author.POLICY, "plan", "planner", {"actions": [{"action": "rank"}]})
-        >>> [action.name for action in pending(State(Case("p")).logged(plan), {"rank": Rank})]
-        ['rank']
-    """
+    """Return what is left to do of the latest plan."""
     for number in range(len(state.log) - 1, -1, -1):
-        if state.log[number].kind == "plan":
-            done = sum(segment.kind == "action" for segment in state.log[number:])
-            return [parse_action(each, registry) for each in state.log[number].parameters["actions"][done:]]
+        segment = state.log[number]
+        if segment.kind is Kind.RESULT and segment.name == "read_plan":
+            done = sum(each.kind is Kind.WISH and each.name in ACTIONS for each in state.log[number:])
+            return [parse_action(each, registry) for each in segment.data["artifact"]["actions"][done:]]
     return []
 
 
-def _action(segment: Segment, registry: Mapping[str, type[Action]]) -> Action | None:
-    """The action that a segment records, if it is one of the registry."""
-    if segment.kind != "action" or segment.name not in registry:
-        return None
-    return parse_action({"action": segment.name, **segment.parameters}, registry)
+def _name(said: Sequence[Exchange]) -> str:
+    """Name of the model that was asked last."""
+    return next((each.result.name for each in reversed(said) if each.result is not None), "")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from kgdx.actions import ACTIONS
-from kgdx.actions.base import Action, parse_action
+from kgdx.actions.artifacts import Retrieved, mentions_of, ranking_of
 from kgdx.actions.entities import MOST
-from kgdx.actions.reading import Extract
 from kgdx.actions.recognising import Recognise
-from kgdx.actions.state import State
-from kgdx.policies.finishing import Finishing, chosen, lost
+from kgdx.episode.segment import Kind
+from kgdx.episode.state import State
+from kgdx.episode.wish import ACTIONS, Action, Wish, parse_action
+from kgdx.policies.finishing import EndingPolicy, lost
 from kgdx.policies.intents import Want, masked, negated, of_causes, remainder, wants
 
 if TYPE_CHECKING:
@@ -63,12 +62,8 @@ _LISTED = re.compile(r"\s*(?:[、，,;；/和与及或]|\s|\b(?:and|or|with|plus
 """What stands between names of a list."""
 
 
-@dataclass(frozen=True)
-class RulesPolicy:
+class RulesPolicy(EndingPolicy):
     """Look up what the words of a question want of the entities that it names, then answer by template.
-
-    Attributes:
-        ending: How the episode ends when everything is looked up.
 
     Example:
         >>> from kgdx.case import Case
@@ -76,29 +71,26 @@ class RulesPolicy:
         'recognise'
     """
 
-    ending: Finishing = field(default_factory=Finishing)
+    name: ClassVar[str] = "rules"
 
-    @property
-    def name(self) -> str:
-        """``rules``."""
-        return "rules"
-
-    def choose(self, state: State) -> Action | None:
+    def choose(self, state: State) -> Wish | None:
         """Return the next look-up that the question wants and that was not tried yet; then the end."""
-        if state.done:
-            return None
-        if state.question and not chosen(state, Recognise()):
+        return self.look_up(state) or self.ending(state)
+
+    def look_up(self, state: State) -> Action | None:
+        """Return the next look-up that the question wants and that was not tried yet."""
+        if state.question and not state.tried(Recognise()):
             return Recognise()
-        if (state.case.text or state.case.findings) and not state.read and not chosen(state, Extract()):
-            return Extract()
-        wanted = (action for action in self._wanted(state) if not lost(state) and not chosen(state, action))
-        return next(wanted, None) or self.ending.choose(state)
+        if lost(state):
+            return None
+        wanted = (*self.reading(state), *self._wanted(state))
+        return next((action for action in wanted if not state.tried(action)), None)
 
     def _wanted(self, state: State) -> Iterator[Action]:
         """Yield all that the question wants looked up, in order; later ones may rest on what earlier ones found."""
-        yield from self.ending.ranked(state)
+        yield from self.ranked(state)
         question = state.question
-        mentions = _telling(question, state.mentioned or ())
+        mentions = _telling(question, mentions_of(state))
         rest = masked(question, mentions)
         wanted = wants(rest)
         named = [mention for mention in mentions if not negated(question, mention)]
@@ -133,7 +125,7 @@ def _name(rest: str) -> str:
 
 def _failed(state: State) -> bool:
     """Whether a name has been looked up in vain: it is as unknown to the next action."""
-    return any(segment.kind == "error" and segment.name in ACTIONS for segment in state.log)
+    return any(segment.kind is Kind.ERROR and segment.name in ACTIONS for segment in state.log)
 
 
 def _telling(question: str, mentions: Sequence[Mention]) -> list[Mention]:
@@ -199,9 +191,9 @@ def _meant(want: Want, named: Sequence[Mention]) -> bool:
 
 def _focus(state: State) -> tuple[str, ...]:
     """The best diseases of the ranking, or of each inference."""
-    if state.ranking is not None:
-        return tuple(candidate.id for candidate in state.ranking.candidates[:FOCUS])
-    inferred = [found.rows for found in state.retrieved if found.action.startswith("infer") and found.rows]
+    if (ranking := ranking_of(state)) is not None:
+        return tuple(candidate.id for candidate in ranking.candidates[:FOCUS])
+    inferred = [found.rows for found in state.all(Retrieved) if found.action.startswith("infer") and found.rows]
     best = (rows[place]["id"] for place in range(FOCUS) for rows in inferred if place < len(rows))
     return tuple(dict.fromkeys(best))[:FOCUS]
 

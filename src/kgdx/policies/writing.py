@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 
 from kgdx.actions.checking import INSUFFICIENT, MAX_CHARS, NOTHING_CITED, check
 from kgdx.actions.known import CitedText
 from kgdx.actions.pack import PROMPT_CHARS, EvidencePack
-from kgdx.actions.state import Author, Segment
+from kgdx.episode.conversation import Exchange
+from kgdx.episode.wish import AskModel, wish_of
 from kgdx.llm.prompts import prompt
-from kgdx.llm.protocol import ChatModel, Message, Prices, Request
-from kgdx.policies.asking import Said, ask
+from kgdx.llm.protocol import Message
 
 LANGUAGES = {"en": "English", "zh": "Chinese (中文)"}
 """What a model is told of the language to answer in."""
@@ -31,62 +30,50 @@ _NAMES = 3_000
 """Most names of the evidence that are left out of an answer to tell its language."""
 
 
-def write(
-    model: ChatModel,
-    pack: EvidencePack,
-    strict: bool = True,
-    language: str = "en",
-    *,
-    prices: Prices = (0.0, 0.0),
-    on_text: Callable[[str], None] | None = None,
-    again: int = 1,
-    max_chars: int = PROMPT_CHARS,
-) -> Said:
-    """Have an answer written.
-
-    The answer is not trusted: :class:`~kgdx.actions.answering.Respond` checks it. Here it is only held against the
-    evidence to ask once more where it has faults; of two answers the one with fewer faults is returned.
+def answer_request(pack: EvidencePack, strict: bool, language: str, temperature: float = 0.0) -> AskModel:
+    """Return the request for an answer.
 
     Args:
-        model: Who writes.
         pack: What the answer may rest on.
         strict: Whether it may rest on nothing else.
         language: Of the answer, ``en`` or ``zh``.
-        prices: For the cost.
-        on_text: Given each piece of the first answer as it arrives.
-        again: How often an answer with faults is asked for anew.
-        max_chars: Characters that the evidence may take in the prompt.
-
-    Returns:
-        The answer and what goes into the log; without text where the model gave none.
+        temperature: 0 for the likeliest answer.
     """
     template = prompt("answer" if strict else "answer_open")
     messages = template.messages(
         question=_quoted(pack.question[:_QUESTION_CHARS]),
-        evidence=pack.prompt(max_chars),
+        evidence=pack.prompt(PROMPT_CHARS),
         language=LANGUAGES[language],
         lacks=INSUFFICIENT[language],
     )
-    request = Request(messages)
-    best = said = ask(model, request, template.id, prices=prices, on_text=on_text)
+    return AskModel(prompt=template.id, messages=messages, temperature=temperature, streamed=True)
+
+
+def mend_request(said: Exchange, pack: EvidencePack, strict: bool, language: str) -> AskModel | None:
+    """Return the request to write an answer anew without its faults; ``None`` where it has none, or there is none."""
+    if said.failed or not said.text.strip():
+        return None
     wrong = list(_faults(said.text, pack, strict, language))
-    for _ in range(again):
-        if said.error is not None or not said.text.strip() or not wrong:
-            break
-        told = "\n".join(f"- {fault}" for fault in wrong)
-        turn = Message(
-            "user", f"These faults have to be mended:\n{told}\nWrite the whole answer again, by the same rules."
-        )
-        request = replace(request, messages=(*request.messages, Message("assistant", said.text[:MAX_CHARS]), turn))
-        said = ask(model, request, template.id, prices=prices, again=True)
-        found = list(_faults(said.text, pack, strict, language))
-        fewer = bool(said.text.strip()) and said.error is None and len(found) < len(wrong)
-        best = replace(said if fewer else best, segments=(*best.segments, *said.segments))
-        wrong = found
-    if best.text.strip() and not _in(language, best.text, pack):
-        about = {"error": "LlmError", "prompt": template.id}
-        note = Segment(Author.TOOL, "error", "language", about, content=f"the answer is not in {LANGUAGES[language]}")
-        best = replace(best, segments=(*best.segments, note))
+    if not wrong:
+        return None
+    told = "\n".join(f"- {fault}" for fault in wrong)
+    turn = Message("user", f"These faults have to be mended:\n{told}\nWrite the whole answer again, by the same rules.")
+    first = wish_of(said.wish.name, {**said.wish.data, **said.wish.words})
+    assert isinstance(first, AskModel)
+    messages = (*first.messages, Message("assistant", said.text[:MAX_CHARS]), turn)
+    return first.model_copy(update={"messages": messages, "streamed": False})
+
+
+def best_of(said: Sequence[Exchange], pack: EvidencePack, strict: bool, language: str) -> str:
+    """Return the answer with the fewest faults; of those that have equally many, the first.
+
+    An answer is not trusted: :class:`~kgdx.actions.answering.Respond` checks the one that is taken.
+    """
+    best, least = said[0].text, len(list(_faults(said[0].text, pack, strict, language)))
+    for each in said[1:]:
+        found = len(list(_faults(each.text, pack, strict, language)))
+        if each.text.strip() and not each.failed and found < least:
+            best, least = each.text, found
     return best
 
 
@@ -109,12 +96,12 @@ def _faults(text: str, pack: EvidencePack, strict: bool, language: str) -> Itera
     if strict:
         for sentence in [each for each in checked.sentences if not each.supported][:_SHOWN_FAULTS]:
             yield f"no id: {sentence.text[:200]}"
-    if text.strip() and not _in(language, text, pack):
+    if text.strip() and not said_in(language, text, pack):
         yield f"it is not in {LANGUAGES[language]}"
 
 
-def _in(language: str, text: str, pack: EvidencePack) -> bool:
-    """Whether a text is in a language; the names of the evidence, which stay in theirs, are left out first."""
+def said_in(language: str, text: str, pack: EvidencePack) -> bool:
+    """Tell whether a text is in a language; the names of the evidence, which stay in theirs, are left out first."""
     own = re.sub(r"\[E\d+\]", " ", _without(text, _names(pack)))
     letters = [each for each in own if each.isalpha()]
     chinese = sum("一" <= each <= "鿿" for each in letters)

@@ -1,0 +1,166 @@
+"""What actions find: artifacts, and the ways to ask a state for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from kgdx.actions.evidence import EvidencePath
+from kgdx.actions.known import Citation, CitedText, Description, Resolved
+from kgdx.episode.state import Artifact, Reads, State, digest_of
+from kgdx.store.protocol import Row
+
+if TYPE_CHECKING:
+    from kgdx.align.named import Mention
+    from kgdx.rank import Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Artifact):
+    """The case's words have been read up to a place, and its terms brought up to date."""
+
+    depends: ClassVar[tuple[Reads, ...]] = ("words",)
+
+    characters: int = 0
+    findings: str = ""
+    """Digest of what is known of the patient since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mentioned(Artifact):
+    """Entities of the graph that the question names."""
+
+    depends: ClassVar[tuple[Reads, ...]] = ("question",)
+
+    mentions: tuple[Mention, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked(Artifact):
+    """The diseases that fit the case's findings, best first."""
+
+    ranking: Ranking
+
+    def digest(self) -> str:
+        """Return a digest of ids and scores."""
+        return digest_of([(each.id, each.rank, each.score) for each in self.ranking.candidates])
+
+
+@dataclass(frozen=True, slots=True)
+class Explained(Artifact):
+    """Evidence paths by candidate, bound to the ranking that they explain."""
+
+    depends: ClassVar[tuple[Reads, ...]] = (Ranked, "evidence")
+    many: ClassVar[bool] = True
+
+    paths: Mapping[str, tuple[EvidencePath, ...]] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved(Artifact):
+    """Rows that a template returned to the policy, and how the names that it was given were understood."""
+
+    depends: ClassVar[tuple[Reads, ...]] = ()
+    many: ClassVar[bool] = True
+
+    template: str
+    parameters: Mapping[str, Any] = field(hash=False)
+    rows: tuple[Row, ...] = field(hash=False)
+    action: str = ""
+    resolved: tuple[Resolved, ...] = ()
+    rows_digest: str = ""
+
+    def digest(self) -> str:
+        """Return a digest of the request and of the rows, in any order."""
+        return digest_of([self.template, self.parameters, self.rows_digest, [each.ids for each in self.resolved]])
+
+
+@dataclass(frozen=True, slots=True)
+class Described(Artifact):
+    """What the graph says of diseases in words."""
+
+    depends: ClassVar[tuple[Reads, ...]] = ()
+    many: ClassVar[bool] = True
+
+    descriptions: tuple[Description, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cited(Artifact):
+    """Publications for what was found; the log keeps them, since PubMed need not answer alike again."""
+
+    depends: ClassVar[tuple[Reads, ...]] = ()
+    kept: ClassVar[bool] = True
+
+    citations: tuple[Citation, ...] = ()
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the citations as plain JSON values."""
+        return {"citations": [each.to_dict() for each in self.citations]}
+
+    @classmethod
+    def from_log(cls, data: Mapping[str, Any], words: Mapping[str, Any]) -> Cited:
+        """Read the citations back."""
+        plain: Iterator[dict[str, Any]] = (
+            {key: tuple(value) if isinstance(value, list) else value for key, value in each.items()}
+            for each in data["citations"]
+        )
+        return cls(tuple(Citation(**each) for each in plain))
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Artifact):
+    """The answer, with its citations checked."""
+
+    depends: ClassVar[tuple[Reads, ...]] = ("question",)
+
+    answer: CitedText
+
+
+@dataclass(frozen=True, slots=True)
+class Declared(Artifact):
+    """The diagnosis: ids of diseases, best first; the ranking's own order where there are none."""
+
+    depends: ClassVar[tuple[Reads, ...]] = ("evidence",)
+
+    diseases: tuple[str, ...] = ()
+
+
+def ranking_of(state: State, *, stale: bool = False) -> Ranking | None:
+    """Return the ranking of the case as it is now; with ``stale`` also an older one, to show and never to declare."""
+    found = state.last(Ranked) if stale else state.get(Ranked)
+    return None if found is None else found.ranking
+
+
+def evidence_of(state: State) -> dict[str, tuple[EvidencePath, ...]]:
+    """Return the evidence paths by candidate."""
+    return {id: paths for each in state.all(Explained) for id, paths in each.paths.items()}
+
+
+def resolved_of(state: State) -> tuple[Resolved, ...]:
+    """Return how names that were given to actions were understood, each once."""
+    return tuple(dict.fromkeys(each for found in state.all(Retrieved) for each in found.resolved))
+
+
+def described_of(state: State) -> tuple[Description, ...]:
+    """Return the descriptions of diseases, each once."""
+    return tuple({each.id: each for found in state.all(Described) for each in found.descriptions}.values())
+
+
+def citations_of(state: State) -> tuple[Citation, ...]:
+    """Return the publications."""
+    found = state.last(Cited)
+    return () if found is None else found.citations
+
+
+def mentions_of(state: State) -> tuple[Mention, ...]:
+    """Return the entities that the question names."""
+    found = state.get(Mentioned)
+    return () if found is None else found.mentions
+
+
+def answer_of(state: State) -> CitedText | None:
+    """Return the answer, if one was given."""
+    found = state.get(Answered)
+    return None if found is None else found.answer

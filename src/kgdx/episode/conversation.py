@@ -1,0 +1,176 @@
+"""Requests to language models as a log keeps them: only what is new is written, the conversation is a fold.
+
+A training run gets its samples from here: token ids are concatenated, and nothing is tokenised twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kgdx.episode.segment import Author, Kind, Segment
+from kgdx.llm.protocol import Completion, Message, Prices, Request, Tokens, seed_of, sound
+
+if TYPE_CHECKING:
+    from kgdx.episode.state import State
+    from kgdx.episode.wish import AskModel
+
+
+class Exchange(NamedTuple):
+    """A request to a model and what came of it; ``None`` while it is under way."""
+
+    wish: Segment
+    result: Segment | None
+
+    @property
+    def text(self) -> str:
+        """What the model wrote; what had arrived of it where it was cut off."""
+        return "" if self.result is None else str(self.result.words.get("text", ""))
+
+    @property
+    def failed(self) -> str:
+        """Kind of the model's error; empty where there is none."""
+        if self.result is None or self.result.kind is not Kind.ERROR:
+            return ""
+        return str(self.result.data.get("kind", "error"))
+
+
+def exchanges(log: Sequence[Segment], prompt: str = "") -> list[Exchange]:
+    """Return the requests to models of a log, in order.
+
+    Args:
+        log: The log.
+        prompt: Beginning of the name of the prompts that are meant.
+    """
+    found = []
+    for number, segment in enumerate(log):
+        if segment.kind is Kind.WISH and segment.name == "ask_model" and segment.data["prompt"].startswith(prompt):
+            after = log[number + 1] if number + 1 < len(log) else None
+            found.append(Exchange(segment, after))
+    return found
+
+
+def conversation(log: Sequence[Segment]) -> tuple[Message, ...]:
+    """Return the messages of the log's latest conversation, what the model wrote among them.
+
+    A request that continues adds to the conversation before it: a message of the assistant goes on with the text of
+    the last one.
+    """
+    messages: list[Message] = []
+    for each in exchanges(log):
+        if not each.wish.data["continues"]:
+            messages = []
+        given = [Message(one["role"], one["content"]) for one in each.wish.words["messages"]]
+        written = [Message("assistant", each.text)] if each.text else []
+        for message in (*given, *written):
+            if messages and message.role == messages[-1].role == "assistant":
+                messages[-1] = Message("assistant", messages[-1].content + message.content)
+            else:
+                messages.append(message)
+    return tuple(messages)
+
+
+def requested(state: State, wish: AskModel) -> Request:
+    """Return the pending request as a model gets it.
+
+    Its seed comes from the episode's and the number of its request, so that equal episodes ask equal questions,
+    however many run at once. What is left of a limit of tokens bounds the answer.
+    """
+    messages = conversation(state.log) if wish.continues else wish.messages
+    most = wish.max_tokens
+    if state.limits.tokens is not None:
+        used = state.counts.spent.prompt_tokens + state.counts.spent.completion_tokens
+        left = max(state.limits.tokens - used, 1)
+        most = left if most is None else min(most, left)
+    return Request(
+        tuple(messages),
+        schema=wish.output,
+        max_tokens=most,
+        temperature=wish.temperature,
+        top_p=wish.top_p,
+        stop=wish.stop,
+        seed=seed_of(state.seed, state.counts.requests) if wish.temperature else None,
+        n=wish.samples,
+        logprobs=wish.tokens,
+        continues=wish.continues and bool(messages) and messages[-1].role == "assistant",
+        reasoning=wish.reasoning,
+    )
+
+
+def completed(
+    log: Sequence[Segment],
+    wish: AskModel,
+    name: str,
+    samples: Sequence[Completion],
+    milliseconds: float,
+    prices: Prices = (0.0, 0.0),
+) -> Segment:
+    """Return the segment of a model's answer.
+
+    Args:
+        log: The log, which ends with the request.
+        wish: The request.
+        name: The model.
+        samples: Its answers.
+        milliseconds: How long they took.
+        prices: Of a million prompt and completion tokens.
+    """
+    first = samples[0]
+    usage = [each.usage for each in samples]
+    data = {
+        "prompt": wish.prompt,
+        "model": first.model,
+        "prompt_tokens": _sum(each.prompt_tokens for each in usage),
+        "completion_tokens": _sum(each.completion_tokens for each in usage),
+        "cached": all(each.cached for each in samples),
+        "finish_reason": first.finish_reason,
+    }
+    words: dict[str, object] = {"text": sound(first.text)}
+    if any(each.reasoning for each in samples):
+        words["reasoning"] = [sound(each.reasoning) for each in samples]
+    if len(samples) > 1:
+        words["samples"] = [sound(each.text) for each in samples]
+    if first.stop is not None:
+        data["stop"] = first.stop
+    before = _context(log) if wish.continues else ()
+    tokens = tuple(_increment(before, each.tokens) for each in samples if each.tokens is not None)
+    cost = sum(each.usage.cost(prices) for each in samples if not each.cached)
+    return Segment(Author.MODEL, Kind.RESULT, name, data, words, tokens, cost=cost, milliseconds=milliseconds)
+
+
+def training_sample(log: Sequence[Segment]) -> tuple[list[int], list[bool], list[float]]:
+    """Return the latest conversation of a log as a trainer takes it.
+
+    Returns:
+        Token ids, whether the model wrote each (the mask of the loss), and its log-probability (0 where it did not);
+        all of one length. Empty where the backend gave no tokens.
+    """
+    ids: list[int] = []
+    mask: list[bool] = []
+    logprobs: list[float] = []
+    for each in exchanges(log):
+        if not each.wish.data["continues"]:
+            ids, mask, logprobs = [], [], []
+        if each.result is None or not each.result.tokens:
+            continue
+        tokens = each.result.tokens[0]
+        ids += [*tokens.given, *tokens.written]
+        mask += [False] * len(tokens.given) + [True] * len(tokens.written)
+        logprobs += [0.0] * len(tokens.given)
+        logprobs += tokens.logprobs or [0.0] * len(tokens.written)
+    return ids, mask, logprobs
+
+
+def _context(log: Sequence[Segment]) -> tuple[int, ...]:
+    return tuple(training_sample(log)[0])
+
+
+def _increment(before: tuple[int, ...], tokens: Tokens) -> Tokens:
+    """Return the tokens with only those given that the context did not hold yet."""
+    new = tokens.given[len(before) :] if tokens.given[: len(before)] == before else tokens.given
+    return Tokens(new, tokens.written, tokens.logprobs)
+
+
+def _sum(numbers: object) -> int | None:
+    told = [each for each in numbers if each is not None]  # type: ignore[attr-defined]
+    return sum(told) if told else None

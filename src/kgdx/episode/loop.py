@@ -1,0 +1,452 @@
+"""The loop: a policy decides, a world of graph, patient and models does it, the log keeps it.
+
+:func:`advance` and :func:`settle` are pure. :func:`run` and :func:`run_many` drive them, one episode or many at once;
+whoever is absent from the world makes an episode wait, and :func:`resume` goes on from its log, in any process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from importlib.metadata import version
+from typing import Any, Protocol, cast
+
+from pydantic import TypeAdapter
+
+from kgdx.case import Case
+from kgdx.episode.conversation import completed, requested
+from kgdx.episode.policy import Policy
+from kgdx.episode.segment import VERSION, Author, Kind, Operation, Segment, error_of, error_segment
+from kgdx.episode.state import Artifact, Entry, Limits, State
+from kgdx.episode.wish import Action, AskModel, AskPatient, GraphLike, Operations, Outcome, Reply, Wish
+from kgdx.errors import KgdxError, UsageError
+from kgdx.llm.protocol import ChatModel, Completion, Prices, private_loop
+
+CLOSING = 8
+"""Most wishes that bring an episode to its end after a limit."""
+
+MEMO = 512
+"""Outcomes of actions that a world remembers, those that were used last."""
+
+Watch = Callable[[Segment], None]
+"""Told each segment as soon as it is written."""
+
+
+class Patient(Protocol):
+    """Whoever can be asked at once, such as a simulated patient; a person is absent, and waited for."""
+
+    def reply(self, asked: AskPatient, state: State) -> Reply:
+        """Answer a question; equal questions in equal states get equal answers."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """An action that was run: its outcome or why there is none, what it ran, and what of it failed."""
+
+    outcome: Outcome | KgdxError
+    operations: tuple[Operation, ...] = ()
+    problems: tuple[dict[str, str], ...] = ()
+
+
+class Memo:
+    """Outcomes of actions on one graph by wish and by what was read; bounded."""
+
+    def __init__(self, size: int = MEMO) -> None:
+        self._size = size
+        self._kept: OrderedDict[Hashable, Done] = OrderedDict()
+
+    def get(self, key: Hashable) -> Done | None:
+        """Return what came of an equal action before."""
+        found = self._kept.get(key)
+        if found is not None:
+            self._kept.move_to_end(key)
+        return found
+
+    def keep(self, key: Hashable, done: Done) -> None:
+        """Remember an outcome, in place of the one that was not used for longest."""
+        self._kept[key] = done
+        while len(self._kept) > self._size:
+            self._kept.popitem(last=False)
+
+
+@dataclass(frozen=True)
+class World:
+    """What an episode acts on; each part may be absent, and is then waited for.
+
+    Attributes:
+        graph: Where actions run.
+        patient: Who answers questions.
+        models: Language models by the name that :attr:`AskModel.model` gives; one is enough where none is given.
+        on_text: Given each piece of an answer that is streamed, as it arrives.
+        memo: What equal actions found before; share it among worlds of one graph.
+        prices: Of a million prompt and completion tokens of the models.
+    """
+
+    graph: GraphLike | None = None
+    patient: Patient | None = None
+    models: Mapping[str, ChatModel] = field(default_factory=dict)
+    on_text: Callable[[str], None] | None = None
+    memo: Memo = field(default_factory=Memo)
+    prices: Prices = (0.0, 0.0)
+
+    def model(self, name: str) -> ChatModel | None:
+        """Return a model by name; the only one where no name is given.
+
+        Raises:
+            UsageError: There are models, and none of the name.
+        """
+        if not self.models:
+            return None
+        if not name and len(self.models) == 1:
+            return next(iter(self.models.values()))
+        if name not in self.models:
+            raise UsageError(f"no model {name[:40]!r}", hint=f"one of {', '.join(sorted(self.models))}")
+        return self.models[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """An episode that has ended, or waits.
+
+    Attributes:
+        state: Its last state.
+        policy: Name of the policy.
+        reason: Why it ended: ``diagnosed``, ``answered``, ``policy ended``, ``error``, the name of a limit (``steps``,
+            ``stagnation``, ``time``, ``cost``, ``calls``, ``tokens``, ``questions``), or ``waiting``.
+        error: The error that ended it, if one did.
+    """
+
+    state: State
+    policy: str
+    reason: str
+    error: KgdxError | None = None
+
+    @property
+    def log(self) -> tuple[Segment, ...]:
+        """The record of the whole episode."""
+        return self.state.log
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it waits for somebody who is absent; :attr:`State.pending` says for what."""
+        return self.reason == "waiting"
+
+
+# -- the pure core
+
+
+def begin(
+    case: Case,
+    policy: Policy,
+    *,
+    question: str = "",
+    seed: int = 0,
+    limits: Limits | None = None,
+    fingerprint: str = "",
+) -> State:
+    """Return the first state of an episode; its ``start`` segment lets the log stand alone.
+
+    Args:
+        case: What is known of the patient.
+        policy: Who will choose.
+        question: What the user wants to know.
+        seed: Seed of every random choice.
+        limits: When to stop a policy that would go on.
+        fingerprint: Of the graph that the episode will act on.
+    """
+    limits = limits or Limits()
+    data = {
+        "version": VERSION,
+        "kgdx": kgdx_version(),
+        "policy": policy.name,
+        "settings": policy.model_dump(mode="json", fallback=repr),
+        "seed": seed,
+        "limits": asdict(limits),
+        "fingerprint": fingerprint,
+    }
+    words = {"case": CASE_FORM.dump_python(case, mode="json"), "question": question}
+    return State(case, question, seed, limits).add(Segment(Author.LOOP, Kind.START, "episode", data, words))
+
+
+CASE_FORM = TypeAdapter(Case)
+
+
+def advance(state: State, policy: Policy) -> tuple[State, Wish | None]:
+    """Let the policy decide until something is to be done in the world, or the episode has ended.
+
+    Returns:
+        The state, and the wish that is pending; ``None`` where the episode has ended.
+    """
+    while not state.ended:
+        wish = state.pending
+        if state.finished:
+            state = _end(state, state.limited or state.finished)
+        elif wish is None or wish.effect == "note":
+            state = _chosen(state, policy)
+        elif (reason := wish.refused(state)) is not None:
+            message, _, hint = reason.partition(": ")
+            state = state.add(error_segment(wish.name, UsageError(message, hint=hint or None)))
+        else:
+            return state, wish
+    return state, None
+
+
+def _chosen(state: State, policy: Policy) -> State:
+    """Write down what the policy chooses, that a limit is reached, or that the episode ends: one segment."""
+    limited = state.limited
+    if not limited and (limit := state.limits.reached(state.counts)):
+        return state.add(Segment(Author.LOOP, Kind.LIMIT, limit))
+    if limited and (_closing_steps(state) >= CLOSING or state.log[-1].kind is Kind.ERROR):
+        return _end(state, limited)
+    try:
+        wish = policy.close(state) if limited else policy.choose(state)
+    except KgdxError as error:
+        return state.add(error_segment(policy.name, error, choosing=True))
+    if wish is None:
+        return _end(state, limited or "policy ended")
+    if (limit := _forbidden(state, wish)) is not None:
+        return _end(state, limited) if limited else state.add(Segment(Author.LOOP, Kind.LIMIT, limit))
+    return state.add(Segment(Author.POLICY, Kind.WISH, wish.name, wish.parameters(), wish.words()), wish=wish)
+
+
+def _forbidden(state: State, wish: Wish) -> str | None:
+    """The limit that a wish would pass: of models, or of questions."""
+    if wish.effect == "model":
+        return state.limits.model(state.counts)
+    most = state.limits.questions
+    return "questions" if wish.effect == "patient" and most is not None and state.counts.questions >= most else None
+
+
+def _closing_steps(state: State) -> int:
+    at = next(number for number, each in enumerate(state.log) if each.kind is Kind.LIMIT)
+    return sum(each.kind is Kind.WISH for each in state.log[at:])
+
+
+def _end(state: State, reason: str) -> State:
+    return state.add(Segment(Author.LOOP, Kind.END, reason))
+
+
+def settle(state: State, done: Done, milliseconds: float = 0.0) -> State:
+    """Record what came of the pending action.
+
+    Args:
+        state: A state with a pending action.
+        done: What came of it, or why nothing did.
+        milliseconds: How long it took.
+    """
+    wish = cast("Action", state.pending)
+    if isinstance(done.outcome, KgdxError):
+        failed = error_segment(wish.name, done.outcome)
+        return state.add(replace(failed, operations=done.operations, milliseconds=milliseconds))
+    found = done.outcome.artifact
+    digest = "" if found is None else found.digest()
+    data: dict[str, Any] = {"digest": digest}
+    words: dict[str, Any] = {}
+    if found is not None and found.kept:
+        data["artifact"], words = found.to_data(), found.to_words()
+    if done.problems:
+        data["problems"] = [dict(each) for each in done.problems]
+    ran = done.operations
+    segment = Segment(Author.GRAPH, Kind.RESULT, wish.name, data, words, operations=ran, milliseconds=milliseconds)
+    return recorded(state, wish, segment, done.outcome.case, found)
+
+
+def recorded(state: State, wish: Action, segment: Segment, case: Case | None, found: Artifact | None) -> State:
+    """Record a result; of a log that is read, the artifact may be made later (:func:`kgdx.episode.resume.resume`)."""
+    reads, digest = wish.reads, str(segment.data.get("digest", ""))
+    stamp = state.stamp(reads)
+    state = state.add(segment, case=case, finished=wish.ends)
+    if digest:
+        return state.found(Entry(found, digest, reads, stamp, wish), wish.makes if found is None else found)
+    return replace(state, counts=state.counts._replace(stagnant=state.counts.stagnant + 1))
+
+
+def answered(state: State, reply: Reply) -> State:
+    """Return the state after the patient's reply to the pending question.
+
+    Raises:
+        UsageError: No question is pending.
+
+    Example:
+        >>> from kgdx.episode.segment import load
+        >>> state = State(Case("p"), pending=AskPatient(term="HP:0001250"))
+        >>> answered(state, Reply(status="present")).case.observed
+        ('HP:0001250',)
+    """
+    asked = state.pending
+    if not isinstance(asked, AskPatient):
+        raise UsageError("no question to the patient is pending", hint="answer the question that the episode asks")
+    words = {"text": reply.text} if reply.text else {}
+    data = reply.model_dump(mode="json", exclude={"text"})
+    return state.add(Segment(Author.PATIENT, Kind.RESULT, asked.name, data, words), case=reply.heard(state.case, asked))
+
+
+# -- the world
+
+
+def act(world: World, state: State, wish: Action) -> Done:
+    """Run an action on a view of the state, or return what an equal one found before."""
+    reads = wish.reads
+    previous = wish.makes if wish.goes_on else None
+    view = state.view((*reads, *wish.sees), previous)
+    kept = wish.makes.kept or wish.changes_case
+    key = None if kept else (wish.key, state.stamp(reads), (state.seed, state.counts.steps) if wish.random else None)
+    if key is not None and (known := world.memo.get(key)) is not None:
+        return known
+    operations = Operations(world.graph)
+    try:
+        made = wish.run(operations, view)
+    except KgdxError as error:
+        return Done(error, tuple(operations.ran))
+    outcome = made if isinstance(made, Outcome) else Outcome(made)
+    done = Done(outcome, tuple(operations.ran), tuple(operations.problems))
+    if key is not None and not done.problems:
+        world.memo.keep(key, done)
+    return done
+
+
+def _here(world: World, state: State, wish: Wish) -> State | None:
+    """Do what can be done at once: an action, or a question to a patient who is there; ``None`` where one waits."""
+    if isinstance(wish, Action) and (world.graph is not None or wish.pure):
+        started = time.perf_counter()
+        done = act(world, state, wish)
+        return settle(state, done, (time.perf_counter() - started) * 1000)
+    if isinstance(wish, AskPatient) and world.patient is not None:
+        return answered(state, world.patient.reply(wish, state))
+    return None
+
+
+def told(world: World, state: State, name: str, answer: list[Completion] | KgdxError, spent: float = 0.0) -> State:
+    """Record what a language model answered to the pending request.
+
+    Args:
+        world: Knows the prices.
+        state: A state with a pending request.
+        name: The model.
+        answer: Its samples, or why there are none.
+        spent: Milliseconds.
+    """
+    wish = cast("AskModel", state.pending)
+    if isinstance(answer, KgdxError):
+        return state.add(replace(error_segment(name, answer, prompt=wish.prompt), milliseconds=spent))
+    return state.add(completed(state.log, wish, name, answer, spent, world.prices))
+
+
+def run(world: World, state: State, policy: Policy, watch: Watch | None = None) -> Episode:
+    """Run an episode until it ends or waits.
+
+    Args:
+        world: What it acts on.
+        state: Where it goes on, from :func:`begin`, :func:`answered` or :func:`resume`.
+        policy: Who chooses.
+        watch: Given each segment from here on.
+    """
+    seen = len(state.log)
+    while True:
+        state, wish = advance(state, policy)
+        if watch is not None:
+            for segment in state.log[seen:]:
+                watch(segment)
+            seen = len(state.log)
+        if wish is None:
+            return _episode(state, policy)
+        after = _asked(world, state, wish) if isinstance(wish, AskModel) else _here(world, state, wish)
+        if after is None:
+            return _episode(state, policy)
+        state = after
+
+
+def _asked(world: World, state: State, wish: AskModel) -> State | None:
+    """Ask a model and wait for it."""
+    started, name = time.perf_counter(), wish.model
+    answer: list[Completion] | KgdxError
+    try:
+        if (model := world.model(name)) is None:
+            return None
+        name, request = model.name, requested(state, wish)
+        if wish.whole and request.n == 1:
+            answer = [model.ask(request, world.on_text if wish.streamed else None)]
+        else:
+            answer = asyncio.run_coroutine_threadsafe(model.sample(request), private_loop()).result()
+    except KgdxError as error:
+        answer = error
+    return told(world, state, name, answer, (time.perf_counter() - started) * 1000)
+
+
+async def run_many(
+    world: World, starts: Iterable[State], policy: Policy, *, concurrency: int = 64, watch: Watch | None = None
+) -> list[Episode]:
+    """Run many episodes at once; each is equal to the same one run alone.
+
+    Requests to models are awaited together. Requests to an endpoint are not joined: it batches by itself.
+
+    Args:
+        world: What all of them act on.
+        starts: Where each goes on.
+        policy: Who chooses in all of them.
+        concurrency: Most episodes under way.
+        watch: Given each segment of any of them.
+
+    Returns:
+        The episodes, in the order of the starts.
+    """
+    room = asyncio.Semaphore(concurrency)
+
+    async def one(state: State) -> Episode:
+        async with room:
+            return await _run(world, state, policy, watch)
+
+    return list(await asyncio.gather(*(one(state) for state in starts)))
+
+
+async def _run(world: World, state: State, policy: Policy, watch: Watch | None) -> Episode:
+    seen = len(state.log)
+    while True:
+        state, wish = advance(state, policy)
+        if watch is not None:
+            for segment in state.log[seen:]:
+                watch(segment)
+            seen = len(state.log)
+        if wish is None:
+            return _episode(state, policy)
+        after = await _awaited(world, state, wish)
+        if after is None:
+            return _episode(state, policy)
+        state = after
+
+
+async def _awaited(world: World, state: State, wish: Wish) -> State | None:
+    if isinstance(wish, AskModel):
+        started, name = time.perf_counter(), wish.model
+        answer: list[Completion] | KgdxError
+        try:
+            if (model := world.model(name)) is None:
+                return None
+            name, request = model.name, requested(state, wish)
+            answer = await model.sample(request, world.on_text if wish.streamed else None)
+            answer = [each.whole() for each in answer] if wish.whole else answer
+        except KgdxError as error:
+            answer = error
+        return told(world, state, name, answer, (time.perf_counter() - started) * 1000)
+    if isinstance(wish, Action) and wish.slow:
+        return await asyncio.to_thread(_here, world, state, wish)
+    return _here(world, state, wish)
+
+
+def _episode(state: State, policy: Policy) -> Episode:
+    if not state.ended:
+        return Episode(state, policy.name, "waiting")
+    failed = next((each for each in reversed(state.log) if each.kind is Kind.ERROR), None)
+    error = error_of(failed) if failed is not None and state.ended == "error" else None
+    return Episode(state, policy.name, state.ended, error)
+
+
+@cache
+def kgdx_version() -> str:
+    """Return the version of the installed package, which takes a while to find out."""
+    return version("kgdx")

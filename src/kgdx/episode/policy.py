@@ -1,0 +1,166 @@
+"""Policies: who decides what happens next in an episode. A method of diagnosis is a policy, in a file of its own.
+
+A policy is a pure function of the state: it does no I/O, reads no clock and remembers nothing. What it has to know
+from one choice to the next is in the log.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from kgdx.episode.segment import Kind
+from kgdx.episode.state import State
+from kgdx.episode.wish import Wish
+from kgdx.errors import UsageError
+from kgdx.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a policy can do and what it needs; nobody has to know it by name.
+
+    Attributes:
+        diagnoses: It can rank and declare diseases for a case.
+        answers: It can answer a question.
+        asks: It asks the patient, so its episodes may wait.
+        models: It asks language models.
+        extra: The optional dependencies that it needs, as in ``pip install "kgdx[EXTRA]"``; empty for none.
+    """
+
+    diagnoses: bool = True
+    answers: bool = False
+    asks: bool = False
+    models: bool = False
+    extra: str = ""
+
+
+class Policy(BaseModel, ABC):
+    """Decides what happens next. Its fields are its settings: the command line, HTTP and the log share their schema.
+
+    Example:
+        >>> from kgdx.case import Case
+        >>> from kgdx.policies import FixedPolicy
+        >>> FixedPolicy(top=3).choose(State(Case("p"))).name
+        'extract'
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    name: ClassVar[str]
+    capabilities: ClassVar[Capabilities] = Capabilities()
+
+    @abstractmethod
+    def choose(self, state: State) -> Wish | None:
+        """Return what should happen next; ``None`` when there is nothing more to do.
+
+        Raises:
+            KgdxError: It cannot choose; the episode ends with what it has.
+        """
+
+    def close(self, state: State) -> Wish | None:
+        """Return what brings an episode to its end after a limit: at most 8 wishes, ``None`` when it is done.
+
+        The default declares a ranking that is there.
+        """
+        from kgdx.actions.declare import Diagnose
+
+        declare = Diagnose()
+        return None if state.question or declare.refused(state) else declare
+
+
+Story = Callable[[State], Generator[Wish, State, None]]
+
+
+class Script(Policy):
+    """A policy told as a generator: ``state = yield wish``, from the beginning to the end.
+
+    The generator is told again from the log for each choice, so that it needs no memory; it has to be a pure function
+    of the states that it is sent.
+
+    Example:
+        >>> from kgdx.actions import Rank
+        >>> from kgdx.case import Case
+        >>> def story(state):
+        ...     state = yield Rank(top=5)
+        >>> Script(story=story).choose(State(Case("p"))).top
+        5
+    """
+
+    name: ClassVar[str] = "script"
+
+    story: Story
+
+    def choose(self, state: State) -> Wish | None:
+        """Return the wish that follows those of the log.
+
+        Raises:
+            UsageError: The story differs from its log.
+        """
+        told = self.story(state)
+        wish = next(told, None)
+        for segment in state.log:
+            if segment.kind is Kind.WISH:
+                if wish is None or (segment.name, segment.data) != (wish.name, wish.parameters()):
+                    raise UsageError("the script differs from its log", hint="resume with the script that began it")
+                try:
+                    wish = told.send(state)
+                except StopIteration:
+                    wish = None
+        return wish
+
+
+POLICIES: Registry[Policy] = Registry(
+    "policy",
+    "kgdx.policies",
+    {
+        "fixed": "kgdx.policies.fixed:FixedPolicy",
+        "inquiry": "kgdx.policies.inquiry:InquiryPolicy",
+        "planner": "kgdx.policies.planner:PlannerPolicy",
+        "rules": "kgdx.policies.rules:RulesPolicy",
+    },
+)
+"""Name → policy; installed packages add theirs by entry points of the group ``kgdx.policies``."""
+
+
+def make_policy(name: str, /, wanted: Mapping[str, Any] | None = None, **usual: Any) -> Policy:
+    """Make a policy by name.
+
+    Args:
+        name: In :data:`POLICIES`.
+        wanted: Settings that somebody asked for: the policy has to have them.
+        usual: Settings that go to any policy that has them.
+
+    Raises:
+        UsageError: No such policy, or a setting that it does not have or take.
+
+    Example:
+        >>> make_policy("fixed", {"top": 3}).top
+        3
+    """
+    kind = POLICIES.get(name)
+    return configure(
+        kind, {key: value for key, value in usual.items() if key in kind.model_fields} | dict(wanted or {})
+    )
+
+
+def configure(kind: type[Policy], settings: Mapping[str, Any]) -> Policy:
+    """Return a policy of a class with settings.
+
+    Raises:
+        UsageError: A setting that it does not have or take.
+    """
+    unknown = sorted(settings.keys() - kind.model_fields.keys())
+    if unknown:
+        known = ", ".join(sorted(kind.model_fields)) or "none"
+        raise UsageError(f"the policy {kind.name} has no setting {unknown[0]!r}", hint=f"its settings: {known}")
+    try:
+        return kind.model_validate(dict(settings))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"policy {kind.name}: {place}: {first['msg']}", hint="mend the setting") from error

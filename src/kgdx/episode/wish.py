@@ -1,0 +1,532 @@
+"""Wishes: what a policy wants to happen, as typed requests that are JSON both ways.
+
+A graph action, a question to the patient, a request to a model, a remark for the log, or a declaration. One class
+parses a model's plan, fills a prompt, answers HTTP and reads a log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from kgdx.case import Ancestry, Case, Finding, FindingReader, Status
+from kgdx.episode.segment import Operation
+from kgdx.episode.state import Artifact, Reads, State, digest_of
+from kgdx.errors import KgdxError, UsageError
+from kgdx.llm.protocol import Message
+from kgdx.registry import Registry
+
+if TYPE_CHECKING:
+    from kgdx.align.headings import Headings
+    from kgdx.literature import Literature
+
+Row = dict[str, Any]
+Result = TypeVar("Result")
+Effect = Literal["graph", "patient", "model", "note", "end"]
+
+
+class Wish(BaseModel, ABC):
+    """What a policy wants to happen. Subclasses give it a :attr:`name`, an :attr:`effect` and fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ClassVar[str]
+    effect: ClassVar[Effect]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    """Other names under which it is known."""
+    private: ClassVar[frozenset[str]] = frozenset()
+    """Fields that may hold somebody's words: the log keeps them apart, and shows them only when asked to."""
+
+    def refused(self, state: State) -> str | None:
+        """Return why it cannot be done now, or ``None``; the same function masks the actions of an environment."""
+        return None
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the fields that hold nobody's words as plain JSON values."""
+        return self.model_dump(mode="json", exclude=set(self.private) or None)
+
+    def words(self) -> dict[str, Any]:
+        """Return the fields that may hold somebody's words as plain JSON values."""
+        return self.model_dump(mode="json", include=set(self.private)) if self.private else {}
+
+    @property
+    def key(self) -> str:
+        """Equal for equal wishes."""
+        return f"{self.name}{self.model_dump_json()}"
+
+
+class Remark(Wish):
+    """Say something in the log: a decision of the policy that a reader has to know of, such as a fallback.
+
+    Example:
+        >>> Remark(code="unplanned", text="no plan could be used").effect
+        'note'
+    """
+
+    name: ClassVar[str] = "remark"
+    effect: ClassVar[Effect] = "note"
+
+    code: str
+    """What it is about, for programs."""
+    text: str
+    """What is said, for people; without anybody's words."""
+
+
+class AskPatient(Wish):
+    """Ask the patient whether a finding is present, or openly.
+
+    Example:
+        >>> AskPatient(term="HP:0001250", label="Seizure").effect
+        'patient'
+    """
+
+    name: ClassVar[str] = "ask_patient"
+    effect: ClassVar[Effect] = "patient"
+
+    term: str | None = None
+    """The finding that is asked for; ``None`` for an open question."""
+    label: str = ""
+    """Its name."""
+
+
+class Reply(BaseModel):
+    """What a patient answers: a status of what was asked, a more specific finding, or words.
+
+    Example:
+        >>> Reply(status="present").status
+        <Status.PRESENT: 'present'>
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    status: Literal[Status.PRESENT, Status.ABSENT, Status.UNKNOWN] | None = None
+    """Of the finding that was asked for; ``None`` where words alone were said."""
+    term: str | None = None
+    """A more specific finding than the one that was asked for: "yes, namely …"."""
+    label: str = ""
+    """Its name."""
+    text: Annotated[str, Field(max_length=100_000)] = ""
+    """Words; they join the case's text and are read like it."""
+
+    def heard(self, case: Case, asked: AskPatient) -> Case:
+        """Return the case after the reply.
+
+        Example:
+            >>> Reply(status="absent").heard(Case("p"), AskPatient(term="HP:0001250")).excluded
+            ('HP:0001250',)
+        """
+        term, label = (self.term, self.label) if self.term else (asked.term, asked.label)
+        if self.status is not None and term is not None:
+            case = case.with_finding(Finding(term, self.status, label, text=self.text, method="asked"))
+        if self.text.strip():
+            case = replace(case, text=f"{case.text}\n{self.text}" if case.text else self.text)
+        return case
+
+
+class AskModel(Wish):
+    """Ask a language model. The seed of its samples is the episode's and the number of the request.
+
+    Example:
+        >>> from kgdx.llm.protocol import Message
+        >>> AskModel(prompt="plan@1", messages=(Message("user", "…"),)).effect
+        'model'
+    """
+
+    name: ClassVar[str] = "ask_model"
+    effect: ClassVar[Effect] = "model"
+    private: ClassVar[frozenset[str]] = frozenset({"messages"})
+
+    prompt: str
+    """Name and version of the prompt."""
+    messages: tuple[Message, ...] = Field(repr=False)
+    """The conversation; where :attr:`continues`, what is added to the one before."""
+    model: str = ""
+    """Which of the world's models; the only one where empty."""
+    output: dict[str, Any] | None = None
+    """JSON schema that the answer has to fit; free text where ``None``."""
+    continues: bool = False
+    """Whether the answer goes on from the last message, which is the assistant's."""
+    stop: tuple[str, ...] = ()
+    """Texts at which the answer ends."""
+    max_tokens: int | None = None
+    """Length at which the answer is cut."""
+    temperature: float = 0.0
+    """0 for the likeliest answer."""
+    top_p: float | None = None
+    """Share of the likeliest tokens that are sampled from."""
+    samples: Annotated[int, Field(ge=1, le=1024)] = 1
+    """How many answers, each with a seed of its own."""
+    tokens: bool = False
+    """Whether token ids and log-probabilities are kept, where the backend gives them."""
+    reasoning: Literal["keep", "separate", "drop"] = "separate"
+    """What becomes of the part between ``<think>`` and ``</think>``."""
+    whole: bool = True
+    """Whether an answer that is empty, or cut at its length, is an error."""
+    streamed: bool = False
+    """Whether its pieces are shown as they arrive."""
+
+
+class Queries(Protocol):
+    """Runs read templates; every store does, and so does a graph."""
+
+    def run(self, template: str, /, **parameters: Any) -> list[Row]:
+        """Run a read template by name."""
+        ...
+
+
+class Compiled(Queries, Protocol):
+    """Templates in their compiled form: the same rows as a store gives, sooner."""
+
+    def has(self, template: str, /) -> bool:
+        """Tell whether a template has a compiled form."""
+        ...
+
+
+class GraphLike(Queries, Protocol):
+    """What an action may use of a graph: templates, and the tools compiled from it."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of the graph."""
+        ...
+
+    @property
+    def reader(self) -> FindingReader:
+        """Reads words into findings."""
+        ...
+
+    @property
+    def ranker(self) -> Any:
+        """Ranks diseases."""
+        ...
+
+    @property
+    def bank(self) -> Any:
+        """Other patients of the graph, for the ranker to match with."""
+        ...
+
+    @property
+    def ancestry(self) -> Ancestry:
+        """Knows the is-a hierarchy of phenotypes."""
+        ...
+
+    @property
+    def compiled(self) -> Compiled:
+        """Runs what has a compiled form."""
+        ...
+
+    @property
+    def names(self) -> Any:
+        """Looks up the names of entities."""
+        ...
+
+    @property
+    def literature(self) -> Literature | None:
+        """Finds publications; ``None`` where it is not set up.
+
+        Raises:
+            KgdxError: Its settings cannot be used, or a package is missing.
+        """
+        ...
+
+    @property
+    def headings(self) -> Headings:
+        """Decides which MeSH heading a disease has."""
+        ...
+
+
+class Operations:
+    """A graph as an action sees it: what it runs is recorded.
+
+    Args:
+        graph: Where it runs.
+    """
+
+    def __init__(self, graph: GraphLike | None) -> None:
+        self._graph = graph
+        self.ran: list[Operation] = []
+        self.problems: list[dict[str, str]] = []
+
+    @property
+    def graph(self) -> GraphLike:
+        """The graph itself.
+
+        Raises:
+            UsageError: There is none.
+        """
+        if self._graph is None:
+            raise UsageError("there is no graph", hint="give the world one")
+        return self._graph
+
+    def query(self, template: str, /, **parameters: Any) -> list[Row]:
+        """Run a read template, in its compiled form where it has one, and record it.
+
+        Raises:
+            TemplateError: No such read template, or its parameters do not fit.
+        """
+        started = time.perf_counter()
+        compiled = self.graph.compiled
+        rows = (compiled if compiled.has(template) else self.graph).run(template, **parameters)
+        spent = (time.perf_counter() - started) * 1000
+        self.ran.append(Operation("query", template, parameters, len(rows), digest(rows), spent))
+        return rows
+
+    def tool(
+        self, name: str, given: Mapping[str, Any], call: Callable[[], Result], count: Callable[[Result], int]
+    ) -> Result:
+        """Call a tool of the graph and record it.
+
+        Args:
+            name: What the tool is called in the log.
+            given: What it is given, without a patient's text.
+            call: Does the work.
+            count: How many results it gave.
+        """
+        started = time.perf_counter()
+        result = call()
+        spent = (time.perf_counter() - started) * 1000
+        self.ran.append(Operation("tool", name, given, count(result), "", spent))
+        return result
+
+    def problem(self, name: str, error: KgdxError | str, kind: str = "") -> None:
+        """Record that a part of the action failed, which the rest does without.
+
+        Args:
+            name: The part.
+            error: What is wrong.
+            kind: Class of the error, where it is given in words.
+        """
+        self.problems.append({"name": name, "error": kind or type(error).__name__, "message": str(error)})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an action.
+
+    Attributes:
+        artifact: What it found; ``None`` for nothing new.
+        case: What is known of the patient now, where the action has changed it.
+    """
+
+    artifact: Artifact | None
+    case: Case | None = None
+
+
+class Action(Wish, ABC):
+    """A wish that runs graph operations on a view of the state and makes an artifact.
+
+    It is a pure function of its fields, of what it :attr:`reads`, and of the graph.
+    """
+
+    effect: ClassVar[Effect] = "graph"
+    makes: ClassVar[type[Artifact]]
+    """What it finds."""
+    changes_case: ClassVar[bool] = False
+    """Whether it changes what is known of the patient; a resume runs it again at its place."""
+    planned: ClassVar[bool] = True
+    """Whether a language model may plan it; what begins and ends an episode is no part of a plan."""
+    needs_findings: ClassVar[bool] = False
+    """Whether it is about a patient's findings."""
+    goes_on: ClassVar[bool] = False
+    """Whether it sees the artifact that it made before, fresh or not, and goes on from it; then that has to be kept, or
+    the action has to change the case."""
+    ends: ClassVar[str] = ""
+    """Why the episode ends after it; empty where it goes on."""
+    pure: ClassVar[bool] = False
+    """Whether it needs no graph, but is a function of the state alone."""
+    random: ClassVar[bool] = False
+    """Whether it makes random choices, from :meth:`State.random`."""
+    slow: ClassVar[bool] = False
+    """Whether it may wait for a network or take long; concurrent episodes run it in a thread."""
+
+    @property
+    def sees(self) -> tuple[Reads, ...]:
+        """What it looks at beside, of an artifact that is kept: it is not bound to that."""
+        return ()
+
+    @property
+    def reads(self) -> tuple[Reads, ...]:
+        """What of the state it reads; its artifact goes stale when any of that changes."""
+        return self.makes.depends
+
+    @abstractmethod
+    def run(self, graph: Operations, view: State) -> Artifact | Outcome | None:
+        """Return what was found.
+
+        Args:
+            graph: The graph; it records what is run.
+            view: What the action :attr:`reads` of the state, and nothing else.
+
+        Raises:
+            KgdxError: It cannot be done; the episode records it.
+        """
+
+    @classmethod
+    def describe(cls) -> str:
+        """Return what the action takes and is for in one line, made from the class: for prompts, pages and people.
+
+        Example:
+            >>> from kgdx.actions import GetSymptom
+            >>> GetSymptom.describe()
+            '{"action": "get_symptom", "diseases": [1 to 50 texts], "limit": 1 to 1000 (50)}: Symptoms of diseases.'
+        """
+        from kgdx.actions.described import line
+
+        return line(cls)
+
+
+ACTIONS: Registry[Action] = Registry(
+    "action",
+    "kgdx.actions",
+    {
+        "get_symptom": "kgdx.actions.relating:GetSymptom",
+        "get_test": "kgdx.actions.relating:GetTest",
+        "get_drug": "kgdx.actions.relating:GetDrug",
+        "get_cure": "kgdx.actions.relating:GetCure",
+        "get_comorbidity": "kgdx.actions.relating:GetComorbidity",
+        "infer_by_symptom": "kgdx.actions.inferring:InferBySymptom",
+        "infer_by_test": "kgdx.actions.inferring:InferByTest",
+        "infer_by_drug": "kgdx.actions.inferring:InferByDrug",
+        "infer_by_cure": "kgdx.actions.inferring:InferByCure",
+        "infer_by_comorbidity": "kgdx.actions.inferring:InferByComorbidity",
+        "get_phenotype": "kgdx.actions.relating:GetPhenotype",
+        "get_gene": "kgdx.actions.relating:GetGene",
+        "get_medicine": "kgdx.actions.relating:GetMedicine",
+        "infer_by_phenotype": "kgdx.actions.inferring:InferByPhenotype",
+        "infer_by_gene": "kgdx.actions.inferring:InferByGene",
+        "get_cooccurrence": "kgdx.actions.relating:GetCooccurrence",
+        "describe": "kgdx.actions.describing:Describe",
+        "cite": "kgdx.actions.citing:Cite",
+        "recognise": "kgdx.actions.recognising:Recognise",
+        "extract": "kgdx.actions.reading:Extract",
+        "rank": "kgdx.actions.ranking:Rank",
+        "believe": "kgdx.actions.believing:Believe",
+        "propose_questions": "kgdx.actions.believing:ProposeQuestions",
+        "explain": "kgdx.actions.explaining:Explain",
+        "retrieve": "kgdx.actions.retrieving:Retrieve",
+        "infer": "kgdx.actions.retrieving:Infer",
+        "match": "kgdx.actions.retrieving:Match",
+        "read_plan": "kgdx.policies.planner:ReadPlan",
+        "diagnose": "kgdx.actions.declare:Diagnose",
+        "respond": "kgdx.actions.answering:Respond",
+    },
+)
+"""Name → action; installed packages add theirs by entry points of the group ``kgdx.actions``."""
+
+_OTHERS: Mapping[str, type[Wish]] = {kind.name: kind for kind in (Remark, AskPatient, AskModel)}
+
+
+def wish_of(name: str, fields: Mapping[str, Any]) -> Wish:
+    """Return the wish that a log records.
+
+    Raises:
+        UsageError: There is no such wish, or its fields do not fit.
+
+    Example:
+        >>> wish_of("ask_patient", {"term": "HP:0001250"}).label
+        ''
+    """
+    return parsed(_OTHERS.get(name) or ACTIONS.get(name), name, fields)
+
+
+Actions = Mapping[str, type[Action]] | Registry[Action]
+"""Name → action."""
+
+
+def parse_action(document: Mapping[str, Any], registry: Actions) -> Action:
+    """Read an action from untrusted JSON: ``{"action": name, …fields}``.
+
+    Raises:
+        UsageError: The action is unknown, or a field does not fit; the message says which.
+
+    Example:
+        >>> from kgdx.actions import ACTIONS
+        >>> parse_action({"action": "rank", "top": 5}, ACTIONS).top
+        5
+    """
+    name = document.get("action")
+    kind = _named(name, registry) if isinstance(name, str) else None
+    if kind is None:
+        raise UsageError(f"unknown action {str(name)[:40]!r}", hint=f"one of {', '.join(sorted(registry))}")
+    return parsed(kind, name, {key: value for key, value in document.items() if key != "action"})
+
+
+W = TypeVar("W", bound=Wish)
+
+
+def parsed(kind: type[W], name: Any, fields: Mapping[str, Any]) -> W:
+    """Return a wish of a class from untrusted fields.
+
+    Raises:
+        UsageError: A field does not fit; the message says which.
+    """
+    try:
+        return kind.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"action {name}: {place}: {first['msg']}", hint="mend the field") from error
+
+
+def _named(name: str, registry: Actions) -> type[Action] | None:
+    """The action of a name or alias, in any case."""
+    wanted = name.strip().lower()
+    if wanted in registry:
+        return registry[wanted]
+    return next((kind for _, kind in registry.items() if wanted in map(str.lower, kind.aliases)), None)
+
+
+def digest(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return a short SHA-256 of rows, equal for equal rows in any order, on any store.
+
+    Lists inside a row count as bags: stores collect them in no promised order. Floats count to nine digits.
+
+    Example:
+        >>> digest([{"id": "b"}, {"id": "a"}]) == digest([{"id": "a"}, {"id": "b"}])
+        True
+    """
+    texts = sorted(json.dumps(_canonical(row), sort_keys=True, ensure_ascii=False) for row in rows)
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
+
+
+def _canonical(value: Any) -> Any:
+    if value is None or isinstance(value, str | int):
+        return value  # most are: decided before the slower questions
+    if isinstance(value, float):
+        return float(f"{value:.9g}")
+    if isinstance(value, Mapping):
+        return {key: _canonical(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return sorted((_canonical(inner) for inner in value), key=lambda inner: json.dumps(inner, sort_keys=True))
+    return value
+
+
+__all__ = [
+    "ACTIONS",
+    "Action",
+    "Actions",
+    "AskModel",
+    "AskPatient",
+    "Compiled",
+    "Effect",
+    "GraphLike",
+    "Operations",
+    "Outcome",
+    "Queries",
+    "Remark",
+    "Reply",
+    "Row",
+    "Wish",
+    "digest",
+    "digest_of",
+    "parse_action",
+    "parsed",
+    "wish_of",
+]
