@@ -34,7 +34,8 @@ class Say:
     """An answer; in pieces where a stream is asked for.
 
     ``cut``: the connection is cut after that many bytes of the body. ``stall``: seconds before the answer, or before
-    each piece of a stream. ``reasoning``: what stands in a field of its own.
+    each piece of a stream. ``reasoning``: what stands in a field of its own. ``limited``: whether the request's
+    ``max_tokens`` ends it, as that of a real model.
     """
 
     text: str = ""
@@ -44,6 +45,7 @@ class Say:
     cut: int | None = None
     stall: float = 0.0
     reasoning: str = ""
+    limited: bool = False
     stop: str | None = None
     tokens: tuple[str, ...] = ()
 
@@ -238,7 +240,7 @@ def _told(tokens: Sequence[str], body: Body) -> dict[str, Any]:
     """What is told of tokens, where it is asked for."""
     told: dict[str, Any] = {}
     if body.get("logprobs"):
-        told["logprobs"] = {"content": [{"token": each, "logprob": logprob(each), "top_logprobs": []} for each in tokens]}
+        told["logprobs"] = {"content": [{"token": each, "logprob": logprob(each)} for each in tokens]}
     if body.get("return_token_ids"):
         told["token_ids"] = _ids(tokens)
     return told
@@ -271,7 +273,7 @@ def _shaped(reply: Say, body: Body) -> Say:
         place, stop = min(places)
         tokens = tokens[: -(-(place + len(stop)) // TOKEN)]
         reply = replace(reply, text=reply.text[:place], finish="stop", stop=stop)
-    if body.get("max_tokens") and len(tokens) > body["max_tokens"]:
+    if reply.limited and body.get("max_tokens") and len(tokens) > body["max_tokens"]:
         tokens = tokens[: body["max_tokens"]]
         text = "".join(tokens)
         reply = replace(reply, text=text[: len(reply.text)], finish="length", stop=None)
@@ -316,9 +318,9 @@ def serving(script: Script, latency: tuple[float, float] = (0.0, 0.0)) -> Iterat
 def answering(model: ChatModel) -> Script:
     """A script by which a model of this process answers over HTTP; what it refuses or cannot say, too."""
 
-    async def script(body: Body, number: int) -> Reply:
+    def script(body: Body, number: int) -> Reply:
         try:
-            made = await model.complete(request_of(body))
+            made = model.ask(request_of(body))
         except LlmError as error:
             return Say(refusal="no") if error.kind == "refused" else Say(error.partial)
         return Say(made.text, usage=(made.usage.prompt_tokens or 0, made.usage.completion_tokens or 0))
@@ -344,4 +346,4 @@ async def babble(body: Body, number: int = 0) -> Say:
     words = " ".join(drawn.choices(["fever", "ataxia", "gene", "cough", "rash", "pain"], k=drawn.randint(3, 30)))
     tag = drawn.choice(["search", "match", "diagnose"])
     text = f"<think>{words}</think><{tag}>{words[:20]}</{tag}>"
-    return Say(text, usage=(len(_prompt(body)) // TOKEN, len(text) // TOKEN))
+    return Say(text, limited=True, usage=(len(_prompt(body)) // TOKEN, len(text) // TOKEN))

@@ -198,6 +198,6 @@ class _Clock:
         spent = state.spent
         if limits.calls is not None and spent.calls >= limits.calls:
             return "calls"
-        if limits.tokens is not None and spent.read + spent.written >= limits.tokens:
+        if limits.tokens is not None and spent.prompt_tokens + spent.completion_tokens >= limits.tokens:
             return "tokens"
         return None

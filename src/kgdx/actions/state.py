@@ -222,8 +222,8 @@ def spent(log: Iterable[Segment]) -> Spent:
             total,
             calls=total.calls + (not cached),
             cached=total.cached + cached,
-            read=total.read + read,
-            written=total.written + written,
+            prompt_tokens=total.prompt_tokens + read,
+            completion_tokens=total.completion_tokens + written,
             uncounted=total.uncounted + (not cached and told.get("read") is None),
             cost=total.cost + segment.cost,
         )

@@ -74,5 +74,11 @@ def _answer(
     usage = Usage() if answer is None else answer.usage
     cached = answer is not None and answer.cached
     cost = 0.0 if cached else usage.cost(prices)
-    parameters = {"prompt": prompt, "read": usage.read, "written": usage.written, "cached": cached, **told}
+    parameters = {
+        "prompt": prompt,
+        "read": usage.prompt_tokens,
+        "written": usage.completion_tokens,
+        "cached": cached,
+        **told,
+    }
     return Segment(Author.POLICY, "answer", name, parameters, milliseconds=spent, cost=cost, content=text)

@@ -132,7 +132,7 @@ class PlannerPolicy:
             return False
         limits, spent = self.limits, state.spent
         seconds = sum(segment.milliseconds for segment in state.log) / 1000
-        used = (spent.calls + kept, spent.read + spent.written, spent.cost, seconds)
+        used = (spent.calls + kept, spent.prompt_tokens + spent.completion_tokens, spent.cost, seconds)
         most = (limits.calls, limits.tokens, limits.cost, limits.seconds)
         return all(limit is None or amount < limit for amount, limit in zip(used, most, strict=True))
 
