@@ -13,7 +13,7 @@ import argparse
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +31,7 @@ from kgdx.evaluate.questions import Question, chosen, read_questions
 from kgdx.evaluate.recall import evaluate_recall
 from kgdx.evaluate.scripted import PLANNERS, scripted
 from kgdx.llm.connect import connect
-from kgdx.llm.protocol import Answer, ChatModel, Request
+from kgdx.llm.protocol import ChatModel, Completion, OnText, Request
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))  # the server is the one that the tests use
@@ -48,7 +48,7 @@ the wire: HTTP and its client, a call (median); not in the others. All scripted 
 
 
 @dataclass
-class Timed:
+class Timed(ChatModel):
     """A model whose answers are timed, on either side of the wire."""
 
     model: ChatModel
@@ -58,10 +58,10 @@ class Timed:
     def name(self) -> str:
         return self.model.name
 
-    def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         begin = time.perf_counter()
         try:
-            return self.model.ask(request, on_text)
+            return await self.model.complete(request, on_text)
         finally:
             self.seconds.append(time.perf_counter() - begin)
 

@@ -73,6 +73,7 @@ class Fake:
         }
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.banks: list[Any] = []
+        self.score = 1.5
         self.contributions = (Contribution(SEIZURE, Status.PRESENT, 1.5, "exact", "likelihood", SEIZURE),)
 
     def run(self, template: str, /, **parameters: Any) -> list[dict[str, Any]]:
@@ -119,7 +120,7 @@ class Fake:
         self.banks.append(bank)
         if not case.observed:
             raise CaseError("no observed finding of the case can be ranked")
-        best = Candidate(1, DISEASE, "Tiny epilepsy", (DISEASE, MEMBER), 1.5, {"likelihood": 1.5}, self.contributions)
+        best = Candidate(1, DISEASE, "Tiny epilepsy", (DISEASE, MEMBER), self.score, {"likelihood": self.score}, self.contributions)
         return Ranking((best,), 5)
 
     def ancestors(self, id: str) -> frozenset[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from episode.states import state_of
+from kgdx.actions.artifacts import Retrieved
 from kgdx.actions.known import Citation, Description, MeshHeading, Resolved
 from kgdx.actions.pack import EvidencePack, pack
-from kgdx.actions.state import Retrieved, State
-from kgdx.case import Case
+from kgdx.episode.state import State
 
 FLU, COLD = "D:flu", "D:cold"
 MESH = MeshHeading(
@@ -40,7 +41,6 @@ def state(question: str = "What are the symptoms of flu?", **more: Any) -> State
     )
     asked = {"symptoms": [{"given": "fever", "id": "a"}, {"given": "cough", "id": "b"}]}
     fields: dict[str, Any] = {
-        "question": question,
         "resolved": (Resolved("influenza", ("Disease",), (FLU,), ("flu",), "exact", 1.0),),
         "retrieved": (
             Retrieved("symptoms_of_diseases", {"diseases": [FLU]}, symptoms, "get_symptom"),
@@ -50,7 +50,7 @@ def state(question: str = "What are the symptoms of flu?", **more: Any) -> State
         "described": (Description(FLU, ("flu", "influenza"), "Flu is an infection. It spreads.", "book", MESH),),
         "citations": (Citation("PMID:7", "On flu", ("Doe J",), "J Test", "2020", "10.1000/7", about=(FLU,)),),
     }
-    return State(Case("q"), **(fields | more))
+    return state_of(question=question, **(fields | more))
 
 
 def filled(question: str = "What are the symptoms of flu?") -> EvidencePack:

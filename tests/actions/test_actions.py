@@ -8,23 +8,26 @@ from typing import Any
 import pytest
 
 from actions.fakes import DISEASE, FOCAL, MEMBER, NERVOUS, SEIZURE, row
-from kgdx.actions import Explain, Extract, Infer, Match, Rank, Retrieve, State, replay, step
-from kgdx.actions.record import digest
+from episode.states import holding, state_of
+from kgdx.actions import Explain, Extract, Infer, Match, Rank, Retrieve
+from kgdx.actions.artifacts import Ranked, Read, Retrieved, evidence_of, ranking_of
 from kgdx.actions.save import case_key
 from kgdx.case import Case, Finding, Status
-from kgdx.errors import CaseError, TemplateError, UsageError
+from kgdx.episode import State, replay, step
+from kgdx.episode.wish import digest
+from kgdx.errors import CaseError, UsageError
 from kgdx.rank import Contribution
 
 
 def read(*findings: Finding) -> State:
-    return State(Case("p", findings or (Finding(SEIZURE),)), read=True)
+    return state_of(Case("p", findings or (Finding(SEIZURE),)), read=True)
 
 
 def test_extract_reads_text_once(graph: Any) -> None:
     state = step(graph, State(Case("p", text="a seizure")), Extract())
-    assert (state.case.observed, state.read) == ((SEIZURE,), True)
+    assert (state.case.observed, state.get(Read) is not None) == ((SEIZURE,), True)
     again = step(graph, state, Extract())
-    assert not again.differs(state)
+    assert (again.case, again.counts.stagnant) == (state.case, 1)
 
 
 def test_extract_refuses_a_text_without_findings(graph: Any) -> None:
@@ -34,16 +37,17 @@ def test_extract_refuses_a_text_without_findings(graph: Any) -> None:
 
 def test_rank_drops_the_evidence_of_an_older_ranking(graph: Any) -> None:
     state = step(graph, step(graph, read(), Rank()), Explain())
-    assert state.evidence
-    assert step(graph, state, Rank(top=3)).evidence is None
+    assert evidence_of(state)
+    graph.contributions = ()
+    graph.score = 2.0
+    assert not evidence_of(step(graph, state, Rank(top=3)))
 
 
 def test_explain_asks_for_merged_entries_and_shows_them_under_the_candidate(graph: Any) -> None:
     graph.answers["evidence_supporting"] = [row(SEIZURE, [SEIZURE], "exact", disease=MEMBER)]
     state = step(graph, step(graph, read(), Rank()), Explain())
     assert graph.asked[0][1]["diseases"] == [DISEASE, MEMBER]
-    assert state.evidence is not None
-    (path,) = state.evidence[DISEASE]
+    (path,) = evidence_of(state)[DISEASE]
     assert path.nodes[-1].id == MEMBER
 
 
@@ -51,15 +55,14 @@ def test_explain_takes_any_disease_by_name_of_its_id(graph: Any) -> None:
     graph.answers["evidence_supporting"] = [row(SEIZURE, [SEIZURE], "exact", disease="OMIM:5")]
     state = step(graph, read(), Explain(diseases=("OMIM:5",)))
     assert graph.asked[0][1]["diseases"] == ["OMIM:5"]
-    assert state.evidence is not None
-    assert [path.nodes[-1].id for path in state.evidence["OMIM:5"]] == ["OMIM:5"]
+    assert [path.nodes[-1].id for path in evidence_of(state)["OMIM:5"]] == ["OMIM:5"]
 
 
 def test_rank_matches_with_other_patients_only_when_asked(graph: Any) -> None:
     state = step(graph, read(), Rank())
     step(graph, state, Rank(case_bank=True))
     assert graph.banks == [None, graph.bank]
-    assert [segment.parameters["case_bank"] for segment in state.log if segment.kind == "tool"] == [False]
+    assert [ran.parameters["case_bank"] for segment in state.log for ran in segment.operations] == [False]
 
 
 def test_explain_without_ranking_or_disease_is_refused(graph: Any) -> None:
@@ -69,8 +72,7 @@ def test_explain_without_ranking_or_disease_is_refused(graph: Any) -> None:
 
 def paths(graph: Any, *findings: Finding) -> list[Any]:
     state = step(graph, step(graph, read(*findings), Rank()), Explain())
-    assert state.evidence is not None
-    return list(state.evidence[DISEASE])
+    return list(evidence_of(state)[DISEASE])
 
 
 def test_support_goes_from_the_patient_to_the_disease(graph: Any) -> None:
@@ -126,10 +128,11 @@ def test_shared_ancestors_are_looked_up_for_the_findings_that_help_most(graph: A
 def test_many_findings_are_asked_for_one_candidate_after_the_other(graph: Any, each: int, queries: int) -> None:
     graph.answers["evidence_supporting"] = []
     state = step(graph, read(), Rank())
-    assert state.ranking is not None
+    ranking = ranking_of(state)
+    assert ranking is not None
     candidates = [
         replace(
-            state.ranking.candidates[0],
+            ranking.candidates[0],
             id=disease,
             members=(disease,),
             contributions=tuple(
@@ -139,7 +142,7 @@ def test_many_findings_are_asked_for_one_candidate_after_the_other(graph: Any, e
         )
         for disease, first in ((DISEASE, 0), (MEMBER, 100))
     ]
-    step(graph, replace(state, ranking=replace(state.ranking, candidates=tuple(candidates))), Explain())
+    step(graph, holding(state, Ranked(replace(ranking, candidates=tuple(candidates)))), Explain())
     asked = [parameters for name, parameters in graph.asked if name == "evidence_shared"]
     assert len(asked) == queries
     assert {disease for parameters in asked for disease in parameters["diseases"]} == {DISEASE, MEMBER}
@@ -173,7 +176,7 @@ def test_typical_leaves_out_what_is_mentioned_implied_or_a_detail(graph: Any) ->
 
 def test_infer_and_match_use_the_observed_findings(graph: Any) -> None:
     state = step(graph, step(graph, read(), Infer(min_match_count=2)), Match(limit=3))
-    assert [found.template for found in state.retrieved] == ["infer_diseases", "similar_cases"]
+    assert [found.template for found in state.all(Retrieved)] == ["infer_diseases", "similar_cases"]
     (_, inferred), (_, matched) = graph.asked
     assert inferred == {"phenotypes": [SEIZURE], "min_match_count": 2, "limit": 20}
     without = ["p", case_key(state.case)]
@@ -181,7 +184,7 @@ def test_infer_and_match_use_the_observed_findings(graph: Any) -> None:
 
 
 def test_retrieve_refuses_an_unknown_template(graph: Any) -> None:
-    with pytest.raises(TemplateError):
+    with pytest.raises(UsageError, match="no template 'delete_everything'"):
         step(graph, read(), Retrieve(template="delete_everything"))
 
 

@@ -11,7 +11,9 @@ import pytest
 from actions.fakes import Fake
 from actions.packs import FLU, state
 from conftest import require_module
-from kgdx.actions import Cite, State
+from kgdx.actions import Cite
+from kgdx.actions.artifacts import citations_of
+from kgdx.episode import Kind, State, step
 from kgdx.errors import StoreError
 from kgdx.literature import Found, Literature, Publication, PubMed, PubMedAccess
 from literature.ncbi import serving
@@ -47,25 +49,26 @@ def start(**more: Any) -> State:
 
 
 def problems(made: State) -> list[str]:
-    return [segment.content for segment in made.log if segment.kind == "error"]
+    results = (segment for segment in made.log if segment.kind is Kind.RESULT)
+    return [problem["message"] for segment in results for problem in segment.data.get("problems", ())]
 
 
 def test_publications_that_relations_carry_need_no_network() -> None:
     books = Books()
-    made = Cite().run(graph(books), start())
-    assert [(each.id, each.title, each.about) for each in made.citations] == [
+    made = step(graph(books), start(), Cite())
+    assert [(each.id, each.title, each.about) for each in citations_of(made)] == [
         ("PMID:7", "", (FLU,)),
         ("PMID:8", "On cough", (FLU,)),
         ("PMID:9", "", (FLU,)),
     ]
-    assert {each.origin for each in made.citations} == {"graph"}
+    assert {each.origin for each in citations_of(made)} == {"graph"}
     assert books.asked == []
-    assert Cite().run(graph(books), made).citations == made.citations
+    assert citations_of(step(graph(books), made, Cite())) == citations_of(made)
 
 
 def test_pubmed_is_given_names_of_the_graph_and_nothing_of_the_words_of_a_user() -> None:
     books = Books()
-    made = Cite(pubmed=True, limit=2).run(graph(books), start())
+    made = step(graph(books), start(), Cite(pubmed=True, limit=2))
     assert books.asked == [({FLU: ("flu", "influenza")}, ["7", "8", "9"], 2)]
     recorded = str([segment.to_dict() for segment in made.log])
     assert "Ada" not in recorded
@@ -75,8 +78,8 @@ def test_pubmed_is_given_names_of_the_graph_and_nothing_of_the_words_of_a_user()
 def test_what_pubmed_finds_completes_and_adds_to_what_the_graph_has() -> None:
     seven = Publication("7", "On flu", ("Doe J",), "J Test", "2020", "10.1/7", "It spreads.")
     new = Publication("70", "More on flu", ("Roe R",), "J Test", "2021")
-    made = Cite(pubmed=True).run(graph(Books(Found({FLU: (new, seven)}, (seven,)))), start())
-    by_id = {each.id: each for each in made.citations}
+    made = step(graph(Books(Found({FLU: (new, seven)}, (seven,)))), start(), Cite(pubmed=True))
+    by_id = {each.id: each for each in citations_of(made)}
     assert list(by_id) == ["PMID:7", "PMID:8", "PMID:9", "PMID:70"]
     assert (by_id["PMID:7"].title, by_id["PMID:7"].origin, by_id["PMID:7"].doi) == ("On flu", "graph", "10.1/7")
     assert (by_id["PMID:70"].origin, by_id["PMID:70"].about) == ("pubmed", (FLU,))
@@ -93,8 +96,8 @@ def test_what_pubmed_finds_completes_and_adds_to_what_the_graph_has() -> None:
 def test_whatever_fails_the_publications_of_the_graph_stay_and_the_log_says_what(
     literature: Literature | None, problem: str
 ) -> None:
-    made = Cite(pubmed=True).run(graph(literature), start())
-    assert [each.id for each in made.citations] == ["PMID:7", "PMID:8", "PMID:9"]
+    made = step(graph(literature), start(), Cite(pubmed=True))
+    assert [each.id for each in citations_of(made)] == ["PMID:7", "PMID:8", "PMID:9"]
     assert problems(made) == [problem]
 
 
@@ -106,18 +109,18 @@ def test_settings_that_cannot_be_used_do_not_fail_an_answer() -> None:
 
     made: Any = Broken()
     made.answers |= {"publications_by_ids": [], "descriptions_of_diseases": []}
-    assert problems(Cite(pubmed=True).run(made, start())) == ["PubMed: no settings"]
+    assert problems(step(made, start(), Cite(pubmed=True))) == ["PubMed: no settings"]
 
 
 def test_an_answer_cites_what_pubmed_returned_over_http(tmp_path: Path) -> None:
     require_module("Bio", "pubmed")
     with serving() as server:
         books = PubMed(PubMedAccess("ada@example.org", base_url=server.url, seconds=30.0), tmp_path)
-        made = Cite(pubmed=True).run(graph(books), start())
+        made = step(graph(books), start(), Cite(pubmed=True))
         books.close()
-    assert [each.id for each in made.citations[:3]] == ["PMID:7", "PMID:8", "PMID:9"]
-    assert [each.id for each in made.citations[3:]] == ["PMID:101", "PMID:102", "PMID:103"]
-    assert str(made.citations[3]) == "Doe J, The Test Group. Report 101. J Test 2021. PMID:101"
+    assert [each.id for each in citations_of(made)[:3]] == ["PMID:7", "PMID:8", "PMID:9"]
+    assert [each.id for each in citations_of(made)[3:]] == ["PMID:101", "PMID:102", "PMID:103"]
+    assert str(citations_of(made)[3]) == "Doe J, The Test Group. Report 101. J Test 2021. PMID:101"
     sent = str(server.requests)
     assert "Ada" not in sent
     assert "Lovelace" not in sent

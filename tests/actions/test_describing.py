@@ -12,12 +12,15 @@ import pytest
 
 from actions.fakes import Fake
 from align.named import nodes
-from kgdx.actions import Describe, Resolved, Retrieved, State
+from episode.states import state_of
+from kgdx.actions import Describe, Resolved, Retrieved
+from kgdx.actions.artifacts import described_of
 from kgdx.actions.describing import named
 from kgdx.align.headings import Headings
 from kgdx.align.mesh import MeshIndex
 from kgdx.align.mesh_file import FILE, write_index
 from kgdx.case import Case
+from kgdx.episode import Kind, State, step
 from kgdx.errors import AbsentError, StoreError
 from kgdx.store.protocol import NodeTable
 
@@ -65,14 +68,14 @@ def index(tmp_path: Path) -> Callable[[], MeshIndex]:
 
 
 def start(*ids: str) -> State:
-    return State(Case("q"), question="?", resolved=(Resolved("x", ("Disease",), ids, ids),))
+    return state_of(Case("q"), "?", resolved=(Resolved("x", ("Disease",), ids, ids),))
 
 
 def test_a_heading_is_looked_up_by_name_with_its_scope_note_and_the_record_of_the_decision(
     index: Callable[[], MeshIndex],
 ) -> None:
     graph: Any = Described(disease("D:1", "pertusis", "A cough."), index=index)
-    (found,) = Describe().run(graph, start("D:1")).described
+    (found,) = described_of(step(graph, start("D:1"), Describe()))
     assert (found.names, found.text) == (("pertusis",), "A cough.")
     mesh = found.mesh
     assert mesh is not None
@@ -86,7 +89,7 @@ def test_a_heading_is_looked_up_by_name_with_its_scope_note_and_the_record_of_th
 def test_a_chinese_disease_is_looked_up_by_the_english_name_that_its_text_gives(index: Callable[[], MeshIndex]) -> None:
     text = "百日咳（pertussis，whooping cough）是急性呼吸道传染病。"
     graph: Any = Described(disease("D:1", "百日咳", text), disease("D:2", "小儿百日咳", text), index=index)
-    first, second = Describe().run(graph, start("D:1", "D:2")).described
+    first, second = described_of(step(graph, start("D:1", "D:2"), Describe()))
     assert first.mesh is not None
     assert (first.mesh.id, first.mesh.method) == (PERTUSSIS, "exact")
     assert second.mesh is not None
@@ -100,27 +103,27 @@ def test_a_heading_that_the_graph_states_goes_before_names(index: Callable[[], M
     narrow = {**stated, "id": "MESH:X", "relation": "narrower", "method": "given", "score": None, "decision": "no json"}
     exact = {**stated, "id": PERTUSSIS, "relation": "exact", "method": "given", "score": 1.0, "decision": '{"a": 1}'}
     graph.answers["mesh_of_diseases"] = [narrow, exact]
-    (found,) = Describe().run(graph, start("D:1")).described
+    (found,) = described_of(step(graph, start("D:1"), Describe()))
     assert found.mesh is not None
     assert (found.mesh.id, found.mesh.origin, found.mesh.decision) == (PERTUSSIS, "graph", {"a": 1})
 
 
 def test_a_graph_without_mesh_describes_all_the_same() -> None:
     graph: Any = Described(disease("D:1", "flu", "An infection."))
-    (found,) = Describe().run(graph, start("D:1")).described
+    (found,) = described_of(step(graph, start("D:1"), Describe()))
     assert (found.text, found.mesh) == ("An infection.", None)
-    assert Describe(mesh=False).run(graph, start("D:1")).described == (found,)
+    assert described_of(step(graph, start("D:1"), Describe(mesh=False))) == (found,)
 
 
 def test_an_index_that_cannot_be_made_is_told_of_and_tried_again(index: Callable[[], MeshIndex]) -> None:
     opened: list[Callable[[], MeshIndex]] = [broken, index]
     graph: Any = Described(disease("D:1", "Pertussis"), index=lambda: opened.pop(0)())
-    state = Describe().run(graph, start("D:1"))
-    assert [each.mesh for each in state.described] == [None]
+    state = step(graph, start("D:1"), Describe())
+    assert [each.mesh for each in described_of(state)] == [None]
     assert [(each.kind, each.name, each.content) for each in state.log if each.kind == "error"] == [
         ("error", "mesh", "the disk is full")
     ]
-    (again,) = Describe().run(graph, start("D:1")).described
+    (again,) = described_of(step(graph, start("D:1"), Describe()))
     assert again.mesh is not None and again.mesh.id == PERTUSSIS
 
 
@@ -130,9 +133,9 @@ def broken() -> MeshIndex:
 
 def test_what_is_described_is_not_asked_again_and_unknown_ids_give_nothing() -> None:
     graph: Any = Described(disease("D:1", "flu"))
-    once = Describe(diseases=("D:1", "D:nowhere")).run(graph, start())
+    once = step(graph, start(), Describe(diseases=("D:1", "D:nowhere")))
     asked = len(graph.asked)
-    assert Describe(diseases=("D:1",)).run(graph, once) == once
+    assert step(graph, once, Describe(diseases=("D:1",))) == once
     assert len(graph.asked) == asked
     assert [each.id for each in once.described] == ["D:1"]
 

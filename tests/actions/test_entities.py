@@ -15,14 +15,14 @@ from kgdx.actions import (
     InferByComorbidity,
     InferByPhenotype,
     InferBySymptom,
-    State,
     parse_action,
-    step,
 )
+from kgdx.actions.artifacts import Retrieved, resolved_of
 from kgdx.actions.described import fields_of
 from kgdx.actions.entities import MOST, MOST_IDS, distinct, given_rows, ids_of
 from kgdx.actions.known import Resolved
 from kgdx.case import Case
+from kgdx.episode import State, step
 from kgdx.errors import UsageError
 from kgdx.store.templates import template
 
@@ -31,23 +31,23 @@ TEN = ("symptom", "test", "drug", "cure", "comorbidity")
 
 @pytest.fixture
 def asked(graph: Any) -> Any:
-    graph.answers |= {action.template: [] for action in ACTIONS.values() if hasattr(action, "template")}
+    graph.answers |= {action.template: [] for _, action in ACTIONS.items() if hasattr(action, "template")}
     return graph
 
 
 def test_an_action_asks_for_all_entries_of_the_names_it_is_given(asked: Any) -> None:
     state = step(asked, State(Case("p")), GetSymptom(diseases=("flu", "gout"), limit=7))
     assert asked.asked == [("symptoms_of_diseases", {"diseases": ["KGDX:a.1", "OMIM:9", "KGDX:b.1"], "limit": 7})]
-    assert [(each.given, each.ids) for each in state.resolved] == [
+    assert [(each.given, each.ids) for each in resolved_of(state)] == [
         ("flu", ("KGDX:a.1", "KGDX:b.1")),
         ("gout", ("OMIM:9",)),
     ]
-    assert state.retrieved[0].action == "get_symptom"
+    assert state.all(Retrieved)[0].action == "get_symptom"
 
 
 def test_the_same_resolution_is_kept_once(asked: Any) -> None:
     state = step(asked, State(Case("p")), GetSymptom(diseases=("flu",)))
-    assert len(step(asked, state, GetPhenotype(diseases=("flu",))).resolved) == 1
+    assert len(resolved_of(step(asked, state, GetPhenotype(diseases=("flu",))))) == 1
 
 
 def test_several_nodes_of_one_name_count_as_one_match(asked: Any) -> None:
@@ -89,7 +89,7 @@ def test_findings_are_matched_by_the_best_term_of_each_name(asked: Any) -> None:
 def test_an_unknown_name_beside_a_known_one_is_told_and_left_out(asked: Any) -> None:
     state = step(asked, State(Case("p")), GetSymptom(diseases=("gout", "coqueluche")))
     assert asked.asked[0][1]["diseases"] == ["OMIM:9"]
-    unknown = state.resolved[1]
+    unknown = resolved_of(state)[1]
     assert (unknown.given, unknown.ids, unknown.candidates) == ("coqueluche", (), ("gout",))
     assert unknown.to_dict()["reason"]
 

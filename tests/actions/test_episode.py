@@ -323,7 +323,7 @@ def test_answers_that_were_kept_cost_nothing(graph: Any) -> None:
     kept = replace(SAID[1], parameters={**SAID[1].parameters, "cached": True}, cost=0.0)
     episode = run(graph, start(), Talker(said=(kept,)), Limits(steps=4, calls=1, tokens=1))
     assert episode.reason == "steps"
-    assert (episode.state.spent.calls, episode.state.spent.cached, episode.state.spent.read) == (0, 4, 0)
+    assert (episode.state.spent.calls, episode.state.spent.cached, episode.state.spent.prompt_tokens) == (0, 4, 0)
 
 
 @pytest.mark.parametrize("segment", SAID)

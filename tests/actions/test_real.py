@@ -9,7 +9,9 @@ import pytest
 
 import kgdx
 from kgdx import api
-from kgdx.actions import ACTIONS, Action, State, parse_action, replay, step
+from kgdx.actions import ACTIONS, Action, Retrieved, parse_action
+from kgdx.actions.artifacts import resolved_of
+from kgdx.episode import State, replay, step
 from kgdx.case import Case
 from kgdx.errors import UsageError
 
@@ -44,9 +46,9 @@ def actions() -> list[Action]:
 def test_each_action_finds_rows_that_the_template_gives_too(folder: Path, action: Action) -> None:
     with kgdx.open(folder) as graph:
         state = step(graph, State(Case("q")), action)
-        (found,) = state.retrieved
+        (found,) = state.all(Retrieved)
         assert found.rows and found.action == action.name
-        assert all(each.ids for each in state.resolved)
+        assert all(each.ids for each in resolved_of(state))
         assert all(again.same for again in replay(state.log, graph))
 
 
@@ -61,10 +63,10 @@ def test_whooping_cough_is_the_same_disease_under_all_its_names(folder: Path) ->
 def test_all_that_is_matched_is_named(folder: Path) -> None:
     with kgdx.open(folder) as graph:
         state = step(graph, State(Case("q")), actions()[5])
-    rows = state.retrieved[0].rows
+    rows = state.all(Retrieved)[0].rows
     assert all(row["matched"] >= 2 for row in rows)
     assert [row["matched"] for row in rows] == sorted((row["matched"] for row in rows), reverse=True)
-    numbers = {id: given for given, each in enumerate(state.resolved) for id in each.ids}
+    numbers = {id: given for given, each in enumerate(resolved_of(state)) for id in each.ids}
     assert all(row["matched"] == len({numbers[id] for id in row["matched_ids"]}) for row in rows)
     assert all(len(row["matched_ids"]) == len(row["matched_names"]) for row in rows)
 
@@ -83,5 +85,5 @@ def test_both_stores_understand_and_return_the_same(folder: Path, neo4j_uri: str
         for action in actions():
             local, remote = (step(graph, State(Case("q")), action) for graph in (here, there))
             assert remote.resolved == local.resolved
-            assert remote.retrieved == local.retrieved
+            assert remote.all(Retrieved) == local.all(Retrieved)
             assert all(again.same for again in replay(local.log, there))

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-from kgdx.actions import Author, Segment
 from kgdx.actions.rounds import rounds_of
+from kgdx.episode.segment import Author, Kind, Operation, Segment, error_segment
+from kgdx.errors import UsageError
+
+
+def wish(name: str, **fields: object) -> Segment:
+    return Segment(Author.POLICY, Kind.WISH, name, fields)
+
+
+def plan(number: int, *refused: str, ended: bool = False, thought: str = "") -> Segment:
+    artifact = {"round": number, "actions": [], "refused": refused, "ended": ended, "failed": False}
+    return Segment(Author.GRAPH, Kind.RESULT, "read_plan", {"artifact": artifact}, {"thought": thought})
+
+
+def result(name: str, *ran: Operation) -> Segment:
+    return Segment(Author.GRAPH, Kind.RESULT, name, operations=ran, milliseconds=3.0)
+
 
 LOG = (
-    Segment(Author.POLICY, "action", "recognise"),
-    Segment(Author.TOOL, "tool", "names", rows=2, milliseconds=1.0),
-    Segment(Author.TOOL, "prompt", "m", {"round": 1}),
-    Segment(Author.POLICY, "answer", "m", {"round": 1}, content="{…}"),
-    Segment(Author.POLICY, "thought", "m", {"round": 1}, content="drugs of Ada's disease"),
-    Segment(Author.POLICY, "plan", "planner", {"round": 1, "actions": []}),
-    Segment(Author.TOOL, "error", "plan", content="unknown action 'x'"),
-    Segment(Author.POLICY, "action", "get_drug", {"diseases": ["flu"]}),
-    Segment(Author.TOOL, "tool", "names", rows=1, milliseconds=1.0),
-    Segment(Author.GRAPH, "query", "drugs_of_diseases", {}, 7, milliseconds=2.0),
-    Segment(Author.POLICY, "action", "get_test", {"diseases": ["zzz"]}),
-    Segment(Author.TOOL, "error", "get_test", {"error": "UsageError"}, content="the graph knows no zzz"),
-    Segment(Author.POLICY, "plan", "planner", {"round": 2, "ended": True}),
-    Segment(Author.TOOL, "end", "episode", content="answered"),
+    wish("recognise"),
+    result("recognise", Operation("tool", "names", rows=2)),
+    wish("ask_model", prompt="plan@1"),
+    Segment(Author.MODEL, Kind.RESULT, "m", words={"text": "{…}"}),
+    wish("read_plan", round=1),
+    plan(1, "unknown action 'x'", thought="drugs of Ada's disease"),
+    wish("get_drug", diseases=["flu"]),
+    result("get_drug", Operation("tool", "names", rows=1), Operation("query", "drugs_of_diseases", rows=7)),
+    wish("get_test", diseases=["zzz"]),
+    error_segment("get_test", UsageError("the graph knows no zzz")),
+    plan(2, ended=True),
+    Segment(Author.LOOP, Kind.END, "answered"),
 )
 
 

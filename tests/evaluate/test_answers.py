@@ -23,11 +23,11 @@ from kgdx.evaluate.journal import Journal
 from kgdx.evaluate.judge import ModelJudge, blinded
 from kgdx.evaluate.questions import Question
 from kgdx.evaluate.scripted import scripted
-from kgdx.llm.protocol import Answer, ChatModel, Request
+from kgdx.llm.protocol import ChatModel, Completion, OnText, Request
 from llm.server import Fail, Say, answering, serving
 
 
-class Failing:
+class Failing(ChatModel):
     """A model that fails at some of the requests, and counts all."""
 
     def __init__(self, model: ChatModel, fails: Callable[[int], LlmError | None]) -> None:
@@ -38,12 +38,12 @@ class Failing:
     def name(self) -> str:
         return self.model.name
 
-    def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         with self.lock:
             number, self.asked = self.asked, self.asked + 1
         if (error := self.fails(number)) is not None:
             raise error
-        return self.model.ask(request, on_text)
+        return await self.model.complete(request, on_text)
 
 
 def evaluation(model: ChatModel | None = None, **more: Any) -> PairedEvaluation:
@@ -197,12 +197,12 @@ def test_judge_of_its_own_answers_is_warned_of(tmp_path: Path) -> None:
 def test_judge_is_told_nothing_of_where_an_answer_comes_from(tmp_path: Path) -> None:
     asked: list[Request] = []
 
-    class Recorded:
+    class Recorded(ChatModel):
         name = "recorded"
 
-        def ask(self, request: Request, on_text: Any = None) -> Answer:
+        async def complete(self, request: Request, on_text: Any = None) -> Completion:
             asked.append(request)
-            return Answer('{"reason": "fine", "score": 0.5}', "recorded")
+            return Completion('{"reason": "fine", "score": 0.5}', "recorded")
 
     evaluation(judge=ModelJudge(Recorded())).run(questions(8), Journal(tmp_path))
     prompts = [request.messages[-1].content for request in asked]
@@ -217,11 +217,11 @@ def test_judge_is_told_nothing_of_where_an_answer_comes_from(tmp_path: Path) -> 
     [('{"reason": "x", "score": 7}', "malformed"), ("0.9", "malformed"), ('{"score": NaN, "reason": ""}', "malformed")],
 )
 def test_score_that_is_none_is_a_failure_of_the_judge_and_no_zero(tmp_path: Path, said: str, kind: str) -> None:
-    class Odd:
+    class Odd(ChatModel):
         name = "odd"
 
-        def ask(self, request: Request, on_text: Any = None) -> Answer:
-            return Answer(said, "odd")
+        async def complete(self, request: Request, on_text: Any = None) -> Completion:
+            return Completion(said, "odd")
 
     found = evaluation(judge=ModelJudge(Odd())).run(questions(1), Journal(tmp_path))
     assert found["all"] is None
@@ -274,6 +274,7 @@ def test_killed_evaluation_goes_on_and_asks_nothing_twice(tmp_path: Path) -> Non
 
 
 def _start(url: str, out: Path) -> subprocess.Popen[bytes]:
-    environ = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
+    path = os.pathsep.join([str(ROOT / "tests"), str(ROOT / "src")])
+    environ = {**os.environ, "PYTHONPATH": path}
     command = [sys.executable, "-m", "evaluate.working", url, str(out)]
     return subprocess.Popen(command, env=environ, start_new_session=True, stdout=subprocess.DEVNULL)

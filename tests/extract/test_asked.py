@@ -67,7 +67,7 @@ def test_relations_tokens_and_cost_come_from_the_endpoint(tmp_path: Path, file: 
     with serving(in_turn(said(GOOD))) as server:
         done = run(server, file, tmp_path / "out")
     assert dict(done.by_type) == {"HAS_SYMPTOM": 4, "RECOMMEND_DRUG": 4}
-    assert (done.model, done.spent.calls, done.spent.read, done.spent.written) == ("m", 4, 400, 200)
+    assert (done.model, done.spent.calls, done.spent.prompt_tokens, done.spent.completion_tokens) == ("m", 4, 400, 200)
     assert done.spent.cost == pytest.approx(4 * 200 / 1e6)
     asked = server.requests[0]
     assert asked["response_format"]["json_schema"]["strict"] is True

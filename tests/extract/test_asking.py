@@ -12,7 +12,7 @@ from kgdx.case import Extraction, Finding, Resolution, Span, Status
 from kgdx.errors import LlmError
 from kgdx.extract.annotate import Article, Matching
 from kgdx.extract.asking import Asking
-from kgdx.llm.protocol import Answer, Request
+from kgdx.llm.protocol import ChatModel, Completion, OnText, Request
 
 WORDS = {"seizures": "HP:0001250", "fever": "HP:0001945"}
 TEXT = "It begins with seizures. A high fever may follow."
@@ -32,14 +32,14 @@ class Matcher:
 
 
 @dataclass
-class Model:
+class Model(ChatModel):
     answer: Callable[[Request], str]
     name: str = "m"
     asked: list[str] = field(default_factory=list)
 
-    def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         self.asked.append(request.messages[1].content)
-        return Answer(self.answer(request), self.name)
+        return Completion(self.answer(request), self.name)
 
 
 def read(answer: Callable[[Request], str], *texts: str) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -15,8 +17,8 @@ from kgdx.llm.cache import AnswerCache, Cached
 from kgdx.llm.connect import described
 from kgdx.llm.endpoint import Endpoint
 from kgdx.llm.protocol import Message, Request
-from kgdx.llm.retry import Backoff
-from llm.server import Fail, Say, Server, in_turn, serving
+from llm.running import closing
+from llm.server import Fail, Reply, Say, Server, in_turn, serving
 
 ASKED = Request((Message("user", "hello"),))
 
@@ -35,10 +37,9 @@ class Clock:
         return self.now
 
 
-def client(server: Server, budget: Budget, clock: Clock | None = None, sleep: object = None) -> Endpoint:
-    access = LlmAccess("m", server.url, timeout=5.0, concurrency=4)
-    meter = Meter(1.0, 1.0, budget, clock or Clock())
-    return Endpoint(access, meter, Backoff(4, sleep or (lambda seconds: None), lambda: 0.5))  # type: ignore[arg-type]
+def client(server: Server, budget: Budget, clock: Clock | None = None, concurrency: int = 4) -> Endpoint:
+    access = LlmAccess("m", server.url, timeout=5.0, concurrency=concurrency, attempts=4)
+    return Endpoint(access, Meter(1.0, 1.0, budget, clock or time.monotonic))
 
 
 def refused(model: Endpoint, match: str, request: Request = ASKED) -> LlmError:
@@ -86,12 +87,13 @@ def test_tokens_and_money_end_after_the_answer_that_reaches_them() -> None:
         refused(dear, "a cost of 5e-05")
 
 
-def test_time_ends_a_wait_that_would_pass_it() -> None:
-    waits: list[float] = []
-    with serving(in_turn(Fail(429, headers={"Retry-After": "7"}), Say("fine"))) as server:
-        refused(client(server, Budget(seconds=5), sleep=waits.append), r"5 seconds \(the model m at .* 429 no")
-        assert client(server, Budget(seconds=50), sleep=waits.append).ask(ASKED).text == "fine"
-    assert waits == []
+@pytest.mark.parametrize("reply", [Fail(429, headers={"Retry-After": "7"}), Say("late", stall=3.0)])
+def test_time_ends_a_wait_that_would_pass_it(reply: Reply) -> None:
+    with serving(in_turn(reply, Say("fine"))) as server:
+        begin = time.perf_counter()
+        refused(client(server, Budget(seconds=0.2)), r"budget of 0.2 seconds: raise KGDX_LLM_MAX_SECONDS")
+        assert time.perf_counter() - begin < 2
+        assert client(server, Budget(seconds=50)).ask(ASKED).text == "fine"
 
 
 def test_time_ends_an_answer_that_is_on_its_way_and_keeps_what_arrived() -> None:
@@ -104,7 +106,7 @@ def test_time_ends_an_answer_that_is_on_its_way_and_keeps_what_arrived() -> None
     with serving(in_turn(Say("one two three four five six"))) as server:
         model = client(server, Budget(seconds=5), clock)
         with pytest.raises(LlmError, match="5 seconds") as caught:
-            model.ask(ASKED, hear)
+            asyncio.run(closing(model, model.sample(ASKED, hear)))
         refused(model, "5 seconds")
     assert (caught.value.kind, caught.value.partial) == ("budget", "".join(pieces))
     assert len(pieces) == 2 and len(server.requests) == 1

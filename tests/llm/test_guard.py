@@ -13,7 +13,6 @@ from kgdx.errors import LlmError
 from kgdx.llm.accounting import Budget, Meter
 from kgdx.llm.endpoint import LONGEST, Endpoint
 from kgdx.llm.protocol import Message, Request
-from kgdx.llm.retry import Backoff
 from llm.server import Raw, Say, Server, in_turn, serving
 
 TEXT = "The patient Jane Roe has ataxia since 1999."
@@ -27,8 +26,8 @@ def _needs_the_extra() -> None:
 
 
 def client(server: Server, *, timeout: float = 5.0, meter: Meter | None = None) -> Endpoint:
-    access = LlmAccess("m", server.url, "sk-very-secret-key", timeout=timeout)
-    return Endpoint(access, meter, Backoff(2, lambda wait: None, lambda: 0.5))
+    access = LlmAccess("m", server.url, "sk-very-secret-key", timeout=timeout, attempts=2)
+    return Endpoint(access, meter)
 
 
 def answer(text: str, **more: object) -> bytes:
@@ -107,7 +106,7 @@ def test_a_count_of_tokens_that_cannot_be_is_no_count(usage: dict[str, object]) 
     with serving(in_turn(Raw(answer("fine", model="m", usage=usage)))) as server:
         model = client(server)
         assert model.ask(ASKED).text == "fine"
-    assert (model.meter.spent.uncounted, model.meter.spent.read, model.meter.spent.cost) == (1, 0, 0.0)
+    assert (model.meter.spent.uncounted, model.meter.spent.prompt_tokens, model.meter.spent.cost) == (1, 0, 0.0)
 
 
 def test_half_a_character_does_not_spoil_an_answer() -> None:

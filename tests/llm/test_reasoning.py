@@ -10,7 +10,7 @@ from kgdx.config import LlmAccess
 from kgdx.errors import LlmError
 from kgdx.llm.connect import connect
 from kgdx.llm.protocol import Message, Request
-from kgdx.llm.reasoning import spoken
+from kgdx.llm.reasoning import split_reasoning
 from llm.server import Reply, Say, in_turn, serving
 
 ASKED = Request((Message("user", "?"),))
@@ -54,5 +54,5 @@ def test_thoughts_that_reach_the_limit_leave_nothing_of_an_answer() -> None:
 
 @given(st.text(max_size=60).filter(lambda text: "think>" not in text))
 def test_other_texts_stay_as_they_are(text: str) -> None:
-    assert spoken(text) == text
-    assert spoken(f"<think>{text}</think>answer") == "answer"
+    assert split_reasoning(text) == ("", text)
+    assert split_reasoning(f"<think>{text}</think>answer") == (text.strip(), "answer")

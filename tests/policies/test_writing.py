@@ -14,7 +14,6 @@ from kgdx.actions.pack import pack
 from kgdx.actions.state import Segment
 from kgdx.config import LlmAccess
 from kgdx.llm.endpoint import Endpoint
-from kgdx.llm.retry import Backoff
 from kgdx.policies.writing import write
 from llm.server import Fail, Raw, Reply, Say, Script, in_turn, serving
 
@@ -24,8 +23,8 @@ HINT = "Not enough evidence"
 
 def ask(script: Script, *, strict: bool = True, language: str = "en", **more: Any) -> tuple[Any, list[dict[str, Any]]]:
     with serving(script) as server:
-        access = LlmAccess("m", server.url, timeout=5.0)
-        model = Endpoint(access, backoff=Backoff(1))
+        access = LlmAccess("m", server.url, timeout=5.0, attempts=1)
+        model = Endpoint(access)
         said = write(model, more.pop("evidence", filled()), strict, language, **more)
         model.close()
     return said, server.requests

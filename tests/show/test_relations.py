@@ -21,7 +21,9 @@ DONE = Extraction(
     reasons=Counter({"the line is no JSON": 2}),
     left_out=Counter({"not in the text": 12, "duplicate": 30}),
     by_type=Counter({"HAS_SYMPTOM": 1_200}),
-    spent=Spent(calls=2_000, cached=5, retries=1, read=900_000, written=100_000, uncounted=3, cost=0.5),
+    spent=Spent(
+        calls=2_000, cached=5, retries=1, prompt_tokens=900_000, completion_tokens=100_000, uncounted=3, cost=0.5
+    ),
     seconds=20.0,
     read_now=2_000,
 )

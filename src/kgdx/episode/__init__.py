@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgdx.episode.loop import Episode, Patient, World, advance, answered, begin, run, run_many, settle
+from kgdx.episode.loop import Episode, Patient, World, advance, answered, begin, run, run_many, settle, step
 from kgdx.episode.policy import POLICIES, Capabilities, Policy, Script, make_policy
 from kgdx.episode.resume import Replayed, policy_of, replay, resume
 from kgdx.episode.segment import Author, Kind, Operation, Segment, dump, load, spent
@@ -47,4 +47,5 @@ __all__ = [
     "run_many",
     "settle",
     "spent",
+    "step",
 ]

@@ -310,6 +310,28 @@ def act(world: World, state: State, wish: Action) -> Done:
     return done
 
 
+def step(graph: GraphLike, state: State, action: Action) -> State:
+    """Run one action outside of any policy, and record it.
+
+    Args:
+        graph: Where it runs.
+        state: The state before.
+        action: What is done.
+
+    Raises:
+        UsageError: It cannot be done now.
+        KgdxError: It failed.
+    """
+    wished = state.add(Segment(Author.POLICY, Kind.WISH, action.name, action.parameters(), action.words()), wish=action)
+    if (reason := action.refused(state)) is not None:
+        raise UsageError(reason)
+    started = time.perf_counter()
+    done = act(World(graph), wished, action)
+    if isinstance(done.outcome, KgdxError):
+        raise done.outcome
+    return settle(wished, done, (time.perf_counter() - started) * 1000)
+
+
 def _here(world: World, state: State, wish: Wish) -> State | None:
     """Do what can be done at once: an action, or a question to a patient who is there; ``None`` where one waits."""
     if isinstance(wish, Action) and (world.graph is not None or wish.pure):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from kgdx.llm.protocol import Answer, ChatModel, Request
+from kgdx.llm.protocol import ChatModel, Completion, OnText, Request
 
 
-class Later:
-    """A :class:`~kgdx.llm.protocol.ChatModel` that is made when it is needed.
+class Later(ChatModel):
+    """A model that is made when it is first asked.
 
     Args:
         name: Its name.
@@ -22,14 +22,19 @@ class Later:
     """
 
     def __init__(self, name: str, make: Callable[[], ChatModel]) -> None:
-        self.name = name
+        self._name = name
         self._make = make
         self._model: ChatModel | None = None
         self._lock = threading.Lock()
 
-    def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
-        """Return the answer; see :meth:`kgdx.llm.protocol.ChatModel.ask`."""
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._name
+
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Return one sample; see :meth:`kgdx.llm.protocol.ChatModel.complete`."""
         with self._lock:
             if self._model is None:
                 self._model = self._make()
-        return self._model.ask(request, on_text)
+        return await self._model.complete(request, on_text)

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from kgdx.errors import LlmError, UsageError
+from kgdx.errors import UsageError
 from kgdx.evaluate.questions import Question
-from kgdx.llm.protocol import Answer, Message, Request, Usage
+from kgdx.llm.protocol import ChatModel, Completion, Message, OnText, Request, Usage
 
 PREFIX = "scripted:"
 """How the name of such a model begins on a command line."""
@@ -83,8 +83,8 @@ class Prompted:
 
 
 @dataclass(frozen=True)
-class Scripted:
-    """A model of a kind, as a :class:`~kgdx.llm.protocol.ChatModel`; it keeps nothing from one prompt to the next.
+class Scripted(ChatModel):
+    """A model of a kind; what it answers depends on the prompt alone, never on the order of calls.
 
     Attributes:
         kind: One of :data:`KINDS`.
@@ -99,15 +99,14 @@ class Scripted:
         """Such as ``scripted:right``."""
         return PREFIX + self.kind
 
-    def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
-        """Return the answer; see :meth:`kgdx.llm.protocol.ChatModel.ask`."""
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Return one sample; see :meth:`kgdx.llm.protocol.ChatModel.complete`."""
         text = KINDS[self.kind](self.prompted(request))
-        if not text.strip():
-            raise LlmError(f"the model {self.name} gave an empty answer", hint="try another model", kind="malformed")
         if on_text is not None:
             on_text(text)
-        read = sum(len(message.content) for message in request.messages)
-        return Answer(text, self.name, Usage(read // CHARACTERS_A_TOKEN, len(text) // CHARACTERS_A_TOKEN + 1))
+        given = sum(len(message.content) for message in request.messages)
+        usage = Usage(given // CHARACTERS_A_TOKEN, len(text) // CHARACTERS_A_TOKEN + 1)
+        return Completion(text, self.name, usage)
 
     def prompted(self, request: Request) -> Prompted:
         """Read a prompt."""
@@ -142,7 +141,16 @@ def request_of(body: Mapping[str, Any]) -> Request:
     """Return what an HTTP request of OpenAI's protocol asks, for a server that answers by script."""
     messages = tuple(Message(each["role"], each["content"]) for each in body["messages"])
     schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
-    return Request(messages, schema, body.get("max_tokens"), body.get("temperature", 0.0))
+    return Request(
+        messages,
+        schema,
+        body.get("max_tokens"),
+        body.get("temperature", 0.0),
+        body.get("top_p"),
+        tuple(body.get("stop") or ()),
+        body.get("seed"),
+        continues=body.get("continue_final_message", False),
+    )
 
 
 def right_action(question: Question) -> dict[str, Any]:

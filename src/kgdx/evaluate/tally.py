@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from kgdx.errors import LlmError
-from kgdx.llm.protocol import Answer, ChatModel, Prices, Request, Usage
+from kgdx.llm.protocol import ChatModel, Completion, OnText, Prices, Request, Usage
 
 
 @dataclass(slots=True)
-class Tally:
-    """A model whose answers are counted; a :class:`~kgdx.llm.protocol.ChatModel` for one thread.
+class Tally(ChatModel):
+    """A model whose completions are counted, for one call at a time.
 
     An answer that was kept from before counts like any other, so that an evaluation which was interrupted adds up to
     the same figures as one that was not.
@@ -57,23 +56,28 @@ class Tally:
         """Money, by the prices."""
         return Usage(self.read, self.written).cost(self.prices)
 
-    def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
-        """Return the answer; see :meth:`kgdx.llm.protocol.ChatModel.ask`."""
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Return one sample; see :meth:`kgdx.llm.protocol.ChatModel.complete`."""
         begin = time.perf_counter()
         if self._answered is not None:
             self.gaps.append(begin - self._answered)
         try:
-            answer = self.model.ask(request, on_text)
-        except LlmError as error:
-            self.error = error
-            raise
+            made = await self.model.complete(request, on_text)
         finally:
             self._answered = time.perf_counter()
             self.seconds += self._answered - begin
         self.calls += 1
-        self.read += answer.usage.read or 0
-        self.written += answer.usage.written or 0
-        return answer
+        self.read += made.usage.prompt_tokens or 0
+        self.written += made.usage.completion_tokens or 0
+        return made
+
+    def ask(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Return one whole completion; see :meth:`kgdx.llm.protocol.ChatModel.ask`."""
+        try:
+            return ChatModel.ask(self, request, on_text)
+        except LlmError as error:
+            self.error = error
+            raise
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts as a JSON object."""

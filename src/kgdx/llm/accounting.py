@@ -1,4 +1,4 @@
-"""What the questions to a language model have cost (calls, retries, tokens, money), and how much that may be."""
+"""Count what calls to a language model cost (calls, retries, tokens, money), and stop them at a budget."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError
-from kgdx.llm.protocol import Answer
+from kgdx.llm.protocol import Completion
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +17,13 @@ class Spent:
     """Totals.
 
     Attributes:
-        calls: Answers that the endpoint gave.
-        cached: Answers that were there already.
+        calls: Completions that the model gave.
+        cached: Completions that were known already.
         retries: Tries that failed and were made again.
-        failed: Questions without an answer.
-        read: Tokens read by the model.
-        written: Tokens written by it.
-        uncounted: Answers whose tokens the endpoint did not tell; they are not in the cost.
+        failed: Calls without a completion.
+        prompt_tokens: Tokens read by the model.
+        completion_tokens: Tokens written by it.
+        uncounted: Completions whose tokens the endpoint did not tell; they are not in the cost.
         cost: Money, in the currency of the prices; 0 where no prices are set.
         removed: Passages that identify a person and were taken out of what was sent.
     """
@@ -32,8 +32,8 @@ class Spent:
     cached: int = 0
     retries: int = 0
     failed: int = 0
-    read: int = 0
-    written: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
     uncounted: int = 0
     cost: float = 0.0
     removed: int = 0
@@ -45,16 +45,16 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What may be spent; ``None`` for no limit.
+    """Limits of what may be spent; ``None`` for no limit.
 
-    A call is refused when the limit is reached before it. What an answer costs is known only when it is there, so
-    tokens and money can pass their limit by what was under way: the answers of as many calls as run at a time.
+    A call is refused when a limit is reached before it begins. What it costs is known only at its end, so tokens and
+    money can pass their limit by what was under way: as many calls as run at a time.
 
     Attributes:
-        calls: Answers of the endpoint, and tries that failed for good; exact.
-        tokens: Tokens read and written.
+        calls: Completions, and calls that failed for good; exact.
+        tokens: Prompt and completion tokens.
         cost: Money.
-        seconds: Time from the first call on; also ends an answer that is on its way.
+        seconds: Time from the first call on; also ends a call that is under way.
     """
 
     calls: int | None = None
@@ -69,18 +69,18 @@ class Budget:
 
 
 class Meter:
-    """Adds up what is spent, over any number of threads, and ends it when a limit is reached.
+    """Adds up what is spent, from any number of threads and event loops, and refuses calls beyond the budget.
 
     Args:
-        price_in: Price of a million tokens read.
-        price_out: Price of a million tokens written.
+        price_in: Price of a million prompt tokens.
+        price_out: Price of a million completion tokens.
         budget: What may be spent.
         clock: Seconds from some moment on; a test gives its own.
 
     Example:
         >>> from kgdx.llm.protocol import Usage
         >>> meter = Meter(price_in=1.0, price_out=4.0)
-        >>> meter.answered(Answer("yes", "m", Usage(1_000, 250)))
+        >>> meter.answered(Completion("yes", "m", Usage(1_000, 250)))
         >>> meter.spent.cost
         0.002
     """
@@ -126,7 +126,7 @@ class Meter:
             now, limit = self._spent, self.budget
             if limit.calls is not None and self._started >= limit.calls:
                 raise over(f"{limit.calls:,} calls", "max_calls")
-            if limit.tokens is not None and now.read + now.written >= limit.tokens:
+            if limit.tokens is not None and now.prompt_tokens + now.completion_tokens >= limit.tokens:
                 raise over(f"{limit.tokens:,} tokens", "max_tokens")
             if limit.cost is not None and now.cost >= limit.cost:
                 raise over(f"a cost of {limit.cost:g}", "max_cost")
@@ -139,7 +139,7 @@ class Meter:
         """Return the seconds that are left, or ``None`` where they are not limited.
 
         Args:
-            partial: What has arrived of an answer that this would end.
+            partial: What has arrived of a text that this would end.
 
         Raises:
             LlmError: None are left; of kind ``budget``.
@@ -151,37 +151,25 @@ class Meter:
             raise over(f"{self.budget.seconds:g} seconds", "max_seconds", partial)
         return left
 
-    def took_out(self, passages: int) -> None:
-        """Count passages that were taken out of what is sent."""
-        with self._lock:
-            self._spent = replace(self._spent, removed=self._spent.removed + passages)
+    def answered(self, made: Completion) -> None:
+        """Count a completion."""
+        if made.cached:
+            self.add(cached=1)
+            return
+        usage = made.usage
+        self.add(
+            calls=1,
+            prompt_tokens=usage.prompt_tokens or 0,
+            completion_tokens=usage.completion_tokens or 0,
+            uncounted=int(usage.prompt_tokens is None),
+            cost=usage.cost(self.prices),
+        )
 
-    def answered(self, answer: Answer) -> None:
-        """Count an answer."""
+    def add(self, **counts: float) -> None:
+        """Add to fields of :class:`Spent`: retries, failed calls, removed passages."""
         with self._lock:
-            now = self._spent
-            if answer.cached:
-                self._spent = replace(now, cached=now.cached + 1)
-                return
-            read, written = answer.usage.read, answer.usage.written
-            self._spent = replace(
-                now,
-                calls=now.calls + 1,
-                read=now.read + (read or 0),
-                written=now.written + (written or 0),
-                uncounted=now.uncounted + (read is None),
-                cost=now.cost + answer.usage.cost(self.prices),
-            )
-
-    def retried(self) -> None:
-        """Count a try that is made again."""
-        with self._lock:
-            self._spent = replace(self._spent, retries=self._spent.retries + 1)
-
-    def failed(self) -> None:
-        """Count a question without an answer."""
-        with self._lock:
-            self._spent = replace(self._spent, failed=self._spent.failed + 1)
+            sums = {name: getattr(self._spent, name) + count for name, count in counts.items()}
+            self._spent = replace(self._spent, **sums)
 
 
 def over(what: str, setting: str, partial: str = "") -> LlmError:

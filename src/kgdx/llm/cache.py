@@ -1,22 +1,27 @@
-"""Answers that were given before, on disk, by the content of the question; safe with several threads and processes.
+"""Completions of before, on disk, by the digest of the request; safe with several threads and processes.
 
-Only the question's digest is kept, not its words; the answer is.
+Only the digest of a request is kept, not its words; the completion is.
 """
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from kgdx.errors import StoreError
 from kgdx.llm.accounting import Meter
-from kgdx.llm.protocol import Answer, ChatModel, Request, Usage
+from kgdx.llm.protocol import ChatModel, Completion, Layer, OnText, Request
 from kgdx.store.shared_file import open_shared
 
 WAIT_S = 60.0
@@ -26,8 +31,33 @@ _CREATE = (
 )
 
 
+@cache
+def _form() -> TypeAdapter[Completion]:
+    return TypeAdapter(Completion)
+
+
+def to_dict(made: Completion) -> dict[str, Any]:
+    """Return a completion as a JSON object.
+
+    Example:
+        >>> to_dict(Completion("yes", "m"))
+        {'text': 'yes', 'model': 'm', 'usage': {'prompt_tokens': None, 'completion_tokens': None}}
+    """
+    plain: dict[str, Any] = _form().dump_python(replace(made, cached=False), mode="json", exclude_defaults=True)
+    return plain | {"usage": _form().dump_python(made, mode="json")["usage"]}
+
+
+def of_dict(plain: dict[str, Any]) -> Completion:
+    """Return the completion that a JSON object stands for, marked as cached.
+
+    Raises:
+        ValueError: It stands for none.
+    """
+    return replace(_form().validate_python(plain), cached=True)
+
+
 class AnswerCache:
-    """A file of answers.
+    """A file of completions.
 
     Raises:
         StoreError: It cannot be read or written.
@@ -42,26 +72,34 @@ class AnswerCache:
             self._db = open_shared(path, WAIT_S)
             self._db.execute("pragma synchronous = normal")
             self._db.execute(_CREATE)
+            if "more" not in {row[1] for row in self._db.execute("pragma table_info(answers)")}:
+                with suppress(sqlite3.OperationalError):  # another process adds it at the same moment
+                    self._db.execute("alter table answers add column more text")
         except (OSError, sqlite3.Error) as error:
             raise self._failed(error) from error
 
-    def get(self, key: str) -> Answer | None:
-        """Return the answer to a question, if it is there."""
-        select = "select text, model, tokens_read, tokens_written from answers where key = ?"
+    def get(self, key: str) -> Completion | None:
+        """Return the completion for a request's key, if there is one."""
+        select = "select text, model, tokens_read, tokens_written, more from answers where key = ?"
         try:
             with self._lock:
                 row = self._db.execute(select, (key,)).fetchone()
-        except sqlite3.Error as error:
+            if row is None:
+                return None
+            usage = {"prompt_tokens": row[2], "completion_tokens": row[3]}
+            return of_dict({"text": row[0], "model": row[1], "usage": usage, **json.loads(row[4] or "{}")})
+        except (sqlite3.Error, ValueError, TypeError) as error:
             raise self._failed(error) from error
-        return None if row is None else Answer(row[0], row[1], Usage(row[2], row[3]), cached=True)
 
-    def put(self, key: str, answer: Answer) -> None:
-        """Keep an answer; the first one to a question stays."""
-        row = (key, answer.text, answer.model, answer.usage.read, answer.usage.written)
+    def put(self, key: str, made: Completion) -> None:
+        """Keep a completion; the first one for a key stays."""
         try:
+            more = to_dict(made)
+            text, model, usage = (more.pop(name) for name in ("text", "model", "usage"))
+            row = (key, text, model, *usage.values(), json.dumps(more) if more else None)
             with self._lock:
-                self._db.execute("insert or ignore into answers values (?, ?, ?, ?, ?)", row)
-        except (sqlite3.Error, UnicodeEncodeError) as error:
+                self._db.execute("insert or ignore into answers values (?, ?, ?, ?, ?, ?)", row)
+        except (sqlite3.Error, ValueError) as error:
             raise self._failed(error) from error
 
     def close(self) -> None:
@@ -74,37 +112,35 @@ class AnswerCache:
         return StoreError(f"the cache of answers {self.path} cannot be used ({error})", hint=hint)
 
 
-class Cached:
-    """A model whose answers are kept: a question that was answered before costs nothing.
+class Cached(Layer):
+    """A model whose completions are kept: what was answered before costs nothing.
+
+    Empty completions are asked for again, and so are those cut at a limit that is not the request's own.
 
     Args:
-        model: Who is asked what is not in the cache.
-        cache: Where answers are kept.
-        meter: Counts the answers that were there.
+        model: The model that is asked for what is not in the cache.
+        cache: Where completions are kept.
+        meter: Counts those that were there.
         place: Tells apart models of one name, such as by the endpoint's address.
     """
 
     def __init__(self, model: ChatModel, cache: AnswerCache, meter: Meter, place: str = "") -> None:
-        self.model = model
+        super().__init__(model)
         self.cache = cache
         self.meter = meter
         self.place = place
 
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.model.name
-
-    def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
-        """Return the answer; see :meth:`kgdx.llm.protocol.ChatModel.ask`."""
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Return one sample; see :meth:`kgdx.llm.protocol.ChatModel.complete`."""
         key = request.key(self.place, self.name)
         found = self.cache.get(key)
-        if found is None:
-            answer = self.model.ask(request, on_text)
-            with suppress(StoreError):  # an answer that cannot be kept, as on a full disk, is an answer all the same
-                self.cache.put(key, replace(answer, cached=False))
-            return answer
-        self.meter.answered(found)
-        if on_text is not None:
-            on_text(found.text)
-        return found
+        if found is not None:
+            self.meter.answered(found)
+            if on_text is not None:
+                on_text(found.text)
+            return found
+        made = await self.model.complete(request, on_text)
+        if made.text.strip() and (made.finish_reason != "length" or request.max_tokens is not None):
+            with suppress(StoreError):  # what cannot be kept, as on a full disk, is an answer all the same
+                await asyncio.to_thread(self.cache.put, key, made)
+        return made

@@ -1,27 +1,27 @@
-"""Recorded conversations, for tests and demonstrations without an endpoint: a JSON line for each question and answer.
+"""Recorded conversations, for tests and demonstrations without an endpoint: a JSON line for each call.
 
-A recording holds the questions in full: make none of real patients' texts.
+A recording holds the requests in full: make none of real patients' texts.
 """
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import json
 import os
 import threading
-from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from kgdx.errors import ConfigError, LlmError, LlmFault
 from kgdx.llm.accounting import Meter
-from kgdx.llm.protocol import Answer, ChatModel, Request, Usage
+from kgdx.llm.cache import of_dict, to_dict
+from kgdx.llm.protocol import ChatModel, Completion, OnText, Request
 
 CassetteMode = Literal["replay", "record", "auto"]
 
 
-class Cassette:
+class Cassette(ChatModel):
     """A recording that answers.
 
     Args:
@@ -29,8 +29,8 @@ class Cassette:
         name: The model's name.
         mode: ``replay`` answers from the recording alone; ``record`` asks and writes down; ``auto`` asks for what the
             recording lacks.
-        model: Who is asked; not needed for ``replay``.
-        meter: Counts the answers that come from the recording.
+        model: The model that is asked; not needed for ``replay``.
+        meter: Counts the completions that come from the recording.
 
     Raises:
         ConfigError: The file is missing, or is no recording.
@@ -47,45 +47,47 @@ class Cassette:
         self.model = model
         self.meter = meter or Meter()
         self._lock = threading.Lock()
-        self._known: dict[str, dict[str, Any]] = {} if mode == "record" else self._read()
+        self._known: dict[str, Completion | LlmError] = {} if mode == "record" else self._read()
         if mode != "replay":
-            self._made()
+            self._create()
 
     @property
     def name(self) -> str:
         """The model's name."""
         return self._name
 
-    def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
-        """Return the answer; see :meth:`kgdx.llm.protocol.ChatModel.ask`."""
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Return one sample; see :meth:`kgdx.llm.protocol.ChatModel.complete`."""
         key = request.key(self.name)
         found = self._known.get(key)
         if found is None and self.model is not None:
-            return self._recorded(key, request, on_text)
+            return await self._record(key, request, on_text)
         if found is None:
             message = f"the recording {self.path} has no answer to this"
             raise LlmError(message, hint="record it: KGDX_LLM_CASSETTE_MODE=auto", kind="missing")
-        if "error" in found:
-            wrong = found["error"]
-            raise LlmError(wrong["message"], kind=wrong["kind"], partial=wrong["partial"])
-        answer = Answer(found["text"], found["model"], Usage(**found["usage"]), cached=True)
-        self.meter.answered(answer)
+        if isinstance(found, LlmError):
+            raise LlmError(found.message, kind=found.kind, partial=found.partial)
+        self.meter.answered(found)
         if on_text is not None:
-            on_text(answer.text)
-        return answer
+            on_text(found.text)
+        return found
 
-    def _recorded(self, key: str, request: Request, on_text: Callable[[str], None] | None) -> Answer:
+    async def aclose(self) -> None:
+        """Close the connections; see :meth:`kgdx.llm.protocol.ChatModel.aclose`."""
+        if self.model is not None:
+            await self.model.aclose()
+
+    async def _record(self, key: str, request: Request, on_text: OnText | None) -> Completion:
         assert self.model is not None
         try:
-            answer = self.model.ask(request, on_text)
+            made = await self.model.complete(request, on_text)
         except LlmError as error:
-            if error.kind in ("refused", "truncated"):
+            if error.kind == "refused":
                 wrong = {"message": str(error), "kind": error.kind, "partial": error.partial}
-                self._write(key, request, {"error": wrong})
+                await asyncio.to_thread(self._write, key, request, {"error": wrong})
             raise
-        content = {"text": answer.text, "model": answer.model, "usage": asdict(answer.usage)}
-        self._write(key, request, content)
-        return answer
+        await asyncio.to_thread(self._write, key, request, to_dict(made))
+        return made
 
     def _write(self, key: str, request: Request, content: dict[str, Any]) -> None:
         """Add a line, whole, whoever else writes."""
@@ -97,12 +99,12 @@ class Cassette:
                 stream.write(line.encode("utf-8", "replace"))
                 stream.flush()
                 os.fsync(stream.fileno())
-                self._known[key] = content
+                self._known[key] = _recorded(content)
         except OSError as error:
             raise self._unwritten(error) from error
 
-    def _made(self) -> None:
-        """Make the file before anything is asked that could not be kept then."""
+    def _create(self) -> None:
+        """Create the file before anything is asked that could not be kept then."""
         try:
             os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
         except OSError as error:
@@ -112,7 +114,7 @@ class Cassette:
         message = f"the recording {self.path} cannot be written ({error.strerror or error})"
         return ConfigError(message, hint="check KGDX_LLM_CASSETTE")
 
-    def _read(self) -> dict[str, dict[str, Any]]:
+    def _read(self) -> dict[str, Completion | LlmError]:
         try:
             lines = self.path.read_text("utf-8").splitlines()
         except FileNotFoundError:
@@ -121,22 +123,27 @@ class Cassette:
             raise ConfigError(f"no recording at {self.path}", hint="check KGDX_LLM_CASSETTE") from None
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"the recording {self.path} cannot be read ({error})") from error
-        known: dict[str, dict[str, Any]] = {}
+        known: dict[str, Completion | LlmError] = {}
         for number, line in enumerate(lines, 1):
             try:
                 entry = json.loads(line)
-                _check(entry)
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
+                known[str(entry.pop("key"))] = _recorded(entry)
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 hint = "remove the line, or record it again"
                 raise ConfigError(f"line {number} of the recording {self.path} is wrong", hint=hint) from error
-            known[entry["key"]] = entry
         return known
 
 
-def _check(entry: dict[str, Any]) -> None:
+def _recorded(entry: dict[str, Any]) -> Completion | LlmError:
+    """What a line of a recording holds; lines of before 0.2 call the numbers of tokens read and written.
+
+    Raises:
+        ValueError: It holds nothing of the kind; ``KeyError`` and ``TypeError`` likewise.
+    """
     if "error" in entry:
         wrong = entry["error"]
         if wrong["kind"] not in get_args(LlmFault) or not isinstance(wrong["message"] + wrong["partial"], str):
-            raise ValueError(entry["key"])
-    elif not isinstance(entry["text"] + entry["model"] + entry["key"], str) or Usage(**entry["usage"]) is None:
-        raise ValueError(entry["key"])
+            raise ValueError("an error of no known kind")
+        return LlmError(wrong["message"], kind=wrong["kind"], partial=wrong["partial"])
+    usage = {{"read": "prompt_tokens", "written": "completion_tokens"}.get(k, k): v for k, v in entry["usage"].items()}
+    return of_dict({**entry, "usage": usage})

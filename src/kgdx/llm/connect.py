@@ -16,7 +16,7 @@ from kgdx.llm.deidentify import Deidentified
 from kgdx.llm.endpoint import Endpoint
 from kgdx.llm.local import LocalModel
 from kgdx.llm.protocol import ChatModel
-from kgdx.llm.reasoning import Spoken
+from kgdx.llm.reasoning import Reasoning
 
 
 def connect(access: LlmAccess, *, cache: Path | None = None, meter: Meter | None = None) -> ChatModel:
@@ -57,7 +57,7 @@ def _model(access: LlmAccess, cache: Path | None, meter: Meter) -> ChatModel:
     replayed = access.cassette is not None and access.cassette_mode == "replay"
     model: ChatModel | None = None
     if not replayed:
-        model = Spoken(LocalModel(access, meter) if access.is_local else Endpoint(access, meter))
+        model = Reasoning(LocalModel(access, meter) if access.is_local else Endpoint(access, meter))
     if access.cassette is not None:
         return Cassette(access.cassette, access.model, cast(CassetteMode, access.cassette_mode), model, meter)
     assert model is not None

@@ -7,7 +7,7 @@ such as ``[NAME]``. Rules find them, so some get through: it lowers the risk and
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from kgdx.llm.people.chinese import chinese_names
 from kgdx.llm.people.english import english_names
 from kgdx.llm.people.numbers import numbers
 from kgdx.llm.people.places import places
-from kgdx.llm.protocol import Answer, ChatModel, Message, Request
+from kgdx.llm.protocol import ChatModel, Completion, Layer, OnText, Request
 
 PLACEHOLDERS = ("[NAME]", "[DATE]", "[ADDRESS]", "[HOSPITAL]", "[PHONE]", "[EMAIL]", "[ID]")
 """What stands for what was taken out."""
@@ -57,36 +57,35 @@ def deidentify(text: str) -> tuple[str, int]:
     return "".join([*pieces, text[at:]]), count
 
 
-class Deidentified:
-    """A model that is asked without what identifies a person; its answers hold the placeholders.
+class Deidentified(Layer):
+    """A model that is asked without what identifies a person; its completions hold the placeholders.
 
     Args:
-        model: Who is asked.
+        model: The model that is asked.
         meter: Counts what was taken out.
     """
 
     def __init__(self, model: ChatModel, meter: Meter | None = None) -> None:
-        self.model = model
+        super().__init__(model)
         self.meter = meter or Meter()
 
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.model.name
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Return one sample; see :meth:`kgdx.llm.protocol.ChatModel.complete`.
 
-    def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
-        """Return the answer; see :meth:`kgdx.llm.protocol.ChatModel.ask`."""
-        messages: list[Message] = []
-        for message in request.messages:
-            content, count = deidentify(message.content)
-            self.meter.took_out(count)
-            messages.append(replace(message, content=content))
+        A text is continued by its characters: token ids of the request can be decoded, and are left out.
+        """
+        cleaned = [deidentify(message.content) for message in request.messages]
+        self.meter.add(removed=sum(count for _, count in cleaned))
+        messages = tuple(
+            replace(message, content=text) for message, (text, _) in zip(request.messages, cleaned, strict=True)
+        )
         schema = None if request.schema is None else _cleaned(request.schema)
-        return self.model.ask(replace(request, messages=tuple(messages), schema=schema), on_text)
+        asked = replace(request, messages=messages, schema=schema, prefix=(), prefix_chars=0)
+        return await self.model.complete(asked, on_text)
 
 
 def _cleaned(value: Any) -> Any:
-    """A schema whose words hold nothing that identifies a person; its keys are its own."""
+    """Return a schema whose words hold nothing that identifies a person; its keys are its own."""
     if isinstance(value, str):
         return deidentify(value)[0]
     if isinstance(value, Mapping):

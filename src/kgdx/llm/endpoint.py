@@ -1,102 +1,132 @@
-"""A language model behind an endpoint that speaks OpenAI's protocol, asked with patience and within limits.
+"""A language model behind an endpoint that speaks OpenAI's protocol, asked concurrently and within limits.
 
-The client library's own retries are switched off: they are made here, where they are counted, honour ``Retry-After``
-in full, and cover a connection that is cut in the middle of an answer. Neither texts nor keys get into logs or errors.
+The client library retries what may pass and honours ``Retry-After``. Neither texts nor keys get into logs or errors.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import threading
-from collections.abc import Callable, Generator
-from contextlib import closing
+import math
+import weakref
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, LlmFault, MissingExtraError
 from kgdx.llm.accounting import Meter, over
-from kgdx.llm.protocol import Answer, Request, Usage, sound, with_schema
-from kgdx.llm.retry import PATIENCE_S, Backoff, retry_after
+from kgdx.llm.protocol import ChatModel, Completion, OnText, Request, Tokens, Usage, private_loop, sound, with_schema
 
 if TYPE_CHECKING:
     import openai
-
-    from kgdx.llm.guard import Watch
 
 Mode = Literal["json_schema", "json_object", "plain"]
 MODES: tuple[Mode, ...] = ("json_schema", "json_object", "plain")
 """Ways to ask for JSON, the strictest first; an endpoint that rejects one is asked in the next."""
 
-CONNECT_S = 10.0
-DAY_S = 86_400.0
-_RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
-_UNSUITABLE = frozenset({400, 415, 422, 501})
-_REASON = 200
-_NOT_THE_PROTOCOL = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
-"""What the client library raises, or what reading its answer does, when a body is not of the protocol."""
+OPTIONAL = ("stream_options", "return_token_ids")
+"""Fields of a request that an endpoint may not know; it is asked without those that it rejects."""
 
 LONGEST = 1_000_000
-"""Characters of a streamed answer at most; a model that goes on is cut off."""
+"""Characters of a text at most; a model that goes on is cut off."""
 
 MOST_TOKENS = 1_000_000_000
 """An endpoint that counts more tokens for one answer miscounts."""
 
+PATIENCE_S = 120.0
+"""The client library does not wait for an endpoint that asks for a longer wait than this."""
+
+_UNSUITABLE = frozenset({400, 415, 422, 501})
+_REASON = 200
 _QUOTED = 12
 """Characters in a row of the request in the endpoint's message that count as quoting it."""
+
+_NOT_THE_PROTOCOL = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+"""What the client library raises, or what reading its answer does, when a body is not of the protocol."""
 
 
 class _Unsuitable(LlmError):
     """The endpoint rejects the request as it stands: perhaps the format that was asked for."""
 
 
-class _Again(Exception):
-    """A try failed in a way that may pass."""
+@dataclass(frozen=True, slots=True)
+class _Connection:
+    """What one event loop asks with."""
 
-    def __init__(self, reason: str, wait: float | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.wait = wait
+    client: openai.AsyncOpenAI
+    turn: asyncio.Semaphore
 
 
 @dataclass(slots=True)
 class _Collected:
+    """What has arrived of a completion."""
+
     pieces: list[str] = field(default_factory=list)
     length: int = 0
+    reasoning: list[str] = field(default_factory=list)
     refused: bool = False
     model: str = ""
     finish: str = ""
+    stop: str | None = None
     usage: Usage = field(default_factory=Usage)
+    given: list[Any] = field(default_factory=list)
+    written: list[Any] = field(default_factory=list)
+    logprobs: list[Any] = field(default_factory=list)
 
     @property
     def text(self) -> str:
         return "".join(self.pieces)
 
-    def add(self, piece: str) -> None:
-        self.pieces.append(piece)
-        self.length += len(piece)
+    def read(self, made: Any, message: str) -> str:
+        """Take in a response or a chunk, whose choice holds a ``message`` or ``delta``; return its text."""
+        self.model = _text(made.model) or self.model
+        if made.usage is not None:
+            self.usage = _usage(made.usage)
+        self.given += getattr(made, "prompt_token_ids", None) or []
+        for choice in made.choices[:1]:
+            part = getattr(choice, message)
+            self.refused = self.refused or bool(part.refusal)
+            self.finish = choice.finish_reason or self.finish
+            stop = getattr(choice, "stop_reason", None)
+            self.stop = stop if isinstance(stop, str) else self.stop
+            self.written += getattr(choice, "token_ids", None) or []
+            if choice.logprobs is not None:
+                self.logprobs += [each.logprob for each in choice.logprobs.content or ()]
+            thought = getattr(part, "reasoning_content", None) or getattr(part, "reasoning", None)
+            self.reasoning.append(_text(thought))
+            if piece := _text(part.content):
+                self.pieces.append(piece)
+                self.length += len(piece)
+            return piece
+        return ""
 
 
-class Endpoint:
-    """A :class:`~kgdx.llm.protocol.ChatModel` over HTTP; safe to call from several threads.
+class Endpoint(ChatModel):
+    """A model over HTTP; any number of calls at a time, of which ``access.concurrency`` are under way.
 
     Args:
         access: Where and as whom to ask.
         meter: Counts calls, retries, tokens and money.
-        backoff: When to try again; by default ``access.attempts`` times.
 
     Raises:
         MissingExtraError: The package ``openai`` is not installed.
     """
 
-    def __init__(self, access: LlmAccess, meter: Meter | None = None, backoff: Backoff | None = None) -> None:
+    def __init__(self, access: LlmAccess, meter: Meter | None = None) -> None:
         self.access = access
         self.meter = meter or Meter.of(access)
-        self.backoff = backoff or Backoff(access.attempts)
-        self._client, self._watch = _client(access, self.meter)
-        self._turn = threading.BoundedSemaphore(access.concurrency)
+        try:
+            import httpx2  # noqa: F401
+            import openai  # noqa: F401
+        except ImportError:
+            raise MissingExtraError("asking a language model", "llm") from None
+        logger = logging.getLogger("openai")
+        if logger.getEffectiveLevel() < logging.INFO:
+            logger.setLevel(logging.INFO)  # at DEBUG it writes down whole requests
+        self._connections: dict[asyncio.AbstractEventLoop, _Connection] = {}
+        weakref.finalize(self, _drop, self._connections).atexit = False
         self._mode = 0
-        self._counts_streams = True
+        self._unknown: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -108,76 +138,116 @@ class Endpoint:
         """How this endpoint is asked for JSON: as strictly as it turned out to allow."""
         return MODES[self._mode]
 
-    def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
-        """Return the answer; see :meth:`kgdx.llm.protocol.ChatModel.ask`."""
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Return one sample; see :meth:`kgdx.llm.protocol.ChatModel.complete`."""
+        connection = self._connected()
+        found = _Collected()
         try:
-            self.meter.begin()
-            answer = self._suited(request, on_text)
+            async with connection.turn:
+                self.meter.begin()
+                async with asyncio.timeout(self.meter.left()) as limit:
+                    made = await self._suited(connection.client, request, on_text, found)
+        except TimeoutError:
+            assert limit.expired()
+            self.meter.add(failed=1)
+            raise over(f"{self.meter.budget.seconds:g} seconds", "max_seconds", found.text) from None
         except LlmError:
-            self.meter.failed()
+            self.meter.add(failed=1)
             raise
-        self.meter.answered(answer)
-        return answer
+        self.meter.answered(made)
+        return made
+
+    async def aclose(self) -> None:
+        """Close the connections; see :meth:`kgdx.llm.protocol.ChatModel.aclose`."""
+        connection = self._connections.pop(asyncio.get_running_loop(), None)
+        if connection is not None:
+            await connection.client.close()
 
     def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
+        """Close the connections of synchronous calls."""
+        asyncio.run_coroutine_threadsafe(self.aclose(), private_loop()).result()
 
-    def _suited(self, request: Request, on_text: Callable[[str], None] | None) -> Answer:
+    def _connected(self) -> _Connection:
+        """Return the client of this event loop: connections cannot be shared between loops."""
+        import openai
+
+        from kgdx.llm.guard import client
+
+        loop = asyncio.get_running_loop()
+        for ended in [each for each in self._connections if each.is_closed()]:
+            del self._connections[ended]
+        if loop not in self._connections:
+            access = self.access
+            http = client(access.base_url, access.timeout, access.concurrency, lambda: self.meter.add(retries=1))
+            key = access.api_key or "none"  # the library insists on one
+            made = openai.AsyncOpenAI(
+                base_url=access.base_url, api_key=key, http_client=http, max_retries=access.attempts - 1
+            )
+            self._connections[loop] = _Connection(made, asyncio.Semaphore(access.concurrency))
+        return self._connections[loop]
+
+    async def _suited(
+        self, client: openai.AsyncOpenAI, request: Request, on_text: OnText | None, found: _Collected
+    ) -> Completion:
         """Ask in the strictest way that the endpoint takes, and remember which that is."""
         first: LlmError | None = None
-        for number in range(self._mode, len(MODES)) if request.schema is not None else [len(MODES) - 1]:
+        for mode in MODES[self._mode :] if request.schema is not None else MODES[-1:]:
+            body = self._body(request, mode, streamed=on_text is not None)
             try:
-                answer = self._patiently(request, MODES[number], on_text)
+                made = await self._asked(client, request, body, on_text, found)
             except _Unsuitable as error:
                 first = first or error
                 continue
             if request.schema is not None:
-                self._mode = number
-            return answer
+                self._mode = MODES.index(mode)
+            return made
         assert first is not None
         raise LlmError(first.message, hint=first.hint, kind=first.kind) from None
 
-    def _patiently(self, request: Request, mode: Mode, on_text: Callable[[str], None] | None) -> Answer:
-        for attempt in range(self.backoff.attempts):
-            left = self.meter.left()
-            try:
-                with self._turn:
-                    return self._once(request, mode, on_text)
-            except _Again as error:
-                wait = self.backoff.wait(attempt, error.wait)
-                if wait > PATIENCE_S:
-                    hint = "run it again then; what was answered is kept"
-                    long = f"{wait:,.0f} s" if wait < DAY_S else "more than a day"
-                    raise self._error(f"asks to wait {long} ({error.reason})", "unreachable", hint) from None
-                if attempt + 1 == self.backoff.attempts:
-                    hint = "check that it runs, then try again; what was answered is kept"
-                    tries = f"{attempt + 1} tries" if attempt else "1 try"
-                    raise self._error(f"gives no answer in {tries} ({error.reason})", "unreachable", hint) from None
-                if left is not None and wait >= left:
-                    what = f"{self.meter.budget.seconds:g} seconds ({self._about(f'does not answer: {error.reason}')})"
-                    raise over(what, "max_seconds") from None
-                self.meter.retried()
-                self.backoff.sleep(wait)
-        raise AssertionError("unreachable: the last attempt returns or raises")
+    async def _asked(
+        self,
+        client: openai.AsyncOpenAI,
+        request: Request,
+        body: dict[str, Any],
+        on_text: OnText | None,
+        found: _Collected,
+    ) -> Completion:
+        """Ask with the fields that not every endpoint knows, and without them where it rejects that."""
+        optional = {name for name in OPTIONAL if name in body or name in body["extra_body"]}
+        try:
+            return await self._once(client, request, body, on_text, found)
+        except _Unsuitable:
+            if not optional:
+                raise
+        plain = {name: value for name, value in body.items() if name not in optional}
+        plain["extra_body"] = {name: value for name, value in body["extra_body"].items() if name not in optional}
+        made = await self._once(client, request, plain, on_text, found)
+        self._unknown |= optional
+        return made
 
-    def _once(self, request: Request, mode: Mode, on_text: Callable[[str], None] | None) -> Answer:
+    async def _once(
+        self,
+        client: openai.AsyncOpenAI,
+        request: Request,
+        body: dict[str, Any],
+        on_text: OnText | None,
+        found: _Collected,
+    ) -> Completion:
         import httpx2
         import openai
 
-        from kgdx.llm.guard import Endless
+        from kgdx.llm.guard import RETRY_COUNT, Endless
 
-        found = _Collected()
-        self._watch.begin()
         try:
             if on_text is None:
-                self._whole(request, mode, found)
+                self._taken(found, await client.chat.completions.create(**body), "message")
             else:
-                self._pieces(request, mode, found, on_text)
+                await self._streamed(client, body, found, on_text)
+            return self._judged(found, request)
         except openai.APIStatusError as error:
-            raise self._status(error, request) from None
+            raise self._status(error, request, int(error.request.headers.get(RETRY_COUNT, 0)) + 1) from None
         except LlmError as error:  # the budget's
-            error.partial = found.text
+            error.partial = error.partial or found.text
             raise
         except Endless:
             hint = "set a limit of tokens, or try another model"
@@ -186,70 +256,45 @@ class Endpoint:
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, OSError, *_NOT_THE_PROTOCOL) as error:
             reason = "time-out" if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException) else _kind(error)
             if found.pieces and on_text is not None:
-                hint = "ask again"
-                raise self._error(f"broke off its answer ({reason})", "cut", hint, found.text) from None
-            raise _Again(reason) from None
-        return self._judged(found)
+                raise self._error(f"broke off its answer ({reason})", "cut", "ask again", found.text) from None
+            tries = 1
+            if isinstance(error, openai.APIConnectionError):
+                tries += int(error.request.headers.get(RETRY_COUNT, 0))
+            raise self._silent(tries, reason) from None
 
-    def _whole(self, request: Request, mode: Mode, found: _Collected) -> None:
-        made = self._client.chat.completions.create(**self._body(request, mode))
-        if not made.choices:
-            raise ValueError("an answer without a choice")
-        choice = made.choices[0]
-        found.refused = bool(choice.message.refusal)
-        found.finish = choice.finish_reason or ""
-        found.model = _text(made.model)
-        found.usage = _usage(made.usage)
-        self._add(found, _text(choice.message.content))
-
-    def _pieces(self, request: Request, mode: Mode, found: _Collected, on_text: Callable[[str], None]) -> None:
-        body = self._body(request, mode) | {"stream": True}
-        if self._counts_streams:
-            body["stream_options"] = {"include_usage": True}
-        with closing(self._stream(body)) as chunks:
-            for chunk in chunks:
-                self._watch.begin()
-                found.model = _text(chunk.model) or found.model
-                if chunk.usage is not None:
-                    found.usage = _usage(chunk.usage)
-                for choice in chunk.choices[:1]:
-                    found.refused = found.refused or bool(choice.delta.refusal)
-                    found.finish = choice.finish_reason or found.finish
-                    if piece := _text(choice.delta.content):
-                        self._add(found, piece)
-                        on_text(piece)
-                        self.meter.left()
+    async def _streamed(
+        self, client: openai.AsyncOpenAI, body: dict[str, Any], found: _Collected, on_text: OnText
+    ) -> None:
+        async with await client.chat.completions.create(**body) as chunks:
+            async for chunk in chunks:
+                if piece := self._taken(found, chunk, "delta"):
+                    on_text(piece)
+                    self.meter.left()
         if not found.finish:
             raise ValueError("the stream ended early")
 
-    def _add(self, found: _Collected, piece: str) -> None:
+    def _taken(self, found: _Collected, made: Any, message: str) -> str:
         from kgdx.llm.guard import Endless
 
-        found.add(piece)
+        piece = found.read(made, message)
         if found.length > LONGEST:
             raise Endless
+        return piece
 
-    def _stream(self, body: dict[str, Any]) -> Generator[Any, None, None]:
-        """The chunks of a streamed answer; an endpoint that cannot count its streams is asked without."""
-        import openai
-
-        try:
-            stream = self._client.chat.completions.create(**body)
-        except openai.BadRequestError:
-            if "stream_options" not in body:
-                raise
-            stream = self._client.chat.completions.create(**{k: v for k, v in body.items() if k != "stream_options"})
-            self._counts_streams = False
-        with closing(stream):
-            yield from stream
-
-    def _body(self, request: Request, mode: Mode) -> dict[str, Any]:
+    def _body(self, request: Request, mode: Mode, *, streamed: bool) -> dict[str, Any]:
         messages = list(request.messages)
-        body: dict[str, Any] = {"model": self.access.model, "temperature": request.temperature}
-        if (left := self.meter.left()) is not None:
-            body["timeout"] = min(left, self.access.timeout)
-        if request.max_tokens is not None:
-            body["max_tokens"] = request.max_tokens
+        extra: dict[str, Any] = {}
+        body: dict[str, Any] = {"model": self.access.model, "temperature": request.temperature, "extra_body": extra}
+        settings = {name: getattr(request, name) for name in ("max_tokens", "top_p", "seed")}
+        body |= {name: value for name, value in settings.items() if value is not None}
+        if request.stop:
+            body["stop"] = list(request.stop)
+        if request.logprobs:
+            body["logprobs"] = extra["return_token_ids"] = True
+        if request.continues:
+            extra |= {"continue_final_message": True, "add_generation_prompt": False}
+        if streamed:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
         if request.schema is not None:
             if mode == "json_schema":
                 wanted = {"name": "answer", "strict": True, "schema": request.schema}
@@ -259,36 +304,51 @@ class Endpoint:
                 if mode == "json_object":
                     body["response_format"] = {"type": "json_object"}
         body["messages"] = [{"role": each.role, "content": each.content} for each in messages]
+        for name in self._unknown:
+            body.pop(name, None)
+            extra.pop(name, None)
         return body
 
-    def _judged(self, found: _Collected) -> Answer:
-        text = found.text
+    def _judged(self, found: _Collected, request: Request) -> Completion:
         if found.refused or found.finish == "content_filter":
             raise self._error("refuses to answer", "refused", "ask something else, or another model")
-        if found.finish == "length":
-            hint = "ask for less at once, or raise the model's output limit"
-            raise self._error("stopped at its token limit", "truncated", hint, text)
-        if not text.strip():
-            raise self._error("gave an empty answer", "malformed", "try another model")
-        return Answer(text, found.model or self.name, found.usage)
+        return Completion(
+            found.text,
+            found.model or self.name,
+            found.usage,
+            finish_reason=found.finish or "stop",
+            stop=found.stop,
+            reasoning="".join(found.reasoning),
+            tokens=_tokens(found) if request.logprobs else None,
+        )
 
-    def _status(self, error: openai.APIStatusError, request: Request) -> Exception:
+    def _status(self, error: openai.APIStatusError, request: Request, tries: int) -> LlmError:
         status, reason = error.status_code, self._said(error, request)
         if status in (401, 403) or error.code == "insufficient_quota":
             hint = "check KGDX_LLM_API_KEY and the account"
             return self._error(f"answers {status}: {reason}", "denied", hint)
-        if status in _RETRIED or status >= 520:
-            return _Again(f"{status} {reason}", retry_after(error.response.headers))
         if status in _UNSUITABLE:
             hint = "check the model's name and what it can do"
             return _Unsuitable(self._about(f"answers {status}: {reason}"), hint=hint, kind="rejected")
+        if status in (408, 409, 429) or status >= 500:
+            wait = error.response.headers.get("retry-after", "")
+            if tries < self.access.attempts and _seconds(wait) > PATIENCE_S:
+                hint = "run it again then; what was answered is kept"
+                what = f"asks to wait {_seconds(wait):,.0f} s ({status} {reason})"
+                return self._error(what, "unreachable", hint)
+            return self._silent(tries, f"{status} {reason}")
         if 300 <= status < 400:
             hint = "set KGDX_LLM_BASE_URL to the address that answers itself; nothing was sent there"
             return self._error(f"answers {status}, to ask elsewhere", "rejected", hint)
         return self._error(f"answers {status}: {reason}", "rejected", "check KGDX_LLM_BASE_URL and the model's name")
 
+    def _silent(self, tries: int, reason: str) -> LlmError:
+        hint = "check that it runs, then try again; what was answered is kept"
+        what = f"gives no answer in {tries} {'try' if tries == 1 else 'tries'} ({reason})"
+        return self._error(what, "unreachable", hint)
+
     def _said(self, error: openai.APIStatusError, request: Request) -> str:
-        """The endpoint's own words, unless they quote the request or the key."""
+        """Return the endpoint's own words, unless they quote the request or the key."""
         body = error.body.get("message") if isinstance(error.body, dict) else None
         said = " ".join(str(body or "").split())[:_REASON]
         content = " ".join(" ".join(each.content for each in request.messages).split())
@@ -304,21 +364,11 @@ class Endpoint:
         return f"the model {self.access.model} at {self.access.base_url} {what}"
 
 
-def _client(access: LlmAccess, meter: Meter) -> tuple[openai.OpenAI, Watch]:
-    try:
-        import httpx2
-        import openai
-    except ImportError:
-        raise MissingExtraError("asking a language model", "llm") from None
-    from kgdx.llm.guard import Watch, client
-
-    logger = logging.getLogger("openai")
-    if logger.getEffectiveLevel() < logging.INFO:
-        logger.setLevel(logging.INFO)  # at DEBUG it writes down whole requests
-    watch = Watch(access.timeout, meter.left)
-    http = client(access.base_url, httpx2.Timeout(access.timeout, connect=min(CONNECT_S, access.timeout)), watch)
-    key = access.api_key or "none"  # the library insists on one
-    return openai.OpenAI(base_url=access.base_url, api_key=key, http_client=http, max_retries=0), watch
+def _drop(connections: dict[asyncio.AbstractEventLoop, _Connection]) -> None:
+    """Close what a model that is gone has left open."""
+    for loop, connection in connections.items():
+        if loop.is_running():
+            asyncio.run_coroutine_threadsafe(connection.client.close(), loop)
 
 
 def _text(content: Any) -> str:
@@ -328,25 +378,48 @@ def _text(content: Any) -> str:
 
 
 def _usage(found: Any) -> Usage:
-    return Usage() if found is None else Usage(_tokens(found.prompt_tokens), _tokens(found.completion_tokens))
+    return Usage(_count(found.prompt_tokens), _count(found.completion_tokens))
 
 
-def _tokens(count: Any) -> int | None:
-    """A number of tokens; ``None`` where what is said is no such number."""
+def _count(count: Any) -> int | None:
+    """Return a number of tokens; ``None`` where what is said is no such number."""
     said = 0 if count is None else count
     return int(said) if isinstance(said, int | float) and 0 <= said < MOST_TOKENS else None
 
 
+def _tokens(found: _Collected) -> Tokens | None:
+    """Return the tokens of a completion; ``None`` where the endpoint gives none, or such as cannot be."""
+    ids = (*found.given, *found.written)
+    if not all(isinstance(each, int) and each >= 0 for each in ids):
+        return None
+    if not all(isinstance(each, int | float) and math.isfinite(each) for each in found.logprobs):
+        return None
+    if found.written and found.logprobs and len(found.written) != len(found.logprobs):
+        return None
+    if not (found.written or found.logprobs):
+        return None
+    return Tokens(tuple(found.given), tuple(found.written), tuple(map(float, found.logprobs)))
+
+
+def _seconds(text: str) -> float:
+    """Return the seconds of a ``Retry-After`` header; 0 where it holds no number."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        return 0.0
+    return seconds if math.isfinite(seconds) else 0.0
+
+
 def _kind(error: Exception) -> str:
-    """What failed, in words that cannot hold any of the text."""
+    """Return what failed, in words that cannot hold any of the text."""
     words = {
-        "APIConnectionError": "no connection",
         "RemoteProtocolError": "connection cut",
         "ReadError": "connection cut",
         "DecodingError": "an answer that is packed",
+        "Malformed": "an answer that is not of the protocol",
+        "APIConnectionError": "no connection",
     }
-    cause = error.__cause__
-    for each in (cause, error):
+    for each in (error.__cause__, error):
         if each is not None and type(each).__name__ in words:
             return words[type(each).__name__]
     return "an answer that is not of the protocol" if isinstance(error, _NOT_THE_PROTOCOL) else "no connection"

@@ -1,14 +1,15 @@
 """What holds an endpoint to its answer: text goes to its own address alone, and no answer is without end.
 
 The client library would follow a redirect with the whole request to any host, unpack what is packed however large it
-gets, and wait for ever on a connection that brings a little now and then.
+gets, and wait for ever on a connection that brings a little now and then. What is wrong here is raised as an error of
+the connection, so that the library tries again by its own rules.
 """
 
 from __future__ import annotations
 
-import threading
+import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from urllib.parse import urlsplit
 
 import httpx2
@@ -19,93 +20,114 @@ LONGEST_BODY = 16_000_000
 LONGEST_STREAM = 256_000_000
 """Bytes of a stream at most: each piece of a few letters comes with its envelope."""
 
+RETRY_COUNT = "x-stainless-retry-count"
+"""The header in which the client library counts its retries."""
+
 
 class Endless(Exception):
     """An answer is larger than any can be."""
 
 
-class Watch:
-    """Ends answers that take too long or are too long; one for all threads of a client.
-
-    Args:
-        seconds: Longest time for a whole answer, or without a piece of a stream.
-        left: Called as bytes arrive; raises when the budget is spent.
-        clock: Seconds from some moment on; a test gives its own.
-    """
-
-    def __init__(self, seconds: float, left: Callable[[], object], clock: Callable[[], float] = time.monotonic) -> None:
-        self._seconds = seconds
-        self._left = left
-        self._clock = clock
-        self._began = threading.local()
-
-    def begin(self) -> None:
-        """Count the time of this thread's answer from now on: it was asked for, or a piece of it has come."""
-        self._began.at = self._clock()
-
-    def check(self) -> None:
-        """End an answer that takes too long.
-
-        Raises:
-            httpx2.ReadTimeout: It does.
-            LlmError: The budget is spent.
-        """
-        self._left()
-        if self._clock() - self._began.at > self._seconds:
-            raise httpx2.ReadTimeout("no answer in time")
+class Malformed(httpx2.RequestError):
+    """An answer is not of the protocol."""
 
 
-class Bounded(httpx2.SyncByteStream):
-    """The bytes of an answer, as long as they stay within bounds.
+class Bounded(httpx2.AsyncByteStream):
+    """The bytes of a response, as long as they stay within bounds.
 
     Args:
         stream: The bytes as they arrive.
-        watch: Watches the time.
-        most: Bytes in all.
+        seconds: Longest time for a whole answer, or without a piece of a stream of events.
+        events: Whether it is a stream of events.
     """
 
-    def __init__(self, stream: httpx2.SyncByteStream, watch: Watch, most: int) -> None:
+    def __init__(self, stream: httpx2.AsyncByteStream, seconds: float, events: bool) -> None:
         self._stream = stream
-        self._watch = watch
-        self._most = most
+        self._seconds = seconds
+        self._events = events
+        self._most = LONGEST_STREAM if events else LONGEST_BODY
+        self._pieces = self._bounded()
+        self._first: bytes | None = None
 
-    def __iter__(self) -> Iterator[bytes]:
+    async def begin(self) -> None:
+        """Wait for the first bytes."""
+        self._first = await anext(self._pieces, None)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._first is not None:
+            yield self._first
+        async for piece in self._pieces:
+            yield piece
+
+    async def _bounded(self) -> AsyncIterator[bytes]:
         size = line = 0
-        for piece in self._stream:
+        began = time.monotonic()
+        async for piece in self._stream:
             size += len(piece)
             line = len(piece) - piece.rfind(b"\n") - 1 if b"\n" in piece else line + len(piece)
             if size > self._most or line > LONGEST_BODY:
                 raise Endless
-            self._watch.check()
+            if self._events and b"data:" in piece:
+                began = time.monotonic()
+            elif time.monotonic() - began > self._seconds:
+                raise httpx2.ReadTimeout("no answer in time")
             yield piece
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
         """Close the connection's stream."""
-        self._stream.close()
+        await self._stream.aclose()
 
 
-def client(base_url: str, timeout: httpx2.Timeout, watch: Watch) -> httpx2.Client:
+def client(base_url: str, seconds: float, connections: int, retried: Callable[[], None]) -> httpx2.AsyncClient:
     """Return an HTTP client that asks one endpoint.
 
     It follows no redirect, asks for nothing packed and takes nothing packed. A proxy that the environment names is
     used for an encrypted connection alone: through any other it could read what is asked.
 
+    Args:
+        base_url: The endpoint's address.
+        seconds: Longest time for a whole answer, or without a piece of a stream.
+        connections: Connections at most.
+        retried: Called before each further try of a request.
+
     Example:
-        >>> client("http://127.0.0.1:1/v1", httpx2.Timeout(1), Watch(1, lambda: None)).follow_redirects
+        >>> client("http://127.0.0.1:1/v1", 1.0, 1, lambda: None).follow_redirects
         False
     """
 
-    def bound(response: httpx2.Response) -> None:
+    async def asked(request: httpx2.Request) -> None:
+        if request.headers.get(RETRY_COUNT, "0") != "0":
+            retried()
+
+    async def check(response: httpx2.Response) -> None:
         if response.headers.get("content-encoding", "").lower() not in ("", "identity"):
             raise httpx2.DecodingError("an answer that is packed, and should not be", request=response.request)
-        streamed = response.headers.get("content-type", "").lower().startswith("text/event-stream")
-        assert isinstance(response.stream, httpx2.SyncByteStream)
-        response.stream = Bounded(response.stream, watch, LONGEST_STREAM if streamed else LONGEST_BODY)
+        events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = bounded = Bounded(response.stream, seconds, events)
+        if events:
+            await bounded.begin()
+            return
+        body = await response.aread()
+        if response.status_code == 429 and b"insufficient_quota" in body:
+            response.headers["x-should-retry"] = "false"
+        if response.is_success and not _is_answer(body):
+            raise Malformed("an answer that is not of the protocol", request=response.request)
 
-    return httpx2.Client(
+    return httpx2.AsyncClient(
         headers={"Accept-Encoding": "identity"},
-        timeout=timeout,
+        timeout=httpx2.Timeout(seconds, connect=min(10.0, seconds)),
+        limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=min(connections, 100)),
         follow_redirects=False,
         trust_env=urlsplit(base_url).scheme == "https",
-        event_hooks={"response": [bound]},
+        event_hooks={"request": [asked], "response": [check]},
     )
+
+
+def _is_answer(body: bytes) -> bool:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    choices = found.get("choices") if isinstance(found, dict) else None
+    return isinstance(choices, list) and all(isinstance(each, dict) for each in choices) and bool(choices)

@@ -5,22 +5,24 @@ Weights are read from safetensors files alone (a pickle runs code), and no code 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, LlmFault, MissingExtraError
 from kgdx.llm.accounting import Meter
-from kgdx.llm.protocol import Answer, Message, Request, Usage, with_schema
+from kgdx.llm.protocol import ChatModel, Completion, Message, OnText, Request, Tokens, Usage, seed_of, with_schema
 
 MAX_NEW_TOKENS = 2_048
-"""Length of an answer at most where the question does not say."""
+"""Tokens of a completion at most where the request does not say."""
 
 _LONGEST_CONTEXT = 10**9
 """Tokenizers give a number beyond this for a model without a limit."""
@@ -35,8 +37,11 @@ class _Loaded:
     context: int | None
 
 
-class LocalModel:
-    """A :class:`~kgdx.llm.protocol.ChatModel` in this process; loaded when it is first asked, one answer at a time.
+class LocalModel(ChatModel):
+    """A model in this process; loaded when it is first asked, one sample at a time.
+
+    A sample depends on the request and its seed alone. Log-probabilities are the model's own, before temperature and
+    ``top_p``.
 
     Args:
         access: ``model`` is a folder, or a name that transformers knows; ``seed`` and ``device`` count too.
@@ -53,7 +58,7 @@ class LocalModel:
             raise MissingExtraError("a language model in this process", "local")
         self.access = access
         self.meter = meter or Meter.of(access)
-        self._turn = threading.Lock()
+        self._thread = ThreadPoolExecutor(1, "kgdx-local")
         self._loaded: _Loaded | None = None
 
     @property
@@ -61,19 +66,32 @@ class LocalModel:
         """The model's folder or name."""
         return self.access.model
 
-    def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
-        """Return the answer; see :meth:`kgdx.llm.protocol.ChatModel.ask`."""
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Return one sample; see :meth:`kgdx.llm.protocol.ChatModel.complete`."""
+        loop = asyncio.get_running_loop()
+        ended = False
+
+        def tell(piece: str) -> None:
+            if on_text is not None:
+                loop.call_soon_threadsafe(on_text, piece)
+
+        hear = None if on_text is None else tell
+        try:
+            return await loop.run_in_executor(self._thread, self._complete, request, hear, lambda: ended)
+        finally:
+            ended = True  # of a caller that was cancelled
+
+    def _complete(self, request: Request, hear: OnText | None, cancelled: Callable[[], bool]) -> Completion:
         try:
             self.meter.begin()
-            with self._turn:
-                if self._loaded is None:
-                    self._loaded = self._load()
-                answer = self._generate(self._loaded, request, on_text)
+            if self._loaded is None:
+                self._loaded = self._load()
+            made = self._generate(self._loaded, request, hear, cancelled)
         except LlmError:
-            self.meter.failed()
+            self.meter.add(failed=1)
             raise
-        self.meter.answered(answer)
-        return answer
+        self.meter.answered(made)
+        return made
 
     def _load(self) -> _Loaded:
         import torch
@@ -98,141 +116,198 @@ class LocalModel:
             raise self._error("has no chat template", "rejected", hint)
         return _Loaded(tokenizer, model, getattr(model.config, "max_position_embeddings", None))
 
-    def _generate(self, loaded: _Loaded, request: Request, on_text: Callable[[str], None] | None) -> Answer:
+    def _generate(
+        self, loaded: _Loaded, request: Request, hear: OnText | None, cancelled: Callable[[], bool]
+    ) -> Completion:
         import torch
-        from transformers import StoppingCriteriaList
 
-        messages = list(request.messages)
-        if request.schema is not None:
-            messages = with_schema(messages, request.schema)
-        given = _read(loaded, messages)
-        read = int(given["input_ids"].shape[1])
-        length = self._length(loaded, read, request.max_tokens or MAX_NEW_TOKENS)
-        watch = _Watch(self.meter, self.access.timeout)
-        pieces = _Pieces(loaded.tokenizer, on_text)
-        sampled = {"do_sample": True, "temperature": request.temperature} if request.temperature else {}
-        with torch.inference_mode(), torch.random.fork_rng(_cuda(loaded.model.device)):
-            torch.manual_seed(self.access.seed)
-            made = loaded.model.generate(
-                **given,
-                max_new_tokens=length,
-                streamer=pieces,
-                stopping_criteria=StoppingCriteriaList([watch]),
-                pad_token_id=_pad(loaded),
-                **({"do_sample": False, "temperature": None, "top_p": None, "top_k": None} | sampled),
-            )
-        new = made[0, read:].tolist()
-        text = pieces.text
-        self.meter.left(text)
-        if watch.late:
+        given = _prompt_ids(loaded.tokenizer, request)
+        length = self._length(loaded, len(given), request.max_tokens or MAX_NEW_TOKENS)
+        written = _Written(loaded.tokenizer, request.stop, hear)
+        seed = seed_of(self.access.seed, request.number) if request.seed is None else request.seed
+        chance = torch.Generator().manual_seed(seed)
+        logprobs: list[float] = []
+        ends, finish = _ends(loaded), "length"
+        until = time.monotonic() + self.access.timeout
+        with torch.inference_mode():
+            for scores in _next_scores(loaded.model, given, written.ids):
+                new = _chosen(scores, request, chance)
+                if request.logprobs:
+                    logprobs.append(float(torch.log_softmax(scores, dim=-1)[new]))
+                written.add(new)
+                if new in ends or written.stop is not None:
+                    finish = "stop"
+                if finish == "stop" or len(written.ids) >= length or cancelled():
+                    break
+                self._in_time(until, written)
+        text = written.end()
+        tokens = Tokens(tuple(given), tuple(written.ids), tuple(logprobs)) if request.logprobs else None
+        usage = Usage(len(given), len(written.ids))
+        return Completion(text, self.name, usage, finish_reason=finish, stop=written.stop, tokens=tokens)
+
+    def _in_time(self, until: float, written: _Written) -> None:
+        try:
+            self.meter.left()
+        except LlmError as error:
+            error.partial = written.end()
+            raise
+        if time.monotonic() > until:
             hint = "raise KGDX_LLM_TIMEOUT, or ask for less at once"
-            raise self._error(f"did not end its answer in {self.access.timeout:g} s", "cut", hint, text)
-        if len(new) >= length and new[-1] not in _ends(loaded):
-            hint = "ask for less at once, or raise the limit of tokens"
-            raise self._error("stopped at its token limit", "truncated", hint, text)
-        if not text.strip():
-            raise self._error("gave an empty answer", "malformed", "try another model")
-        return Answer(text, self.name, Usage(read, len(new)))
+            what = f"did not end its answer in {self.access.timeout:g} s"
+            raise self._error(what, "cut", hint, written.end())
 
-    def _length(self, loaded: _Loaded, read: int, wanted: int) -> int:
-        """How many tokens it may write."""
+    def _length(self, loaded: _Loaded, given: int, wanted: int) -> int:
+        """Return how many tokens it may write."""
         if loaded.context is None or loaded.context > _LONGEST_CONTEXT:
             return wanted
-        if read >= loaded.context:
+        if given >= loaded.context:
             hint = "ask for less at once, or take a model with a longer context"
-            raise self._error(f"reads {loaded.context:,} tokens, and this is {read:,}", "rejected", hint)
-        return min(wanted, loaded.context - read)
+            raise self._error(f"reads {loaded.context:,} tokens, and this is {given:,}", "rejected", hint)
+        return min(wanted, loaded.context - given)
 
     def _error(self, what: str, kind: LlmFault, hint: str, partial: str = "") -> LlmError:
         return LlmError(f"the model {self.name} {what}", hint=hint, kind=kind, partial=partial)
 
 
-class _Pieces:
-    """Takes the tokens as they are made and gives on the text that they have become: whole characters only."""
+class _Written:
+    """Collects the tokens as they are sampled, and passes on the text that they have become.
 
-    def __init__(self, tokenizer: Any, on_text: Callable[[str], None] | None) -> None:
+    A text ends before the first stop string; a token that holds the rest of it stays among the ids. What may be the
+    beginning of a stop string, or of a character, is held back until that is clear.
+    """
+
+    def __init__(self, tokenizer: Any, stops: Sequence[str], hear: OnText | None) -> None:
         self._tokenizer = tokenizer
-        self._on_text = on_text
-        self._tokens: list[int] = []
-        self._prompt = True
-        self.text = ""
+        self._stops = stops
+        self._hear = hear
+        self._text = ""
+        self.ids: list[int] = []
+        self.stop: str | None = None
 
-    def put(self, value: Any) -> None:
-        """Take tokens; the first ones are the question's."""
-        if self._prompt:
-            self._prompt = False
-            return
-        self._tokens += value.reshape(-1).tolist()
-        if self._on_text is not None:
-            self._say(self._tokenizer.decode(self._tokens, skip_special_tokens=True), ended=False)
+    def add(self, new: int) -> None:
+        """Take a token."""
+        self.ids.append(new)
+        if self._hear is not None or self._stops:
+            self._read(ended=False)
 
-    def end(self) -> None:
-        """Give on what is left."""
-        self._say(self._tokenizer.decode(self._tokens, skip_special_tokens=True), ended=True)
+    def end(self) -> str:
+        """Pass on what is left, and return the whole text."""
+        self._read(ended=True)
+        return self._text
 
-    def _say(self, text: str, *, ended: bool) -> None:
-        """A character of several tokens shows as the replacement character until the last of them is there."""
-        if not ended and text.endswith("\ufffd"):
-            return
-        piece, self.text = text[len(self.text) :], text
-        if piece and self._on_text is not None:
-            self._on_text(piece)
-
-
-class _Watch:
-    """Ends an answer that takes too long: beyond the time-out, or the budget."""
-
-    def __init__(self, meter: Meter, seconds: float) -> None:
-        self._meter = meter
-        self._until = time.monotonic() + seconds
-        self.late = False
-
-    def __call__(self, input_ids: Any, scores: Any, **more: Any) -> Any:
-        """Tell for each of the answers whether it ends here."""
-        import torch
-
-        self.late = time.monotonic() > self._until
-        ended = self.late
-        try:
-            self._meter.left()
-        except LlmError:
-            ended = True
-        return torch.full((input_ids.shape[0],), ended, dtype=torch.bool, device=input_ids.device)
+    def _read(self, *, ended: bool) -> None:
+        text = decoded(self._tokenizer, self.ids)
+        places = [(place, each) for each in self._stops if (place := text.find(each)) >= 0]
+        if places:
+            place, self.stop = min(places)
+            text = text[:place]
+        elif not ended:
+            text = text[: len(text) - _open_end(text, self._stops)]
+        if self._hear is not None and len(text) > len(self._text):
+            self._hear(text[len(self._text) :])
+        self._text = text
 
 
-def _read(loaded: _Loaded, messages: Sequence[Message]) -> Any:
-    """The conversation as tokens; a template that knows no system role gets that message with the first question."""
+def _next_scores(model: Any, given: Sequence[int], written: Sequence[int]) -> Iterator[Any]:
+    """Yield the scores of the next token, of shape (vocabulary,), while ``written`` grows by one each time."""
+    import torch
+
+    last_only = {"logits_to_keep": 1} if "logits_to_keep" in signature(model.forward).parameters else {}
+    ids, past = given, None
+    while True:
+        made = model(
+            input_ids=torch.tensor([list(ids)], device=model.device), past_key_values=past, use_cache=True, **last_only
+        )
+        yield made.logits[0, -1].float().cpu()
+        past = getattr(made, "past_key_values", None)
+        ids = written[-1:] if past is not None else [*given, *written]
+
+
+def _chosen(scores: Any, request: Request, chance: Any) -> int:
+    """Return the next token: the likeliest at temperature 0, otherwise a sample of the likeliest ``top_p``."""
+    import torch
+
+    if not request.temperature:
+        return int(scores.argmax())
+    shares, places = torch.softmax(scores / request.temperature, dim=-1).sort(descending=True, stable=True)
+    if request.top_p is not None:
+        shares[shares.cumsum(-1) - shares >= request.top_p] = 0
+    return int(places[torch.multinomial(shares, 1, generator=chance)])
+
+
+def decoded(tokenizer: Any, ids: Sequence[int]) -> str:
+    """Return the text of tokens as it was written: without special tokens, and with no space put in or taken out."""
+    text: str = tokenizer.decode(
+        ids, skip_special_tokens=True, clean_up_tokenization_spaces=False, spaces_between_special_tokens=False
+    )
+    return text
+
+
+def _open_end(text: str, stops: Sequence[str]) -> int:
+    """Return how many characters at the end may belong to a stop string, or to a character that is not whole.
+
+    Example:
+        >>> _open_end("a </sea", ["</search>"]), _open_end("a", ["</search>"])
+        (5, 0)
+    """
+    if text.endswith("\ufffd"):
+        return len(text) - len(text.rstrip("\ufffd"))
+    longest = max((len(each) for each in stops), default=0)
+    lengths = range(min(len(text), longest - 1), 0, -1)
+    return next((n for n in lengths if any(each.startswith(text[-n:]) for each in stops)), 0)
+
+
+def _prompt_ids(tokenizer: Any, request: Request) -> list[int]:
+    """Return the tokens that the model reads: the conversation, and the text to be continued.
+
+    A template that knows no system role gets that message with the first question.
+    """
+    messages = list(request.messages)
+    begun = messages.pop().content if request.continues else ""
+    if request.prefix:
+        return [*request.prefix, *_ids(tokenizer, _safe(tokenizer, "assistant", begun[request.prefix_chars :]))]
+    if request.schema is not None:
+        messages = with_schema(messages, request.schema)
     try:
-        given = _applied(loaded, messages)
+        text = _rendered(tokenizer, messages)
     except Exception as error:
         if not type(error).__module__.startswith("jinja2") or messages[0].role != "system" or len(messages) < 2:
             raise
         first = Message(messages[1].role, f"{messages[0].content}\n\n{messages[1].content}")
-        given = _applied(loaded, [first, *messages[2:]])
-    return given.to(loaded.model.device)
+        text = _rendered(tokenizer, [first, *messages[2:]])
+    return _ids(tokenizer, text + _safe(tokenizer, "assistant", begun))
 
 
-def _applied(loaded: _Loaded, messages: Sequence[Message]) -> Any:
-    marks = _marks(loaded.tokenizer)
-    turns = [{"role": each.role, "content": marks.sub(_broken, each.content)} for each in messages]
-    return loaded.tokenizer.apply_chat_template(
-        turns, add_generation_prompt=True, return_dict=True, return_tensors="pt", enable_thinking=False
-    )
+def _ids(tokenizer: Any, text: str) -> list[int]:
+    found: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+    return found
 
 
-def _marks(tokenizer: Any) -> re.Pattern[str]:
-    """The marks with which a template sets turns apart; a text that holds one must not begin a turn of its own."""
-    added = (str(each) for each in tokenizer.added_tokens_decoder.values())
-    marks = sorted({*tokenizer.all_special_tokens, *added}, key=len, reverse=True)
-    return re.compile("|".join(re.escape(each) for each in marks if len(each) > 1) or r"(?!)")
+def _rendered(tokenizer: Any, messages: Sequence[Message]) -> str:
+    turns = [{"role": each.role, "content": _safe(tokenizer, each.role, each.content)} for each in messages]
+    text: str = tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False, enable_thinking=False)
+    return text
 
 
-def _broken(mark: re.Match[str]) -> str:
-    return f"{mark[0][0]} {mark[0][1:]}"
+def _safe(tokenizer: Any, role: str, text: str) -> str:
+    """Return a text in which no mark of the chat template can begin a turn of its own.
+
+    Special tokens are broken up everywhere, ordinary added tokens that the template uses in what the model reads. All
+    others, such as the tags of an agent, stay as they are.
+    """
+    template = str(tokenizer.chat_template)
+    added = tokenizer.added_tokens_decoder.values()
+    marks = {*tokenizer.all_special_tokens, *(each.content for each in added if each.special)}
+    if role != "assistant":
+        marks |= {each.content for each in added if each.content in template}
+    longest_first = sorted((each for each in marks if len(each) > 1), key=len, reverse=True)
+    if not longest_first:
+        return text
+    return re.sub("|".join(map(re.escape, longest_first)), lambda mark: f"{mark[0][0]} {mark[0][1:]}", text)
 
 
 def _device(wanted: str) -> Any:
-    """The device that is asked for; by default an accelerator where there is one."""
+    """Return the device that is asked for; by default an accelerator where there is one."""
     import torch
 
     if wanted != "auto":
@@ -242,21 +317,11 @@ def _device(wanted: str) -> Any:
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 
 
-def _cuda(device: Any) -> list[int]:
-    """The CUDA devices whose random state is put back afterwards."""
-    return [device.index or 0] if device.type == "cuda" else []
-
-
 def _ends(loaded: _Loaded) -> set[int]:
-    """Tokens that end an answer."""
+    """Return the tokens that end a text."""
     ends = loaded.model.generation_config.eos_token_id
     found = set(ends) if isinstance(ends, list) else {ends}
     return {each for each in (*found, loaded.tokenizer.eos_token_id) if each is not None}
-
-
-def _pad(loaded: _Loaded) -> int | None:
-    pad = loaded.tokenizer.pad_token_id
-    return pad if pad is not None else min(_ends(loaded), default=None)
 
 
 def _line(error: BaseException) -> str:

@@ -1,19 +1,28 @@
-"""What is asked of a language model and what comes back; whoever answers is a :class:`ChatModel`."""
+"""Requests to a language model and its completions; every model is a :class:`ChatModel`."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import queue
+import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Protocol
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal
+
+from kgdx.errors import LlmError
 
 Role = Literal["system", "user", "assistant"]
+ReasoningChoice = Literal["keep", "separate", "drop"]
+OnText = Callable[[str], None]
+"""Called with each piece of a text as it arrives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation; its text does not show in the representation, since it may be a patient's."""
+    """One turn of a conversation; its text is left out of the representation, since it may be a patient's."""
 
     role: Role
     content: str = field(repr=False)
@@ -25,94 +34,281 @@ class Request:
 
     Attributes:
         messages: The turns so far.
-        schema: JSON schema that the answer has to fit; ``None`` for free text.
-        max_tokens: Length at which the answer is cut; ``None`` for the endpoint's own.
-        temperature: 0 for the likeliest answer.
+        schema: JSON schema that the completion has to fit; ``None`` for free text.
+        max_tokens: Length at which the completion is cut; ``None`` for the model's own limit.
+        temperature: 0 for greedy decoding.
+        top_p: Share of the probability that is sampled from; ``None`` for the model's own.
+        stop: Strings that end the completion; they are not part of its text.
+        seed: Seed of the sampling; ``None`` for the model's own. A server may ignore it.
+        n: Number of samples; each is what a request of its own with the seed ``seed_of(seed, i)`` gives.
+        number: Which of several samples without a seed this is; tells them apart in a cache.
+        logprobs: Whether to return token ids and log-probabilities, where the model gives them.
+        continues: Whether to continue the text of the last message, the assistant's, instead of beginning a new one.
+        prefix: Token ids of the prompt and of the first ``prefix_chars`` characters of the text to continue, in the
+            model's own ids. A model in this process continues exactly these; an endpoint continues the text.
+        prefix_chars: How many characters of the last message ``prefix`` covers.
+        reasoning: What to do with the part between ``<think>`` and ``</think>``: ``keep`` it in the text, ``separate``
+            it into :attr:`Completion.reasoning`, or ``drop`` it.
+
+    Raises:
+        ValueError: ``n`` is below 1; or ``continues`` is set and the last message is not the assistant's.
     """
 
     messages: tuple[Message, ...]
     schema: Mapping[str, Any] | None = None
     max_tokens: int | None = None
     temperature: float = 0.0
+    top_p: float | None = None
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+    n: int = 1
+    number: int = 0
+    logprobs: bool = False
+    continues: bool = False
+    prefix: tuple[int, ...] = field(default=(), repr=False)
+    prefix_chars: int = 0
+    reasoning: ReasoningChoice = "separate"
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise ValueError(f"n is {self.n}: ask for one sample or more")
+        if (self.continues or self.prefix) and not (self.messages and self.messages[-1].role == "assistant"):
+            raise ValueError("only a message of the assistant can be continued: make it the last one")
 
     def key(self, *more: str) -> str:
-        """Return the SHA-256 of what is asked (and of ``more``): equal requests have equal keys.
+        """Return the SHA-256 of the request (and of ``more``): equal requests have equal keys.
+
+        Fields at their defaults are left out, so that a field that is added later changes no key.
 
         Example:
             >>> request = Request((Message("user", "hello"),))
             >>> request.key("m") == Request((Message("user", "hello"),)).key("m") != request.key("n")
             True
         """
-        parts = [list(more), asdict(self)]
-        content = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        first = ("messages", "schema", "max_tokens", "temperature")
+        changed = {each.name for each in fields(self) if getattr(self, each.name) != each.default}
+        settings = {name: value for name, value in asdict(self).items() if name in first or name in changed}
+        content = json.dumps([list(more), settings], ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def samples(self) -> tuple[Request, ...]:
+        """Return the requests for one sample each that this one stands for.
+
+        Example:
+            >>> three = Request((Message("user", "hello"),), temperature=1.0, seed=7, n=3).samples()
+            >>> [each.n for each in three], three[0].seed, len({each.seed for each in three})
+            ([1, 1, 1], 7, 3)
+        """
+        if self.n == 1:
+            return (self,)
+        if self.seed is None:
+            return tuple(replace(self, n=1, number=number) for number in range(self.n))
+        return tuple(replace(self, n=1, seed=seed_of(self.seed, number)) for number in range(self.n))
+
+
+def seed_of(seed: int, number: int) -> int:
+    """Return the seed of a sample: the seed itself for the first one, others derived from it.
+
+    Example:
+        >>> seed_of(7, 0), seed_of(7, 1) == seed_of(7, 1) != seed_of(7, 2)
+        (7, True)
+    """
+    if number == 0:
+        return seed
+    return int.from_bytes(hashlib.sha256(f"{seed}/{number}".encode()).digest()[:4], "big") >> 1
 
 
 Prices = tuple[float, float]
-"""Prices of a million tokens read and written, in any currency."""
+"""Prices of a million prompt and completion tokens, in any currency."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens read and written; ``None`` where the endpoint does not say."""
+    """Numbers of tokens; ``None`` where the model does not say."""
 
-    read: int | None = None
-    written: int | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
 
     def cost(self, prices: Prices) -> float:
-        """Return what the tokens cost; what was not said costs nothing.
+        """Return what the tokens cost; unknown numbers cost nothing.
 
         Example:
             >>> Usage(1_000, 250).cost((1.0, 4.0))
             0.002
         """
-        return ((self.read or 0) * prices[0] + (self.written or 0) * prices[1]) / 1_000_000
+        return ((self.prompt_tokens or 0) * prices[0] + (self.completion_tokens or 0) * prices[1]) / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a model answered.
+class Tokens:
+    """Tokens of one call in the model's own ids; left out of the representation, since they can be decoded.
 
     Attributes:
-        text: Its words.
+        given: Ids of the prompt, with the text that was continued; empty where the model does not give ids.
+        written: Ids that were sampled, with those of a stop string and of the end; empty likewise.
+        logprobs: Natural log-probability of each sampled token.
+    """
+
+    given: tuple[int, ...] = field(default=(), repr=False)
+    written: tuple[int, ...] = field(default=(), repr=False)
+    logprobs: tuple[float, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One sample.
+
+    Attributes:
+        text: The text, without the stop string; of a request that continues a text, the new part alone.
         model: The model's name as the endpoint gives it.
-        usage: Tokens.
-        cached: It was answered before, and cost nothing now.
+        usage: Numbers of tokens.
+        cached: Whether it was known already, and cost nothing now.
+        finish_reason: ``stop`` (the end, or a stop string), ``length`` (the token limit), or the endpoint's own word.
+        stop: The stop string that ended it, where known.
+        reasoning: What the model thought before, where that is separated.
+        tokens: Token ids and log-probabilities, where asked for and given.
     """
 
     text: str = field(repr=False)
     model: str
     usage: Usage = Usage()
     cached: bool = False
+    finish_reason: str = "stop"
+    stop: str | None = None
+    reasoning: str = field(default="", repr=False)
+    tokens: Tokens | None = None
+
+    def whole(self) -> Completion:
+        """Return it if it is complete.
+
+        Raises:
+            LlmError: It is cut at the token limit (``truncated``), or has no text (``malformed``).
+        """
+        if self.finish_reason == "length":
+            hint = "ask for less at once, or raise the limit of tokens"
+            message = f"the model {self.model} stopped at its token limit"
+            raise LlmError(message, hint=hint, kind="truncated", partial=self.text)
+        if not self.text.strip():
+            what = "thought, and gave no answer" if self.reasoning else "gave an empty answer"
+            hint = "try another model, or switch its thinking off"
+            raise LlmError(f"the model {self.model} {what}", hint=hint, kind="malformed")
+        return self
 
 
-class ChatModel(Protocol):
-    """Whoever can continue a conversation: an endpoint, a recording, a model in this process.
+Answer = Completion
+"""The name under which policies and tests know a completion."""
 
-    May be called from several threads. An answer that does not fit the schema is for the caller to judge; see
-    :func:`kgdx.llm.structured.structured`.
+
+class ChatModel(ABC):
+    """An endpoint, a recording, a model in this process, or a layer in front of one.
+
+    A subclass gives :attr:`name` and :meth:`complete`. Any number of calls may run at the same time, from any threads.
+    Whether a completion fits the schema is for the caller to judge; see :func:`kgdx.llm.structured.structured`.
     """
 
     @property
+    @abstractmethod
     def name(self) -> str:
-        """The model's name, as it stands in what is made of its answers."""
-        ...
+        """The model's name, as it stands in whatever is made from its completions."""
 
-    def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
-        """Return the answer.
+    @abstractmethod
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Return one sample, whatever ``request.n`` says; arguments and errors as of :meth:`sample`."""
+
+    async def sample(self, request: Request, on_text: OnText | None = None) -> list[Completion]:
+        """Return ``request.n`` samples, in the order of their numbers; they are sampled concurrently.
 
         Args:
-            request: What is asked.
-            on_text: Given each piece of the answer as it arrives.
+            request: The conversation and the settings.
+            on_text: Called in the event loop with each piece of the first sample's text as it arrives.
 
         Raises:
-            LlmError: There is no answer; its ``kind`` says why.
+            LlmError: A sample failed; its ``kind`` says why. The others have ended by then, and are kept in the cache.
         """
-        ...
+        if request.n == 1:
+            return [await self.complete(request, on_text)]
+        heard = (on_text, *(None for _ in range(request.n - 1)))
+        calls = (self.complete(each, hear) for each, hear in zip(request.samples(), heard, strict=True))
+        made = await asyncio.gather(*calls, return_exceptions=True)
+        for each in made:
+            if isinstance(each, BaseException):
+                raise each
+        return [each for each in made if isinstance(each, Completion)]
+
+    def ask(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Return one whole completion: the synchronous form of :meth:`sample`, also within a running event loop.
+
+        The work is done by an event loop in a thread of its own, which all models share.
+
+        Args:
+            request: The conversation and the settings.
+            on_text: Called in this thread with each piece of the text as it arrives; what it raises ends the call.
+
+        Raises:
+            LlmError: As of :meth:`sample` and :meth:`Completion.whole`.
+        """
+        pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        call = self.complete(replace(request, n=1), None if on_text is None else pieces.put)
+        future = asyncio.run_coroutine_threadsafe(call, private_loop())
+        try:
+            if on_text is not None:
+                future.add_done_callback(lambda _: pieces.put(None))
+                while (piece := pieces.get()) is not None:
+                    on_text(piece)
+            return future.result().whole()
+        except BaseException:
+            future.cancel()
+            raise
+
+    async def aclose(self) -> None:
+        """Close the connections that this event loop holds; the model can be asked again."""
+        return None
+
+
+class Layer(ChatModel):
+    """A model in front of another one, under the same name.
+
+    Args:
+        model: The model that is asked.
+    """
+
+    def __init__(self, model: ChatModel) -> None:
+        self.model = model
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.model.name
+
+    async def aclose(self) -> None:
+        """Close the connections; see :meth:`ChatModel.aclose`."""
+        await self.model.aclose()
+
+
+_starting = threading.Lock()
+_private: list[tuple[threading.Thread, asyncio.AbstractEventLoop]] = []
+
+
+def private_loop() -> asyncio.AbstractEventLoop:
+    """Return the event loop of the synchronous calls, which runs in a thread of its own; started at its first use.
+
+    Raises:
+        RuntimeError: The caller runs in that thread, and would wait for itself.
+    """
+    with _starting:
+        if not _private or not _private[0][0].is_alive():  # after a fork the thread is gone
+            loop = asyncio.new_event_loop()
+            thread = threading.Thread(target=loop.run_forever, name="kgdx-llm", daemon=True)
+            thread.start()
+            _private[:] = [(thread, loop)]
+        thread, loop = _private[0]
+    if thread is threading.current_thread():
+        raise RuntimeError("a synchronous call within the model's own event loop: await sample() instead")
+    return loop
 
 
 def with_schema(messages: Sequence[Message], schema: Mapping[str, Any]) -> list[Message]:
-    """Return the messages with the schema in words, for a model that cannot be held to it.
+    """Return the messages with the schema in words, for a model that cannot be constrained to it.
 
     Example:
         >>> with_schema([Message("user", "hello")], {"type": "object"})[0].content.splitlines()[-1]

@@ -1,64 +1,57 @@
-"""Models that think aloud: what stands between ``<think>`` and ``</think>`` is no part of the answer."""
+"""Models that think aloud: the part between ``<think>`` and ``</think>`` is told apart from the answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from kgdx.errors import LlmError
-from kgdx.llm.protocol import Answer, ChatModel, Request
+from kgdx.llm.protocol import Completion, Layer, OnText, Request
 
 OPENING, CLOSING = "<think>", "</think>"
 
 
-def spoken(text: str) -> str:
-    """Return an answer without the thoughts before it; nothing where they do not end.
+def split_reasoning(text: str) -> tuple[str, str]:
+    """Return the reasoning at the beginning of a text, and the rest; all of it is reasoning where that does not end.
 
-    Templates of some models open the thoughts in the prompt, so that the answer holds their end alone.
+    Chat templates of some models open the reasoning in the prompt, so that the text holds its end alone.
 
     Example:
-        >>> spoken("<think>Drugs, then.</think>[]"), spoken("Drugs, then.</think>[]"), spoken("<think>Drugs")
-        ('[]', '[]', '')
+        >>> split_reasoning("<think>Drugs, then.</think>[]"), split_reasoning("Drugs.</think>[]")
+        (('Drugs, then.', '[]'), ('Drugs.', '[]'))
+        >>> split_reasoning("<think>Drugs"), split_reasoning("[]")
+        (('Drugs', ''), ('', '[]'))
     """
     before, closed, after = text.partition(CLOSING)
-    if text.lstrip().startswith(OPENING):
-        return after.lstrip()
-    return after.lstrip() if closed and OPENING not in before else text
+    begun = before.lstrip()
+    if begun.startswith(OPENING):
+        return begun.removeprefix(OPENING).strip(), after.lstrip()
+    return (before.strip(), after.lstrip()) if closed and OPENING not in before else ("", text)
 
 
-class Spoken:
-    """A model whose thoughts are left out of what it answers.
+class Reasoning(Layer):
+    """A model whose reasoning is kept in the text, separated from it or dropped, as the request says."""
 
-    Args:
-        model: Who answers.
-    """
-
-    def __init__(self, model: ChatModel) -> None:
-        self.model = model
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.model.name
-
-    def ask(self, request: Request, on_text: Callable[[str], None] | None = None) -> Answer:
-        """Return the answer; see :meth:`kgdx.llm.protocol.ChatModel.ask`."""
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Return one sample; see :meth:`kgdx.llm.protocol.ChatModel.complete`."""
+        if request.reasoning == "keep":
+            made = await self.model.complete(request, on_text)
+            if not made.reasoning:
+                return made
+            return replace(made, text=f"{OPENING}{made.reasoning}{CLOSING}{made.text}", reasoning="")
         try:
-            answer = self.model.ask(request, None if on_text is None else _Aloud(on_text))
+            made = await self.model.complete(request, None if on_text is None else _AfterReasoning(on_text))
         except LlmError as error:
-            error.partial = spoken(error.partial)
+            error.partial = split_reasoning(error.partial)[1]
             raise
-        text = spoken(answer.text)
-        if not text.strip():
-            message = f"the model {self.name} thought, and gave no answer"
-            raise LlmError(message, hint="raise its output limit, or switch its thinking off", kind="malformed")
-        return replace(answer, text=text)
+        reasoning, text = split_reasoning(made.text)
+        kept = (made.reasoning or reasoning) if request.reasoning == "separate" else ""
+        return replace(made, text=text, reasoning=kept)
 
 
-class _Aloud:
-    """Passes the pieces of an answer on once its thoughts have ended."""
+class _AfterReasoning:
+    """Passes the pieces of a text on once its reasoning has ended."""
 
-    def __init__(self, hear: Callable[[str], None]) -> None:
+    def __init__(self, hear: OnText) -> None:
         self._hear = hear
         self._held: str | None = ""
 
@@ -69,8 +62,9 @@ class _Aloud:
         self._held += piece
         begun = self._held.lstrip()
         if len(begun) < len(OPENING) and OPENING.startswith(begun):
-            return  # thoughts may be about to begin
-        if begun.startswith(OPENING) and not spoken(begun):
+            return  # reasoning may be about to begin
+        _, text = split_reasoning(begun)
+        if begun.startswith(OPENING) and not text:
             return
-        said, self._held = spoken(self._held), None
-        self._hear(said)
+        text, self._held = split_reasoning(self._held)[1], None
+        self._hear(text)

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from kgdx.errors import LlmError, MissingExtraError
-from kgdx.llm.protocol import Answer, ChatModel, Message, Request, sound
+from kgdx.llm.protocol import ChatModel, Completion, Message, Request, sound
 
 Form = TypeVar("Form", bound=BaseModel)
 
@@ -43,7 +43,7 @@ class Structured(Generic[Form]):
     """
 
     value: Form
-    answer: Answer
+    answer: Completion
     mended: bool
     asked: int
 
@@ -58,7 +58,7 @@ def structured(model: ChatModel, request: Request, form: type[Form], *, again: i
         again: How often a wrong answer is shown to the model with what is wrong, and asked for once more.
 
     Raises:
-        LlmError: As of :meth:`~kgdx.llm.protocol.ChatModel.ask`; the model refuses in words; or its last answer is not
+        LlmError: As of :meth:`kgdx.llm.protocol.ChatModel.ask`; the model refuses in words; or its last answer is not
             of the form.
     """
     request = replace(request, schema=form.model_json_schema())
@@ -69,7 +69,7 @@ def structured(model: ChatModel, request: Request, form: type[Form], *, again: i
         except LlmError as error:
             if error.kind != "truncated":
                 raise
-            cut, answer = error, Answer(error.partial, model.name)
+            cut, answer = error, Completion(error.partial, model.name)
         try:
             value, mended = parse(answer.text, form)
             return Structured(value, answer, mended or cut is not None, asked)

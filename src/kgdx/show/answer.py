@@ -330,8 +330,8 @@ def taken(usage: Spent) -> str:
         parts.append(f"{usage.failed} failed")
     if usage.cached:
         parts.append(f"{usage.cached} kept")
-    if usage.read + usage.written:
-        parts.append(f"{usage.read + usage.written:,} tokens")
+    if usage.prompt_tokens + usage.completion_tokens:
+        parts.append(f"{usage.prompt_tokens + usage.completion_tokens:,} tokens")
     if usage.cost:
         parts.append(f"cost {usage.cost:.4f}")
     return f" ({', '.join(parts)})"

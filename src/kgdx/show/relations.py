@@ -84,7 +84,7 @@ def far(now: Extraction, total: int | None, priced: bool) -> str:
 
 def _cost(now: Extraction, priced: bool) -> str:
     spent = now.spent
-    tokens = f"{spent.read + spent.written:,} tokens"
+    tokens = f"{spent.prompt_tokens + spent.completion_tokens:,} tokens"
     return f"{tokens}, cost {spent.cost:,.4f}" if priced else tokens
 
 

@@ -1,0 +1,13 @@
+"""The client library's waits between two tries, made short."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    if importlib.util.find_spec("openai") is not None:
+        monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
