@@ -1,0 +1,105 @@
+"""Find the classes of one kind by name: the built-in ones, and those that installed packages add by entry points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Generic, TypeVar
+
+from kgdx.errors import ConfigError, KgdxError, UsageError
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Name → class, imported when it is first asked for.
+
+    Installed packages are scanned (some 5 ms) only for a name that is not built in, and to list all names.
+
+    Args:
+        kind: What the classes are, in the singular; error messages use it.
+        group: Entry-point group in which other packages name theirs.
+        builtin: Name → ``"module:Class"``.
+
+    Example:
+        >>> numbers: Registry[complex] = Registry("number", "kgdx.example", {"fraction": "fractions:Fraction"})
+        >>> numbers.get("fraction")(1, 3)
+        Fraction(1, 3)
+        >>> list(numbers), "decimal" in numbers
+        (['fraction'], False)
+        >>> numbers.get("decimal")
+        Traceback (most recent call last):
+        kgdx.errors.UsageError: no number 'decimal': one of fraction
+    """
+
+    def __init__(self, kind: str, group: str, builtin: Mapping[str, str]) -> None:
+        self.kind, self.group, self.builtin = kind, group, dict(builtin)
+        self._classes: dict[str, type[T]] = {}
+
+    def get(self, name: str) -> type[T]:
+        """Return the class of a name.
+
+        Raises:
+            UsageError: Nothing has the name.
+            ConfigError: An installed package cannot be used: two give one name, or what it names is no class.
+        """
+        if name not in self._classes:
+            self._classes[name] = self._built_in(name) if name in self.builtin else self._installed(name)
+        return self._classes[name]
+
+    def names(self) -> tuple[str, ...]:
+        """Return all names, in the order of the alphabet.
+
+        Raises:
+            ConfigError: Two installed packages give one name, or one gives a built-in name.
+        """
+        return tuple(sorted({*self.builtin, *self._scan()}))
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over :meth:`names`."""
+        return iter(self.names())
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether something has the name."""
+        return name in self.builtin or name in self._scan()
+
+    def _built_in(self, name: str) -> type[T]:
+        module, _, attribute = self.builtin[name].partition(":")
+        found: type[T] = getattr(import_module(module), attribute)
+        return found
+
+    def _installed(self, name: str) -> type[T]:
+        found = self._scan()
+        if name not in found:
+            raise UsageError(
+                f"no {self.kind} {name[:40]!r}", hint=f"one of {', '.join(sorted({*self.builtin, *found}))}"
+            )
+        try:
+            loaded = found[name].load()
+        except KgdxError:
+            raise
+        except Exception as error:
+            what = f"the {self.kind} {name} of {_package(found[name])} cannot be imported"
+            raise ConfigError(
+                f"{what} ({type(error).__name__}: {error})", hint="mend or uninstall the package"
+            ) from error
+        if not isinstance(loaded, type):
+            what = f"the {self.kind} {name} of {_package(found[name])} is no class"
+            raise ConfigError(what, hint=f"let its entry point of {self.group} name a class")
+        one: type[T] = loaded
+        return one
+
+    def _scan(self) -> dict[str, EntryPoint]:
+        found: dict[str, EntryPoint] = {}
+        for point in entry_points(group=self.group):
+            other = "kgdx" if point.name in self.builtin else _package(found[point.name]) if point.name in found else ""
+            if other:
+                what = f"{other} and {_package(point)} both have a {self.kind} named {point.name}"
+                raise ConfigError(what, hint="uninstall one of them")
+            found[point.name] = point
+        return found
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.value
