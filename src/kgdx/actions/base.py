@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 class Ranks(Protocol):
     """Ranks diseases for a case; the rank room's ranker does."""
 
-    def rank(self, case: Case, top: int = 10, also: Sequence[str] = (), bank: Any = None) -> Any:
+    def rank(
+        self, case: Case, top: int = 10, also: Sequence[str] = (), bank: Any = None, *, explain: bool = False
+    ) -> Any:
         """Return the best ``top`` candidates and the diseases of ``also`` with their true ranks; ``bank``: patients."""
         ...
 

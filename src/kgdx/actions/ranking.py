@@ -54,7 +54,7 @@ class Rank(Action):
             state,
             "ranker",
             given,
-            lambda: graph.ranker.rank(state.case, top=self.top, also=self.also, bank=bank),
+            lambda: graph.ranker.rank(state.case, top=self.top, also=self.also, bank=bank, explain=True),
             lambda ranking: len(ranking.candidates),
         )
         return replace(state, ranking=ranking, evidence=None)
