@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kgdx.case.model import Case, Finding, Status
 from kgdx.rank import Ranker
-from kgdx.rank.posterior import Beliefs, askable, gains, leading, shares
+from kgdx.rank.posterior import Beliefs, askable, entropy, gains, leading, shares
 from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS, TERMS
 
 PHENOTYPES = sorted(set(TERMS) - {"HP:0000001", RECESSIVE})
@@ -22,7 +22,7 @@ def frequency(ranker: Ranker, candidate: int, term: str) -> float:
     return float(dict(zip(index.tolist(), values.tolist(), strict=True)).get(candidate, 0.0))
 
 
-def entropy(*shares: float) -> float:
+def entropy_of(*shares: float) -> float:
     return -sum(share * log2(share) for share in shares if share > 0)
 
 
@@ -34,8 +34,8 @@ def gain(ranker: Ranker, beliefs: Beliefs, term: str) -> float:
     for answer in (having, [1 - each for each in having]):
         joint = [p * f for p, f in zip(share, answer, strict=True)]
         if sum(joint) > 0:
-            left += sum(joint) * entropy(*(each / sum(joint) for each in joint))
-    return entropy(*share) - left
+            left += sum(joint) * entropy_of(*(each / sum(joint) for each in joint))
+    return entropy_of(*share) - left
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -44,7 +44,9 @@ def test_the_gain_of_a_term_is_what_its_answer_tells_of_the_candidate(
     ranker: Ranker, observed: list[str], count: int
 ) -> None:
     beliefs = ranker.beliefs((observed, ()), count)
-    found = gains(beliefs.shares, beliefs.numbers, ranker.model.propagated, len(ranker.terms))
+    frequencies = ranker.model.propagated
+    bits_of = entropy(frequencies.values.astype(float))
+    found = gains(beliefs.shares, beliefs.numbers, frequencies, bits_of, len(ranker.terms))
     for term, bits in zip(ranker.terms, found, strict=True):
         assert bits == pytest.approx(gain(ranker, beliefs, term), abs=1e-9)
 

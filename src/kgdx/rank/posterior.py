@@ -73,7 +73,7 @@ def leading(total: Floats, count: int) -> Ints:
     return best
 
 
-def gains(shares: Floats, numbers: Ints, frequency: Sparse, terms: int) -> Floats:
+def gains(shares: Floats, numbers: Ints, frequency: Sparse, entropies: Floats, terms: int) -> Floats:
     """Return how many bits an answer about each term is expected to tell about which of some candidates it is.
 
     This is the mutual information of answer and candidate, H(answer) − Σ_d p(d) H(answer | d). A patient with d has
@@ -84,6 +84,7 @@ def gains(shares: Floats, numbers: Ints, frequency: Sparse, terms: int) -> Float
         shares: Shares of the candidates; made to sum to 1 here. Shape (leaders,).
         numbers: Which candidates; shape (leaders,).
         frequency: Candidate → terms, with propagated frequencies.
+        entropies: :func:`entropy` of each of ``frequency.values``.
         terms: Number of terms.
 
     Returns:
@@ -91,15 +92,15 @@ def gains(shares: Floats, numbers: Ints, frequency: Sparse, terms: int) -> Float
 
     Example:
         >>> frequency = Sparse(np.array([0, 1, 2]), np.array([0, 1]), np.array([1.0, 0.5]))
-        >>> gains(np.array([0.5, 0.5]), np.array([0, 1]), frequency, 3).round(3).tolist()
+        >>> bits = entropy(frequency.values)
+        >>> gains(np.array([0.5, 0.5]), np.array([0, 1]), frequency, bits, terms=3).round(3).tolist()
         [1.0, 0.311, 0.0]
     """
     position, owner = gather(frequency.start, numbers)
     term = frequency.index[position]
-    having = frequency.values[position].astype(np.float64)
     weight = (shares / shares.sum())[owner]
-    expected = np.bincount(term, weight * having, terms)
-    left = np.bincount(term, weight * entropy(having), terms)
+    expected = np.bincount(term, weight * frequency.values[position], terms)
+    left = np.bincount(term, weight * entropies[position], terms)
     gain: Floats = np.maximum(entropy(expected) - left, 0.0)
     return gain
 
@@ -111,11 +112,10 @@ def entropy(share: Floats) -> Floats:
         >>> entropy(np.array([0.0, 0.5, 1.0])).tolist()
         [0.0, 1.0, 0.0]
     """
-    bits = np.zeros(share.shape)
-    open_ = (share > 0) & (share < 1)
-    yes = share[open_]
-    no = 1 - yes
-    bits[open_] = -(yes * np.log2(yes) + no * np.log2(no))
+    bits = np.zeros_like(share)
+    uncertain = np.flatnonzero((share > 0) & (share < 1))
+    yes = share[uncertain]
+    bits[uncertain] = -(yes * np.log2(yes) + (1 - yes) * np.log2(1 - yes))
     return bits
 
 

@@ -20,7 +20,7 @@ from kgdx.rank.explain import explain
 from kgdx.rank.fusion import Scale, Weights, fused, scale
 from kgdx.rank.model import Candidate, Ranking
 from kgdx.rank.names import Names
-from kgdx.rank.posterior import Beliefs, askable, gains, leading, shares, temperature
+from kgdx.rank.posterior import Beliefs, askable, entropy, gains, leading, shares, temperature
 from kgdx.rank.scorers import SCORERS, ByFinding, Query, Scorer
 from kgdx.store.closure import Floats, Ints
 
@@ -264,8 +264,13 @@ class Ranker:
             asked += [finding.id for finding in case.findings if finding.status is Status.UNKNOWN]
         terms = self.names.terms
         others = [*query.excluded.tolist(), *(terms[id] for id in asked if id in terms)]
-        found = gains(beliefs.shares, beliefs.numbers, self.model.propagated, len(self._inside))
+        known = self.model.propagated, self._entropies, len(self._inside)
+        found = gains(beliefs.shares, beliefs.numbers, *known)
         return np.where(askable(self.model.basis, query.observed.tolist(), others), found, 0.0)
+
+    @cached_property
+    def _entropies(self) -> Floats:
+        return entropy(self.model.propagated.values.astype(np.float32))
 
     @cached_property
     def ids(self) -> list[str]:
