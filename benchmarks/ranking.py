@@ -1,8 +1,9 @@
 """Measure the ranking of diseases; `python -m benchmarks.ranking [CASES]`, from the top of a checkout.
 
 Builds the default graph with and without Orphanet's cross-reference table, ranks every case, and prints in Markdown:
-accuracy by what the graph had seen, cross-validated choice of the constants, what each part contributes, the worth of
-the table and of the inferred equivalences, the case bank apart, and speed on one core. CASES are phenopackets.
+accuracy by what the graph had seen, cross-validated choice of the constants and of the temperature of the shares, what
+each part contributes, the worth of the table and of the inferred equivalences, the case bank apart, and speed on one
+core. CASES are phenopackets.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import itertools
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,22 +29,29 @@ from kgdx.evaluate.metrics import mean_rank, summary
 from kgdx.evaluate.rank import evaluate_rank
 from kgdx.rank import Ranker, annotations, compile, fusion, neighbours, scorers
 from kgdx.rank.bank import CaseBank
-from kgdx.rank.names import Names
+from kgdx.rank.posterior import shares, temperature
+from kgdx.rank.scorers import Query
 from kgdx.rank.withheld import Withheld
 from kgdx.store.snapshot import Snapshot
 
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FOLDS = 5
-SECTIONS = ("accuracy", "constants", "parts", "bank", "speed", "table")
+LONGER = 500
+COUNTS = (1, 2, 3, 4, 5, 7, 10)
+TEMPERATURES = np.round(np.arange(0.4, 3.05, 0.05), 2)
+SECTIONS = ("accuracy", "constants", "posterior", "parts", "bank", "speed", "table")
 GROUP_HEAD = ("group", "cases", "top-1", "top-3", "top-5", "top-10", "MRR", "top-10, 95% interval", "by disease")
 HEAD = ("", "in graph top-1", "top-10", "unseen top-1", "top-10")
 GRID = {"breadth": (0.0, 0.1, 0.2, 0.3), "coverage": (0.3, 0.6, 1.0), "typicality": (0.1, 0.2, 0.3)}
+WEIGHTS = {name: each.weight for name, each in fusion.Weights.read().scorers.items()}
+SCORERS: Mapping[str, Sequence[str]] = {
+    "all of it": ("likelihood", "coverage", "typicality", "excluded"),
+    "without coverage": ("likelihood", "typicality", "excluded"),
+    "without typicality": ("likelihood", "coverage", "excluded"),
+    "likelihood alone": ("likelihood",),
+    "without excluded findings": ("likelihood", "coverage", "typicality"),
+}
 WITHOUT: Mapping[str, Mapping[tuple[Any, str], Any]] = {
-    "all of it": {},
-    "without coverage": {(fusion, "WEIGHTS"): fusion.WEIGHTS | {"coverage": 0.0}},
-    "without typicality": {(fusion, "WEIGHTS"): fusion.WEIGHTS | {"typicality": 0.0}},
-    "likelihood alone": {(fusion, "WEIGHTS"): {"likelihood": 1.0, "coverage": 0.0, "typicality": 0.0, "excluded": 0.0}},
-    "without excluded findings": {(fusion, "WEIGHTS"): fusion.WEIGHTS | {"excluded": 0.0}},
     "without the correction for breadth": {(scorers, "BREADTH"): 0.0},
     "without neighbours": {(neighbours, f"{kind}_SHARE"): 1e-9 for kind in ("ANNOTATION", "NAME", "GENE")},
     "without neighbours by annotation": {(neighbours, "ANNOTATION_SHARE"): 1e-9},
@@ -88,6 +97,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             ranked = prepare(graph.ranker, graph.snapshot, cases)
             if "constants" in wanted:
                 cross_validation(graph.ranker, ranked)
+            if "posterior" in wanted:
+                posterior(graph.ranker, ranked)
             if "parts" in wanted:
                 ablation(graph.snapshot, ranked)
             if "bank" in wanted:
@@ -164,7 +175,7 @@ def cross_validation(ranker: Ranker, ranked: Ranked) -> None:
         best = int(np.argmax(sum(groups)))
         picked.append(str(tuple(settings[best].values())))
         held_out[test] = ranks[test, best]
-    used = {"breadth": scorers.BREADTH} | {name: fusion.WEIGHTS[name] for name in ("coverage", "typicality")}
+    used = {"breadth": scorers.BREADTH} | {name: WEIGHTS[name] for name in ("coverage", "typicality")}
     print(f"## Constants chosen by {FOLDS}-fold cross-validation over {component.max() + 1} components\n")
     fixed = ranks[:, settings.index(used)]
     show(HEAD, [ranked.line("chosen in each fold", held_out), ranked.line(f"as shipped {tuple(used.values())}", fixed)])
@@ -172,13 +183,12 @@ def cross_validation(ranker: Ranker, ranked: Ranked) -> None:
 
 
 def ranks_by_setting(ranker: Ranker, case: Case, settings: list[dict[str, float]]) -> list[float]:
-    query, _ = ranker.query(case)
-    found = {name: score.total for name, score in ranker.scores(query).items()}
+    found = ranker.score(case).values
     breadth = ranker.model.columns.breadth
     right = numbers(ranker, case)
     parts = {name: standard(value) for name, value in found.items() if name in ("coverage", "typicality")}
     likely = {b: standard(found["likelihood"] + (scorers.BREADTH - b) * breadth) for b in GRID["breadth"]}
-    against = fusion.WEIGHTS["excluded"] * found["excluded"]
+    against = WEIGHTS["excluded"] * found["excluded"]
     return [
         mean_rank(likely[s["breadth"]] + sum(s[name] * part for name, part in parts.items()) + against, right)
         for s in settings
@@ -189,22 +199,95 @@ def standard(value: Any) -> Any:
     return np.maximum((value - value.mean()) / max(float(value.std()), 1e-9), fusion.FLOOR)
 
 
+def posterior(ranker: Ranker, ranked: Ranked) -> None:
+    """Fit the temperature by number of findings to unseen cases of one half of the components; measure on the other.
+
+    Of each publication at most two cases count, each with its first findings in a random order.
+    """
+    draw, taken = np.random.default_rng(0), Counter[str]()
+    component = np.array(components(ranked.cases))
+    half = draw.integers(0, 2, component.max() + 1)[component]
+    chosen = []
+    for at in draw.permutation(len(ranked.cases)).tolist():
+        if not ranked.seen[at] and taken[ranked.clusters[at]] < 2 and len(ranked.cases[at].observed) > 1:
+            taken[ranked.clusters[at]] += 1
+            chosen.append(at)
+    order = {at: draw.permutation(ranker.query(ranked.cases[at])[0].observed).tolist() for at in chosen}
+    rows = []
+    for count in COUNTS:
+        used = [at for at in chosen if len(order[at]) >= count]
+        totals = [ranker.scored(Query(np.array(order[at][:count]), np.array([], int))).total for at in used]
+        right = [numbers(ranker, ranked.cases[at]) for at in used]
+        loss = np.array(
+            [[surprise(total, one, t) for t in TEMPERATURES] for total, one in zip(totals, right, strict=True)]
+        )
+        fold = half[used]
+        best = [float(TEMPERATURES[loss[fold != number].mean(axis=0).argmin()]) for number in (0, 1)]
+        shipped = temperature(count, ranker.weights.posterior.temperature)
+        first = [shares(total, shipped) for total in totals]
+        stated = np.array([share.max() for share in first])
+        hit = np.array([share.argmax() in one for share, one in zip(first, right, strict=True)])
+        lead = np.array([np.sort(share)[-200:].sum() for share in first])
+        sure = [f"{stated[at].mean():.2f} → {hit[at].mean():.2f} ({at.sum()})" for at in bands(stated) if at.any()]
+        held = np.mean([loss[at, np.searchsorted(TEMPERATURES, best[fold[at]])] for at in range(len(used))])
+        now = np.mean([surprise(total, one, shipped) for total, one in zip(totals, right, strict=True)])
+        fits = " and ".join(f"{each:.2f}" for each in best)
+        rows.append(
+            (
+                str(count),
+                str(len(used)),
+                fits,
+                f"{held:.2f}",
+                f"{shipped:.2f}",
+                f"{now:.2f}",
+                f"{lead.mean():.2f}",
+                "; ".join(sure),
+            )
+        )
+    print("## Temperature of the shares\n")
+    head = (
+        "findings",
+        "cases",
+        "T fitted to each half",
+        "surprise, bits",
+        "T as shipped",
+        "surprise",
+        "share of 200 leaders",
+    )
+    show((*head, "first's stated share → right (cases)"), rows)
+
+
+def surprise(total: Any, right: Sequence[int], t: float) -> float:
+    return float(-np.log2(max(shares(total, t)[list(right)].sum(), 1e-12)))
+
+
+def bands(stated: Any) -> list[Any]:
+    edges = (0.0, 0.1, 0.3, 0.6, 0.8, 1.01)
+    return [(stated >= low) & (stated < high) for low, high in itertools.pairwise(edges)]
+
+
 def ablation(snapshot: Snapshot, ranked: Ranked) -> None:
     rows = []
+    for name, kept in SCORERS.items():
+        rows.append(ranked.line(name, ranks_with(snapshot, ranked, {}, {each: WEIGHTS[each] for each in kept})))
     for name, changes in WITHOUT.items():
         rows.append(ranked.line(name, ranks_with(snapshot, ranked, changes)))
     print("## What each part contributes\n")
     show(HEAD, rows)
 
 
-def ranks_with(snapshot: Snapshot, ranked: Ranked, changes: Mapping[tuple[Any, str], Any]) -> list[float]:
-    """Ranks under other constants; the model is computed anew."""
+def ranks_with(
+    snapshot: Snapshot,
+    ranked: Ranked,
+    changes: Mapping[tuple[Any, str], Any],
+    weights: Mapping[str, float] | None = None,
+) -> list[float]:
+    """Ranks under other constants and weights; the model is computed anew."""
     saved = {place: getattr(*place) for place in changes}
     try:
         for place, value in changes.items():
             setattr(*place, value)
-        model = compile.build_model(snapshot)
-        ranker = Ranker(model, Names(snapshot, model.candidates))
+        ranker = Ranker.of(snapshot, compile.build_model(snapshot), weights)
         return [mean_rank(ranker.score_all(case)[1], numbers(ranker, case)) for case in ranked.cases]
     finally:
         for place, value in saved.items():
@@ -220,15 +303,30 @@ def bank(ranker: Ranker, snapshot: Snapshot, cases: list[Case | Failure]) -> Non
 
 
 def speed(ranker: Ranker, ranked: Ranked) -> None:
-    times = []
-    begin = time.perf_counter()
-    for case in ranked.cases:
-        start = time.perf_counter()
-        ranker.score_all(case)
-        times.append(1000 * (time.perf_counter() - start))
-    rate = len(times) / (time.perf_counter() - begin)
-    median, p95 = np.median(times), np.percentile(times, 95)
-    print(f"## Speed on one core\n\n{median:.1f} ms a case (95th percentile {p95:.1f} ms), {rate:.0f} cases/s\n")
+    """Processor time of one thread, so that other work on the machine counts little."""
+    cases = ranked.cases
+    earlier = [ranker.score((case.observed[:-1] or case.observed, case.excluded)) for case in cases[:LONGER]]
+    beliefs = [ranker.beliefs(case) for case in cases]
+    calls: Mapping[str, tuple[int, Callable[[int], object]]] = {
+        "all scorers and their fusion": (len(cases), lambda at: ranker.score(cases[at])),
+        "one more finding of a scored case": (LONGER, lambda at: ranker.score(cases[at], earlier[at])),
+        "`rank(10)`": (len(cases), lambda at: ranker.rank(cases[at])),
+        "`rank(10, explain=True)`": (len(cases), lambda at: ranker.rank(cases[at], explain=True)),
+        "`beliefs`": (len(cases), lambda at: ranker.beliefs(cases[at])),
+        "`gains` of all terms": (len(cases), lambda at: ranker.gains(beliefs[at], cases[at])),
+    }
+    rows = []
+    for name, (count, call) in calls.items():
+        times = []
+        for at in range(min(count, len(cases))):
+            begin = time.thread_time()
+            call(at)
+            times.append(1000 * (time.thread_time() - begin))
+        median, p95 = np.median(times), np.percentile(times, 95)
+        rows.append((name, f"{median:.2f}", f"{p95:.2f}", f"{1000 / np.mean(times):,.0f}"))
+    findings = np.median([len(case.observed) for case in cases])
+    print(f"## Speed of one thread, {ranker.model.columns.size:,} candidates, {findings:.0f} findings a case\n")
+    show(("", "ms, median", "95th percentile", "a second"), rows)
 
 
 def worth_of_the_table(folder: Path, cases: list[Case | Failure]) -> None:

@@ -69,6 +69,10 @@ class Registry(Generic[T]):
         """Iterate over :meth:`names`."""
         return iter(self.names())
 
+    def __len__(self) -> int:
+        """Return the number of :meth:`names`."""
+        return len(self.names())
+
     def __contains__(self, name: object) -> bool:
         """Return whether something has the name."""
         return name in self.builtin or name in self._scan()

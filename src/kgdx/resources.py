@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kgdx.errors import KgdxError
 
-FOLDERS = ("ontology", "cypher", "loaders", "browser", "examples")
+FOLDERS = ("ontology", "cypher", "loaders", "ranking", "browser", "examples")
 
 
 def resource(folder: str, *parts: str) -> Path:

@@ -116,7 +116,9 @@ class Fake:
     def bank(self) -> str:
         return "the patients"
 
-    def rank(self, case: Case, top: int = 10, also: Sequence[str] = (), bank: Any = None) -> Ranking:
+    def rank(
+        self, case: Case, top: int = 10, also: Sequence[str] = (), bank: Any = None, *, explain: bool = False
+    ) -> Ranking:
         self.banks.append(bank)
         if not case.observed:
             raise CaseError("no observed finding of the case can be ranked")

@@ -130,10 +130,9 @@ def test_withholding_never_changes_the_model(ranker: Ranker, snapshot: Snapshot)
 def test_the_bank_raises_the_disease_of_a_patient_alike(ranker: Ranker, snapshot: Snapshot) -> None:
     bank = CaseBank(ranker, snapshot)
     assert bank.size == 2
-    query, _ = ranker.query(([FOCAL, SHORT], ()))
-    scores = ranker.scores(query)
-    total = ranker.fuse(scores)
-    raised = bank.match(query, scores, ranker.scales(scores)).raised(total)
+    scored = ranker.score(([FOCAL, SHORT], ()))
+    total = scored.total
+    raised = bank.match(scored).raised(total)
     fever = ranker.number_of("OMIM:3")
     assert raised[fever] > total[fever]
     assert (raised >= total).all()
@@ -141,10 +140,9 @@ def test_the_bank_raises_the_disease_of_a_patient_alike(ranker: Ranker, snapshot
 
 def test_the_bank_never_uses_a_patient_of_the_same_publication(ranker: Ranker, snapshot: Snapshot) -> None:
     bank = CaseBank(ranker, snapshot)
-    query, _ = ranker.query(([FOCAL, SHORT], ()))
-    scores = ranker.scores(query)
-    total = ranker.fuse(scores)
-    left_out = bank.match(query, scores, ranker.scales(scores), frozenset({"PMID:4"})).raised(total)
+    scored = ranker.score(([FOCAL, SHORT], ()))
+    total = scored.total
+    left_out = bank.match(scored, frozenset({"PMID:4"})).raised(total)
     fever = ranker.number_of("OMIM:3")
     assert left_out[fever] == total[fever]
     assert bank.has(fever, frozenset()) and not bank.has(fever, frozenset({"PMID:4"}))

@@ -26,7 +26,7 @@ def patient(*observed: str, id: str = "new", publications: tuple[str, ...] = ())
 
 
 def candidate(ranker: Ranker, case: Case, bank: CaseBank | None, disease: str = "OMIM:3") -> Candidate:
-    return next(found for found in ranker.rank(case, bank=bank).candidates if found.id == disease)
+    return next(found for found in ranker.rank(case, bank=bank, explain=True).candidates if found.id == disease)
 
 
 def test_a_patient_alike_raises_the_disease_and_is_named(ranker: Ranker, bank: CaseBank) -> None:

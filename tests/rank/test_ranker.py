@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,9 @@ from hypothesis import strategies as st
 
 import small_graph
 from kgdx.case.model import Case, Finding, Status
-from kgdx.errors import CaseError
+from kgdx.errors import CaseError, UsageError
 from kgdx.rank import Candidate, Ranker
-from kgdx.rank.fusion import WEIGHTS
-from kgdx.rank.scorers import EXCLUDED_MOST, SCORERS
+from kgdx.rank.scorers import EXCLUDED_MOST
 from kgdx.store.compile import compile_snapshot
 from kgdx.store.protocol import NodeTable
 from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NAMES, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS, TERMS
@@ -29,15 +29,11 @@ def scores(ranker: Ranker, observed: list[str], excluded: tuple[str, ...] = ()) 
 
 
 def first(ranker: Ranker, observed: list[str], excluded: tuple[str, ...] = ()) -> Candidate:
-    return ranker.rank((observed, excluded)).candidates[0]
+    return ranker.rank((observed, excluded), explain=True).candidates[0]
 
 
 def rules(candidate: Candidate, finding: str) -> set[str]:
     return {part.rule for part in candidate.contributions if part.finding == finding}
-
-
-def test_every_scorer_has_a_weight() -> None:
-    assert set(SCORERS) == set(WEIGHTS)
 
 
 def test_equal_entries_are_one_candidate_and_unannotated_ones_are_none(ranker: Ranker) -> None:
@@ -73,7 +69,7 @@ def test_excluded_finding_lowers_the_score_of_a_disease_that_has_it(ranker: Rank
 def test_excluded_findings_together_take_away_a_bounded_part(ranker: Ranker) -> None:
     before, after = scores(ranker, [FEVER]), scores(ranker, [FEVER], (SEIZURE, STATUS, HYPOTONIA, NERVOUS))
     lost = {id: before[id] - after[id] for id in before}
-    assert lost["OMIM:1"] == pytest.approx(WEIGHTS["excluded"] * EXCLUDED_MOST, abs=1e-5)
+    assert lost["OMIM:1"] == pytest.approx(ranker.weights.of("excluded") * EXCLUDED_MOST, abs=1e-5)
     assert max(lost.values()) == lost["OMIM:1"]
 
 
@@ -83,7 +79,7 @@ def test_a_more_specific_shared_finding_raises_the_score_more(ranker: Ranker) ->
 
 
 def test_annotated_absent_finding_speaks_against_the_disease(ranker: Ranker) -> None:
-    case = ranker.rank(([SEIZURE, FEVER], ()))
+    case = ranker.rank(([SEIZURE, FEVER], ()), explain=True)
     short = next(c for c in case.candidates if c.id == "OMIM:2")
     against = [p for p in short.contributions if p.finding == SEIZURE and p.scorer == "likelihood"]
     assert [p.rule for p in against] == ["annotated_absent"]
@@ -102,7 +98,7 @@ def test_annotated_absent_finding_speaks_against_the_disease(ranker: Ranker) -> 
 def test_a_finding_is_explained_by_the_nearest_annotation(
     ranker: Ranker, finding: str, disease: str, rule: str, matched: str, via: str
 ) -> None:
-    candidate = next(c for c in ranker.rank(([finding], ())).candidates if c.id == disease)
+    candidate = next(c for c in ranker.rank(([finding], ()), explain=True).candidates if c.id == disease)
     part = next(p for p in candidate.contributions if p.scorer == "coverage" and p.finding == finding)
     assert (part.rule, part.matched, part.via) == (rule, matched, via)
 
@@ -120,7 +116,7 @@ def test_an_excluded_finding_is_shown_with_what_it_contradicts(ranker: Ranker) -
 
 
 def test_what_a_broader_group_has_counts_less_than_ones_own(ranker: Ranker) -> None:
-    lent = next(c for c in ranker.rank(([FOCAL], ())).candidates if c.id == "OMIM:2")
+    lent = next(c for c in ranker.rank(([FOCAL], ()), explain=True).candidates if c.id == "OMIM:2")
     part = next(p for p in lent.contributions if p.finding == FOCAL and p.scorer == "likelihood")
     assert (part.rule, part.references) == ("exact", ("ORPHA:2",))
     assert lent.parts["likelihood"] < first(ranker, [FOCAL]).parts["likelihood"]
@@ -133,11 +129,11 @@ def test_what_a_broader_group_has_counts_less_than_ones_own(ranker: Ranker) -> N
 )
 def test_contributions_and_parts_sum_to_the_score(ranker: Ranker, observed: list[str], excluded: list[str]) -> None:
     ids, values = ranker.score_all((observed, excluded))
-    ranking = ranker.rank((observed, excluded), top=len(ids))
+    ranking = ranker.rank((observed, excluded), top=len(ids), explain=True)
     assert [c.rank for c in ranking.candidates] == [1, 2, 3, 4] and ranking.n_candidates == len(ids)
     for candidate in ranking.candidates:
-        assert sum(p.score for p in candidate.contributions) == pytest.approx(candidate.score, abs=1e-4)
-        assert sum(candidate.parts.values()) == pytest.approx(values[ids.index(candidate.id)], abs=1e-4)
+        assert sum(p.score for p in candidate.contributions) == pytest.approx(candidate.score, abs=4e-6)
+        assert sum(candidate.parts.values()) == pytest.approx(values[ids.index(candidate.id)], abs=1e-5)
         assert {p.finding for p in candidate.contributions} - {""} == set(observed) | set(excluded)
 
 
@@ -145,6 +141,48 @@ def test_contributions_and_parts_sum_to_the_score(ranker: Ranker, observed: list
 def test_the_order_of_findings_does_not_matter(ranker: Ranker, order: list[str]) -> None:
     expected = ranker.score_all(([SEIZURE, HYPOTONIA, SHORT, FEVER], ()))[1]
     assert np.allclose(ranker.score_all((order, ()))[1], expected, atol=1e-5)
+
+
+def test_explaining_changes_nothing_but_the_contributions(ranker: Ranker) -> None:
+    case = [SEIZURE, SHORT], (HYPOTONIA,)
+    bare, told = ranker.rank(case), ranker.rank(case, explain=True)
+    assert all(not candidate.contributions for candidate in bare.candidates)
+    assert [replace(candidate, contributions=()) for candidate in told.candidates] == list(bare.candidates)
+    assert ranker.explain(case, bare.candidates[2:]) == told.candidates[2:]
+    with pytest.raises(UsageError, match="OMIM:4 is not among the ranked diseases"):
+        ranker.explain(case, [replace(bare.candidates[0], id="OMIM:4")])
+
+
+CASES = st.tuples(
+    st.lists(st.sampled_from(PHENOTYPES), min_size=1, max_size=6, unique=True),
+    st.lists(st.sampled_from(PHENOTYPES), max_size=3, unique=True),
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cases=st.lists(CASES, max_size=4))
+def test_many_cases_score_as_each_alone_to_the_last_bit(
+    ranker: Ranker, cases: list[tuple[list[str], list[str]]]
+) -> None:
+    many = ranker.score_many(cases)
+    assert many.shape == (len(cases), 4)
+    for case, scores in zip(cases, many, strict=True):
+        assert (scores == ranker.score_all(case)[1]).all()
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(case=CASES, earlier=CASES, known=st.tuples(st.integers(1, 6), st.integers(0, 3)))
+def test_one_more_finding_scores_as_the_whole_case_to_the_last_bit(
+    ranker: Ranker, case: tuple[list[str], list[str]], earlier: tuple[list[str], list[str]], known: tuple[int, int]
+) -> None:
+    whole = ranker.score(case)
+    less = ranker.score((case[0][: known[0]], case[1][: known[1]]))
+    for before in (less, ranker.score(earlier)):  # what is no beginning of the case changes nothing either
+        kept = {name: rows.copy() for name, rows in before.combined.items()}
+        after = ranker.score(case, before)
+        assert (after.total == whole.total).all()
+        assert all((after.values[name] == value).all() for name, value in whole.values.items())
+        assert all((before.combined[name] == rows).all() for name, rows in kept.items())
 
 
 def test_equal_scores_are_ordered_by_id(ranker: Ranker) -> None:

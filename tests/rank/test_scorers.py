@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 
 from kgdx.rank import Ranker
-from kgdx.rank.scorers import BREADTH, EXCLUDED_MOST, EXCLUDED_SHARE, SCORERS, Scores
+from kgdx.rank.scorers import BREADTH, EXCLUDED_MOST, EXCLUDED_SHARE, SCORERS, Rows
 from small_graph import FEVER, HYPOTONIA, NERVOUS, SEIZURE, SHORT, STATUS
 
 EPILEPSY, SHORTNESS, UNKNOWN_FEVER = 0, 1, 2
 CERTAIN_FEVER = 1 - 1 / 4  # 1 − e^−IC of a term that one of four candidates has
 
 
-def scored(ranker: Ranker, name: str, observed: list[str], excluded: tuple[str, ...] = ()) -> Scores:
+EVERYONE = np.arange(4)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One scorer's scores, and each finding's share beyond its mean over the candidates."""
+
+    total: Any
+    shares: Any
+
+
+def scored(ranker: Ranker, name: str, observed: list[str], excluded: tuple[str, ...] = ()) -> Scored:
     query, _ = ranker.query((observed, excluded))
-    return SCORERS[name](ranker.model.columns, ranker.model.basis, query)
+    scorer = ranker.scorers[name]
+    return Scored(scorer.score(query), scorer.explain(query, EVERYONE))
 
 
 def test_likelihood_is_the_mean_over_findings_less_the_breadth_of_the_disease(ranker: Ranker) -> None:
     one, two = (scored(ranker, "likelihood", terms) for terms in ([SEIZURE], [SEIZURE, FEVER]))
-    everyone = np.arange(4)
-    assert two.findings(everyone)[0] == pytest.approx(one.findings(everyone)[0] / 2)
-    assert two.total == pytest.approx(two.findings(everyone).sum(axis=0) - BREADTH * ranker.model.columns.breadth)
+    assert two.shares[0] == pytest.approx(one.shares[0] / 2)
+    correction = BREADTH * ranker.model.columns.breadth
+    assert two.total + correction == pytest.approx(two.shares.sum(axis=0) + (two.total + correction).mean(), abs=1e-6)
 
 
 def test_likelihood_says_more_of_a_finding_that_fewer_diseases_have(ranker: Ranker) -> None:
@@ -54,12 +69,32 @@ def test_excluded_takes_away_what_the_disease_makes_likely_and_no_more_than_its_
     assert one[[EPILEPSY, SHORTNESS]].tolist() == [0, 0]
     many = scored(ranker, "excluded", [FEVER], (SEIZURE, STATUS, HYPOTONIA, NERVOUS))
     assert many.total.min() == -EXCLUDED_MOST
-    assert many.findings(np.arange(4)).sum(axis=0) == pytest.approx(many.total, abs=1e-6)
+    assert many.shares.sum(axis=0) == pytest.approx(many.total, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", SCORERS)
 def test_the_findings_shares_of_every_scorer_explain_its_total(ranker: Ranker, name: str) -> None:
     scores = scored(ranker, name, [SEIZURE, SHORT], (HYPOTONIA,))
-    rest = scores.total - scores.findings(np.arange(4)).sum(axis=0)
+    rest = scores.total - scores.shares.sum(axis=0)
     expected = -BREADTH * ranker.model.columns.breadth if name == "likelihood" else np.zeros(4)
-    assert rest == pytest.approx(expected, abs=1e-6)
+    assert np.ptp(rest - expected) == pytest.approx(0, abs=1e-6)  # the rest is the same for all candidates
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_a_built_in_scorer_scores_any_columns(ranker: Ranker, name: str) -> None:
+    query, _ = ranker.query(([SEIZURE, SHORT], (HYPOTONIA,)))
+    other = ranker.scorers[name].on(ranker.model.columns)
+    assert other is not None and other is not ranker.scorers[name]
+    assert (other.score(query) == ranker.scorers[name].score(query)).all()
+
+
+def test_rows_are_kept_within_their_bound_the_last_used_the_longest() -> None:
+    rows, computed = Rows(2), []
+
+    def compute(term: int) -> Any:
+        computed.append(term)
+        return np.full(1, term)
+
+    for term in (1, 2, 1, 3, 1, 2):
+        assert rows.get(term, compute)[0] == term
+    assert computed == [1, 2, 3, 2] and len(rows) == 2

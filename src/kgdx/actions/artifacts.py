@@ -13,7 +13,7 @@ from kgdx.store.protocol import Row
 
 if TYPE_CHECKING:
     from kgdx.align.named import Mention
-    from kgdx.rank import Ranking
+    from kgdx.rank import Candidate, Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,14 @@ class Explained(Artifact):
     many: ClassVar[bool] = True
 
     paths: Mapping[str, tuple[EvidencePath, ...]] = field(default_factory=dict, hash=False)
+    candidates: tuple[Candidate, ...] = ()
+    """Those of the ranking among them, with what each finding adds to their scores."""
+
+    def digest(self) -> str:
+        """Return a digest of the paths and of the parts of the scores."""
+        parts = [(each.id, [(part.finding, part.scorer, part.score) for part in each.contributions])
+                 for each in self.candidates]
+        return digest_of([{id: [path.to_dict() for path in paths] for id, paths in self.paths.items()}, parts])
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +144,13 @@ def ranking_of(state: State, *, stale: bool = False) -> Ranking | None:
 def evidence_of(state: State) -> dict[str, tuple[EvidencePath, ...]]:
     """Return the evidence paths by candidate."""
     return {id: paths for each in state.all(Explained) for id, paths in each.paths.items()}
+
+
+def candidates_of(state: State) -> tuple[Candidate, ...]:
+    """Return the ranking's candidates, those that were explained with what each finding adds to their scores."""
+    ranking = ranking_of(state)
+    told = {each.id: each for found in state.all(Explained) for each in found.candidates}
+    return () if ranking is None else tuple(told.get(each.id, each) for each in ranking.candidates)
 
 
 def resolved_of(state: State) -> tuple[Resolved, ...]:

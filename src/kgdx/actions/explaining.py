@@ -70,8 +70,9 @@ class Explain(Action):
             return Explained()
         case, ids = view.case, sorted(members)
         observed, excluded = list(case.observed), list(case.excluded)
+        candidates = self._told(graph, view, members)
         direct = graph.query("evidence_supporting", diseases=ids, findings=observed)
-        shared = _shared(graph, view, members, direct)
+        shared = _shared(graph, candidates, members, direct)
         contrary = graph.query("evidence_against", diseases=ids, findings=observed, excluded=excluded)
         usual = graph.query(
             "evidence_typical",
@@ -91,7 +92,19 @@ class Explain(Action):
             )
             for candidate in dict.fromkeys(members.values())
         }
-        return Explained(found)
+        return Explained(found, candidates)
+
+    def _told(self, graph: Operations, view: State, members: Mapping[str, str]) -> tuple[Candidate, ...]:
+        """The candidates that are explained, with what each finding adds to their scores."""
+        ranking = ranking_of(view)
+        chosen = [] if ranking is None else [each for each in ranking.candidates if each.id in members]
+        if all(each.contributions for each in chosen):
+            return tuple(chosen)
+        given = {"candidates": [each.id for each in chosen]}
+        told: tuple[Candidate, ...] = graph.tool(
+            "ranker", given, lambda: graph.graph.ranker.explain(view.case, chosen), len
+        )
+        return told
 
     def _members(self, state: State) -> dict[str, str]:
         """Disease id → id of the candidate that it is shown under."""
@@ -121,11 +134,11 @@ def _strongest(candidate: Candidate, covered: Set[str]) -> Iterator[Contribution
     yield from (part for part in parts if part.finding in kept)
 
 
-def _shared(graph: Operations, view: State, members: Mapping[str, str], direct: Iterable[Row]) -> list[Row]:
+def _shared(
+    graph: Operations, candidates: Iterable[Candidate], members: Mapping[str, str], direct: Iterable[Row]
+) -> list[Row]:
     """Return the annotations that meet a finding only at a shared ancestor, as the ranker named it."""
     covered = {(members[row["disease"]], row["finding"]) for row in direct}
-    ranking = ranking_of(view)
-    candidates = () if ranking is None else ranking.candidates
     wanted = {
         (candidate.id, part.finding, part.via, part.matched)
         for candidate in candidates

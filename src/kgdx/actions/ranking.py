@@ -19,7 +19,7 @@ class Rank(Action):
 
     Example:
         >>> Rank(top=5).parameters()
-        {'top': 5, 'also': [], 'case_bank': False}
+        {'top': 5, 'also': [], 'case_bank': False, 'explain': False}
     """
 
     name: ClassVar[str] = "rank"
@@ -34,6 +34,9 @@ class Rank(Action):
 
     case_bank: bool = False
     """Whether to match with the graph's other patients too."""
+
+    explain: bool = False
+    """Whether to say what each finding adds to each candidate's score, which takes as long again."""
 
     @property
     def reads(self) -> tuple[Reads, ...]:
@@ -61,7 +64,9 @@ class Rank(Action):
             graph.tool(
                 "ranker",
                 given,
-                lambda: graph.graph.ranker.rank(case, top=self.top, also=self.also, bank=bank),
+                lambda: graph.graph.ranker.rank(
+                    case, top=self.top, also=self.also, bank=bank, explain=self.explain
+                ),
                 lambda ranking: len(ranking.candidates),
             )
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from kgdx.actions.answer import Answer
 from kgdx.actions.artifacts import answer_of as given_answer
-from kgdx.actions.artifacts import evidence_of, ranking_of
+from kgdx.actions.artifacts import candidates_of, evidence_of, ranking_of
 from kgdx.actions.known import CitedText
 from kgdx.actions.pack import pack
 from kgdx.actions.rounds import UNPLANNED, message_of
@@ -258,7 +258,7 @@ def answer_of(episode: Episode, case: Case | None, *, fingerprint: str) -> Answe
         text=given_answer(state) or CitedText(author="none"),
         pack=pack(state),
         case=None if case is None else state.case,
-        candidates=() if ranking is None else tuple(ranking.candidates),
+        candidates=candidates_of(state),
         evidence=evidence_of(state),
         trace=state.log,
         issues=tuple(dict.fromkeys(issues)),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from kgdx.actions.answer import Answer
-from kgdx.actions.artifacts import Declared, evidence_of, ranking_of
+from kgdx.actions.artifacts import Declared, candidates_of, evidence_of, ranking_of
 from kgdx.actions.diagnosis import Diagnosis
 from kgdx.actions.explaining import MAX_EXPLAINED
 from kgdx.actions.foreign import mapping_of
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
     from kgdx.llm.protocol import ChatModel
     from kgdx.text.encoder import Encoder
+
+EXPLAINED = 10
+"""For how many candidates evidence paths are found where nobody says."""
 
 CaseLike = Case | str | Path | Mapping[str, Any] | Iterable[str]
 """What can be diagnosed: a case, free text, a file, a parsed phenopacket (or other JSON form), or terms."""
@@ -66,7 +69,8 @@ class Graph(GraphContext):
             case: A case, free text, a path to a file, a parsed phenopacket, or HPO terms (ids, labels, phrases).
             top: How many candidates.
             policy: Name of a policy (:data:`kgdx.policies.POLICIES`), or a policy of your own.
-            explain: For how many of them to find evidence paths; by default, and at most, the first 1,000.
+            explain: For how many of them to find evidence paths: the first 10 by default, and at most 1,000. That takes the
+                most of the time; :meth:`explain` finds those of any other candidate.
             limits: When to stop a policy that would go on.
             seed: Of the policy's random choices.
             case_bank: Whether to match with other patients of the graph too, never with those of the case's own
@@ -84,7 +88,7 @@ class Graph(GraphContext):
             raise UsageError(f"top is {top}", hint=f"ask for 1 to {MAX_TOP:,} candidates")
         chooser = policy
         if isinstance(policy, str):
-            explained = min(top if explain is None else explain, MAX_EXPLAINED)
+            explained = min(min(top, EXPLAINED) if explain is None else explain, MAX_EXPLAINED)
             chooser = make_policy(policy, {"case_bank": True} if case_bank else {}, top=top, explain=explained)
         elif case_bank:
             raise UsageError("case_bank goes with the name of a policy", hint="give your own policy such a setting")
@@ -298,7 +302,7 @@ def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
     if episode.error is not None:
         issues.append(Issue("error", "episode", str(episode.error), "the result holds what was found before"))
     issues += [issue for issue in faults(state) if issue.where in ("model", "planner")]
-    candidates = () if ranking is None else tuple(ranking.candidates)
+    candidates = candidates_of(state)
     if declared is not None and declared.diseases:
         order = {id: place for place, id in enumerate(declared.diseases)}
         known = [each for each in candidates if each.id in order]

@@ -19,7 +19,6 @@ from kgdx.case.model import Case
 from kgdx.errors import CaseError
 from kgdx.evaluate.metrics import MISS, mean_over, mean_rank, summary
 from kgdx.rank.bank import leaving_out
-from kgdx.rank.fusion import fused
 from kgdx.rank.withheld import Withheld
 
 if TYPE_CHECKING:
@@ -119,23 +118,16 @@ def _rank(ranker: Ranker, withheld: Withheld, bank: CaseBank | None, case: Case,
     """Rank one case into ``result``; return the milliseconds that ranking took."""
     right, publications = _right(ranker, case), frozenset(case.publications)
     begin = time.perf_counter()
-    query, _ = ranker.query(case)
-    scores = ranker.scores(query)
-    scales = ranker.scales(scores)
-    total = fused(scores, scales)
-    if bank is not None:
-        total = bank.match(query, scores, scales, leaving_out(case)).raised(total)
+    scored = ranker.score(case)
+    total = scored.total if bank is None else bank.match(scored, leaving_out(case)).raised(scored.total)
     milliseconds = 1000 * (time.perf_counter() - begin)
     if bank is not None:
         result.banked = any(bank.has(number, leaving_out(case)) for number in right)
     result.rank = mean_rank(total, right)
     if result.seen and bank is None:
-        columns = {number: withheld.without(number, publications) for number in right}
-        for number, column in columns.items():
-            if column is not None:
-                scores = withheld.scores(query, scores, number, column)
-        left = [number for number, column in columns.items() if column is not None]
-        result.withheld = mean_rank(ranker.fuse(scores), left)
+        found = {number: withheld.without(number, publications) for number in right}
+        columns = {number: column for number, column in found.items() if column is not None}
+        result.withheld = mean_rank(withheld.scored(scored, columns).total, list(columns))
     return milliseconds
 
 

@@ -87,7 +87,7 @@ class EndingPolicy(Policy):
         """Yield what ranks the case and explains the best candidates, where there are findings."""
         ranking = state.get(Ranked)
         if ranking is None and state.case.observed:
-            yield Rank(top=self.top, case_bank=self.case_bank)
+            yield Rank(top=self.top, case_bank=self.case_bank, explain=True)
         if ranking is not None and self.explain and not state.all(Explained):
             yield Explain(top=min(self.explain, self.top))
 

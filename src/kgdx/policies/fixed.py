@@ -41,7 +41,7 @@ class FixedPolicy(Policy):
         if state.get(Read) is None:
             return Extract(language=self.language)
         if state.get(Ranked) is None:
-            return Rank(top=self.top, also=self.also, case_bank=self.case_bank)
+            return Rank(top=self.top, also=self.also, case_bank=self.case_bank, explain=True)
         if self.explain and not state.all(Explained):
             return Explain(top=self.explain)
         if self.also and not set(self.also) <= _explained(state):

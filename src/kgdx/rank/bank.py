@@ -7,8 +7,7 @@ better of its own score and its best patient's. A case is never matched with its
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,15 +16,17 @@ from kgdx.case.model import Case
 from kgdx.errors import StoreError
 from kgdx.rank.annotations import Annotations
 from kgdx.rank.columns import columns, propagate
-from kgdx.rank.fusion import Scale, fused
-from kgdx.rank.model import MatchedCase
-from kgdx.rank.scorers import SCORERS, Query, Scores
+from kgdx.rank.fusion import fused
+from kgdx.rank.model import Candidate, MatchedCase
+from kgdx.rank.scorers import Query
 from kgdx.store.closure import Floats, Ints
 
 if TYPE_CHECKING:
-    from kgdx.rank.ranker import Ranker
+    from kgdx.rank.ranker import Ranker, Scored
     from kgdx.store.snapshot import Snapshot
 
+GAIN = 1e-4
+"""A score that a patient raises by less was not raised but rounded."""
 SHOWN = 3
 """How many patients are named for a candidate."""
 
@@ -67,6 +68,8 @@ class CaseBank:
         lacking = Annotations(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
         propagated = propagate(annotations, self._basis.up)
         self._columns = columns(annotations, lacking, propagated, self._basis, len(kept))
+        on = {name: scorer.on(self._columns) for name, scorer in ranker.scorers.items()}
+        self._scorers = {name: scorer for name, scorer in on.items() if scorer is not None}
 
     @property
     def size(self) -> int:
@@ -77,24 +80,15 @@ class CaseBank:
         """Return whether the bank has a patient of the candidate that nothing in ``leave_out`` names."""
         return bool((self._used(leave_out) & (self.candidate == candidate)).any())
 
-    def match(
-        self,
-        query: Query,
-        scores: Mapping[str, Scores],
-        scales: Mapping[str, Scale],
-        leave_out: frozenset[str] = frozenset(),
-    ) -> Matched:
+    def match(self, scored: Scored, leave_out: frozenset[str] = frozenset()) -> Matched:
         """Score every patient as if it were a disease.
 
         Args:
-            query: The case.
-            scores: The scorers' scores of the candidates.
-            scales: Their scales, on which the patients are standardised.
+            scored: The case; on its scales the patients are standardised.
             leave_out: Publications and ids of patients that do not count.
         """
-        alone = Query(query.observed, query.excluded)
-        value = fused({name: SCORERS[name](self._columns, self._basis, alone) for name in scores}, scales)
-        return Matched(self, query, np.where(self._used(leave_out), value, -np.inf))
+        value = fused({name: scorer.score(scored.query) for name, scorer in self._scorers.items()}, scored.scales)
+        return Matched(self, scored.query, np.where(self._used(leave_out), value, -np.inf))
 
     def shared(self, query: Query, patient: int) -> tuple[str, ...]:
         """Return ids of the query's present findings that a patient has, or has something more specific of."""
@@ -136,6 +130,20 @@ class Matched:
         raised = total.copy()
         np.maximum.at(raised, self.bank.candidate, self.value.astype(total.dtype))
         return raised
+
+    def told(self, candidate: Candidate, number: int, total: Floats) -> Candidate:
+        """Return a candidate with the patients that match, and with what the best of them adds to its score.
+
+        Args:
+            candidate: Scored by what is known of the disease alone.
+            number: The candidate's number.
+            total: All scores when patients count.
+        """
+        cases, gain = self.cases(number), float(total[number]) - candidate.score
+        if gain <= GAIN or not cases:
+            return replace(candidate, cases=cases)
+        parts = {**candidate.parts, "case_bank": gain}
+        return replace(candidate, cases=cases, score=candidate.score + gain, parts=parts)
 
     def cases(self, candidate: int) -> tuple[MatchedCase, ...]:
         """Return the most similar patients of a candidate that share a finding with the query, best first."""

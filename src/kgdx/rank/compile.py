@@ -18,7 +18,7 @@ from kgdx.store.closure import Ints, Sparse, ancestors, transposed
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
 
-VERSION = 1
+VERSION = 2
 """Changes when the model's arrays or their meaning do; older ones are compiled again."""
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only terms under it take part."""
@@ -36,6 +36,7 @@ class RankModel:
         columns: The candidates' matrices.
         alike: Candidate → those with similar annotations, with their shares.
         related: Candidate → those with similar names or common genes, with their shares.
+        propagated: Candidate → terms, with propagated frequencies: the transpose of ``columns.frequency``.
     """
 
     candidates: Candidates
@@ -43,6 +44,7 @@ class RankModel:
     columns: Columns
     alike: Sparse
     related: Sparse
+    propagated: Sparse
 
     @classmethod
     def open(cls, folder: Path) -> RankModel:
@@ -92,10 +94,12 @@ def build_model(snapshot: Snapshot) -> RankModel:
     features = neighbours.annotation_features(propagated.term, propagated.candidate, weighted, (size, terms))
     alike = neighbours.by_annotation(features)
     related = _related(snapshot, candidates)
-    shares = _array(alike, size, size) + _array(related, size, size)
-    frequency = _array(by_row(propagated, size), size, terms)
-    matrices = columns(annotations, lacking, propagated, basis, size, shares @ frequency)
-    return RankModel(candidates, basis, matrices, alike, related)
+    shares = alike.array(size) + related.array(size)
+    frequency = by_row(propagated, size)
+    matrices = columns(annotations, lacking, propagated, basis, size, shares @ frequency.array(terms))
+    narrow = np.uint16 if terms <= np.iinfo(np.uint16).max else np.int32
+    kept = Sparse(frequency.start, frequency.index.astype(narrow), frequency.values.astype(np.float16))
+    return RankModel(candidates, basis, matrices, alike, related, kept)
 
 
 def _ontology(snapshot: Snapshot) -> Sparse:
@@ -127,14 +131,8 @@ def _related(snapshot: Snapshot, candidates: Candidates) -> Sparse:
     candidate = candidates.of[disease]
     use = candidate >= 0
     shape = size, snapshot.rows("gene")
-    both = _array(named, size, size) + _array(neighbours.by_gene(candidate[use], gene[use], shape), size, size)
+    both = named.array(size) + neighbours.by_gene(candidate[use], gene[use], shape).array(size)
     return Sparse(both.indptr, both.indices, both.data)
-
-
-def _array(matrix: Sparse, rows: int, width: int) -> Any:
-    from scipy import sparse
-
-    return sparse.csr_array((matrix.values, matrix.index, matrix.start), shape=(rows, width))
 
 
 def _write(part: Any, folder: Path, prefix: str) -> None:

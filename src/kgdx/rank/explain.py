@@ -11,14 +11,16 @@ import numpy as np
 from kgdx.case.model import Status
 from kgdx.rank.columns import Basis
 from kgdx.rank.compile import RankModel
-from kgdx.rank.fusion import AS_IS, Scale
 from kgdx.rank.model import Contribution
-from kgdx.rank.scorers import Query, Scores
+from kgdx.rank.scorers import Scorer
 from kgdx.store.closure import Floats, Ints, gather
 
 if TYPE_CHECKING:
     from kgdx.rank.names import Names
+    from kgdx.rank.ranker import Scored
 
+LEAST = 1e-6
+"""What is left of a part and below this was rounded away."""
 UNLIKE = 0.05
 """Relevance similarity below which a shared ancestor says nothing and the finding counts as background."""
 
@@ -36,37 +38,31 @@ _BACKGROUND = Match("background")
 
 
 def explain(
-    model: RankModel, names: Names, query: Query, scores: Mapping[str, Scores], scales: Mapping[str, Scale], best: Ints
-) -> list[tuple[Mapping[str, float], tuple[Contribution, ...]]]:
-    """Return the parts and the contributions of the candidates ``best``; both sum to the candidate's score.
+    model: RankModel, names: Names, scored: Scored, scorers: Mapping[str, Scorer], best: Ints
+) -> list[tuple[Contribution, ...]]:
+    """Return the contributions of the candidates ``best``; each candidate's sum to its score.
 
-    A finding's contribution is its share of the scorer's value, against its mean over all candidates, in units of the
-    fused score. What is left of the part belongs to no finding: the correction for breadth, the comparison with the
-    mean of the candidates, or the cut of extremely low values.
+    A finding's contribution is what its scorer says that it adds, in units of the fused score. What is left of the
+    scorer's part belongs to no finding: the comparison with the mean of the candidates, the cut of extremely low
+    values, or what the scorer calls it.
     """
+    query, parts = scored.query, scored.parts(best)
     told = {
-        "present": _told(names, query.observed, matches(model, query.observed, best), best),
-        "absent": _told(names, query.excluded, exclusions(model, query.excluded, best), best),
+        Status.PRESENT: _told(names, query.observed, matches(model, query.observed, best), best),
+        Status.ABSENT: _told(names, query.excluded, exclusions(model, query.excluded, best), best),
     }
-    shares = {name: score.findings(best) - score.mean[:, None] for name, score in scores.items()}
-    units = {name: scales[name].weight / scales[name].deviation for name in shares}
-    values = {name: (units[name] * share.astype(np.float64)).T.tolist() for name, share in shares.items()}
-    sums = {name: share.sum(axis=0).tolist() for name, share in shares.items()}
-    parts = {name: scales[name].part(score.total[best]).tolist() for name, score in scores.items()}
-    result: list[tuple[Mapping[str, float], tuple[Contribution, ...]]] = []
-    for place in range(len(best)):
-        found: list[Contribution] = []
-        for name, value in values.items():
-            status = Status.ABSENT if name in AS_IS else Status.PRESENT
-            for facts, each in zip(told[status], value[place], strict=True):
+    result: list[list[Contribution]] = [[] for _ in best]
+    for name, scorer in scorers.items():
+        unit = scored.scales[name].weight / scored.scales[name].deviation
+        shares = (unit * scorer.explain(query, best).astype(np.float64)).T.tolist()
+        for place, share in enumerate(shares):
+            for facts, score in zip(told.get(scorer.reads, ()), share, strict=True):
                 what = facts[place]
-                found.append(Contribution(what.finding, status, each, what.rule, name, *what.why))
-            rest = parts[name][place] - units[name] * sums[name][place]
-            if abs(rest) > 1e-6:
-                rule = "breadth" if name == "likelihood" else "baseline"
-                found.append(Contribution("", Status.UNKNOWN, rest, rule, name))
-        result.append(({name: part[place] for name, part in parts.items()}, tuple(found)))
-    return result
+                result[place].append(Contribution(what.finding, scorer.reads, score, what.rule, name, *what.why))
+            rest = parts[place][name] - sum(share)
+            if abs(rest) > LEAST:
+                result[place].append(Contribution("", Status.UNKNOWN, rest, scorer.rest, name))
+    return [tuple(found) for found in result]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +86,7 @@ def _told(names: Names, terms: Ints, found: list[list[Match]], candidates: Ints)
 
 def _tell(names: Names, candidate: int, finding: str, match: Match) -> _Told:
     if match.rule == "neighbour":
-        return _Told(finding, match.rule, (names.candidate(match.matched), "", "", ()))
+        return _Told(finding, match.rule, (names.candidate(match.matched).id, "", "", ()))
     if match.matched < 0:
         return _Told(finding, match.rule, ("", "", "", ()))
     stated = names.annotation(candidate, match.matched, lacking=match.rule == "annotated_absent")

@@ -8,18 +8,113 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, PositiveInt, ValidationError
 
-from kgdx.rank.scorers import Scores
+from kgdx.errors import ConfigError, UsageError
+from kgdx.rank.scorers import Scorer
+from kgdx.resources import resource
 from kgdx.store.closure import Floats
 
-WEIGHTS: Mapping[str, float] = {"likelihood": 1.0, "coverage": 0.6, "typicality": 0.2, "excluded": 0.05}
-"""Weight of each scorer's part."""
-AS_IS = frozenset({"excluded"})
-"""Scorers whose values stay in their own unit: standardising a bounded penalty would unbound it."""
 FLOOR = -8.0
 """Standard scores below this are cut."""
+
+Reference = Annotated[str, Field(min_length=1)]
+"""How a number was found, or where it is from."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Weight(_Part):
+    """A scorer's weight, and how it was found."""
+
+    weight: FiniteFloat
+    reference: Reference
+
+
+class Posterior(_Part):
+    """How scores become shares: the temperature by number of present findings, and how many candidates lead."""
+
+    temperature: Annotated[dict[PositiveInt, PositiveFloat], Field(min_length=1)]
+    leaders: PositiveInt
+    reference: Reference
+
+
+class Weights(_Part):
+    """What each scorer weighs; the scorers that have a weight are those that are used.
+
+    Example:
+        >>> Weights.read().of("likelihood")
+        1.0
+    """
+
+    version: Annotated[Literal["kgdx.weights/1"], Field(alias="schema")] = "kgdx.weights/1"
+    scorers: Annotated[dict[str, Weight], Field(min_length=1)]
+    posterior: Posterior
+
+    @classmethod
+    def read(cls, given: Weights | Mapping[str, float] | str | Path | None = None) -> Self | Weights:
+        """Return weights.
+
+        Args:
+            given: A file like ``ranking/weights.yaml``, which is read by default, or scorer → weight, with the rest
+                of that file.
+
+        Raises:
+            ConfigError: The file cannot be read, or is not of that form.
+            UsageError: A weight that is given is no finite number.
+
+        Example:
+            >>> Weights.read({"likelihood": 1, "coverage": 0.5}).of("coverage")
+            0.5
+        """
+        if isinstance(given, Weights):
+            return given
+        if isinstance(given, Mapping):
+            try:
+                scorers = {
+                    name: Weight(weight=weight, reference="given by the caller") for name, weight in given.items()
+                }
+                return cls(scorers=scorers, posterior=cls.read().posterior)
+            except ValidationError as error:
+                raise UsageError(f"weights of scorers: {_first(error)}", hint="give each scorer one number") from error
+        path = resource("ranking", "weights.yaml") if given is None else Path(given)
+        try:
+            return cls.model_validate(_yaml(path))
+        except (OSError, ValueError) as error:
+            why = _first(error) if isinstance(error, ValidationError) else str(error)
+            raise ConfigError(f"{path} cannot be read as weights ({why})", hint="see ranking/weights.yaml") from error
+
+    def of(self, name: str) -> float:
+        """Return the weight of a scorer.
+
+        Raises:
+            UsageError: It has none.
+        """
+        if name not in self.scorers:
+            others = ", ".join(sorted(self.scorers))
+            raise UsageError(f"the scorer {name[:40]} has no weight", hint=f"weighed are {others}")
+        return self.scorers[name].weight
+
+
+def _yaml(path: Path) -> Any:
+    import yaml
+
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from error
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +135,27 @@ class Scale:
         return self.weight * np.maximum((value - self.mean) / self.deviation, FLOOR)
 
 
-def scale(name: str, scores: Scores) -> Scale:
+def scale(scorer: Scorer, values: Floats, weight: float) -> Scale:
     """Return the scale of one scorer's values in this query.
 
     Args:
-        name: The scorer.
-        scores: Its values for all candidates.
+        scorer: Says whether its values are standardised.
+        values: Those of all candidates.
+        weight: The scorer's weight.
+
+    Raises:
+        UsageError: A value is not a finite number.
     """
-    if name in AS_IS:
-        return Scale(0.0, 1.0, WEIGHTS[name])
-    deviation = float(scores.total.std())
-    return Scale(float(scores.total.mean()), deviation if deviation > 1e-9 else 1.0, WEIGHTS[name])
+    mean = float(values.mean())
+    if not isfinite(mean):
+        raise UsageError(f"the scorer {scorer.name} gives scores that are not finite", hint="mend its method `score`")
+    if not scorer.standardised:
+        return Scale(0.0, 1.0, weight)
+    deviation = float(values.std())
+    return Scale(mean, deviation if deviation > 1e-9 else 1.0, weight)
 
 
-def fused(scores: Mapping[str, Scores], scales: Mapping[str, Scale]) -> Floats:
+def fused(values: Mapping[str, Floats], scales: Mapping[str, Scale]) -> Floats:
     """Return the sum of all parts; shape (candidates,)."""
-    total = sum(scales[name].part(score.total) for name, score in scores.items())
+    total = sum(scales[name].part(value) for name, value in values.items())
     return np.asarray(total, np.float32)

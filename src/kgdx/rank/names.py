@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,12 +18,29 @@ _TABLES = ("has_phenotype", "lacks_phenotype")
 _KEPT = 4096
 
 
+class Described(NamedTuple):
+    """A candidate in words.
+
+    Attributes:
+        id: CURIE of the entry that stands for it.
+        name: Its name.
+        members: CURIEs of all its entries, ``id`` first.
+        name_zh: Its Chinese name, where the graph has one.
+    """
+
+    id: str
+    name: str
+    members: tuple[str, ...]
+    name_zh: str | None
+
+
 class Names:
     """Turns rows and candidates into what people read."""
 
     def __init__(self, snapshot: Snapshot, candidates: Candidates) -> None:
         self._snapshot = snapshot
         self._candidates = candidates
+        self._described: dict[int, Described] = {}
         self._stated: dict[tuple[int, bool], dict[int, list[int]]] = {}
 
     @cached_property
@@ -59,24 +76,20 @@ class Names:
     def _term_ids(self) -> list[str]:
         return list(self.terms)
 
-    def candidate(self, number: int) -> str:
-        """Return the id of the entry that stands for a candidate."""
-        return self._disease("id", int(self._candidates.disease[number]))
+    def candidate(self, number: int) -> Described:
+        """Return a candidate in words; each is read once.
 
-    def label(self, number: int) -> str:
-        """Return a candidate's name: another entry's where the one that stands for it has only its id."""
-        rows = self._candidates.members.columns(number).tolist()
-        names = [self._disease("name", row) for row in rows]
-        return next((name for name, row in zip(names, rows, strict=True) if name != self._disease("id", row)), names[0])
-
-    def label_zh(self, number: int) -> str | None:
-        """Return a candidate's Chinese name, that of the first of its entries which has one."""
-        rows = self._candidates.members.columns(number).tolist()
-        return next((name for row in rows if (name := self._disease("name_zh", row))), None)
-
-    def members(self, number: int) -> tuple[str, ...]:
-        """Return the ids of a candidate's entries, the one that stands for it first."""
-        return tuple(self._disease("id", row) for row in self._candidates.members.columns(number).tolist())
+        Its name is another entry's where the one that stands for it has only its id; its Chinese name is that of the
+        first of its entries which has one.
+        """
+        found = self._described.get(number)
+        if found is None:
+            rows = self._candidates.members.columns(number).tolist()
+            ids, names, chinese = ([self._disease(column, row) for row in rows] for column in ("id", "name", "name_zh"))
+            name = next((name for name, id in zip(names, ids, strict=True) if name != id), names[0])
+            found = Described(ids[0], name, tuple(ids), next(filter(None, chinese), None))
+            self._described[number] = found
+        return found
 
     def annotation(self, number: int, term: int, *, lacking: bool = False) -> tuple[str, tuple[str, ...]]:
         """Return how often a candidate has a term, as its sources state it, and the sources.

@@ -1,9 +1,13 @@
-"""Ranks the diseases of a snapshot for a case, without a language model, and explains every place."""
+"""Ranks the diseases of a snapshot for a case, without a language model; what a place rests on is asked for apart."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,24 +15,45 @@ import numpy as np
 from kgdx.case.model import Case, Issue, Status
 from kgdx.errors import CaseError, UsageError
 from kgdx.rank.bank import leaving_out
-from kgdx.rank.compile import RankModel, compile_model
+from kgdx.rank.compile import VERSION, RankModel, compile_model
 from kgdx.rank.explain import explain
-from kgdx.rank.fusion import Scale, fused, scale
-from kgdx.rank.model import Candidate, Contribution, Ranking
+from kgdx.rank.fusion import Scale, Weights, fused, scale
+from kgdx.rank.model import Candidate, Ranking
 from kgdx.rank.names import Names
-from kgdx.rank.scorers import SCORERS, Query, Scores
+from kgdx.rank.posterior import Beliefs, askable, entropy, gains, leading, shares, temperature
+from kgdx.rank.scorers import SCORERS, ByFinding, Query, Scorer
 from kgdx.store.closure import Floats, Ints
 
 if TYPE_CHECKING:
-    from kgdx.rank.bank import CaseBank, Matched
+    from kgdx.rank.bank import CaseBank
     from kgdx.store.snapshot import Snapshot
 
 Findings = tuple[Sequence[str], Sequence[str]]
 """Ids of observed and of excluded phenotypes."""
 
-_CACHED = 512
-GAIN = 1e-4
-"""A score that a patient raises by less was not raised but rounded."""
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A case with every candidate's scores.
+
+    Attributes:
+        query: The case.
+        values: Scorer → its scores; shape (candidates,).
+        scales: Scorer → how its scores become parts.
+        total: The fused score; shape (candidates,).
+        combined: Scorer → what its rows came to, where it combines rows: a longer case goes on from there.
+    """
+
+    query: Query
+    values: Mapping[str, Floats]
+    scales: Mapping[str, Scale]
+    total: Floats
+    combined: Mapping[str, Floats]
+
+    def parts(self, numbers: Ints) -> list[dict[str, float]]:
+        """Return the parts of some candidates' scores, by scorer."""
+        by_scorer = {name: self.scales[name].part(value[numbers]).tolist() for name, value in self.values.items()}
+        return [{name: part[place] for name, part in by_scorer.items()} for place in range(len(numbers))]
 
 
 class Ranker:
@@ -37,70 +62,123 @@ class Ranker:
     Args:
         model: The compiled model.
         names: What its numbers stand for.
+        scorers: Scorer by name.
+        weights: What each of them weighs.
+
+    Raises:
+        UsageError: A scorer has no weight.
     """
 
-    def __init__(self, model: RankModel, names: Names) -> None:
-        self.model = model
-        self.names = names
+    def __init__(self, model: RankModel, names: Names, scorers: Mapping[str, Scorer], weights: Weights) -> None:
+        self.model, self.names, self.scorers, self.weights = model, names, scorers, weights
+        self._weight = {name: weights.of(name) for name in scorers}
         self._inside = np.diff(model.basis.up.start) > 0
-        self._cache: dict[int, Floats] = {}
 
     @classmethod
-    def open(cls, snapshot: Snapshot) -> Ranker:
+    def open(
+        cls,
+        snapshot: Snapshot,
+        weights: Weights | Mapping[str, float] | str | Path | None = None,
+        scorers: Iterable[type[Scorer]] = (),
+    ) -> Ranker:
         """Open the ranking model of a snapshot; it is compiled the first time.
+
+        Args:
+            snapshot: That of the graph.
+            weights: A file of weights, or scorer → weight; those that kgdx ships by default. A scorer is used when it
+                has a weight here.
+            scorers: Scorers to use beside those that :data:`~kgdx.rank.scorers.SCORERS` finds by name.
 
         Raises:
             StoreError: The graph lacks the phenotype ontology or annotated diseases, or the model is damaged.
+            ConfigError: The file of weights cannot be used, or the package of a scorer.
+            UsageError: There is no scorer of a name that has a weight, or a scorer has none.
         """
-        model = RankModel.open(compile_model(snapshot))
-        return cls(model, Names(snapshot, model.candidates))
+        return cls.of(snapshot, RankModel.open(compile_model(snapshot)), weights, scorers)
+
+    @classmethod
+    def of(
+        cls,
+        snapshot: Snapshot,
+        model: RankModel,
+        weights: Weights | Mapping[str, float] | str | Path | None = None,
+        scorers: Iterable[type[Scorer]] = (),
+    ) -> Ranker:
+        """Make a ranker of a model that need not be the snapshot's compiled one; otherwise as :meth:`open`."""
+        weights = Weights.read(weights)
+        own = {kind.name: kind for kind in scorers}
+        kinds = {name: own.get(name) or SCORERS.get(name) for name in (*weights.scorers, *own)}
+        opened = {name: kind.open(snapshot, model, str(VERSION)) for name, kind in kinds.items()}
+        return cls(model, Names(snapshot, model.candidates), opened, weights)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of what decides a score beside the snapshot and the case: scorers, their versions, all weights."""
+        versions = {name: scorer.version for name, scorer in self.scorers.items()}
+        content = json.dumps([VERSION, versions, self.weights.model_dump(mode="json")], sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()
 
     def rank(
-        self, case: Case | Findings, top: int = 10, also: Sequence[str] = (), bank: CaseBank | None = None
+        self,
+        case: Case | Findings,
+        top: int = 10,
+        also: Sequence[str] = (),
+        bank: CaseBank | None = None,
+        *,
+        explain: bool = False,
     ) -> Ranking:
-        """Return the best candidates for a case, each explained.
+        """Return the best candidates for a case.
 
         Args:
             case: A case, or the ids of its observed and excluded phenotypes.
             top: How many candidates to return.
             also: Diseases (or entries merged into them) to return beside the best, with the rank that they have.
             bank: Other patients to match with; the case itself and those of its publications are left out.
+            explain: Whether to say what each finding adds, as :meth:`explain` does for the candidates given to it.
 
         Raises:
             CaseError: None of the observed findings is a phenotype of the graph.
             UsageError: A disease of ``also`` is not among those that are ranked.
         """
         query, issues = self.query(case)
-        scores = self.scores(query)
-        scales = self.scales(scores)
-        total = fused(scores, scales)
-        matched = None
+        scored = self.scored(query)
+        total, matched = scored.total, None
         if bank is not None:
-            matched = bank.match(query, scores, scales, leaving_out(case) if isinstance(case, Case) else frozenset())
+            matched = bank.match(scored, leaving_out(case) if isinstance(case, Case) else frozenset())
             total = matched.raised(total)
         places = placed(total, top, [self._ranked(disease) for disease in also])
-        best = np.array(list(places), np.int64)
-        explained = explain(self.model, self.names, query, scores, scales, best)
-        candidates = []
-        for number, (parts, contributions) in zip(places, explained, strict=True):
-            candidate = self._candidate(number, places[number], parts, contributions)
-            candidates.append(candidate if matched is None else with_cases(candidate, matched, number, total[number]))
+        numbers = np.array(list(places), np.int64)
+        candidates = [
+            Candidate(rank=rank, **self.names.candidate(number)._asdict(), score=sum(parts.values()), parts=parts)
+            for (number, rank), parts in zip(places.items(), scored.parts(numbers), strict=True)
+        ]
+        if matched is not None:
+            candidates = [matched.told(*each, total) for each in zip(candidates, places, strict=True)]
+        if explain:
+            candidates = self._explained(scored, candidates, numbers)
         return Ranking(tuple(candidates), len(total), issues)
 
-    def _candidate(
-        self, number: int, rank: int, parts: Mapping[str, float], contributions: tuple[Contribution, ...]
-    ) -> Candidate:
-        members = self.names.members(number)
-        return Candidate(
-            rank=rank,
-            id=members[0],
-            name=self.names.label(number),
-            members=members,
-            score=sum(parts.values()),
-            parts=parts,
-            contributions=contributions,
-            name_zh=self.names.label_zh(number),
-        )
+    def explain(self, case: Case | Findings, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+        """Return candidates of a ranking with what each finding adds to their scores; it sums to the score.
+
+        Args:
+            case: The case that was ranked.
+            candidates: Some of :attr:`Ranking.candidates`.
+
+        Raises:
+            CaseError: None of the observed findings is a phenotype of the graph.
+            UsageError: A candidate is not among the diseases that are ranked.
+        """
+        given = list(candidates)
+        numbers = np.array([self._ranked(candidate.id) for candidate in given], np.int64)
+        return tuple(self._explained(self.scored(self.query(case)[0]), given, numbers))
+
+    def _explained(self, scored: Scored, candidates: list[Candidate], numbers: Ints) -> list[Candidate]:
+        told = explain(self.model, self.names, scored, self.scorers, numbers)
+        return [
+            replace(candidate, contributions=(*parts, *candidate.raised))
+            for candidate, parts in zip(candidates, told, strict=True)
+        ]
 
     def score_all(self, case: Case | Findings) -> tuple[list[str], Floats]:
         """Return the ids of all candidates, ascending by entry, and their scores.
@@ -108,14 +186,102 @@ class Ranker:
         Raises:
             CaseError: None of the observed findings is a phenotype of the graph.
         """
-        query, _ = self.query(case)
-        return self.ids, self.fuse(self.scores(query))
+        return self.ids, self.score(case).total
 
-    @property
+    def score_many(self, cases: Iterable[Case | Findings]) -> Floats:
+        """Return the scores of many cases, equal to those of :meth:`score_all`; shape (cases, candidates).
+
+        Raises:
+            CaseError: A case has no observed finding that is a phenotype of the graph.
+        """
+        totals = [self.score(case).total for case in cases]
+        return np.array(totals, np.float32).reshape(len(totals), self.model.columns.size)
+
+    def score(self, case: Case | Findings, before: Scored | None = None) -> Scored:
+        """Score every candidate.
+
+        Args:
+            case: A case, or the ids of its observed and excluded phenotypes.
+            before: The same case when less was known, to go on from: where its findings come first, only what was
+                added is computed. The result is equal to the last bit with and without it.
+
+        Raises:
+            CaseError: None of the observed findings is a phenotype of the graph.
+        """
+        return self.scored(self.query(case)[0], before)
+
+    def scored(self, query: Query, before: Scored | None = None) -> Scored:
+        """Score every candidate for a query; otherwise as :meth:`score`."""
+        values: dict[str, Floats] = {}
+        combined: dict[str, Floats] = {}
+        for name, scorer in self.scorers.items():
+            if isinstance(scorer, ByFinding):
+                known = None if before is None else (before.query, before.combined[name])
+                combined[name] = scorer.combined(query, known)
+                values[name] = scorer.finish(combined[name], query)
+            else:
+                values[name] = scorer.score(query)
+        return self.rescored(query, values, combined)
+
+    def rescored(self, query: Query, values: Mapping[str, Floats], combined: Mapping[str, Floats]) -> Scored:
+        """Weigh and add up the scorers' scores.
+
+        Raises:
+            UsageError: A scorer's scores are not finite.
+        """
+        scales = {name: scale(self.scorers[name], value, self._weight[name]) for name, value in values.items()}
+        return Scored(query, values, scales, fused(values, scales), combined)
+
+    def beliefs(self, case: Case | Findings | Scored, count: int | None = None) -> Beliefs:
+        """Return the leading candidates with their shares among the annotated diseases.
+
+        Args:
+            case: A case, the ids of its observed and excluded phenotypes, or the case as it was scored.
+            count: How many lead; by default as many as the weights say.
+
+        Raises:
+            CaseError: None of the observed findings is a phenotype of the graph.
+        """
+        scored = case if isinstance(case, Scored) else self.score(case)
+        fitted, findings = self.weights.posterior, len(scored.query.observed)
+        numbers = leading(scored.total, count or fitted.leaders)
+        return Beliefs(numbers, shares(scored.total, temperature(findings, fitted.temperature))[numbers], findings)
+
+    def gains(self, beliefs: Beliefs, case: Case | Findings, unknown: Iterable[str] = ()) -> Floats:
+        """Return what a question about each term is expected to tell, in bits; 0 for what need not be asked.
+
+        Args:
+            beliefs: The leading candidates of the case.
+            case: What is known of the patient. Of a case, the findings of unknown status count as asked, too.
+            unknown: Ids of terms to which the answer was "unknown".
+
+        Returns:
+            Shape (terms,), in the order of :attr:`terms`.
+        """
+        query, _ = self.query(case)
+        asked = list(unknown)
+        if isinstance(case, Case):
+            asked += [finding.id for finding in case.findings if finding.status is Status.UNKNOWN]
+        terms = self.names.terms
+        others = [*query.excluded.tolist(), *(terms[id] for id in asked if id in terms)]
+        known = self.model.propagated, self._entropies, len(self._inside)
+        found = gains(beliefs.shares, beliefs.numbers, *known)
+        return np.where(askable(self.model.basis, query.observed.tolist(), others), found, 0.0)
+
+    @cached_property
+    def _entropies(self) -> Floats:
+        return entropy(self.model.propagated.values.astype(np.float32))
+
+    @cached_property
     def ids(self) -> list[str]:
         """Id of each candidate."""
         ids = list(self.names.diseases)
         return [ids[row] for row in self.model.candidates.disease.tolist()]
+
+    @cached_property
+    def terms(self) -> list[str]:
+        """Id of each term."""
+        return list(self.names.terms)
 
     def number_of(self, disease: str) -> int:
         """Return the candidate that a disease id belongs to, -1 where the graph annotates nothing of it."""
@@ -141,22 +307,7 @@ class Ranker:
         if not len(present):
             hint = "give at least one phenotypic abnormality that the patient has, such as HP:0001250"
             raise CaseError("no observed finding of the case can be ranked", hint=hint)
-        if len(self._cache) > _CACHED:
-            self._cache.clear()
-        return Query(present, self._rows(excluded, issues), self._cache), tuple(issues)
-
-    def scores(self, query: Query) -> dict[str, Scores]:
-        """Return every scorer's scores for a query."""
-        columns, basis = self.model.columns, self.model.basis
-        return {name: scorer(columns, basis, query) for name, scorer in SCORERS.items()}
-
-    def scales(self, scores: Mapping[str, Scores]) -> dict[str, Scale]:
-        """Return the scale on which each scorer's scores are added up."""
-        return {name: scale(name, score) for name, score in scores.items()}
-
-    def fuse(self, scores: Mapping[str, Scores]) -> Floats:
-        """Return the fused score of every candidate."""
-        return fused(scores, self.scales(scores))
+        return Query(present, self._rows(excluded, issues), case if isinstance(case, Case) else None), tuple(issues)
 
     def _rows(self, ids: Iterable[str], issues: list[Issue]) -> Ints:
         rows: dict[int, None] = {}
@@ -186,33 +337,8 @@ def placed(total: Floats, top: int, also: Iterable[int] = ()) -> dict[int, int]:
         >>> placed(np.array([1.0, 3.0, 2.0, 3.0]), top=2, also=[0])
         {1: 1, 3: 2, 0: 4}
     """
-    least = np.partition(total, -top)[-top] if top < len(total) else total.min()
-    near = np.flatnonzero(total >= least)
-    best = near[np.argsort(-total[near], kind="stable")][:top].tolist()
-    ranks = dict(zip(best, range(1, len(best) + 1), strict=True))
+    ranks = {number: rank for rank, number in enumerate(leading(total, top).tolist(), start=1)}
     for number in also:
         ahead = np.count_nonzero(total > total[number]) + np.count_nonzero(total[:number] == total[number])
         ranks[number] = int(ahead) + 1
     return dict(sorted(ranks.items(), key=lambda item: item[1]))
-
-
-def with_cases(candidate: Candidate, matched: Matched, number: int, score: float) -> Candidate:
-    """Return a candidate with the patients that match, and with what the best of them adds to its score.
-
-    Args:
-        candidate: Scored by what is known of the disease alone.
-        matched: How well the patients match.
-        number: The candidate's number.
-        score: Its score when patients count.
-    """
-    cases, gain = matched.cases(number), float(score) - candidate.score
-    if gain <= GAIN or not cases:
-        return replace(candidate, cases=cases)
-    more = Contribution("", Status.UNKNOWN, gain, "patient", "case_bank", matched=cases[0].id)
-    return replace(
-        candidate,
-        cases=cases,
-        score=candidate.score + gain,
-        parts={**candidate.parts, "case_bank": gain},
-        contributions=(*candidate.contributions, more),
-    )

@@ -1,18 +1,31 @@
-"""The scorers: each turns a query into one score per candidate, and says what each finding adds.
+"""The scorers: each turns a case into one score per candidate, and says what each finding adds.
 
-All work on arrays of a :class:`~kgdx.rank.columns.Columns` and are compared within one query only, so a constant that
-is the same for all candidates is left out. ``SCORERS`` lists them.
+A new scorer is a subclass of :class:`Scorer`, found by its name in :data:`SCORERS`. Scores are compared within one case
+only, so a constant that is the same for all candidates is left out.
 """
 
 from __future__ import annotations
 
+import hashlib
+import threading
+from abc import ABC, abstractmethod
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from kgdx.rank.columns import Basis, Columns
-from kgdx.store.closure import Floats, Ints, gather
+from kgdx.case.model import Case, Status
+from kgdx.errors import StoreError
+from kgdx.rank.columns import Columns
+from kgdx.registry import Registry
+from kgdx.store.closure import Floats, Ints, Sparse, gather
+
+if TYPE_CHECKING:
+    from kgdx.rank.compile import RankModel
+    from kgdx.store.snapshot import Snapshot
 
 BREADTH = 0.1
 """Weight of the correction for broadly annotated candidates in the likelihood."""
@@ -20,6 +33,8 @@ EXCLUDED_SHARE = 0.9
 """Reliability of an excluded finding: 1 − 0.9 f of the patients with the disease are like this one."""
 EXCLUDED_MOST = 2.0
 """Bound of what all excluded findings together take away, in natural log units."""
+ROWS = 512
+"""Rows that a scorer keeps, one a term: with 12,000 candidates and 20,000 terms at most 90 MB in all scorers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,153 +44,375 @@ class Query:
     Attributes:
         observed: Terms of present findings, each once; shape (findings,).
         excluded: Terms of absent findings.
-        cache: Similarities of one term to all candidates, kept by the ranker between queries.
+        case: The case itself, for scorers that read more of it; ``None`` where only terms were given.
     """
 
     observed: Ints
     excluded: Ints
-    cache: dict[int, Floats] = field(default_factory=dict)
+    case: Case | None = None
+
+    def terms(self, status: Status) -> Ints:
+        """Return the terms that are present, or those that are absent; none for another status."""
+        return {Status.PRESENT: self.observed, Status.ABSENT: self.excluded}.get(status, self.observed[:0])
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """Scores of one scorer.
+class Rows:
+    """The rows last used, at most ``size``; safe to share between threads.
 
-    Attributes:
-        total: Score of each candidate; shape (candidates,).
-        findings: Given some candidates, the share of each finding in their ``total``; shape (findings, given ones).
-        mean: Mean of each finding's share over all candidates, where the shares are compared singly; shape (findings,).
+    Example:
+        >>> rows = Rows(2)
+        >>> [float(rows.get(term, lambda term: np.full(1, term))[0]) for term in (1, 2, 3)], len(rows)
+        ([1.0, 2.0, 3.0], 2)
     """
 
-    total: Floats
-    findings: Callable[[Ints], Floats]
-    mean: Floats
+    def __init__(self, size: int = ROWS) -> None:
+        self._size = size
+        self._rows: OrderedDict[int, Floats] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, term: int, compute: Callable[[int], Floats]) -> Floats:
+        """Return the row of a term, computed where it is not kept."""
+        with self._lock:
+            row = self._rows.get(term)
+            if row is not None:
+                self._rows.move_to_end(term)
+                return row
+        row = compute(term)
+        with self._lock:
+            self._rows[term] = row
+            while len(self._rows) > self._size:
+                self._rows.popitem(last=False)
+        return row
+
+    def __len__(self) -> int:
+        """Number of rows that are kept."""
+        return len(self._rows)
 
 
-Scorer = Callable[[Columns, Basis, Query], Scores]
+class Scorer(ABC):
+    """Scores every candidate for a case.
+
+    Attributes:
+        name: The scorer's name, in weights and in explanations.
+        version: Changes when :meth:`compile` or the meaning of its arrays does; older arrays are computed again.
+        reads: Which findings :meth:`explain` speaks of.
+        standardised: Whether scores are standardised over the candidates before they are weighed. ``False`` for what
+            has a unit and a bound of its own, which standardising would take away.
+        rest: Rule of the contribution that belongs to no finding.
+
+    Args:
+        model: The compiled model that all scorers share.
+        arrays: What :meth:`compile` returned, memory-mapped.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    reads: ClassVar[Status] = Status.PRESENT
+    standardised: ClassVar[bool] = True
+    rest: ClassVar[str] = "baseline"
+
+    def __init__(self, model: RankModel, arrays: Mapping[str, Floats]) -> None:
+        self.model, self.arrays = model, arrays
+
+    @classmethod
+    def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
+        """Compute the scorer's own arrays, once for each snapshot; none by default.
+
+        Args:
+            snapshot: The graph's tables.
+            model: The ranking model; ``model.candidates`` says which disease rows are which candidate.
+        """
+        return {}
+
+    @abstractmethod
+    def score(self, query: Query) -> Floats:
+        """Return the score of each candidate; shape (candidates,), higher is better, all finite."""
+
+    def explain(self, query: Query, candidates: Ints) -> Floats:
+        """Return what each finding adds to the score of some candidates, beyond what it adds to the average one.
+
+        What no finding explains becomes one contribution of rule :attr:`rest`. By default that is all of it.
+
+        Args:
+            query: The case.
+            candidates: Numbers of candidates.
+
+        Returns:
+            Shape (findings that the scorer reads, candidates given).
+        """
+        return np.zeros((len(query.terms(self.reads)), len(candidates)), np.float32)
+
+    def on(self, columns: Columns) -> Self | None:
+        """Return the scorer for other columns than the candidates' own, ``None`` where it knows those alone.
+
+        Patients of a case bank and diseases without one publication are such columns. They get no part of a scorer
+        that cannot tell.
+        """
+        return None
+
+    @classmethod
+    def open(cls, snapshot: Snapshot, model: RankModel, version: str) -> Self:
+        """Return the scorer with its arrays, which are compiled the first time.
+
+        Args:
+            snapshot: Where the arrays are computed from, and kept beside.
+            model: The ranking model.
+            version: That of the model.
+
+        Raises:
+            StoreError: The arrays cannot be written or read.
+        """
+        if cls.compile.__func__ is Scorer.compile.__func__:  # type: ignore[attr-defined]
+            return cls(model, {})
+
+        def write(folder: Path) -> None:
+            for name, array in cls.compile(snapshot, model).items():
+                np.save(folder / f"{name}.npy", array, allow_pickle=False)
+
+        code = hashlib.sha256(f"{cls.__module__}:{cls.__qualname__}".encode()).hexdigest()[:8]
+        folder = snapshot.derived(f"scorer-{cls.name}", f"{version}.{cls.version}-{code}", write)
+        try:
+            files = sorted(folder.glob("*.npy"))
+            return cls(model, {file.stem: np.load(file, mmap_mode="r", allow_pickle=False) for file in files})
+        except (OSError, EOFError, ValueError) as error:
+            hint = "build the graph again with `kgdx build`"
+            raise StoreError(f"the arrays of the scorer {cls.name} cannot be read ({error})", hint=hint) from error
 
 
-def likelihood(columns: Columns, basis: Basis, query: Query) -> Scores:
+class ByFinding(Scorer):
+    """A scorer that combines one row for each finding, in their order, and makes the score of what they come to.
+
+    One more finding is one more row, so that a case is scored anew, in a batch, or on from an earlier one, with equal
+    results to the last bit.
+    """
+
+    def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
+        super().__init__(model, arrays)
+        self.basis, self.columns, self.rows = model.basis, columns or model.columns, Rows()
+
+    def on(self, columns: Columns) -> Self:
+        """Return the scorer for other columns."""
+        return type(self)(self.model, self.arrays, columns)
+
+    @abstractmethod
+    def row(self, term: int) -> Floats:
+        """Compute a finding's row; shape (candidates,), or what :meth:`finish` takes."""
+
+    @abstractmethod
+    def finish(self, combined: Floats, query: Query) -> Floats:
+        """Return the scores; shape (candidates,)."""
+
+    def put(self, combined: Floats, row: Floats) -> None:
+        """Combine one more row, in place; the sum by default."""
+        np.add(combined, row, out=combined)
+
+    def width(self) -> int:
+        """Return the length of a row."""
+        return self.columns.size
+
+    def combined(self, query: Query, before: tuple[Query, Floats] | None = None) -> Floats:
+        """Return the combined rows of all findings.
+
+        Args:
+            query: The case.
+            before: A query whose findings come first in this one, and its combined rows; others are passed over.
+        """
+        terms = query.terms(self.reads)
+        done, combined = 0, np.zeros(self.width(), np.float32)
+        if before is not None:
+            known = before[0].terms(self.reads)
+            if np.array_equal(known, terms[: len(known)]):
+                done, combined = len(known), before[1].copy()
+        for term in terms[done:].tolist():
+            self.put(combined, self.rows.get(term, self.row))
+        return combined
+
+    def score(self, query: Query) -> Floats:
+        """Return the score of each candidate; shape (candidates,)."""
+        return self.finish(self.combined(query), query)
+
+    def each(self, query: Query, candidates: Ints) -> tuple[Floats, Floats]:
+        """Return the findings' rows at some candidates, and their means; shapes (findings, given), (findings, 1)."""
+        terms = query.terms(self.reads).tolist()
+        found = np.zeros((len(terms), len(candidates)), np.float32)
+        mean = np.zeros((len(terms), 1), np.float32)
+        for place, term in enumerate(terms):
+            row = self.rows.get(term, self.row)
+            found[place], mean[place] = row[candidates], row.mean()
+        return found, mean
+
+
+class Likelihood(ByFinding):
     """Mean log-likelihood ratio of the present findings, less a correction for breadth.
 
     s(d) = 1/|Q| Σ_{t∈Q} ln(x(t,d)/β) − BREADTH ln(1 + Σ_u f(u,d)), with x as in :func:`kgdx.rank.columns.columns`.
     The last term is the length normalisation of the multinomial model, damped: a disease annotated with 200 phenotypes
     explains any patient a little.
     """
-    found = np.zeros((len(query.observed), columns.size), np.float32)
-    for row, term in zip(found, query.observed, strict=True):
-        index, value = columns.ratio.row(term)
-        row[index] = value
-    found /= max(len(query.observed), 1)
-    return _scores(found.sum(axis=0) - BREADTH * columns.breadth, found)
+
+    name: ClassVar[str] = "likelihood"
+    rest: ClassVar[str] = "breadth"
+
+    def row(self, term: int) -> Floats:
+        """Return the log-likelihood ratio of a finding in each candidate."""
+        return _dense(*self.columns.ratio.row(term), self.columns.size)
+
+    def finish(self, combined: Floats, query: Query) -> Floats:
+        """Return the mean, corrected."""
+        score: Floats = combined / np.float32(max(len(query.observed), 1)) - BREADTH * self.columns.breadth
+        return score
+
+    def explain(self, query: Query, candidates: Ints) -> Floats:
+        """Return each finding's share of the mean."""
+        found, mean = self.each(query, candidates)
+        return (found - mean) / np.float32(max(len(query.observed), 1))
 
 
-def coverage(columns: Columns, basis: Basis, query: Query) -> Scores:
+class Coverage(ByFinding):
     """How well the candidate's annotations cover the findings: best-match average, weighted by information content.
 
     s(d) = Σ_t IC(t) max_u sim(t,u) / Σ_t IC(t) over findings t and annotations u, with the relevance similarity
     sim(t,u) = 2 IC(a) / (IC(t) + IC(u)) · (1 − e^−IC(a)), a their most informative common ancestor (Schlicker et al.,
     BMC Bioinformatics 2006).
     """
-    weight = basis.ic[query.observed]
-    share = weight / max(float(weight.sum()), 1e-9)
-    found = np.zeros((len(query.observed), columns.size), np.float32)
-    for row, term, part in zip(found, query.observed.tolist(), share, strict=True):
-        if term not in query.cache:
-            query.cache[term] = best_match(columns, basis, term)
-        np.multiply(query.cache[term], part, out=row)
-    return _scores(found.sum(axis=0), found)
+
+    name: ClassVar[str] = "coverage"
+
+    def row(self, term: int) -> Floats:
+        """Return IC(t) max_u sim(t,u) for each candidate.
+
+        The maximum over annotations is one over the term's ancestors a, since below a the least informative annotation
+        is the most similar one: max_a 2 IC(a) (1 − e^−IC(a)) / (IC(t) + least IC of the candidate's annotations below).
+        """
+        basis, frequency = self.basis, self.columns.frequency
+        best = np.zeros(self.columns.size, np.float32)
+        for ancestor in basis.up.columns(term).tolist():
+            ic = basis.ic[ancestor]
+            begin, end = frequency.start[ancestor], frequency.start[ancestor + 1]
+            if ic <= 0 or begin == end:
+                continue
+            index = frequency.index[begin:end]
+            similar = _relevance(ic) / (basis.ic[term] + self.columns.least[begin:end])
+            best[index] = np.maximum(best[index], similar)
+        best *= basis.ic[term]
+        return best
+
+    def finish(self, combined: Floats, query: Query) -> Floats:
+        """Return the weighted average."""
+        return combined / self._weight(query)
+
+    def explain(self, query: Query, candidates: Ints) -> Floats:
+        """Return each finding's share of the average."""
+        found, mean = self.each(query, candidates)
+        return (found - mean) / self._weight(query)
+
+    def _weight(self, query: Query) -> np.float32:
+        return np.float32(max(float(self.basis.ic[query.observed].sum()), 1e-9))
 
 
-def _scores(total: Floats, found: Floats) -> Scores:
-    return Scores(total, lambda candidates: found[:, candidates], found.mean(axis=1))
-
-
-def best_match(columns: Columns, basis: Basis, term: int) -> Floats:
-    """Return the relevance similarity of one term to each candidate's nearest annotation; shape (candidates,).
-
-    The maximum over annotations is one over the term's ancestors a, since below a the least informative annotation is
-    the most similar one: max_a 2 IC(a) (1 − e^−IC(a)) / (IC(t) + least IC of the candidate's annotations below a).
-    """
-    best = np.zeros(columns.size, np.float32)
-    for ancestor in basis.up.columns(term).tolist():
-        ic = basis.ic[ancestor]
-        begin, end = columns.frequency.start[ancestor], columns.frequency.start[ancestor + 1]
-        if ic <= 0 or begin == end:
-            continue
-        index = columns.frequency.index[begin:end]
-        similar = (2 * ic * -np.expm1(-ic)) / (basis.ic[term] + columns.least[begin:end])
-        best[index] = np.maximum(best[index], similar)
-    return best
-
-
-def typicality(columns: Columns, basis: Basis, query: Query) -> Scores:
+class Typicality(ByFinding):
     """How much of the candidate's typical picture the patient shows.
 
     s(d) = Σ_u w(u,d) max_t sim(u,t) over annotations u and findings t, with w ∝ IC(u) √f(u,d) summing to 1: the other
-    direction of :func:`coverage`. What a finding adds is the share of the annotations that it matches best.
+    direction of :class:`Coverage`. What a finding adds is the share of the annotations that it matches best.
     """
-    best, finding = nearest_finding(basis, query)
-    annotated = columns.annotated
-    value = columns.weight * best[annotated.index]
-    total = np.zeros(columns.size, np.float32)
-    some = annotated.start[:-1] < annotated.start[1:]
-    total[some] = np.add.reduceat(value, annotated.start[:-1][some])
 
-    def findings(candidates: Ints) -> Floats:
+    name: ClassVar[str] = "typicality"
+
+    def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
+        super().__init__(model, arrays, columns)
+        annotated = self.columns.annotated
+        self._typical = Sparse(annotated.start, annotated.index, self.columns.weight).array(self.width())
+
+    def on(self, columns: Columns) -> Self:
+        """Return the scorer for other columns; the rows are of terms, and stay."""
+        other = super().on(columns)
+        other.rows = self.rows
+        return other
+
+    def width(self) -> int:
+        """Return the number of terms."""
+        return len(self.basis.ic)
+
+    def row(self, term: int) -> Floats:
+        """Return the relevance similarity of a finding to every term; shape (terms,)."""
+        basis = self.basis
+        common = np.zeros(len(basis.ic), np.float32)
+        above = basis.up.columns(term)
+        for ancestor in above[np.argsort(basis.ic[above], kind="stable")].tolist():  # the most informative comes last
+            common[basis.down.columns(ancestor)] = _relevance(basis.ic[ancestor])
+        common /= np.maximum(basis.ic + basis.ic[term], np.float32(1e-9))
+        return common
+
+    def put(self, combined: Floats, row: Floats) -> None:
+        """Keep the greater similarity: that of each term to the nearest finding."""
+        np.maximum(combined, row, out=combined)
+
+    def finish(self, combined: Floats, query: Query) -> Floats:
+        """Return the weighted sum over each candidate's annotations."""
+        scores: Floats = self._typical @ combined
+        return scores
+
+    def explain(self, query: Query, candidates: Ints) -> Floats:
+        """Return the share of the annotations that are most similar to each finding; of equal ones the first has it."""
+        annotated = self.columns.annotated
         position, owner = gather(annotated.start, candidates)
-        cell = finding[annotated.index[position]].astype(np.int64) * len(candidates) + owner
-        size = len(query.observed) * len(candidates)
-        return np.bincount(cell, value[position], size)[:size].reshape(-1, len(candidates))
-
-    return Scores(total, findings, np.zeros(len(query.observed), np.float32))
-
-
-def nearest_finding(basis: Basis, query: Query) -> tuple[Floats, Ints]:
-    """Return each term's relevance similarity to the nearest finding, and which finding that is; shapes (terms,)."""
-    best = np.zeros(len(basis.ic), np.float32)
-    finding = np.zeros(len(basis.ic), np.int32)
-    nearest: dict[int, int] = {}  # the least informative finding below each ancestor
-    for number, term in enumerate(query.observed.tolist()):
-        for ancestor in basis.up.columns(term).tolist():
-            other = nearest.setdefault(ancestor, number)
-            if basis.ic[term] < basis.ic[query.observed[other]]:
-                nearest[ancestor] = number
-    for ancestor, number in nearest.items():
-        ic = basis.ic[ancestor]
-        if ic <= 0:
-            continue
-        below = basis.down.columns(ancestor)
-        similar = (2 * ic * -np.expm1(-ic)) / (basis.ic[below] + basis.ic[query.observed[number]])
-        better = similar > best[below]
-        best[below[better]] = similar[better]
-        finding[below[better]] = number
-    return best, finding
+        term = annotated.index[position]
+        rows = [self.rows.get(each, self.row)[term] for each in query.observed.tolist()]
+        found = np.zeros((len(rows), len(candidates)), np.float32)
+        if rows:
+            similar = np.array(rows)
+            nearest = similar.argmax(axis=0)
+            value = self.columns.weight[position] * np.take_along_axis(similar, nearest[None], axis=0)[0]
+            np.add.at(found, (nearest, owner), value)
+        return found
 
 
-def excluded(columns: Columns, basis: Basis, query: Query) -> Scores:
+class Excluded(ByFinding):
     """What excluded findings take away: bounded, since cohort tables exclude what belongs to the disease, too.
 
     s(d) = max(−EXCLUDED_MOST, Σ_t ln(1 − EXCLUDED_SHARE f(t,d))) over excluded findings t; where the bound is reached
     the findings share it in proportion.
-
-    Returns:
-        ``total`` of shape (candidates,), ``findings`` of shape (excluded findings, candidates).
     """
-    found = np.zeros((len(query.excluded), columns.size), np.float32)
-    for row, term in zip(found, query.excluded, strict=True):
-        index, value = columns.frequency.row(term)
-        row[index] = np.log1p(-EXCLUDED_SHARE * value.astype(np.float32))
-    total = found.sum(axis=0)
-    bounded = np.maximum(total, -EXCLUDED_MOST)
-    found *= np.divide(bounded, total, out=np.ones_like(total), where=total < 0)
-    return Scores(bounded, lambda candidates: found[:, candidates], np.zeros(len(found), np.float32))
+
+    name: ClassVar[str] = "excluded"
+    reads: ClassVar[Status] = Status.ABSENT
+    standardised: ClassVar[bool] = False
+
+    def row(self, term: int) -> Floats:
+        """Return ln(1 − EXCLUDED_SHARE f) for each candidate."""
+        index, value = self.columns.frequency.row(term)
+        return _dense(index, np.log1p(-EXCLUDED_SHARE * value.astype(np.float32)), self.columns.size)
+
+    def finish(self, combined: Floats, query: Query) -> Floats:
+        """Return the bounded sum."""
+        bounded: Floats = np.maximum(combined, np.float32(-EXCLUDED_MOST))
+        return bounded
+
+    def explain(self, query: Query, candidates: Ints) -> Floats:
+        """Return each excluded finding's share of the bounded sum."""
+        found, _ = self.each(query, candidates)
+        total = found.sum(axis=0)
+        bounded = np.maximum(total, np.float32(-EXCLUDED_MOST))
+        found *= np.divide(bounded, total, out=np.ones_like(total), where=total < 0)
+        return found
 
 
-SCORERS: Mapping[str, Scorer] = {
-    "likelihood": likelihood,
-    "coverage": coverage,
-    "typicality": typicality,
-    "excluded": excluded,
-}
-"""Name → scorer. ``excluded`` speaks of excluded findings, the others of present ones."""
+def _relevance(ic: Floats) -> Floats:
+    """Numerator of the relevance similarity, for the information content of the common ancestor."""
+    numerator: Floats = 2 * ic * -np.expm1(-ic)
+    return numerator
+
+
+def _dense(index: Ints, value: Floats, size: int) -> Floats:
+    row = np.zeros(size, np.float32)
+    row[index] = value
+    return row
+
+
+SCORERS: Registry[Scorer] = Registry(
+    "scorer",
+    "kgdx.scorers",
+    {each.name: f"{__name__}:{each.__name__}" for each in (Likelihood, Coverage, Typicality, Excluded)},
+)
+"""Name → scorer: the built-in ones, and those that other packages name in the entry-point group ``kgdx.scorers``."""

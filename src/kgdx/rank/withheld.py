@@ -6,6 +6,7 @@ for its own cases shows what is left without that short cut (a lower bound: noth
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,10 @@ import numpy as np
 from kgdx.rank import neighbours
 from kgdx.rank.annotations import Annotations, pooled, read_rows, with_groups
 from kgdx.rank.columns import Columns, columns, propagate
-from kgdx.rank.scorers import SCORERS, Query, Scores
-from kgdx.store.closure import Ints, transposed
+from kgdx.store.closure import Ints, Sparse
 
 if TYPE_CHECKING:
-    from kgdx.rank.ranker import Ranker
+    from kgdx.rank.ranker import Ranker, Scored
     from kgdx.store.snapshot import Snapshot
 
 
@@ -39,7 +39,7 @@ class Withheld:
     """
 
     def __init__(self, ranker: Ranker, snapshot: Snapshot) -> None:
-        self._model = ranker.model
+        self._ranker, self._model = ranker, ranker.model
         self._rows = read_rows(snapshot)
         tables = (snapshot.table(name).column("reference") for name in ("has_phenotype", "lacks_phenotype"))
         self._references = [reference or "" for table in tables for reference in table.to_pylist()]
@@ -61,15 +61,15 @@ class Withheld:
             self._known[key] = self._compute(candidate, publications)
         return self._known[key]
 
-    def scores(self, query: Query, scores: dict[str, Scores], candidate: int, column: Columns) -> dict[str, Scores]:
-        """Return the scores of a query with one candidate's replaced by those of its recomputed column."""
-        alone = Query(query.observed, query.excluded)
-        changed = {}
-        for name, score in scores.items():
-            total = score.total.copy()
-            total[candidate] = SCORERS[name](column, self._model.basis, alone).total[0]
-            changed[name] = Scores(total, score.findings, score.mean)
-        return changed
+    def scored(self, scored: Scored, columns: Mapping[int, Columns]) -> Scored:
+        """Return a case scored anew, some candidates by their recomputed columns where a scorer reads columns."""
+        values = {name: value.copy() for name, value in scored.values.items()}
+        for candidate, column in columns.items():
+            for name, scorer in self._ranker.scorers.items():
+                other = scorer.on(column)
+                if other is not None:
+                    values[name][candidate] = other.score(scored.query)[0]
+        return self._ranker.rescored(scored.query, values, {})
 
     def _rows_of(self, candidate: int) -> Ints:
         rows: Ints = self._order[self._start[candidate] : self._start[candidate + 1]]
@@ -116,12 +116,9 @@ class Withheld:
         return Annotations(mixed.candidate[own], mixed.term[own], mixed.frequency[own])
 
     def _read_others(self) -> _Others:
-        from scipy import sparse
-
-        basis, size = self._model.basis, self._model.columns.size
-        by = transposed(self._model.columns.frequency, size)
+        basis, by = self._model.basis, self._model.propagated
         value = by.values.astype(np.float32)
-        candidate = np.repeat(np.arange(size), np.diff(by.start))
-        shape = size, len(basis.ic)
-        features = neighbours.annotation_features(by.index, candidate, value * basis.ic[by.index], shape)
-        return _Others(features, sparse.csr_array((value, by.index, by.start), shape=shape))
+        term, candidate = by.index.astype(np.int32), np.repeat(np.arange(len(by.start) - 1), np.diff(by.start))
+        shape = self._model.columns.size, len(basis.ic)
+        features = neighbours.annotation_features(term, candidate, value * basis.ic[term], shape)
+        return _Others(features, Sparse(by.start, term, value).array(len(basis.ic)))

@@ -45,6 +45,20 @@ class Sparse:
         """
         return self.index[self.start[number] : self.start[number + 1]]
 
+    def array(self, columns: int) -> Any:
+        """Return the matrix as a SciPy array, which shares this one's memory.
+
+        Args:
+            columns: Its number of columns.
+
+        Example:
+            >>> Sparse(np.array([0, 0, 2]), np.array([1, 4]), np.array([0.5, 0.25])).array(5).sum(axis=1).tolist()
+            [0.0, 0.75]
+        """
+        from scipy import sparse
+
+        return sparse.csr_array((self.values, self.index, self.start), shape=(len(self.start) - 1, columns))
+
 
 def gather(start: Ints, rows: Ints) -> tuple[Ints, Ints]:
     """Return the entries of several compressed rows: positions in the index array, and which of ``rows`` each is of.

@@ -1,0 +1,139 @@
+"""Actions of a consultation: which diseases are how likely, and which questions would tell most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from kgdx.case import Status
+from kgdx.episode.state import Artifact, Reads, State, digest_of
+from kgdx.episode.wish import Action, Operations
+
+LEADERS = 200
+"""Candidates that beliefs are about."""
+
+QUESTIONS = 48
+"""Questions that are proposed at once: most answers are "unknown", and leave them fresh."""
+
+
+class Share(NamedTuple):
+    """A disease's share among the annotated diseases."""
+
+    id: str
+    name: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shares(Artifact):
+    """The leading diseases with their shares among all annotated diseases, best first."""
+
+    shares: tuple[Share, ...] = ()
+
+    def digest(self) -> str:
+        """Return a digest of ids and shares."""
+        return digest_of([(each.id, round(each.share, 6)) for each in self.shares])
+
+
+class Question(NamedTuple):
+    """A question about a finding.
+
+    Attributes:
+        term: The finding.
+        label: Its name.
+        gain: Bits that the answer is expected to tell about which disease it is.
+        below: Other proposed terms that need not be asked once this one is absent or unknown.
+    """
+
+    term: str
+    label: str
+    gain: float
+    below: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Questions(Artifact):
+    """Questions, the one first that is expected to tell most."""
+
+    depends: ClassVar[tuple[Reads, ...]] = (Shares, "evidence")
+
+    questions: tuple[Question, ...] = ()
+
+    def digest(self) -> str:
+        """Return a digest of terms and gains."""
+        return digest_of([(each.term, round(each.gain, 6)) for each in self.questions])
+
+
+class Believe(Action):
+    """Say how likely the leading diseases are, as shares among all diseases that are annotated.
+
+    Example:
+        >>> Believe(top=5).parameters()
+        {'top': 5}
+    """
+
+    name: ClassVar[str] = "believe"
+    makes: ClassVar[type[Artifact]] = Shares
+    planned: ClassVar[bool] = False
+
+    top: Annotated[int, Field(ge=1, le=1000)] = LEADERS
+    """How many diseases."""
+
+    def run(self, graph: Operations, view: State) -> Shares:
+        """Return the shares.
+
+        Raises:
+            CaseError: The case has no finding that the ranker knows.
+        """
+        ranker, case = graph.graph.ranker, view.case
+
+        def believe() -> tuple[Share, ...]:
+            beliefs = ranker.beliefs(case, self.top)
+            named = (ranker.names.candidate(number) for number in beliefs.numbers.tolist())
+            return tuple(Share(each.id, each.name, share) for each, share in zip(named, beliefs.shares.tolist()))
+
+        given = {"observed": list(case.observed), "excluded": list(case.excluded)}
+        return Shares(graph.tool("beliefs", given, believe, len))
+
+
+class ProposeQuestions(Action):
+    """Propose the questions about findings that are expected to tell most about which disease it is.
+
+    The expected information is the mutual information of answer and disease, in bits, over the leading diseases.
+
+    Example:
+        >>> ProposeQuestions(count=3).parameters()
+        {'count': 3}
+    """
+
+    name: ClassVar[str] = "propose_questions"
+    makes: ClassVar[type[Artifact]] = Questions
+    planned: ClassVar[bool] = False
+
+    count: Annotated[int, Field(ge=1, le=1000)] = QUESTIONS
+    """Most questions."""
+
+    def run(self, graph: Operations, view: State) -> Questions:
+        """Return the questions.
+
+        Raises:
+            CaseError: The case has no finding that the ranker knows.
+        """
+        ranker, case, ancestry = graph.graph.ranker, view.case, graph.graph.ancestry
+
+        def propose() -> tuple[Question, ...]:
+            gains = ranker.gains(ranker.beliefs(case), case)
+            best = np.argsort(-gains, kind="stable")[: self.count].tolist()
+            terms = [(ranker.terms[number], float(gains[number])) for number in best if gains[number] > 0]
+            above = {term: ancestry.ancestors(term) for term, _ in terms}
+            return tuple(
+                Question(term, ranker.names.label(term), gain, tuple(one for one in above if term in above[one]))
+                for term, gain in terms
+            )
+
+        unknown = sum(each.status is Status.UNKNOWN for each in case.findings)
+        given = {"observed": list(case.observed), "excluded": list(case.excluded), "unknown": unknown}
+        return Questions(graph.tool("questions", given, propose, len))
