@@ -37,6 +37,27 @@ class Registry(Generic[T]):
         self.kind, self.group, self.builtin = kind, group, dict(builtin)
         self._classes: dict[str, type[T]] = {}
         self._points: dict[str, EntryPoint] | None = None
+        self._own: dict[str, type[T]] = {}
+
+    def register(self, name: str, kind: type[T]) -> type[T]:
+        """Give a class of this process a name, such as one that is tried out in a notebook; return the class.
+
+        Raises:
+            UsageError: Another class has the name.
+
+        Example:
+            >>> numbers: Registry[complex] = Registry("number", "kgdx.example", {})
+            >>> numbers.register("float", float) is numbers.get("float")
+            True
+        """
+        if name in self and self.get(name) is not kind:
+            raise UsageError(f"there is a {self.kind} {name} already", hint="choose another name")
+        self._own[name] = kind
+        return kind
+
+    def forget(self, name: str) -> None:
+        """Take back :meth:`register`."""
+        self._own.pop(name, None)
 
     def get(self, name: str) -> type[T]:
         """Return the class of a name.
@@ -45,6 +66,8 @@ class Registry(Generic[T]):
             UsageError: Nothing has the name.
             ConfigError: An installed package cannot be used: two give one name, or what it names is no class.
         """
+        if name in self._own:
+            return self._own[name]
         if name not in self._classes:
             self._classes[name] = self._built_in(name) if name in self.builtin else self._installed(name)
         return self._classes[name]
@@ -55,7 +78,7 @@ class Registry(Generic[T]):
         Raises:
             ConfigError: Two installed packages give one name, or one gives a built-in name.
         """
-        return tuple(sorted({*self.builtin, *self._scan()}))
+        return tuple(sorted({*self.builtin, *self._own, *self._scan()}))
 
     def __getitem__(self, name: str) -> type[T]:
         """Return :meth:`get`."""
@@ -64,6 +87,10 @@ class Registry(Generic[T]):
     def items(self) -> tuple[tuple[str, type[T]], ...]:
         """Return all names with their classes, which are imported for it."""
         return tuple((name, self.get(name)) for name in self.names())
+
+    def values(self) -> tuple[type[T], ...]:
+        """Return all classes, which are imported for it."""
+        return tuple(kind for _, kind in self.items())
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over :meth:`names`."""
@@ -75,7 +102,7 @@ class Registry(Generic[T]):
 
     def __contains__(self, name: object) -> bool:
         """Return whether something has the name."""
-        return name in self.builtin or name in self._scan()
+        return name in self.builtin or name in self._own or name in self._scan()
 
     def _built_in(self, name: str) -> type[T]:
         module, _, attribute = self.builtin[name].partition(":")

@@ -122,7 +122,9 @@ class Fake:
         self.banks.append(bank)
         if not case.observed:
             raise CaseError("no observed finding of the case can be ranked")
-        best = Candidate(1, DISEASE, "Tiny epilepsy", (DISEASE, MEMBER), self.score, {"likelihood": self.score}, self.contributions)
+        best = Candidate(
+            1, DISEASE, "Tiny epilepsy", (DISEASE, MEMBER), self.score, {"likelihood": self.score}, self.contributions
+        )
         return Ranking((best,), 5)
 
     def ancestors(self, id: str) -> frozenset[str]:

@@ -120,8 +120,8 @@ def test_an_index_that_cannot_be_made_is_told_of_and_tried_again(index: Callable
     graph: Any = Described(disease("D:1", "Pertussis"), index=lambda: opened.pop(0)())
     state = step(graph, start("D:1"), Describe())
     assert [each.mesh for each in described_of(state)] == [None]
-    assert [(each.kind, each.name, each.content) for each in state.log if each.kind == "error"] == [
-        ("error", "mesh", "the disk is full")
+    assert [each.data["problems"] for each in state.log if each.kind is Kind.RESULT] == [
+        [{"name": "mesh", "error": "StoreError", "message": "the disk is full"}]
     ]
     (again,) = described_of(step(graph, start("D:1"), Describe()))
     assert again.mesh is not None and again.mesh.id == PERTUSSIS
@@ -131,18 +131,18 @@ def broken() -> MeshIndex:
     raise StoreError("the disk is full")
 
 
-def test_what_is_described_is_not_asked_again_and_unknown_ids_give_nothing() -> None:
+def test_what_is_described_is_kept_once_and_unknown_ids_give_nothing() -> None:
     graph: Any = Described(disease("D:1", "flu"))
     once = step(graph, start(), Describe(diseases=("D:1", "D:nowhere")))
-    asked = len(graph.asked)
-    assert step(graph, once, Describe(diseases=("D:1",))) == once
-    assert len(graph.asked) == asked
-    assert [each.id for each in once.described] == ["D:1"]
+    assert [each.id for each in described_of(once)] == ["D:1"]
+    again = step(graph, step(graph, once, Describe(diseases=("D:1",))), Describe(diseases=("D:1",)))
+    assert described_of(again) == described_of(once)
+    assert again.counts.stagnant == 1
 
 
 def test_the_diseases_that_are_named_come_before_those_that_were_found() -> None:
     rows = tuple({"id": f"D:{n}", "name": "x", "matched": 1} for n in range(9))
-    found = State(
+    found = state_of(
         Case("q"),
         resolved=(Resolved("a", ("Disease",), ("D:a",)), Resolved("s", ("Symptom",), ("S:1",))),
         retrieved=(Retrieved("infer_diseases_by_symptoms", {}, rows),),

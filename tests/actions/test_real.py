@@ -11,8 +11,8 @@ import kgdx
 from kgdx import api
 from kgdx.actions import ACTIONS, Action, Retrieved, parse_action
 from kgdx.actions.artifacts import resolved_of
-from kgdx.episode import State, replay, step
 from kgdx.case import Case
+from kgdx.episode import State, replay, step
 from kgdx.errors import UsageError
 
 WHOOPING_COUGH = "KGDX:chinese_kg.85f63b2b4dc556fb"

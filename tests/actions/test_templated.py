@@ -12,11 +12,11 @@ from actions.packs import filled, row, state
 from episode.states import state_of
 from kgdx.actions import Explain, Extract, Rank, Resolved, Respond, Retrieved
 from kgdx.actions.artifacts import answer_of
-from kgdx.episode import State, step
 from kgdx.actions.checking import check
 from kgdx.actions.pack import EvidencePack, pack
 from kgdx.actions.templated import templated
-from kgdx.case import Case, case_from_text
+from kgdx.case import case_from_text
+from kgdx.episode import State, step
 from kgdx.errors import UsageError
 
 

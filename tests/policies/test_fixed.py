@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from kgdx.actions import State
+from episode.states import state_of
 from kgdx.case import Case
+from kgdx.episode import POLICIES, State, make_policy
 from kgdx.errors import UsageError
-from kgdx.evaluate.scripted import scripted
-from kgdx.policies import POLICIES, FixedPolicy, policy
+from kgdx.policies import FixedPolicy
 from kgdx.rank import Candidate, Ranking
 
 START = State(Case("p"))
-RANKED = replace(START, read=True, ranking=Ranking((Candidate(1, "OMIM:1", "", ("OMIM:1", "ORPHA:1"), 1.0),), 1))
+READ = state_of(Case("p"), read=True)
+RANKING = Ranking((Candidate(1, "OMIM:1", "", ("OMIM:1", "ORPHA:1"), 1.0),), 1)
+RANKED = state_of(Case("p"), read=True, ranking=RANKING)
 
 
 def chosen(policy: FixedPolicy, state: State) -> str | None:
@@ -25,10 +25,10 @@ def chosen(policy: FixedPolicy, state: State) -> str | None:
 def test_order_of_actions() -> None:
     policy = FixedPolicy()
     assert chosen(policy, START) == "extract"
-    assert chosen(policy, replace(START, read=True)) == "rank"
+    assert chosen(policy, READ) == "rank"
     assert chosen(policy, RANKED) == "explain"
-    assert chosen(policy, replace(RANKED, evidence={})) == "diagnose"
-    assert chosen(policy, replace(RANKED, done=True)) is None
+    explained = state_of(Case("p"), read=True, ranking=RANKING, evidence={})
+    assert chosen(policy, explained) == "diagnose"
 
 
 def test_nothing_is_explained_when_nothing_is_asked_for() -> None:
@@ -36,27 +36,28 @@ def test_nothing_is_explained_when_nothing_is_asked_for() -> None:
 
 
 def test_other_patients_are_matched_only_when_asked_for() -> None:
-    asked = FixedPolicy(case_bank=True).choose(replace(START, read=True))
+    asked = FixedPolicy(case_bank=True).choose(READ)
     assert asked is not None and asked.parameters()["case_bank"] is True
-    usual = FixedPolicy().choose(replace(START, read=True))
+    usual = FixedPolicy().choose(READ)
     assert usual is not None and usual.parameters()["case_bank"] is False
 
 
 def test_a_disease_asked_for_is_explained_under_the_entry_it_is_merged_into() -> None:
     policy = FixedPolicy(explain=0, also=("ORPHA:1",))
     assert chosen(policy, RANKED) == "explain"
-    assert chosen(policy, replace(RANKED, evidence={"OMIM:1": ()})) == "diagnose"
+    assert chosen(policy, state_of(Case("p"), read=True, ranking=RANKING, evidence={"OMIM:1": ()})) == "diagnose"
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES))
 def test_every_policy_is_made_by_its_name_and_documented(name: str) -> None:
-    settings = {"model": scripted("right", [])} if name == "planner" else {}
-    assert policy(name, **settings).name == name
-    assert POLICIES[name].__doc__
+    assert make_policy(name).name == name
+    assert ">>>" in (POLICIES[name].__doc__ or "")
 
 
 def test_unknown_policy_or_setting_is_refused() -> None:
     with pytest.raises(UsageError, match="no policy 'oracle': one of fixed"):
-        policy("oracle")
-    with pytest.raises(UsageError, match="policy fixed"):
-        policy("fixed", colour="red")
+        make_policy("oracle")
+    with pytest.raises(UsageError, match="the policy fixed has no setting 'colour': its settings: also, case_bank"):
+        make_policy("fixed", {"colour": "red"})
+    with pytest.raises(UsageError, match="policy fixed: top"):
+        make_policy("fixed", {"top": "many"})

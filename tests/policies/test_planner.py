@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from kgdx.actions import Answer, Limits
-from kgdx.api import Graph
+from kgdx.actions import Answer
+from kgdx.api import Graph, asking
+from kgdx.episode import Author, Kind, Limits
 from kgdx.errors import LlmError
 from llm.server import Body, Fail, Raw, Reply, Say, Script
 from policies.conftest import behind
@@ -77,7 +78,6 @@ def test_rounds_go_on_until_a_plan_is_empty(graph: Graph) -> None:
         (2, "get_drug", 3),
         (2, "get_test", 1),
         (3, "cite", None),
-        (3, "respond", None),
     ]
     assert [(each.thought, each.ended) for each in answer.rounds[1:]] == [
         ("Diseases first.", False),
@@ -162,25 +162,25 @@ def test_a_budget_ends_the_asking_and_the_answer_is_given(graph: Graph, limits: 
     assert answer.text.cited or calls == 1
 
 
-def test_time_and_cost_are_budgets_too(graph: Graph) -> None:
-    from kgdx.policies import policy
-
+def test_time_and_cost_are_budgets_too(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "connected", lambda settings, model, limits: (model, (1.0, 1.0)))
     with behind(script(plan(DRUGS), DONE)) as (model, server):
         for limits in (Limits(seconds=0.0), Limits(cost=1e-5)):
-            made = policy("planner", model=model, limits=limits, prices=(1.0, 1.0))
-            assert graph.ask(QUESTION, policy=made).text.text
+            assert graph.ask(QUESTION, model=model, limits=limits).text.text
     assert len(server.requests) == 1, "no call without time; one that reaches the cost"
 
 
 def test_every_prompt_answer_and_call_is_in_the_trace_and_leaves_only_when_asked_for(graph: Graph) -> None:
     answer, requests = ask(graph, script(plan(DRUGS, thought="secret"), DONE))
-    told = [segment for segment in answer.trace if segment.kind == "prompt"]
+    told = [segment for segment in answer.trace if segment.name == "ask_model"]
     assert len(told) == len(requests)
     for segment, body in zip(told, requests, strict=True):
-        assert all(message["content"] in segment.content for message in body["messages"])
-    said = [segment for segment in answer.trace if segment.kind == "answer"]
-    assert all((segment.parameters["read"], segment.parameters["written"]) == (10, 5) for segment in said)
-    assert [segment.name for segment in answer.trace if segment.kind == "query"][:1] == ["drugs_of_diseases"]
+        assert segment.kind is Kind.WISH
+        assert [each["content"] for each in segment.words["messages"]] == [each["content"] for each in body["messages"]]
+    said = [segment for segment in answer.trace if segment.author is Author.MODEL]
+    assert all((each.data["prompt_tokens"], each.data["completion_tokens"]) == (10, 5) for each in said)
+    queries = [ran.name for each in answer.trace for ran in each.operations if ran.kind == "query"]
+    assert queries[:1] == ["drugs_of_diseases"]
     public, private = (json.dumps(answer.to_dict(private=private)["trace"]) for private in (False, True))
     assert "secret" not in public
     assert "secret" in private

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from kgdx.actions.base import Action
+from episode.states import state_of
 from kgdx.actions.known import Resolved
-from kgdx.actions.state import State
 from kgdx.align.named import Mention
 from kgdx.case import Case
+from kgdx.episode import Action, State
 from kgdx.policies.finishing import undescribed
 from kgdx.policies.rules import RulesPolicy
 
@@ -26,7 +26,7 @@ def planned(question: str, named: Iterable[tuple[str, tuple[str, ...]]]) -> list
         for start in [question.index(name)]
         for kind in kinds
     )
-    state = State(Case("p"), question=question, mentioned=mentions)
+    state = state_of(Case("p"), question, mentioned=mentions)
     return [(action.name, asked(action)) for action in RulesPolicy()._wanted(state)]
 
 
@@ -86,7 +86,7 @@ def test_everything_is_got_of_a_disease_when_nothing_else_is_said() -> None:
 
 def test_a_name_that_was_looked_up_as_a_symptom_is_not_described_as_a_disease() -> None:
     mentions = tuple(Mention(0, 2, "头痛", kind, (f"{kind}:1",), ("头痛",)) for kind in ("Disease", "Symptom"))
-    state = State(Case("p"), question="头痛可能是什么病", mentioned=mentions)
-    assert undescribed(state) == ("Disease:1",)
+    question = "头痛可能是什么病"
+    assert undescribed(state_of(question=question, mentioned=mentions)) == ("Disease:1",)
     asked_as = Resolved("头痛", kinds=("Symptom",), ids=("Symptom:1",))
-    assert undescribed(replace(state, resolved=(asked_as,))) == ()
+    assert undescribed(state_of(question=question, mentioned=mentions, resolved=(asked_as,))) == ()

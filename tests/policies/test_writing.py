@@ -3,45 +3,83 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import pytest
 
 from actions.fakes import Fake
 from actions.packs import FLU, filled, row, state
 from kgdx.actions import Respond, Retrieved
-from kgdx.actions.pack import pack
-from kgdx.actions.state import Segment
+from kgdx.actions.artifacts import answer_of
+from kgdx.actions.pack import EvidencePack, pack
+from kgdx.case import Case
 from kgdx.config import LlmAccess
+from kgdx.episode import Author, Episode, Kind, Limits, Policy, State, World, run, step
+from kgdx.episode.conversation import exchanges
+from kgdx.episode.wish import Wish
 from kgdx.llm.endpoint import Endpoint
-from kgdx.policies.writing import write
+from kgdx.policies.writing import answer_request, best_of, mend_request
 from llm.server import Fail, Raw, Reply, Say, Script, in_turn, serving
 
 GOOD = "Fever [E1] and cough [E2] are recorded for flu."
 HINT = "Not enough evidence"
 
 
-def ask(script: Script, *, strict: bool = True, language: str = "en", **more: Any) -> tuple[Any, list[dict[str, Any]]]:
+class Writer(Policy):
+    """Has an answer written, mended once, and ends."""
+
+    name: ClassVar[str] = "writer"
+    evidence: EvidencePack
+    strict: bool = True
+    language: str = "en"
+    again: int = 1
+
+    def choose(self, state: State) -> Wish | None:
+        said = exchanges(state.log)
+        if not said:
+            return answer_request(self.evidence, self.strict, self.language)
+        if len(said) > self.again:
+            return None
+        return mend_request(said[0], self.evidence, self.strict, self.language)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What came of asking."""
+
+    text: str
+    episode: Episode
+
+    @property
+    def kinds(self) -> list[str]:
+        return [f"{each.author}" for each in self.episode.log if each.author in (Author.POLICY, Author.MODEL)]
+
+
+def ask(
+    script: Script, *, on_text: Callable[[str], None] | None = None, **how: Any
+) -> tuple[Said, list[dict[str, Any]]]:
+    policy = Writer(**{"evidence": filled(), **how})
     with serving(script) as server:
-        access = LlmAccess("m", server.url, timeout=5.0, attempts=1)
-        model = Endpoint(access)
-        said = write(model, more.pop("evidence", filled()), strict, language, **more)
+        model = Endpoint(LlmAccess("m", server.url, timeout=5.0, attempts=1))
+        world = World(models={"m": model}, on_text=on_text)
+        episode = run(world, State(Case("q"), limits=Limits(errors=9)), policy)
         model.close()
-    return said, server.requests
-
-
-def kinds(segments: tuple[Segment, ...]) -> list[str]:
-    return [segment.kind for segment in segments]
+    text = best_of(exchanges(episode.log), policy.evidence, policy.strict, policy.language)
+    return Said(text, episode), server.requests
 
 
 def test_an_answer_without_faults_is_taken_at_once() -> None:
     said, requests = ask(in_turn(Say(GOOD)))
-    assert (said.text, kinds(said.segments), len(requests)) == (GOOD, ["prompt", "answer"], 1)
+    assert (said.text, said.kinds, len(requests)) == (GOOD, ["policy", "model"], 1)
     system, user = (message["content"] for message in requests[0]["messages"])
     assert HINT in system
     assert "> What are the symptoms of flu?" in user
     assert '"evidence": {"E1": "fever"}' in user
-    assert all(segment.private for segment in said.segments)
+    shown = json.dumps([segment.to_dict() for segment in said.episode.log])
+    assert "What are the symptoms" not in shown
+    assert "Fever" not in shown
 
 
 @pytest.mark.parametrize(
@@ -57,7 +95,7 @@ def test_faults_are_shown_to_the_model_once_and_the_better_answer_is_taken(fault
     said, requests = ask(in_turn(Say(faulty), Say(GOOD)))
     assert (said.text, len(requests)) == (GOOD, 2)
     assert told in requests[1]["messages"][-1]["content"]
-    assert kinds(said.segments) == ["prompt", "answer", "prompt", "answer"]
+    assert said.kinds == ["policy", "model", "policy", "model"]
     alone, requests = ask(in_turn(Say(faulty), Say(GOOD)), again=0)
     assert (alone.text, len(requests)) == (faulty, 1)
 
@@ -67,7 +105,6 @@ def test_a_second_answer_that_is_no_better_does_not_take_the_place_of_the_first(
     first = "Fever is recorded [E1]. It is always deadly."
     said, _ = ask(in_turn(Say(first), second))
     assert said.text == first
-    assert said.error is None
 
 
 def test_general_knowledge_is_allowed_in_unstrict_mode_and_false_marks_are_not() -> None:
@@ -90,8 +127,8 @@ def test_an_answer_that_is_cut_or_refused_leaves_the_error_in_the_record() -> No
     for reply in (Fail(401), Fail(429), Say(refusal="no"), Say(""), Raw(b"\xff")):
         said, _ = ask(in_turn(reply))
         assert said.text == ""
-        assert said.error is not None
-        assert kinds(said.segments)[-1] == "error"
+        assert said.episode.log[-2].kind is Kind.ERROR
+        assert said.episode.log[-2].data["fault"] == "model"
 
 
 def test_an_injection_in_a_name_is_quoted_and_what_it_brings_about_does_not_pass() -> None:
@@ -105,7 +142,7 @@ def test_an_injection_in_a_name_is_quoted_and_what_it_brings_about_does_not_pass
     line = user.split("\n==========\n")[1]
     assert list(json.loads(line)["evidence"]) == ["E1"]
     graph: Any = Fake()
-    answer = Respond(text=said.text, author="m").run(graph, poisoned).answer
+    answer = answer_of(step(graph, poisoned, Respond(text=said.text, author="m")))
     assert answer is not None
     assert answer.removed == ("PMID:99999999", "E7")
     assert (answer.cited, answer.insufficient) == ((), True)

@@ -93,7 +93,7 @@ class Believe(Action):
         def believe() -> tuple[Share, ...]:
             beliefs = ranker.beliefs(case, self.top)
             named = (ranker.names.candidate(number) for number in beliefs.numbers.tolist())
-            return tuple(Share(each.id, each.name, share) for each, share in zip(named, beliefs.shares.tolist()))
+            return tuple(Share(each.id, each.name, share) for each, share in zip(named, beliefs.shares.tolist(), strict=True))
 
         given = {"observed": list(case.observed), "excluded": list(case.excluded)}
         return Shares(graph.tool("beliefs", given, believe, len))

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self
 from kgdx.actions.foreign import ForeignSource, NothingCompiled
 from kgdx.actions.graph_source import FolderSource, GraphSource, ServerSource
 from kgdx.case import Extraction, Resolution
-from kgdx.episode.loop import Memo
 
 if TYPE_CHECKING:
     from kgdx.actions.hierarchy import Hierarchy
@@ -60,7 +59,6 @@ class GraphContext:
         own = ServerSource if settings.is_neo4j else FolderSource
         self._source: GraphSource = self._foreign or own(settings)
         self._opened: dict[str, Any] = {}
-        self.memo = Memo()
         self._lock = threading.RLock()
         self._source.hold()
 

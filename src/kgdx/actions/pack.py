@@ -22,6 +22,7 @@ from kgdx.actions.facts import Fact, facts
 from kgdx.actions.items import PROMPT_CHARS, EvidenceItem, EvidencePack, Kind, Nothing, clean, language_of
 from kgdx.actions.known import Citation, Description
 from kgdx.episode.state import State
+from kgdx.episode.wish import digest
 
 __all__ = ["PROMPT_CHARS", "EvidenceItem", "EvidencePack", "Kind", "Nothing", "clean", "language_of", "pack"]
 
@@ -100,7 +101,7 @@ def _add(
 ) -> None:
     """Add what one retrieval found."""
     action = found.action or found.template
-    rows = found.rows_digest
+    rows = found.rows_digest or digest(found.rows)
     added = 0
     for fact in stated:
         if fact.key in items:

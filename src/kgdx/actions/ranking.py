@@ -64,9 +64,7 @@ class Rank(Action):
             graph.tool(
                 "ranker",
                 given,
-                lambda: graph.graph.ranker.rank(
-                    case, top=self.top, also=self.also, bank=bank, explain=self.explain
-                ),
+                lambda: graph.graph.ranker.rank(case, top=self.top, also=self.also, bank=bank, explain=self.explain),
                 lambda ranking: len(ranking.candidates),
             )
         )

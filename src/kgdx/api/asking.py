@@ -140,9 +140,9 @@ def able(policy: Policy, what: Literal["answers", "diagnoses"], model: object = 
 def world_of(graph: GraphContext, policy: Policy, model: ChatModel | str | None, limits: Limits) -> World:
     """Return the world of an episode: the graph, and the model where the policy asks one."""
     if not policy.capabilities.models:
-        return World(graph, memo=graph.memo)
+        return World(graph)
     asked, prices = connected(graph.settings, model, limits)
-    return World(graph, models={asked.name: asked}, memo=graph.memo, prices=prices)
+    return World(graph, models={asked.name: asked}, prices=prices)
 
 
 def _fingerprint(graph: GraphContext) -> str:

@@ -69,8 +69,8 @@ class Graph(GraphContext):
             case: A case, free text, a path to a file, a parsed phenopacket, or HPO terms (ids, labels, phrases).
             top: How many candidates.
             policy: Name of a policy (:data:`kgdx.policies.POLICIES`), or a policy of your own.
-            explain: For how many of them to find evidence paths: the first 10 by default, and at most 1,000. That takes the
-                most of the time; :meth:`explain` finds those of any other candidate.
+            explain: For how many of them to find evidence paths, which takes most of the time: 10 by default, and at
+                most 1,000; :meth:`explain` finds those of any other candidate.
             limits: When to stop a policy that would go on.
             seed: Of the policy's random choices.
             case_bank: Whether to match with other patients of the graph too, never with those of the case's own

@@ -86,7 +86,7 @@ class Limits:
     """When an episode ends although its policy would go on; all are functions of the log, so a resume counts on.
 
     Attributes:
-        steps: Most wishes for an action, a question or a model.
+        steps: Most wishes.
         stagnation: Most actions in a row that find nothing new.
         seconds: Most time worked, as the log tells it, checked between wishes; a person's thinking does not count.
         cost: Most cost.
@@ -163,7 +163,7 @@ class Entry(NamedTuple):
     wish: Wish
 
 
-Artifacts = Mapping[type[Artifact], dict[Hashable, Entry]]
+Artifacts = Mapping[type[Artifact], dict[Any, Entry]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +316,7 @@ class State:
         """
         kind = value if isinstance(value, type) else type(value)
         before = self.artifacts.get(kind, {})
-        key: Hashable = entry.wish.key if kind.many else kind
+        key: Any = entry.wish.key if kind.many else kind
         same = key in before and before[key].digest == entry.digest and self.fresh(before[key])
         counts = self.counts
         counts = counts._replace(stagnant=counts.stagnant + 1 if same else 0)
@@ -352,7 +352,7 @@ def _counted(counts: Counts, segment: Segment, wish: Wish | None, pending: Wish 
     kind = segment.kind
     if kind is Kind.WISH:
         effect = wish.effect if wish is not None else ""
-        steps += effect != "note"
+        steps += 1
         questions += effect == "patient"
         requests += effect == "model"
     elif kind is Kind.ERROR:

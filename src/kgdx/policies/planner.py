@@ -30,7 +30,7 @@ from kgdx.policies.briefing import briefing
 from kgdx.policies.finishing import EndingPolicy, asked_in, lost, undescribed
 from kgdx.policies.plan import Planned, judge, plan_schema, read_plan
 from kgdx.policies.rules import RulesPolicy
-from kgdx.policies.writing import answer_request, best_of, groundless, mend_request, said_in
+from kgdx.policies.writing import LANGUAGES, answer_request, best_of, groundless, mend_request, said_in
 
 FINAL = frozenset({"denied", "rejected", "unreachable", "refused", "missing", "budget"})
 """Kinds of a model's errors after which it is asked no more."""
@@ -223,7 +223,7 @@ class PlannerPolicy(EndingPolicy):
         if not text.strip():
             return action
         if not said_in(language, text, evidence):
-            remark = Remark(code=LANGUAGE, text="the answer is not in the language that was asked for")
+            remark = Remark(code=LANGUAGE, text=f"the answer is not in {LANGUAGES[language]}")
             if not state.tried(remark):
                 return remark
         if self.fallback and action.strict and groundless(text, evidence, language):

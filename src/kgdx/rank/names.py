@@ -72,6 +72,14 @@ class Names:
         """Return a phenotype's id."""
         return self._term_ids[row]
 
+    def label(self, term: str) -> str:
+        """Return a phenotype's name."""
+        return self._labels[self.terms[term]] or term
+
+    @cached_property
+    def _labels(self) -> list[str]:
+        return list(self._snapshot.table("phenotype").column("name").to_pylist())
+
     @cached_property
     def _term_ids(self) -> list[str]:
         return list(self.terms)
