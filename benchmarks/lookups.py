@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from kgdx.actions import ACTIONS, parse_action
+from kgdx.actions.artifacts import Retrieved
 from kgdx.actions.graph import GraphContext
-from kgdx.actions.state import State
 from kgdx.align.single import form
 from kgdx.case import Case
+from kgdx.episode import State, step
 from kgdx.errors import KgdxError
 from kgdx.store.snapshot import Snapshot
 
@@ -72,7 +73,7 @@ def whole_action(graph: GraphContext, name: str, field: str, given: list[list[st
     def run(words: list[str], _: str) -> bool:
         action = parse_action({"action": name, field: words if several else words[0]}, ACTIONS)
         try:
-            return bool(action.run(graph, State(Case("p"))).retrieved[-1].rows)
+            return bool(step(graph, State(Case("p")), action).all(Retrieved)[-1].rows)
         except KgdxError:  # a name that the index leaves out, such as that of an obsolete term
             return False
 

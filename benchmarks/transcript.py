@@ -11,7 +11,8 @@ from typing import Any
 
 import kgdx
 from kgdx.actions.answer import Answer
-from kgdx.actions.state import Segment
+from kgdx.actions.rounds import message_of
+from kgdx.episode import Author, Kind, Segment
 
 WIDE = 160
 """Letters of a cell of a table at most."""
@@ -29,7 +30,8 @@ def transcript(answer: Answer, question: str, requests: Sequence[Mapping[str, An
     usage = answer.usage
     facts = [
         f"- kgdx {kgdx.__version__}, policy `{answer.policy}`, model `{answer.model}` at `{url}`",
-        f"- {len(requests)} requests over HTTP, {usage.read:,} tokens read and {usage.written:,} written",
+        f"- {len(requests)} requests over HTTP, {usage.prompt_tokens:,} tokens read,"
+        f" {usage.completion_tokens:,} written",
         f"- {sum(each.number > 0 for each in answer.rounds)} rounds; ended: {answer.reason}",
     ]
     parts = [f"# {question}", "\n".join(facts), *_first_request(requests), *_steps(answer.trace)]
@@ -52,40 +54,43 @@ def _steps(trace: Sequence[Segment]) -> Iterator[str]:
     """The log in order: what the model was shown and said, what of it was refused, and what was run."""
     shown: set[str] = set()
     table: list[Sequence[object]] = []
+    asked = 0
     for segment in trace:
-        if segment.kind in ("action", "tool", "query"):
-            table.append(_run(segment))
+        data = segment.data
+        if segment.kind is Kind.RESULT and segment.author is Author.GRAPH and segment.name != "read_plan":
+            table += _run(segment)
             continue
-        if table:
+        if table and segment.name != "read_plan" and (segment.name == "ask_model" or segment.kind is Kind.ERROR):
             yield _table(("by", "what", "with", "rows", "ms"), table)
             table = []
-        if segment.kind == "prompt":
-            number = segment.parameters.get("round")
-            again = f"answer {segment.parameters['prompt']}" in shown
-            shown.add(f"answer {segment.parameters['prompt']}")
-            yield f"## Round {number}: the plan" if number else "## The answer" + (", once more" if again else "")
-            yield f"kgdx asks with the prompt `{segment.parameters['prompt']}`:"
-            yield from _prompt(segment.content, shown)
-        elif segment.kind == "answer":
-            took = f"{segment.milliseconds:.0f} ms, {segment.parameters['read']:,} tokens read"
-            yield f"The model answers ({took}, {segment.parameters['written']:,} written):"
-            yield _fenced(segment.content)
-        elif segment.kind == "plan":
-            planned = segment.parameters["actions"]
-            names = ", ".join(f"`{each['action']}`" for each in planned) or "nothing"
-            yield f"kgdx takes from it: {names}" + ("; the search ends." if segment.parameters.get("ended") else ".")
-        elif segment.kind == "error":
-            yield f"**Refused or failed** ({segment.name}): {_cell(segment.content)}"
+        if segment.kind is Kind.WISH and segment.name == "ask_model":
+            asked += 1
+            yield f"## Request {asked}"
+            yield f"kgdx asks with the prompt `{data['prompt']}`:"
+            yield from _prompt(
+                "\n".join(f"[{each['role']}]\n{each['content']}" for each in segment.words["messages"]), shown
+            )
+        elif segment.author is Author.MODEL:
+            took = f"{segment.milliseconds:.0f} ms, {data['prompt_tokens']:,} tokens read"
+            yield f"The model answers ({took}, {data['completion_tokens']:,} written):"
+            yield _fenced(str(segment.words["text"]))
+        elif segment.kind is Kind.RESULT and segment.name == "read_plan":
+            plan = data["artifact"]
+            names = ", ".join(f"`{each['action']}`" for each in plan["actions"]) or "nothing"
+            yield f"kgdx takes from it: {names}" + ("; the search ends." if plan["ended"] else ".")
+            for refused in plan["refused"]:
+                yield f"**Refused**: {_cell(refused)}"
+        elif segment.kind is Kind.ERROR:
+            yield f"**Failed** ({segment.name}): {_cell(message_of(segment))}"
     if table:
         yield _table(("by", "what", "with", "rows", "ms"), table)
 
 
-def _run(segment: Segment) -> Sequence[object]:
-    fields = {key: value for key, value in segment.parameters.items() if value not in (None, [], "")}
-    told = _cell(json.dumps(fields, ensure_ascii=False)) if fields else ""
-    rows = "" if segment.rows is None else f"{segment.rows:,}"
-    spent = f"{segment.milliseconds:.1f}" if segment.milliseconds else ""
-    return segment.author, f"{segment.kind} `{segment.name}`", told, rows, spent
+def _run(segment: Segment) -> Iterator[Sequence[object]]:
+    for ran in segment.operations:
+        fields = {key: value for key, value in ran.parameters.items() if value not in (None, [], "")}
+        told = _cell(json.dumps(fields, ensure_ascii=False)) if fields else ""
+        yield segment.name, f"{ran.kind} `{ran.name}`", told, f"{ran.rows:,}", f"{ran.milliseconds:.1f}"
 
 
 def _prompt(content: str, shown: set[str]) -> Iterator[str]:

@@ -8,15 +8,16 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 import kgdx
 from kgdx import api
-from kgdx.actions import Match, Retrieve, State, step
+from kgdx.actions import Extract, Match, Rank, Retrieve, Retrieved
 from kgdx.align.sssom import Statement
 from kgdx.case import Case, Finding, Status
+from kgdx.episode import Policy, State, Wish, step
 from kgdx.errors import CaseError, KgdxError, StoreError, StoreLockedError, TemplateError, UsageError
 from kgdx.policies import FixedPolicy
 
@@ -212,14 +213,11 @@ def test_equal_input_gives_an_equal_diagnosis(graph: kgdx.Graph) -> None:
 
 
 def test_a_failing_explanation_leaves_the_ranking(graph: kgdx.Graph) -> None:
-    class RankThenBreak:
-        name = "broken"
+    class RankThenBreak(Policy):
+        name: ClassVar[str] = "broken"
 
-        def choose(self, state: State) -> Any:
-            from kgdx.actions import Extract, Rank
-
-            steps = [Extract(), Rank(), Retrieve(template="no_such_template")]
-            return steps[state.steps]
+        def choose(self, state: State) -> Wish:
+            return (Extract(), Rank(), Retrieve(template="no_such_template"))[state.counts.steps]
 
     diagnosis = graph.diagnose(["HP:0001250"], policy=RankThenBreak())
     assert diagnosis.reason == "error"
@@ -285,9 +283,9 @@ def test_a_saved_case_is_no_patient_like_itself(own: Path) -> None:
     with kgdx.open(own) as graph:
         diagnosis, other = graph.diagnose("seizures"), graph.diagnose(["HP:0001250", "HP:0001252"])
         graph.save(diagnosis)
-        alone, matched = (step(graph, State(each.case, read=True), Match()) for each in (diagnosis, other))
-        assert alone.retrieved[0].rows == ()
-        assert [row["shared_ids"] for row in matched.retrieved[0].rows] == [["HP:0001250"]]
+        alone, matched = (step(graph, State(each.case), Match()) for each in (diagnosis, other))
+        assert alone.all(Retrieved)[0].rows == ()
+        assert [row["shared_ids"] for row in matched.all(Retrieved)[0].rows] == [["HP:0001250"]]
 
 
 def test_the_text_is_stored_only_when_asked_for(own: Path) -> None:

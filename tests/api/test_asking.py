@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import kgdx
-from kgdx.actions import Limits
 from kgdx.config import LlmAccess
+from kgdx.episode import Limits
 from kgdx.errors import ConfigError, StoreLockedError, UsageError
 from kgdx.llm.connect import connect
 from llm.server import Body, Fail, Reply, Say, answering, in_turn, serving

@@ -11,7 +11,7 @@ from kgdx.actions.answer import Answer
 from kgdx.actions.evidence import PathNode
 from kgdx.actions.known import CitedText, Sentence
 from kgdx.actions.pack import EvidenceItem, EvidencePack
-from kgdx.actions.state import Author, Segment
+from kgdx.episode import Author, Kind, Segment
 from kgdx.errors import LlmError, UsageError
 from kgdx.evaluate.questions import Gold, Question
 from kgdx.evaluate.recall import Hits, evaluate_recall, hits, measure
@@ -75,11 +75,16 @@ def answer(question: Question, model: ChatModel | None) -> Answer:
             model.ask(Request((Message("user", "Why?"),)))
     text = CitedText((Sentence("Fever [E1].", ("E1",)), Sentence("So.", (), False)), removed=("E9",), unsupported=1)
     log = (
-        Segment(Author.TOOL, "plan", "plan", {"round": 1}),
-        Segment(Author.POLICY, "action", "get_symptom", {}),
-        Segment(Author.TOOL, "plan", "plan", {"round": 2, "ended": True}),
+        planned(1),
+        Segment(Author.POLICY, Kind.WISH, "get_symptom", {}),
+        planned(2, ended=True),
     )
     return Answer(question.question, text, EvidencePack(items=(relation("D:1", "S:1", "fever"),)), trace=log)
+
+
+def planned(number: int, *, ended: bool = False) -> Segment:
+    plan = {"round": number, "actions": [], "refused": [], "ended": ended, "failed": False}
+    return Segment(Author.GRAPH, Kind.RESULT, "read_plan", {"artifact": plan})
 
 
 def test_answer_is_measured_with_what_it_took() -> None:

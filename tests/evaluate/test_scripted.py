@@ -77,8 +77,9 @@ def test_episode_ends_and_cites_only_what_exists_whoever_plans(
                 continue
             assert set(answer.text.cited) <= answer.pack.ids
             assert sum(planned.number > 0 for planned in answer.rounds) <= 5
-            assert len([segment for segment in answer.trace if segment.kind == "action"]) <= 60
-            assert all(segment.name in chinese_templates() for segment in answer.trace if segment.kind == "query")
+            assert len([segment for segment in answer.trace if segment.kind == "wish"]) <= 60
+            ran = [ran for segment in answer.trace for ran in segment.operations if ran.kind == "query"]
+            assert all(each.name in chinese_templates() for each in ran)
             json.dumps(answer.to_dict(private=True))
     assert chinese.status() == before
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import pytest
 
@@ -11,7 +10,7 @@ from episode.states import state_of
 from kgdx.actions.known import Resolved
 from kgdx.align.named import Mention
 from kgdx.case import Case
-from kgdx.episode import Action, State
+from kgdx.episode import Action
 from kgdx.policies.finishing import undescribed
 from kgdx.policies.rules import RulesPolicy
 

@@ -92,8 +92,9 @@ class Believe(Action):
 
         def believe() -> tuple[Share, ...]:
             beliefs = ranker.beliefs(case, self.top)
-            named = (ranker.names.candidate(number) for number in beliefs.numbers.tolist())
-            return tuple(Share(each.id, each.name, share) for each, share in zip(named, beliefs.shares.tolist(), strict=True))
+            leading = zip(beliefs.numbers.tolist(), beliefs.shares.tolist(), strict=True)
+            named = ((ranker.names.candidate(number), share) for number, share in leading)
+            return tuple(Share(each.id, each.name, share) for each, share in named)
 
         given = {"observed": list(case.observed), "excluded": list(case.excluded)}
         return Shares(graph.tool("beliefs", given, believe, len))

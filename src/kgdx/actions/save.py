@@ -152,7 +152,7 @@ def _record(result: Diagnosis | Answer) -> Iterator[Segment]:
         "removed": len(answer.removed),
     }
     yield from result.trace
-    yield Segment(Author.LOOP, Kind.RESULT, "answer", told, {"question": result.question, "text": answer.text})
+    yield Segment(Author.LOOP, Kind.RESULT, "final", told, {"question": result.question, "text": answer.text})
 
 
 def _put(running: Transaction, template: str, what: str, *, rows: list[dict[str, Any]], **parameters: Any) -> None:

@@ -17,7 +17,7 @@ from kgdx.actions.rounds import UNPLANNED, message_of
 from kgdx.case import Case, Issue
 from kgdx.episode.conversation import exchanges
 from kgdx.episode.loop import Episode, Watch, World, begin, kgdx_version, run
-from kgdx.episode.policy import POLICIES, Policy, make_policy
+from kgdx.episode.policy import POLICIES, Policy, default_policy, make_policy
 from kgdx.episode.segment import Author, Kind, error_of
 from kgdx.episode.state import Limits, State
 from kgdx.errors import KgdxError, StoreError, UsageError
@@ -40,6 +40,9 @@ _REMEDIES = {
 
 MAX_QUESTION = 20_000
 """Letters of a question at most."""
+
+MAX_ROUNDS = 50
+"""Most plans of a model."""
 
 STEPS = 200
 """Most actions of a question, where nobody says."""
@@ -88,7 +91,10 @@ def ask(
     question = checked(question)
     limits = within(how.get("limits"))
     if policy is None:
-        policy = "rules" if model is None else "planner"
+        policy = default_policy("answers", models=model is not None)
+    rounds = how.get("rounds", 1)
+    if not 1 <= rounds <= MAX_ROUNDS:
+        raise UsageError(f"rounds is {rounds}", hint=f"ask for 1 to {MAX_ROUNDS}")
     settings: dict[str, Any] = {
         "strict": how.get("strict", True),
         "pubmed": _asks_pubmed(graph.settings) if how.get("pubmed") is None else how["pubmed"],

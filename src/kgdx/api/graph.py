@@ -23,7 +23,7 @@ from kgdx.case import Case, Issue, case_from_document, case_from_terms, case_fro
 from kgdx.config import Settings
 from kgdx.episode.loop import Episode, Patient, Watch, World, begin, kgdx_version
 from kgdx.episode.loop import run as run_episode
-from kgdx.episode.policy import Policy, make_policy
+from kgdx.episode.policy import Policy, default_policy, make_policy
 from kgdx.episode.resume import Replayed, policy_of, resume
 from kgdx.episode.resume import replay as replay_trace
 from kgdx.episode.segment import Segment
@@ -55,7 +55,7 @@ class Graph(GraphContext):
         case: CaseLike,
         *,
         top: int = 10,
-        policy: str | Policy = "fixed",
+        policy: str | Policy | None = None,
         explain: int | None = None,
         limits: Limits | None = None,
         seed: int = 0,
@@ -68,7 +68,8 @@ class Graph(GraphContext):
         Args:
             case: A case, free text, a path to a file, a parsed phenopacket, or HPO terms (ids, labels, phrases).
             top: How many candidates.
-            policy: Name of a policy (:data:`kgdx.policies.POLICIES`), or a policy of your own.
+            policy: Name of a policy (:data:`kgdx.policies.POLICIES`), or a policy of your own; by default the first that
+                diagnoses, and asks a model if one is given.
             explain: For how many of them to find evidence paths, which takes most of the time: 10 by default, and at
                 most 1,000; :meth:`explain` finds those of any other candidate.
             limits: When to stop a policy that would go on.
@@ -86,10 +87,10 @@ class Graph(GraphContext):
         """
         if not 1 <= top <= MAX_TOP:
             raise UsageError(f"top is {top}", hint=f"ask for 1 to {MAX_TOP:,} candidates")
-        chooser = policy
-        if isinstance(policy, str):
+        chooser = default_policy("diagnoses", models=model is not None) if policy is None else policy
+        if isinstance(chooser, str):
             explained = min(min(top, EXPLAINED) if explain is None else explain, MAX_EXPLAINED)
-            chooser = make_policy(policy, {"case_bank": True} if case_bank else {}, top=top, explain=explained)
+            chooser = make_policy(chooser, {"case_bank": True} if case_bank else {}, top=top, explain=explained)
         elif case_bank:
             raise UsageError("case_bank goes with the name of a policy", hint="give your own policy such a setting")
         assert isinstance(chooser, Policy)
@@ -104,7 +105,7 @@ class Graph(GraphContext):
         self,
         case: CaseLike | None = None,
         *,
-        policy: str | Policy = "fixed",
+        policy: str | Policy | None = None,
         question: str = "",
         patient: Patient | None = None,
         model: ChatModel | str | None = None,
@@ -134,7 +135,12 @@ class Graph(GraphContext):
             UsageError: The log cannot be gone on with on this graph, or a setting cannot be right.
         """
         given = tuple(log or ())
-        chooser = policy if isinstance(policy, Policy) else policy_of(given) if given else make_policy(policy)
+        if isinstance(policy, Policy):
+            chooser = policy
+        elif given:
+            chooser = policy_of(given)
+        else:
+            chooser = make_policy(policy or default_policy("diagnoses"))
         world = self.world(chooser, patient=patient, model=model, limits=limits)
         if given:
             return run_episode(world, resume(world, given), chooser, watch)
@@ -190,7 +196,7 @@ class Graph(GraphContext):
         disease: str,
         *,
         top: int = 10,
-        policy: str = "fixed",
+        policy: str | None = None,
         case_bank: bool = False,
     ) -> Diagnosis:
         """Diagnose, and explain one disease wherever it stands in the ranking.
@@ -207,7 +213,7 @@ class Graph(GraphContext):
         """
         patient = case.case if isinstance(case, Diagnosis) else self.case(case)
         wanted = {"also": (disease,), **({"case_bank": True} if case_bank else {})}
-        chooser = make_policy(policy, wanted, top=top, explain=0)
+        chooser = make_policy(policy or default_policy("diagnoses"), wanted, top=top, explain=0)
         start = begin(patient.identified(), chooser, fingerprint=self.fingerprint)
         return self._diagnosis(run_episode(world_of(self, chooser, None, Limits()), start, chooser))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -119,12 +119,30 @@ POLICIES: Registry[Policy] = Registry(
     "kgdx.policies",
     {
         "fixed": "kgdx.policies.fixed:FixedPolicy",
-        "inquiry": "kgdx.policies.inquiry:InquiryPolicy",
-        "planner": "kgdx.policies.planner:PlannerPolicy",
         "rules": "kgdx.policies.rules:RulesPolicy",
+        "planner": "kgdx.policies.planner:PlannerPolicy",
+        "inquiry": "kgdx.policies.inquiry:InquiryPolicy",
     },
 )
 """Name → policy; installed packages add theirs by entry points of the group ``kgdx.policies``."""
+
+
+def default_policy(what: Literal["answers", "diagnoses"], *, models: bool = False) -> str:
+    """Return the policy that is taken where nobody names one: the first built-in one that can do it and asks nobody.
+
+    Args:
+        what: What it has to be able to do.
+        models: Whether it asks a language model.
+
+    Example:
+        >>> default_policy("diagnoses"), default_policy("answers"), default_policy("answers", models=True)
+        ('fixed', 'rules', 'planner')
+    """
+    for name in POLICIES.builtin:
+        can = POLICIES.get(name).capabilities
+        if getattr(can, what) and can.models is models and not can.asks:
+            return name
+    raise UsageError(f"no policy {what}", hint="name one")
 
 
 def make_policy(name: str, /, wanted: Mapping[str, Any] | None = None, **usual: Any) -> Policy:

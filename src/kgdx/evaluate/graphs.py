@@ -36,11 +36,10 @@ class Asker:
 
     def __call__(self, question: Question, model: ChatModel | None) -> Answer:
         """Answer a question: by rules, or by a model that plans; see :data:`kgdx.evaluate.recall.Asks`."""
-        policy = "rules" if model is None else "planner"
         told: dict[str, Any] = {"language": question.language or None, "rounds": self.rounds, "strict": self.strict}
         told["fallback"] = False  # what rules find, and the template says, is none of the model's
         case = None if question.case is None else self.graph.case(question.case)
-        return self.graph.ask(question.question, case=case, policy=policy, model=model, **told)
+        return self.graph.ask(question.question, case=case, model=model, **told)
 
     def answered(self, question: Question, model: ChatModel) -> Answered:
         """Answer a question by a model; see :data:`kgdx.evaluate.answers.WithGraph`.

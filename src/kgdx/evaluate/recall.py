@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgdx.actions.pack import EvidencePack
+from kgdx.episode.segment import Kind
 from kgdx.errors import KgdxError, UsageError
 from kgdx.evaluate.paired import interval
 from kgdx.evaluate.questions import Gold, Question
@@ -148,7 +149,7 @@ def measure(question: Question, ask: Asks, model: ChatModel | None) -> Measured:
         return Measured(**told, recall=nothing, reason="error", error=str(error))
     seconds = time.perf_counter() - begin
     found = hits(question, answer.pack)
-    ran = {segment.name for segment in answer.trace if segment.kind == "action"}
+    ran = {segment.name for segment in answer.trace if segment.kind is Kind.WISH}
     text = answer.text
     return Measured(
         **told,

@@ -10,9 +10,10 @@ import pytest
 
 import kgdx
 from conftest import require_module
-from kgdx.actions import ACTIONS, parse_action
-from kgdx.actions.state import State
+from kgdx.actions import ACTIONS, Retrieved, parse_action
+from kgdx.actions.artifacts import resolved_of
 from kgdx.case import Case
+from kgdx.episode import State, step
 from kgdx.errors import KgdxError, StoreError
 from kgdx.store.foreign.check import ASKED, check
 from kgdx.store.foreign.database import ForeignDatabase
@@ -70,9 +71,9 @@ def ours(shared_data: Path, home: Path) -> Iterator[kgdx.Graph]:
 
 def rows(graph: kgdx.Graph, **action: Any) -> list[tuple[Any, ...]]:
     """What an action finds, by names, without what tells the two graphs apart: ids, source, field of the source."""
-    state = parse_action(action, ACTIONS).run(graph, State(Case("p")))
-    found = state.retrieved[-1]
-    names = {id: name for each in state.resolved for id, name in zip(each.ids, each.names, strict=True)}
+    state = step(graph, State(Case("p")), parse_action(action, ACTIONS))
+    found = state.all(Retrieved)[-1]
+    names = {id: name for each in resolved_of(state) for id, name in zip(each.ids, each.names, strict=True)}
     shown = []
     for row in found.rows:
         if "matched" in row:
