@@ -16,7 +16,7 @@ from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, LlmFault, MissingExtraError
 from kgdx.llm.accounting import Meter, over
 from kgdx.llm.protocol import ChatModel, Completion, OnText, Request, private_loop, with_schema
-from kgdx.llm.response import Response
+from kgdx.llm.response import LONGEST, Endless, Response
 
 if TYPE_CHECKING:
     import openai
@@ -27,9 +27,6 @@ MODES: tuple[Mode, ...] = ("json_schema", "json_object", "plain")
 
 OPTIONAL = ("stream_options", "return_token_ids")
 """Fields of a request that an endpoint may not know; it is asked without those that it rejects."""
-
-LONGEST = 1_000_000
-"""Characters of a text at most; a model that goes on is cut off."""
 
 PATIENCE_S = 120.0
 """The client library does not wait for an endpoint that asks for a longer wait than this."""
@@ -126,12 +123,12 @@ class Endpoint(ChatModel):
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Return one sample; see :meth:`kgdx.llm.protocol.ChatModel.complete`."""
         pool = self._pool()
-        found = Response()
+        found = Response(request, on_text)
         client = await pool.free.get()
         try:
             self.meter.begin()
             async with asyncio.timeout(self.meter.left()) as limit:
-                made = await self._suited(client, request, on_text, found)
+                made = await self._suited(client, found)
         except TimeoutError:
             assert limit.expired()
             self.meter.add(failed=1)
@@ -163,100 +160,68 @@ class Endpoint(ChatModel):
             self._pools[loop] = _Pool(self.access, self.meter)
         return self._pools[loop]
 
-    async def _suited(
-        self, client: openai.AsyncOpenAI, request: Request, on_text: OnText | None, found: Response
-    ) -> Completion:
+    async def _suited(self, client: openai.AsyncOpenAI, found: Response) -> Completion:
         """Ask in the strictest way that the endpoint takes, and remember which that is."""
         first: LlmError | None = None
-        for mode in MODES[self._mode :] if request.schema is not None else MODES[-1:]:
-            body = self._body(request, mode, streamed=on_text is not None)
+        schema = found.request.schema
+        for mode in MODES[self._mode :] if schema is not None else MODES[-1:]:
             try:
-                made = await self._asked(client, request, body, on_text, found)
+                made = await self._asked(client, found, self._body(found.request, mode, streamed=found.streamed))
             except _Unsuitable as error:
                 first = first or error
                 continue
-            if request.schema is not None:
+            if schema is not None:
                 self._mode = MODES.index(mode)
             return made
         assert first is not None
         raise LlmError(first.message, hint=first.hint, kind=first.kind) from None
 
-    async def _asked(
-        self,
-        client: openai.AsyncOpenAI,
-        request: Request,
-        body: dict[str, Any],
-        on_text: OnText | None,
-        found: Response,
-    ) -> Completion:
+    async def _asked(self, client: openai.AsyncOpenAI, found: Response, body: dict[str, Any]) -> Completion:
         """Ask with the fields that not every endpoint knows, and without them where it rejects that."""
         optional = {name for name in OPTIONAL if name in body or name in body["extra_body"]}
         try:
-            return await self._once(client, request, body, on_text, found)
+            return await self._once(client, found, body)
         except _Unsuitable:
             if not optional:
                 raise
         plain = {name: value for name, value in body.items() if name not in optional}
         plain["extra_body"] = {name: value for name, value in body["extra_body"].items() if name not in optional}
-        made = await self._once(client, request, plain, on_text, found)
+        made = await self._once(client, found, plain)
         self._unknown |= optional
         return made
 
-    async def _once(
-        self,
-        client: openai.AsyncOpenAI,
-        request: Request,
-        body: dict[str, Any],
-        on_text: OnText | None,
-        found: Response,
-    ) -> Completion:
+    async def _once(self, client: openai.AsyncOpenAI, found: Response, body: dict[str, Any]) -> Completion:
         import httpx2
         import openai
 
-        from kgdx.llm.guard import RETRY_COUNT, Endless
+        from kgdx.llm.guard import RETRY_COUNT
 
         try:
-            if on_text is None:
-                self._taken(found, await client.chat.completions.create(**body), "message")
+            if not found.streamed:
+                found.read(await client.chat.completions.create(**body), "message")
             else:
-                await self._streamed(client, body, found, on_text)
-            return self._judged(found, request)
+                async with await client.chat.completions.create(**body) as chunks:
+                    async for chunk in chunks:
+                        found.read(chunk, "delta")
+                        self.meter.left()
+            return self._judged(found)
         except openai.APIStatusError as error:
-            raise self._status(error, request, int(error.request.headers.get(RETRY_COUNT, 0)) + 1) from None
+            raise self._status(error, found.request, int(error.request.headers.get(RETRY_COUNT, 0)) + 1) from None
         except LlmError as error:  # the budget's
             error.partial = error.partial or found.text
             raise
         except Endless:
             hint = "set a limit of tokens, or try another model"
             what = f"does not end its answer ({LONGEST:,} characters)"
-            raise self._error(what, "truncated", hint, found.text[:LONGEST]) from None
+            raise self._error(what, "truncated", hint, found.text) from None
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, OSError, *_NOT_THE_PROTOCOL) as error:
             reason = "time-out" if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException) else _kind(error)
-            if found.pieces and on_text is not None:
+            if found.pieces and found.streamed:
                 raise self._error(f"broke off its answer ({reason})", "cut", "ask again", found.text) from None
             tries = 1
             if isinstance(error, openai.APIConnectionError):
                 tries += int(error.request.headers.get(RETRY_COUNT, 0))
             raise self._silent(tries, reason) from None
-
-    async def _streamed(
-        self, client: openai.AsyncOpenAI, body: dict[str, Any], found: Response, on_text: OnText
-    ) -> None:
-        async with await client.chat.completions.create(**body) as chunks:
-            async for chunk in chunks:
-                if piece := self._taken(found, chunk, "delta"):
-                    on_text(piece)
-                    self.meter.left()
-        if not found.finish:
-            raise ValueError("the stream ended early")
-
-    def _taken(self, found: Response, made: Any, message: str) -> str:
-        from kgdx.llm.guard import Endless
-
-        piece = found.read(made, message)
-        if found.length > LONGEST:
-            raise Endless
-        return piece
 
     def _body(self, request: Request, mode: Mode, *, streamed: bool) -> dict[str, Any]:
         messages = list(request.messages)
@@ -286,7 +251,9 @@ class Endpoint(ChatModel):
             extra.pop(name, None)
         return body
 
-    def _judged(self, found: Response, request: Request) -> Completion:
+    def _judged(self, found: Response) -> Completion:
+        if found.streamed and not found.finish:
+            raise ValueError("the stream ended early")
         if found.refused or found.finish == "content_filter":
             raise self._error("refuses to answer", "refused", "ask something else, or another model")
         return Completion(
@@ -296,7 +263,7 @@ class Endpoint(ChatModel):
             finish_reason=found.finish or "stop",
             stop=found.stop,
             reasoning="".join(found.reasoning),
-            tokens=found.tokens() if request.logprobs else None,
+            tokens=found.tokens() if found.request.logprobs else None,
         )
 
     def _status(self, error: openai.APIStatusError, request: Request, tries: int) -> LlmError:

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from kgdx.llm.response import Endless
+
 LONGEST_BODY = 16_000_000
 """Bytes of a whole answer at most, and of one line of a stream."""
 
@@ -23,10 +25,6 @@ LONGEST_STREAM = 256_000_000
 
 RETRY_COUNT = "x-stainless-retry-count"
 """The header in which the client library counts its retries."""
-
-
-class Endless(Exception):
-    """An answer is larger than any can be."""
 
 
 class Malformed(httpx2.RequestError):

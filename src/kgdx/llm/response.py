@@ -5,10 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgdx.llm.protocol import Tokens, Usage, sound
+from kgdx.llm.protocol import OnText, Request, Tokens, Usage, sound
+
+LONGEST = 1_000_000
+"""Characters of a text at most; a model that goes on is cut off."""
 
 MOST_TOKENS = 1_000_000_000
 """An endpoint that counts more tokens for one answer miscounts."""
+
+
+class Endless(Exception):
+    """An answer is larger than any can be."""
 
 
 @dataclass(slots=True)
@@ -16,6 +23,8 @@ class Response:
     """What has arrived of a completion, whole or in chunks.
 
     Attributes:
+        request: What it responds to.
+        on_text: Called with each piece; ``None`` where it is not streamed.
         pieces: Its text.
         length: Characters of it.
         reasoning: What the endpoint gives as reasoning, apart from the text.
@@ -29,6 +38,8 @@ class Response:
         logprobs: Their log-probabilities, likewise.
     """
 
+    request: Request
+    on_text: OnText | None = None
     pieces: list[str] = field(default_factory=list)
     length: int = 0
     reasoning: list[str] = field(default_factory=list)
@@ -46,8 +57,17 @@ class Response:
         """The text so far."""
         return "".join(self.pieces)
 
-    def read(self, made: Any, message: str) -> str:
-        """Take in a response or a chunk, whose choice holds a ``message`` or ``delta``; return its text."""
+    @property
+    def streamed(self) -> bool:
+        """Whether it arrives in chunks."""
+        return self.on_text is not None
+
+    def read(self, made: Any, message: str) -> None:
+        """Take in a response or a chunk, whose choice holds a ``message`` or ``delta``.
+
+        Raises:
+            Endless: The text is longer than :data:`LONGEST`.
+        """
         self.model = _text(made.model) or self.model
         if made.usage is not None:
             self.usage = _usage(made.usage)
@@ -60,14 +80,17 @@ class Response:
             self.stop = stop if isinstance(stop, str) else self.stop
             self.written += getattr(choice, "token_ids", None) or []
             if choice.logprobs is not None:
-                self.logprobs += [each.logprob for each in choice.logprobs.content or ()]
+                self.logprobs += [getattr(each, "logprob", None) for each in choice.logprobs.content or ()]
             thought = getattr(part, "reasoning_content", None) or getattr(part, "reasoning", None)
             self.reasoning.append(_text(thought))
             if piece := _text(part.content):
                 self.pieces.append(piece)
                 self.length += len(piece)
-            return piece
-        return ""
+                if self.length > LONGEST:
+                    self.pieces = [self.text[:LONGEST]]
+                    raise Endless
+                if self.on_text is not None:
+                    self.on_text(piece)
 
     def tokens(self) -> Tokens | None:
         """Return the tokens; ``None`` where the endpoint gives none, or such as cannot be."""
