@@ -113,7 +113,7 @@ def test_time_ends_an_answer_that_is_on_its_way_and_keeps_what_arrived() -> None
 
 
 def test_a_model_that_does_not_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgdx.llm.endpoint.LONGEST", 100)
+    monkeypatch.setattr("kgdx.llm.response.LONGEST", 100)
     with serving(in_turn(Say("on and on " * 100))) as server:
         model = client(server, Budget())
         with pytest.raises(LlmError, match="does not end its answer") as caught:

@@ -11,8 +11,9 @@ from conftest import require_module
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError
 from kgdx.llm.accounting import Budget, Meter
-from kgdx.llm.endpoint import LONGEST, Endpoint
+from kgdx.llm.endpoint import Endpoint
 from kgdx.llm.protocol import Message, Request
+from kgdx.llm.response import LONGEST
 from llm.server import Raw, Say, Server, in_turn, serving
 
 TEXT = "The patient Jane Roe has ataxia since 1999."

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from conftest import require_module
@@ -17,8 +21,8 @@ from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, MissingExtraError
 from kgdx.llm.accounting import Budget, Meter
 from kgdx.llm.connect import connect
-from kgdx.llm.local import LocalModel, _prompt_ids
-from kgdx.llm.protocol import ChatModel, Message, Request
+from kgdx.llm.local import LocalModel, _open_end, _prompt_ids, _Written, decoded
+from kgdx.llm.protocol import ChatModel, Completion, Message, Request, Usage, seed_of
 from kgdx.llm.reasoning import Reasoning
 from kgdx.llm.structured import structured
 
@@ -33,6 +37,7 @@ TEMPLATE = (
     "{% if add_generation_prompt %}<assistant>{% endif %}"
 )
 NO_SYSTEM = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system role') }}{% endif %}" + TEMPLATE
+TAGS = ("<match>", "</match>")
 TAUGHT = 'Here: {"disease": "马方综合征", "codes": ["HP:0001166", "HP:0001519",]} Well?'
 ASKED = Request((Message("system", "You help."), Message("user", "Which disease?")), max_tokens=24)
 
@@ -52,9 +57,7 @@ def torch() -> Any:
     return torch
 
 
-def made(
-    folder: Path, torch: Any, *, taught: bool = False, template: str | None = TEMPLATE, context: int = 512
-) -> Path:
+def made(folder: Path, torch: Any, *, taught: bool = False, template: str | None = TEMPLATE) -> Path:
     """A folder with a model of one small layer over bytes; ``taught`` lets it learn one answer by heart."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -65,6 +68,7 @@ def made(
     words.decoder = decoders.ByteLevel()
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, bos_token="<s>", eos_token="</s>", pad_token="</s>")
     tokenizer.chat_template = template
+    tokenizer.add_tokens(list(TAGS))
     tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
     config = LlamaConfig(
@@ -73,7 +77,7 @@ def made(
         intermediate_size=128,
         num_hidden_layers=2,
         num_attention_heads=4,
-        max_position_embeddings=context,
+        max_position_embeddings=512,
         bos_token_id=0,
         eos_token_id=1,
         pad_token_id=1,
@@ -108,6 +112,11 @@ def folder(torch: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made(tmp_path_factory.mktemp("model"), torch)
 
 
+@pytest.fixture(scope="module")
+def learned(torch: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory.mktemp("taught"), torch, taught=True)
+
+
 def local(folder: Path, *, seed: int = 0, meter: Meter | None = None, timeout: float = 60.0) -> ChatModel:
     access = LlmAccess(str(folder), "transformers", seed=seed, device="cpu", timeout=timeout)
     return connect(access, meter=meter)
@@ -128,8 +137,7 @@ def test_an_answer_arrives_in_pieces_of_whole_characters(folder: Path) -> None:
     assert "".join(pieces) == text and len(pieces) > 1
 
 
-def test_tokens_are_counted(folder: Path, torch: Any) -> None:
-    learned = made(folder.parent / "counted", torch, taught=True)
+def test_tokens_are_counted(learned: Path) -> None:
     meter = Meter(price_in=1.0, price_out=1.0)
     answer = local(learned, meter=meter).ask(Request((Message("user", "?"),), max_tokens=200))
     prompt = "<user>?</s><assistant>"
@@ -139,7 +147,7 @@ def test_tokens_are_counted(folder: Path, torch: Any) -> None:
     assert meter.spent.calls == 1 and meter.spent.cost > 0
 
 
-def test_an_answer_of_a_form_is_read_by_its_repair(folder: Path, torch: Any) -> None:
+def test_an_answer_of_a_form_is_read_by_its_repair(learned: Path) -> None:
     class Instructed:
         """Takes the schema out of the question, since so small a model knows one question alone."""
 
@@ -150,7 +158,7 @@ def test_an_answer_of_a_form_is_read_by_its_repair(folder: Path, torch: Any) -> 
             assert request.schema is not None
             return self.model.ask(Request((Message("user", "?"),), max_tokens=200))
 
-    model = Instructed(local(made(folder.parent / "form", torch, taught=True)))
+    model = Instructed(local(learned))
     found = structured(model, ASKED, Named)  # type: ignore[arg-type]
     assert found.value == Named(disease="马方综合征", codes=["HP:0001166", "HP:0001519"])
     assert found.mended
@@ -184,6 +192,106 @@ def test_a_seed_decides_what_chance_would(folder: Path, torch: Any) -> None:
 
 def test_without_temperature_the_likeliest_answer_is_given(folder: Path) -> None:
     assert talked(local(folder, seed=1))[0] == talked(local(folder, seed=2))[0]
+
+
+def sampled(model: ChatModel, request: Request) -> list[Completion]:
+    return asyncio.run(model.sample(request))
+
+
+HOT = replace(ASKED, temperature=1.0, seed=5, logprobs=True)
+
+
+def test_samples_differ_by_their_seeds_alone(folder: Path) -> None:
+    model = local(folder)
+    several = sampled(model, replace(HOT, n=3))
+    assert len({each.tokens for each in several}) == 3
+    assert [sampled(model, replace(HOT, seed=seed_of(5, number)))[0] for number in (2, 0)] == [several[2], several[0]]
+    unseeded = sampled(model, replace(HOT, seed=None, n=3))
+    assert len({each.tokens for each in unseeded}) == 3 and unseeded == sampled(model, replace(HOT, seed=None, n=3))
+
+
+def test_the_smallest_share_of_the_probability_is_the_likeliest_token(folder: Path) -> None:
+    (cold,), (narrow,) = (
+        sampled(local(folder), request) for request in (replace(HOT, temperature=0.0), replace(HOT, top_p=1e-9))
+    )
+    assert cold == narrow
+
+
+def test_log_probabilities_are_those_of_the_model(folder: Path, torch: Any) -> None:
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(folder).eval()
+    (made,) = sampled(local(folder), replace(HOT, temperature=1.7, top_p=0.8))
+    assert made.tokens is not None and made.usage == Usage(len(made.tokens.given), len(made.tokens.written))
+    given, written = made.tokens.given, made.tokens.written
+    with torch.inference_mode():
+        shares = torch.log_softmax(model(torch.tensor([[*given, *written]])).logits[0].float(), -1)
+    expected = [float(shares[len(given) + number - 1, token]) for number, token in enumerate(written)]
+    assert made.tokens.logprobs == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize("stop", ['codes"', "马方综", " Well?"])
+def test_a_text_ends_before_a_stop_string_and_its_tokens_after_it(learned: Path, stop: str) -> None:
+    heard: list[str] = []
+    model = local(learned)
+    request = Request((Message("user", "?"),), max_tokens=200, stop=("nowhere", stop), logprobs=True)
+    (made,) = asyncio.run(model.sample(request, heard.append))
+    assert (made.text, made.stop, made.finish_reason) == (TAUGHT.partition(stop)[0], stop, "stop")
+    assert "".join(heard) == made.text and made.tokens is not None
+    assert isinstance(model, Reasoning) and isinstance(model.model, LocalModel) and model.model._loaded is not None
+    written = decoded(model.model._loaded.tokenizer, made.tokens.written)
+    assert written == TAUGHT.partition(stop)[0] + stop
+
+
+def test_a_text_is_continued_by_its_characters_or_by_its_tokens(learned: Path) -> None:
+    model = local(learned)
+    begun = Request((Message("user", "?"), Message("assistant", TAUGHT[:15])), max_tokens=200, continues=True)
+    (by_text,) = sampled(model, begun)
+    (first,) = sampled(model, Request((Message("user", "?"),), max_tokens=15, logprobs=True))
+    assert first.finish_reason == "length" and first.tokens is not None
+    prefix = (*first.tokens.given, *first.tokens.written)
+    chars = len(first.text)
+    ids = replace(begun, messages=(Message("user", "left out"), Message("assistant", first.text)), prefix=prefix)
+    (by_ids,) = sampled(model, replace(ids, prefix_chars=chars, logprobs=True))
+    assert TAUGHT[:15] + by_text.text == first.text + by_ids.text == TAUGHT
+    assert by_ids.tokens is not None and by_ids.tokens.given == prefix
+
+
+def test_a_tag_among_the_tokens_is_written_as_it_is_read(folder: Path) -> None:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tag = tokenizer.convert_tokens_to_ids("<match>")
+    text = "so <match>flu, rash</match> it is ."
+    for request in (
+        Request((Message("user", text),)),
+        Request((Message("user", "?"), Message("assistant", text)), continues=True),
+    ):
+        ids = _prompt_ids(tokenizer, request)
+        assert ids.count(tag) == 1
+        assert text in decoded(tokenizer, ids)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text(alphabet="ab<>/", max_size=30), st.lists(st.text(alphabet="ab<>/", min_size=1, max_size=4), max_size=3))
+def test_what_is_heard_is_the_text_up_to_the_first_stop_string(text: str, stops: list[str]) -> None:
+    class Letters:
+        def decode(self, ids: list[int], **how: Any) -> str:
+            return "".join(map(chr, ids))
+
+    heard: list[str] = []
+    written = _Written(Letters(), stops, heard.append)
+    for letter in text:
+        written.add(ord(letter))
+        if written.stop is not None:
+            break
+    whole = written.end()
+    ends = [text.find(each) + len(each) for each in stops if each in text]
+    seen = text[: min(ends)] if ends else text
+    assert "".join(map(chr, written.ids)) == seen
+    assert whole == "".join(heard) == (seen.partition(written.stop)[0] if written.stop else text)
+    assert not any(each in whole for each in stops)
+    assert _open_end(whole, []) == 0
 
 
 def test_a_text_cannot_begin_a_turn_of_its_own(folder: Path) -> None:
@@ -233,8 +341,7 @@ def test_weights_in_a_pickle_are_not_read(folder: Path, torch: Any, tmp_path: Pa
         local(unsafe).ask(ASKED)
 
 
-def test_answers_are_kept_like_any_others(folder: Path, torch: Any, tmp_path: Path) -> None:
-    learned = made(tmp_path / "model", torch, taught=True)
+def test_answers_are_kept_like_any_others(learned: Path, tmp_path: Path) -> None:
     access = LlmAccess(str(learned), "transformers", device="cpu")
     model = connect(access, cache=tmp_path / "answers.sqlite")
     question = Request((Message("user", "?"),), max_tokens=200)

@@ -38,3 +38,8 @@ class Later(ChatModel):
             if self._model is None:
                 self._model = self._make()
         return await self._model.complete(request, on_text)
+
+    async def aclose(self) -> None:
+        """Close the connections; see :meth:`kgdx.llm.protocol.ChatModel.aclose`."""
+        if self._model is not None:
+            await self._model.aclose()

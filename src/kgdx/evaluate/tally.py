@@ -71,6 +71,10 @@ class Tally(ChatModel):
         self.written += made.usage.completion_tokens or 0
         return made
 
+    async def aclose(self) -> None:
+        """Close the connections; see :meth:`kgdx.llm.protocol.ChatModel.aclose`."""
+        await self.model.aclose()
+
     def ask(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Return one whole completion; see :meth:`kgdx.llm.protocol.ChatModel.ask`."""
         try:

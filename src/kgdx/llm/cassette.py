@@ -135,7 +135,7 @@ class Cassette(ChatModel):
 
 
 def _recorded(entry: dict[str, Any]) -> Completion | LlmError:
-    """What a line of a recording holds; lines of before 0.2 call the numbers of tokens read and written.
+    """Return what a line of a recording holds; older recordings call the numbers of tokens read and written.
 
     Raises:
         ValueError: It holds nothing of the kind; ``KeyError`` and ``TypeError`` likewise.

@@ -1,6 +1,7 @@
-"""A language model as the settings describe it: an endpoint or a local model, its recording, the cache before them.
+"""Put together a language model as the settings describe it.
 
-Before all of them comes the switch that takes out what identifies a person.
+An endpoint or a model in this process; in front of it a recording or a cache; in front of all, where it is switched on,
+what takes out passages that identify a person.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def connect(access: LlmAccess, *, cache: Path | None = None, meter: Meter | None
 
 
 def described(access: LlmAccess) -> str:
-    """Say in one line who is asked, and what is taken out of what is sent.
+    """Describe in one line which model is asked, and what is taken out of what is sent.
 
     Example:
         >>> described(LlmAccess("qwen3:8b", "http://127.0.0.1:11434/v1", deidentify=True))

@@ -8,14 +8,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import ssl
 import weakref
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, LlmFault, MissingExtraError
 from kgdx.llm.accounting import Meter, over
-from kgdx.llm.protocol import ChatModel, Completion, OnText, Request, Tokens, Usage, private_loop, sound, with_schema
+from kgdx.llm.protocol import ChatModel, Completion, OnText, Request, private_loop, with_schema
+from kgdx.llm.response import LONGEST, Endless, Response
 
 if TYPE_CHECKING:
     import openai
@@ -27,14 +28,11 @@ MODES: tuple[Mode, ...] = ("json_schema", "json_object", "plain")
 OPTIONAL = ("stream_options", "return_token_ids")
 """Fields of a request that an endpoint may not know; it is asked without those that it rejects."""
 
-LONGEST = 1_000_000
-"""Characters of a text at most; a model that goes on is cut off."""
-
-MOST_TOKENS = 1_000_000_000
-"""An endpoint that counts more tokens for one answer miscounts."""
-
 PATIENCE_S = 120.0
 """The client library does not wait for an endpoint that asks for a longer wait than this."""
+
+CONNECTIONS = 32
+"""Connections of one client at most."""
 
 _UNSUITABLE = frozenset({400, 415, 422, 501})
 _REASON = 200
@@ -49,56 +47,40 @@ class _Unsuitable(LlmError):
     """The endpoint rejects the request as it stands: perhaps the format that was asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Connection:
-    """What one event loop asks with."""
+class _Pool:
+    """What one event loop asks with: as many places as calls may be under way.
 
-    client: openai.AsyncOpenAI
-    turn: asyncio.Semaphore
+    Each client holds few connections, since finding a free one takes time in proportion to all of them.
 
+    Attributes:
+        free: The clients, each as often as it has places left.
+    """
 
-@dataclass(slots=True)
-class _Collected:
-    """What has arrived of a completion."""
+    def __init__(self, access: LlmAccess, meter: Meter) -> None:
+        import httpx2
+        import openai
 
-    pieces: list[str] = field(default_factory=list)
-    length: int = 0
-    reasoning: list[str] = field(default_factory=list)
-    refused: bool = False
-    model: str = ""
-    finish: str = ""
-    stop: str | None = None
-    usage: Usage = field(default_factory=Usage)
-    given: list[Any] = field(default_factory=list)
-    written: list[Any] = field(default_factory=list)
-    logprobs: list[Any] = field(default_factory=list)
+        from kgdx.llm.guard import client
 
-    @property
-    def text(self) -> str:
-        return "".join(self.pieces)
+        self.free: asyncio.LifoQueue[openai.AsyncOpenAI] = asyncio.LifoQueue()
+        self._clients: list[openai.AsyncOpenAI] = []
+        secure = access.base_url.startswith("https:")
+        trusted = httpx2.create_ssl_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        key = access.api_key or "none"  # the library insists on one
+        for taken in range(0, access.concurrency, CONNECTIONS):
+            places = min(CONNECTIONS, access.concurrency - taken)
+            http = client(access.base_url, access.timeout, places, trusted, lambda: meter.add(retries=1))
+            made = openai.AsyncOpenAI(
+                base_url=access.base_url, api_key=key, http_client=http, max_retries=access.attempts - 1
+            )
+            self._clients.append(made)
+            for _ in range(places):
+                self.free.put_nowait(made)
 
-    def read(self, made: Any, message: str) -> str:
-        """Take in a response or a chunk, whose choice holds a ``message`` or ``delta``; return its text."""
-        self.model = _text(made.model) or self.model
-        if made.usage is not None:
-            self.usage = _usage(made.usage)
-        self.given += getattr(made, "prompt_token_ids", None) or []
-        for choice in made.choices[:1]:
-            part = getattr(choice, message)
-            self.refused = self.refused or bool(part.refusal)
-            self.finish = choice.finish_reason or self.finish
-            stop = getattr(choice, "stop_reason", None)
-            self.stop = stop if isinstance(stop, str) else self.stop
-            self.written += getattr(choice, "token_ids", None) or []
-            if choice.logprobs is not None:
-                self.logprobs += [each.logprob for each in choice.logprobs.content or ()]
-            thought = getattr(part, "reasoning_content", None) or getattr(part, "reasoning", None)
-            self.reasoning.append(_text(thought))
-            if piece := _text(part.content):
-                self.pieces.append(piece)
-                self.length += len(piece)
-            return piece
-        return ""
+    async def aclose(self) -> None:
+        """Close the connections."""
+        for each in self._clients:
+            await each.close()
 
 
 class Endpoint(ChatModel):
@@ -123,8 +105,8 @@ class Endpoint(ChatModel):
         logger = logging.getLogger("openai")
         if logger.getEffectiveLevel() < logging.INFO:
             logger.setLevel(logging.INFO)  # at DEBUG it writes down whole requests
-        self._connections: dict[asyncio.AbstractEventLoop, _Connection] = {}
-        weakref.finalize(self, _drop, self._connections).atexit = False
+        self._pools: dict[asyncio.AbstractEventLoop, _Pool] = {}
+        weakref.finalize(self, _drop, self._pools).atexit = False
         self._mode = 0
         self._unknown: set[str] = set()
 
@@ -140,13 +122,13 @@ class Endpoint(ChatModel):
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Return one sample; see :meth:`kgdx.llm.protocol.ChatModel.complete`."""
-        connection = self._connected()
-        found = _Collected()
+        pool = self._pool()
+        found = Response(request, on_text)
+        client = await pool.free.get()
         try:
-            async with connection.turn:
-                self.meter.begin()
-                async with asyncio.timeout(self.meter.left()) as limit:
-                    made = await self._suited(connection.client, request, on_text, found)
+            self.meter.begin()
+            async with asyncio.timeout(self.meter.left()) as limit:
+                made = await self._suited(client, found)
         except TimeoutError:
             assert limit.expired()
             self.meter.add(failed=1)
@@ -154,132 +136,92 @@ class Endpoint(ChatModel):
         except LlmError:
             self.meter.add(failed=1)
             raise
+        finally:
+            pool.free.put_nowait(client)
         self.meter.answered(made)
         return made
 
     async def aclose(self) -> None:
         """Close the connections; see :meth:`kgdx.llm.protocol.ChatModel.aclose`."""
-        connection = self._connections.pop(asyncio.get_running_loop(), None)
-        if connection is not None:
-            await connection.client.close()
+        pool = self._pools.pop(asyncio.get_running_loop(), None)
+        if pool is not None:
+            await pool.aclose()
 
     def close(self) -> None:
         """Close the connections of synchronous calls."""
         asyncio.run_coroutine_threadsafe(self.aclose(), private_loop()).result()
 
-    def _connected(self) -> _Connection:
-        """Return the client of this event loop: connections cannot be shared between loops."""
-        import openai
-
-        from kgdx.llm.guard import client
-
+    def _pool(self) -> _Pool:
+        """Return the clients of this event loop: connections cannot be shared between loops."""
         loop = asyncio.get_running_loop()
-        for ended in [each for each in self._connections if each.is_closed()]:
-            del self._connections[ended]
-        if loop not in self._connections:
-            access = self.access
-            http = client(access.base_url, access.timeout, access.concurrency, lambda: self.meter.add(retries=1))
-            key = access.api_key or "none"  # the library insists on one
-            made = openai.AsyncOpenAI(
-                base_url=access.base_url, api_key=key, http_client=http, max_retries=access.attempts - 1
-            )
-            self._connections[loop] = _Connection(made, asyncio.Semaphore(access.concurrency))
-        return self._connections[loop]
+        for ended in [each for each in self._pools if each.is_closed()]:
+            del self._pools[ended]
+        if loop not in self._pools:
+            self._pools[loop] = _Pool(self.access, self.meter)
+        return self._pools[loop]
 
-    async def _suited(
-        self, client: openai.AsyncOpenAI, request: Request, on_text: OnText | None, found: _Collected
-    ) -> Completion:
+    async def _suited(self, client: openai.AsyncOpenAI, found: Response) -> Completion:
         """Ask in the strictest way that the endpoint takes, and remember which that is."""
         first: LlmError | None = None
-        for mode in MODES[self._mode :] if request.schema is not None else MODES[-1:]:
-            body = self._body(request, mode, streamed=on_text is not None)
+        schema = found.request.schema
+        for mode in MODES[self._mode :] if schema is not None else MODES[-1:]:
             try:
-                made = await self._asked(client, request, body, on_text, found)
+                made = await self._asked(client, found, self._body(found.request, mode, streamed=found.streamed))
             except _Unsuitable as error:
                 first = first or error
                 continue
-            if request.schema is not None:
+            if schema is not None:
                 self._mode = MODES.index(mode)
             return made
         assert first is not None
         raise LlmError(first.message, hint=first.hint, kind=first.kind) from None
 
-    async def _asked(
-        self,
-        client: openai.AsyncOpenAI,
-        request: Request,
-        body: dict[str, Any],
-        on_text: OnText | None,
-        found: _Collected,
-    ) -> Completion:
+    async def _asked(self, client: openai.AsyncOpenAI, found: Response, body: dict[str, Any]) -> Completion:
         """Ask with the fields that not every endpoint knows, and without them where it rejects that."""
         optional = {name for name in OPTIONAL if name in body or name in body["extra_body"]}
         try:
-            return await self._once(client, request, body, on_text, found)
+            return await self._once(client, found, body)
         except _Unsuitable:
             if not optional:
                 raise
         plain = {name: value for name, value in body.items() if name not in optional}
         plain["extra_body"] = {name: value for name, value in body["extra_body"].items() if name not in optional}
-        made = await self._once(client, request, plain, on_text, found)
+        made = await self._once(client, found, plain)
         self._unknown |= optional
         return made
 
-    async def _once(
-        self,
-        client: openai.AsyncOpenAI,
-        request: Request,
-        body: dict[str, Any],
-        on_text: OnText | None,
-        found: _Collected,
-    ) -> Completion:
+    async def _once(self, client: openai.AsyncOpenAI, found: Response, body: dict[str, Any]) -> Completion:
         import httpx2
         import openai
 
-        from kgdx.llm.guard import RETRY_COUNT, Endless
+        from kgdx.llm.guard import RETRY_COUNT
 
         try:
-            if on_text is None:
-                self._taken(found, await client.chat.completions.create(**body), "message")
+            if not found.streamed:
+                found.read(await client.chat.completions.create(**body), "message")
             else:
-                await self._streamed(client, body, found, on_text)
-            return self._judged(found, request)
+                async with await client.chat.completions.create(**body) as chunks:
+                    async for chunk in chunks:
+                        found.read(chunk, "delta")
+                        self.meter.left()
+            return self._judged(found)
         except openai.APIStatusError as error:
-            raise self._status(error, request, int(error.request.headers.get(RETRY_COUNT, 0)) + 1) from None
+            raise self._status(error, found.request, int(error.request.headers.get(RETRY_COUNT, 0)) + 1) from None
         except LlmError as error:  # the budget's
             error.partial = error.partial or found.text
             raise
         except Endless:
             hint = "set a limit of tokens, or try another model"
             what = f"does not end its answer ({LONGEST:,} characters)"
-            raise self._error(what, "truncated", hint, found.text[:LONGEST]) from None
+            raise self._error(what, "truncated", hint, found.text) from None
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, OSError, *_NOT_THE_PROTOCOL) as error:
             reason = "time-out" if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException) else _kind(error)
-            if found.pieces and on_text is not None:
+            if found.pieces and found.streamed:
                 raise self._error(f"broke off its answer ({reason})", "cut", "ask again", found.text) from None
             tries = 1
             if isinstance(error, openai.APIConnectionError):
                 tries += int(error.request.headers.get(RETRY_COUNT, 0))
             raise self._silent(tries, reason) from None
-
-    async def _streamed(
-        self, client: openai.AsyncOpenAI, body: dict[str, Any], found: _Collected, on_text: OnText
-    ) -> None:
-        async with await client.chat.completions.create(**body) as chunks:
-            async for chunk in chunks:
-                if piece := self._taken(found, chunk, "delta"):
-                    on_text(piece)
-                    self.meter.left()
-        if not found.finish:
-            raise ValueError("the stream ended early")
-
-    def _taken(self, found: _Collected, made: Any, message: str) -> str:
-        from kgdx.llm.guard import Endless
-
-        piece = found.read(made, message)
-        if found.length > LONGEST:
-            raise Endless
-        return piece
 
     def _body(self, request: Request, mode: Mode, *, streamed: bool) -> dict[str, Any]:
         messages = list(request.messages)
@@ -309,7 +251,9 @@ class Endpoint(ChatModel):
             extra.pop(name, None)
         return body
 
-    def _judged(self, found: _Collected, request: Request) -> Completion:
+    def _judged(self, found: Response) -> Completion:
+        if found.streamed and not found.finish:
+            raise ValueError("the stream ended early")
         if found.refused or found.finish == "content_filter":
             raise self._error("refuses to answer", "refused", "ask something else, or another model")
         return Completion(
@@ -319,7 +263,7 @@ class Endpoint(ChatModel):
             finish_reason=found.finish or "stop",
             stop=found.stop,
             reasoning="".join(found.reasoning),
-            tokens=_tokens(found) if request.logprobs else None,
+            tokens=found.tokens() if found.request.logprobs else None,
         )
 
     def _status(self, error: openai.APIStatusError, request: Request, tries: int) -> LlmError:
@@ -364,41 +308,11 @@ class Endpoint(ChatModel):
         return f"the model {self.access.model} at {self.access.base_url} {what}"
 
 
-def _drop(connections: dict[asyncio.AbstractEventLoop, _Connection]) -> None:
+def _drop(pools: dict[asyncio.AbstractEventLoop, _Pool]) -> None:
     """Close what a model that is gone has left open."""
-    for loop, connection in connections.items():
+    for loop, pool in pools.items():
         if loop.is_running():
-            asyncio.run_coroutine_threadsafe(connection.client.close(), loop)
-
-
-def _text(content: Any) -> str:
-    if content is not None and not isinstance(content, str):
-        raise TypeError("content that is no text")
-    return sound(content or "")
-
-
-def _usage(found: Any) -> Usage:
-    return Usage(_count(found.prompt_tokens), _count(found.completion_tokens))
-
-
-def _count(count: Any) -> int | None:
-    """Return a number of tokens; ``None`` where what is said is no such number."""
-    said = 0 if count is None else count
-    return int(said) if isinstance(said, int | float) and 0 <= said < MOST_TOKENS else None
-
-
-def _tokens(found: _Collected) -> Tokens | None:
-    """Return the tokens of a completion; ``None`` where the endpoint gives none, or such as cannot be."""
-    ids = (*found.given, *found.written)
-    if not all(isinstance(each, int) and each >= 0 for each in ids):
-        return None
-    if not all(isinstance(each, int | float) and math.isfinite(each) for each in found.logprobs):
-        return None
-    if found.written and found.logprobs and len(found.written) != len(found.logprobs):
-        return None
-    if not (found.written or found.logprobs):
-        return None
-    return Tokens(tuple(found.given), tuple(found.written), tuple(map(float, found.logprobs)))
+            asyncio.run_coroutine_threadsafe(pool.aclose(), loop)
 
 
 def _seconds(text: str) -> float:

@@ -8,11 +8,14 @@ the connection, so that the library tries again by its own rules.
 from __future__ import annotations
 
 import json
+import ssl
 import time
 from collections.abc import AsyncIterator, Callable
 from urllib.parse import urlsplit
 
 import httpx2
+
+from kgdx.llm.response import Endless
 
 LONGEST_BODY = 16_000_000
 """Bytes of a whole answer at most, and of one line of a stream."""
@@ -22,10 +25,6 @@ LONGEST_STREAM = 256_000_000
 
 RETRY_COUNT = "x-stainless-retry-count"
 """The header in which the client library counts its retries."""
-
-
-class Endless(Exception):
-    """An answer is larger than any can be."""
 
 
 class Malformed(httpx2.RequestError):
@@ -78,7 +77,9 @@ class Bounded(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-def client(base_url: str, seconds: float, connections: int, retried: Callable[[], None]) -> httpx2.AsyncClient:
+def client(
+    base_url: str, seconds: float, connections: int, trusted: ssl.SSLContext, retried: Callable[[], None]
+) -> httpx2.AsyncClient:
     """Return an HTTP client that asks one endpoint.
 
     It follows no redirect, asks for nothing packed and takes nothing packed. A proxy that the environment names is
@@ -88,10 +89,11 @@ def client(base_url: str, seconds: float, connections: int, retried: Callable[[]
         base_url: The endpoint's address.
         seconds: Longest time for a whole answer, or without a piece of a stream.
         connections: Connections at most.
+        trusted: Certificates that are trusted; made once, since reading them takes time.
         retried: Called before each further try of a request.
 
     Example:
-        >>> client("http://127.0.0.1:1/v1", 1.0, 1, lambda: None).follow_redirects
+        >>> client("http://127.0.0.1:1/v1", 1.0, 1, ssl.create_default_context(), lambda: None).follow_redirects
         False
     """
 
@@ -116,8 +118,9 @@ def client(base_url: str, seconds: float, connections: int, retried: Callable[[]
 
     return httpx2.AsyncClient(
         headers={"Accept-Encoding": "identity"},
+        verify=trusted,
         timeout=httpx2.Timeout(seconds, connect=min(10.0, seconds)),
-        limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=min(connections, 100)),
+        limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=connections),
         follow_redirects=False,
         trust_env=urlsplit(base_url).scheme == "https",
         event_hooks={"request": [asked], "response": [check]},

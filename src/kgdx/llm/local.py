@@ -250,11 +250,11 @@ def _open_end(text: str, stops: Sequence[str]) -> int:
         >>> _open_end("a </sea", ["</search>"]), _open_end("a", ["</search>"])
         (5, 0)
     """
-    if text.endswith("\ufffd"):
-        return len(text) - len(text.rstrip("\ufffd"))
+    whole = text.rstrip("\ufffd")
     longest = max((len(each) for each in stops), default=0)
-    lengths = range(min(len(text), longest - 1), 0, -1)
-    return next((n for n in lengths if any(each.startswith(text[-n:]) for each in stops)), 0)
+    lengths = range(min(len(whole), longest - 1), 0, -1)
+    held = next((n for n in lengths if any(each.startswith(whole[-n:]) for each in stops)), 0)
+    return len(text) - len(whole) + held
 
 
 def _prompt_ids(tokenizer: Any, request: Request) -> list[int]:

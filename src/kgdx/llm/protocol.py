@@ -247,9 +247,10 @@ class ChatModel(ABC):
         Raises:
             LlmError: As of :meth:`sample` and :meth:`Completion.whole`.
         """
+        loop = private_loop()
         pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         call = self.complete(replace(request, n=1), None if on_text is None else pieces.put)
-        future = asyncio.run_coroutine_threadsafe(call, private_loop())
+        future = asyncio.run_coroutine_threadsafe(call, loop)
         try:
             if on_text is not None:
                 future.add_done_callback(lambda _: pieces.put(None))

@@ -1,4 +1,4 @@
-"""Answers as JSON of a given form: read strictly, mended where they are nearly right, asked for again otherwise."""
+"""Ask for JSON of a given form: read it strictly, mend what is nearly right, ask again otherwise."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _REFUSAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Structured(Generic[Form]):
-    """An answer of the form that was asked for.
+    """A completion of the form that was asked for.
 
     Attributes:
-        value: The answer.
-        answer: As the model wrote it.
-        mended: It was not plain JSON of the form at once.
+        value: The parsed form.
+        answer: The completion as the model wrote it.
+        mended: Whether it had to be looked for or mended.
         asked: How often the model was asked.
     """
 
@@ -49,13 +49,13 @@ class Structured(Generic[Form]):
 
 
 def structured(model: ChatModel, request: Request, form: type[Form], *, again: int = 1) -> Structured[Form]:
-    """Ask for an answer of a form.
+    """Ask for a completion of a form.
 
     Args:
-        model: Who is asked.
-        request: What is asked; its schema is that of ``form``.
+        model: The model that is asked.
+        request: The conversation and the settings; the schema is that of ``form``.
         form: A pydantic model.
-        again: How often a wrong answer is shown to the model with what is wrong, and asked for once more.
+        again: How often a wrong answer is shown to the model with its fault, and asked for once more.
 
     Raises:
         LlmError: As of :meth:`kgdx.llm.protocol.ChatModel.ask`; the model refuses in words; or its last answer is not
@@ -154,7 +154,7 @@ def readings(text: str, openings: str = "{[") -> Iterator[Any]:
 
 
 def _sound(value: Any) -> Any:
-    """JSON whose texts can be written as UTF-8, whatever their escapes stand for."""
+    """Return JSON whose texts can be written as UTF-8, whatever their escapes stand for."""
     if isinstance(value, str):
         return sound(value)
     if isinstance(value, dict):
@@ -163,7 +163,7 @@ def _sound(value: Any) -> Any:
 
 
 def _mended(text: str, place: re.Pattern[str]) -> Any:
-    """The JSON that was probably meant. An item that was cut off is left out: half a name is another name."""
+    """Return the JSON that was probably meant, without an item that was cut off: half a name is another name."""
     try:
         import json_repair
     except ImportError:
