@@ -156,6 +156,18 @@ def test_explain_finds_a_disease_wherever_it_stands(graph: kgdx.Graph) -> None:
         graph.explain(["HP:0001250"], "OMIM:9")
 
 
+def test_only_the_first_are_explained_unless_somebody_asks(
+    graph: kgdx.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = graph.diagnose(["HP:0001250"])
+    assert set(whole.evidence) == {candidate.id for candidate in whole.candidates}
+    monkeypatch.setattr("kgdx.api.graph.EXPLAINED", 1)
+    diagnosis = graph.diagnose(["HP:0001250"])
+    assert list(diagnosis.evidence) == [diagnosis.candidates[0].id]
+    last = diagnosis.candidates[-1].id
+    assert graph.explain(diagnosis, last).paths(last) == whole.paths(last)
+
+
 def test_what_was_not_explained_says_how_to_get_it(graph: kgdx.Graph) -> None:
     diagnosis = graph.diagnose(["HP:0001250"], explain=0)
     with pytest.raises(UsageError, match="was not explained"):

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from kgdx.llm.protocol import ChatModel
     from kgdx.text.encoder import Encoder
 
+EXPLAINED = 10
+"""How many candidates of a diagnosis are explained, unless somebody says."""
+
 CaseLike = Case | str | Path | Mapping[str, Any] | Iterable[str]
 """What can be diagnosed: a case, free text, a file, a parsed phenopacket (or other JSON form), or terms."""
 
@@ -64,7 +67,8 @@ class Graph(GraphContext):
             case: A case, free text, a path to a file, a parsed phenopacket, or HPO terms (ids, labels, phrases).
             top: How many candidates.
             policy: Name of a policy (:data:`kgdx.policies.POLICIES`), or a policy of your own.
-            explain: For how many of them to find evidence paths; by default, and at most, the first 1,000.
+            explain: For how many of them to find evidence paths: by default the first ten, at most 1,000.
+                :meth:`explain` does so for any other when it is wanted.
             limits: When to stop a policy that would go on.
             seed: Of the policy's random choices.
             case_bank: Whether to match with other patients of the graph too, never with those of the case's own
@@ -81,7 +85,7 @@ class Graph(GraphContext):
         if not 1 <= top <= MAX_TOP:
             raise UsageError(f"top is {top}", hint=f"ask for 1 to {MAX_TOP:,} candidates")
         if isinstance(policy, str):
-            explained = min(top if explain is None else explain, MAX_EXPLAINED)
+            explained = min(EXPLAINED if explain is None else explain, top, MAX_EXPLAINED)
             settings: dict[str, Any] = {"top": top, "explain": explained, **_bank(case_bank)}
             if policy == "planner":
                 limits = within(limits)
