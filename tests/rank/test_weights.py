@@ -55,6 +55,27 @@ def test_every_built_in_scorer_has_a_weight_and_every_weight_its_source() -> Non
     assert all(len(weight.reference) > 20 for weight in (weights.posterior, *weights.scorers.values()))
 
 
+def test_an_installed_package_adds_a_scorer(
+    snapshot: Snapshot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "kgdx_even-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kgdx-even\nVersion: 1.0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text("[kgdx.scorers]\neven = kgdx_even:Even\n", encoding="utf-8")
+    (tmp_path / "kgdx_even.py").write_text(
+        "import numpy as np\n"
+        "from kgdx.rank import Scorer\n\n"
+        "class Even(Scorer):\n"
+        '    name = "even"\n\n'
+        "    def score(self, query):\n"
+        "        return (np.arange(self.model.columns.size) % 2 == 0).astype(np.float32)\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = Ranker.open(snapshot, {"likelihood": 0.0, "even": 1.0}).rank(([SEIZURE], ()))
+    assert [candidate.id for candidate in found.candidates[:2]] == ["OMIM:1", "OMIM:3"]
+
+
 def test_a_scorer_reads_the_case_and_its_own_arrays(mixed: Ranker) -> None:
     girl, boy = (mixed.rank(patient(sex), explain=True) for sex in ("FEMALE", "MALE"))
     parts = {candidate.id: candidate.parts["sex"] for candidate in girl.candidates}
