@@ -103,8 +103,8 @@ def ranking(graph: Path) -> list[Row]:
         size = len(ranker.ids)
 
         def again(call: Callable[[Any], object]) -> list[float]:
-            """Milliseconds of a call whose findings' rows are kept, since the case was scored just before."""
-            return [milliseconds([case], call)[0] for case in cases if ranker.score(case)]
+            """Milliseconds, the best of five, of a call whose findings' rows are kept from scoring the case before."""
+            return [min(milliseconds([case] * 5, call)) for case in cases if ranker.score(case)]
 
         earlier = {case: ranker.score((case[0][:-1], case[1])) for case in cases}
         rows = [

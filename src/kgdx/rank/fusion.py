@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, sqrt
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -151,7 +151,7 @@ def scale(scorer: Scorer, values: Floats, weight: float) -> Scale:
         raise UsageError(f"the scorer {scorer.name} gives scores that are not finite", hint="mend its method `score`")
     if not scorer.standardised:
         return Scale(0.0, 1.0, weight)
-    deviation = float(values.std())
+    deviation = sqrt(float(np.square(values - np.float32(mean)).mean()))
     return Scale(mean, deviation if deviation > 1e-9 else 1.0, weight)
 
 
