@@ -212,7 +212,7 @@ def posterior(ranker: Ranker, ranked: Ranked) -> None:
     rows = []
     for count in COUNTS:
         used = [at for at in chosen if len(order[at]) >= count]
-        totals = [ranker.scored(Query(np.array(order[at][:count]), np.array([], int))).total for at in used]
+        totals = [ranker.score_query(Query(np.array(order[at][:count]), np.array([], int))).total for at in used]
         right = [numbers(ranker, ranked.cases[at]) for at in used]
         loss = np.array(
             [[surprise(total, one, t) for t in TEMPERATURES] for total, one in zip(totals, right, strict=True)]

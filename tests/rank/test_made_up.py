@@ -74,7 +74,7 @@ def test_similarities_are_those_of_the_definition(made_up: Ranker, cases: list[M
 
     for case in cases[:6]:
         query, _ = made_up.query(case)
-        scored, terms = made_up.scored(query), query.observed.tolist()
+        scored, terms = made_up.score_query(query), query.observed.tolist()
         for number in range(0, DISEASES, 37):
             having, frequency = columns.annotated.row(number)
             found = [max(similar(term, other) for other in having.tolist()) for term in terms]

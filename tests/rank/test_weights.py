@@ -119,7 +119,7 @@ def test_patients_and_withheld_diseases_do_without_a_scorer_that_knows_the_candi
     number = mixed.number_of("OMIM:1")
     column = withheld.without(number, frozenset({"PMID:2"}))
     assert column is not None
-    changed = withheld.scored(scored, {number: column})
+    changed = withheld.score(scored, {number: column})
     assert (changed.values["sex"] == scored.values["sex"]).all()
     assert changed.values["likelihood"][number] != scored.values["likelihood"][number]
 
