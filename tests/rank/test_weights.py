@@ -134,15 +134,28 @@ def test_a_weight_without_a_scorer_lists_the_scorers(snapshot: Snapshot) -> None
         Ranker.open(snapshot, {"hearsay": 1.0})
 
 
-def test_scores_that_are_not_finite_name_the_scorer(snapshot: Snapshot) -> None:
-    class Broken(Sex):
+@pytest.mark.parametrize(
+    ("scores", "shares", "said"),
+    [
+        (np.full(4, np.nan), np.zeros((2, 4)), "gives scores that are not finite: mend its method `score`"),
+        (np.zeros(3), np.zeros((2, 4)), r"gives scores of shape \(3,\), not \(4,\): mend its method `score`"),
+        (np.zeros(4), np.zeros((4, 2)), r"explains in the shape \(4, 2\), not \(2, 4\): mend its method `explain`"),
+    ],
+)
+def test_a_scorer_that_gives_what_cannot_be_used_is_named(
+    snapshot: Snapshot, scores: Any, shares: Any, said: str
+) -> None:
+    class Broken(Scorer):
         name: ClassVar[str] = "broken"
 
         def score(self, query: Query) -> Any:
-            return np.full(self.model.columns.size, np.nan, np.float32)
+            return scores
 
-    with pytest.raises(UsageError, match="the scorer broken gives scores that are not finite"):
-        Ranker.open(snapshot, {"broken": 1.0}, [Broken]).rank(patient("MALE"))
+        def explain(self, query: Query, candidates: Any) -> Any:
+            return shares
+
+    with pytest.raises(UsageError, match=f"^the scorer broken {said}$"):
+        Ranker.open(snapshot, {"broken": 1.0}, [Broken]).rank(patient("MALE"), explain=True)
 
 
 def test_weights_of_ones_own_replace_the_shipped_ones(ranker: Ranker, snapshot: Snapshot, tmp_path: Path) -> None:

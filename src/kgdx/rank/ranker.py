@@ -227,9 +227,10 @@ class Ranker:
         """Weigh and add up the scorers' scores.
 
         Raises:
-            UsageError: A scorer's scores are not finite.
+            UsageError: A scorer does not give one finite score for each candidate.
         """
-        scales = {name: scale(self.scorers[name], value, self._weight[name]) for name, value in values.items()}
+        size = self.model.columns.size
+        scales = {name: scale(self.scorers[name], value, self._weight[name], size) for name, value in values.items()}
         return Scored(query, values, scales, fused(values, scales), combined)
 
     def beliefs(self, case: Case | Findings | Scored, count: int | None = None) -> Beliefs:
