@@ -2,8 +2,8 @@
 
 Builds the default graph with and without Orphanet's cross-reference table, ranks every case, and prints in Markdown:
 accuracy by what the graph had seen, cross-validated choice of the constants and of the temperature of the shares, what
-each part contributes, the worth of the table and of the inferred equivalences, the case bank apart, and speed on one
-core. CASES are phenopackets.
+each part contributes, the worth of the table and of the inferred equivalences, and the case bank apart. CASES are
+phenopackets. `benchmarks.speed` measures time.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import argparse
 import itertools
 import os
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,10 +35,9 @@ from kgdx.store.snapshot import Snapshot
 
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FOLDS = 5
-LONGER = 500
 COUNTS = (1, 2, 3, 4, 5, 7, 10)
 TEMPERATURES = np.round(np.arange(0.4, 3.05, 0.05), 2)
-SECTIONS = ("accuracy", "constants", "posterior", "parts", "bank", "speed", "table")
+SECTIONS = ("accuracy", "constants", "posterior", "parts", "bank", "table")
 GROUP_HEAD = ("group", "cases", "top-1", "top-3", "top-5", "top-10", "MRR", "top-10, 95% interval", "by disease")
 HEAD = ("", "in graph top-1", "top-10", "unseen top-1", "top-10")
 GRID = {"breadth": (0.0, 0.1, 0.2, 0.3), "coverage": (0.3, 0.6, 1.0), "typicality": (0.1, 0.2, 0.3)}
@@ -103,8 +101,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 ablation(graph.snapshot, ranked)
             if "bank" in wanted:
                 bank(graph.ranker, graph.snapshot, cases)
-            if "speed" in wanted:
-                speed(graph.ranker, ranked)
         if "table" in wanted:
             kgdx.build(store=folder / "default")
             worth_of_the_table(folder, cases)
@@ -216,7 +212,7 @@ def posterior(ranker: Ranker, ranked: Ranked) -> None:
     rows = []
     for count in COUNTS:
         used = [at for at in chosen if len(order[at]) >= count]
-        totals = [ranker.scored(Query(np.array(order[at][:count]), np.array([], int))).total for at in used]
+        totals = [ranker.score_query(Query(np.array(order[at][:count]), np.array([], int))).total for at in used]
         right = [numbers(ranker, ranked.cases[at]) for at in used]
         loss = np.array(
             [[surprise(total, one, t) for t in TEMPERATURES] for total, one in zip(totals, right, strict=True)]
@@ -300,33 +296,6 @@ def bank(ranker: Ranker, snapshot: Snapshot, cases: list[Case | Failure]) -> Non
     print(f"## With the case bank of {patients.size:,} patients, none of the case's own publication\n")
     show(GROUP_HEAD, lines(report))
     print(f"{report['banked']:,} of {report['groups']['in_graph']['n']:,} cases had another patient of theirs.\n")
-
-
-def speed(ranker: Ranker, ranked: Ranked) -> None:
-    """Processor time of one thread, so that other work on the machine counts little."""
-    cases = ranked.cases
-    earlier = [ranker.score((case.observed[:-1] or case.observed, case.excluded)) for case in cases[:LONGER]]
-    beliefs = [ranker.beliefs(case) for case in cases]
-    calls: Mapping[str, tuple[int, Callable[[int], object]]] = {
-        "all scorers and their fusion": (len(cases), lambda at: ranker.score(cases[at])),
-        "one more finding of a scored case": (LONGER, lambda at: ranker.score(cases[at], earlier[at])),
-        "`rank(10)`": (len(cases), lambda at: ranker.rank(cases[at])),
-        "`rank(10, explain=True)`": (len(cases), lambda at: ranker.rank(cases[at], explain=True)),
-        "`beliefs`": (len(cases), lambda at: ranker.beliefs(cases[at])),
-        "`gains` of all terms": (len(cases), lambda at: ranker.gains(beliefs[at], cases[at])),
-    }
-    rows = []
-    for name, (count, call) in calls.items():
-        times = []
-        for at in range(min(count, len(cases))):
-            begin = time.thread_time()
-            call(at)
-            times.append(1000 * (time.thread_time() - begin))
-        median, p95 = np.median(times), np.percentile(times, 95)
-        rows.append((name, f"{median:.2f}", f"{p95:.2f}", f"{1000 / np.mean(times):,.0f}"))
-    findings = np.median([len(case.observed) for case in cases])
-    print(f"## Speed of one thread, {ranker.model.columns.size:,} candidates, {findings:.0f} findings a case\n")
-    show(("", "ms, median", "95th percentile", "a second"), rows)
 
 
 def worth_of_the_table(folder: Path, cases: list[Case | Failure]) -> None:

@@ -18,8 +18,9 @@ from kgdx.actions import Extract, Match, Rank, Retrieve, Retrieved
 from kgdx.align.sssom import Statement
 from kgdx.case import Case, Finding, Status
 from kgdx.episode import Policy, State, Wish, step
-from kgdx.errors import CaseError, KgdxError, StoreError, StoreLockedError, TemplateError, UsageError
+from kgdx.errors import CaseError, ConfigError, KgdxError, StoreError, StoreLockedError, TemplateError, UsageError
 from kgdx.policies import FixedPolicy
+from kgdx.resources import resource
 
 FILES = {
     "hp": "hp.obo",
@@ -155,6 +156,31 @@ def test_explain_finds_a_disease_wherever_it_stands(graph: kgdx.Graph) -> None:
     assert last.id in diagnosis.evidence
     with pytest.raises(UsageError, match="OMIM:9"):
         graph.explain(["HP:0001250"], "OMIM:9")
+
+
+def test_only_the_first_are_explained_unless_somebody_asks(graph: kgdx.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = graph.diagnose(["HP:0001250"])
+    assert set(whole.evidence) == {candidate.id for candidate in whole.candidates}
+    monkeypatch.setattr("kgdx.api.graph.EXPLAINED", 1)
+    diagnosis = graph.diagnose(["HP:0001250"])
+    assert list(diagnosis.evidence) == [diagnosis.candidates[0].id]
+    last = diagnosis.candidates[-1].id
+    assert graph.explain(diagnosis, last).paths(last) == whole.paths(last)
+
+
+def test_the_weights_of_the_settings_rank(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shipped = resource("ranking", "weights.yaml").read_text(encoding="utf-8")
+    weights = tmp_path / "weights.yaml"
+    weights.write_text(shipped.replace("weight: 1.0", "weight: 3.0"), encoding="utf-8")
+    parts = []
+    for name in ("", str(weights)):
+        monkeypatch.setenv("KGDX_RANK_WEIGHTS", name)
+        with kgdx.open(built) as opened:
+            parts.append(opened.diagnose(["HP:0001250"], explain=0).candidate(DISEASE).parts["likelihood"])
+    assert parts[1] == pytest.approx(3 * parts[0])
+    monkeypatch.setenv("KGDX_RANK_WEIGHTS", str(tmp_path / "none.yaml"))
+    with kgdx.open(built) as opened, pytest.raises(ConfigError, match="none.yaml cannot be read as weights"):
+        opened.diagnose(["HP:0001250"])
 
 
 def test_what_was_not_explained_says_how_to_get_it(graph: kgdx.Graph) -> None:

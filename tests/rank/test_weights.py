@@ -55,6 +55,27 @@ def test_every_built_in_scorer_has_a_weight_and_every_weight_its_source() -> Non
     assert all(len(weight.reference) > 20 for weight in (weights.posterior, *weights.scorers.values()))
 
 
+def test_an_installed_package_adds_a_scorer(
+    snapshot: Snapshot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "kgdx_even-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kgdx-even\nVersion: 1.0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text("[kgdx.scorers]\neven = kgdx_even:Even\n", encoding="utf-8")
+    (tmp_path / "kgdx_even.py").write_text(
+        "import numpy as np\n"
+        "from kgdx.rank import Scorer\n\n"
+        "class Even(Scorer):\n"
+        '    name = "even"\n\n'
+        "    def score(self, query):\n"
+        "        return (np.arange(self.model.columns.size) % 2 == 0).astype(np.float32)\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = Ranker.open(snapshot, {"likelihood": 0.0, "even": 1.0}).rank(([SEIZURE], ()))
+    assert [candidate.id for candidate in found.candidates[:2]] == ["OMIM:1", "OMIM:3"]
+
+
 def test_a_scorer_reads_the_case_and_its_own_arrays(mixed: Ranker) -> None:
     girl, boy = (mixed.rank(patient(sex), explain=True) for sex in ("FEMALE", "MALE"))
     parts = {candidate.id: candidate.parts["sex"] for candidate in girl.candidates}
@@ -98,7 +119,7 @@ def test_patients_and_withheld_diseases_do_without_a_scorer_that_knows_the_candi
     number = mixed.number_of("OMIM:1")
     column = withheld.without(number, frozenset({"PMID:2"}))
     assert column is not None
-    changed = withheld.scored(scored, {number: column})
+    changed = withheld.score(scored, {number: column})
     assert (changed.values["sex"] == scored.values["sex"]).all()
     assert changed.values["likelihood"][number] != scored.values["likelihood"][number]
 
@@ -113,15 +134,28 @@ def test_a_weight_without_a_scorer_lists_the_scorers(snapshot: Snapshot) -> None
         Ranker.open(snapshot, {"hearsay": 1.0})
 
 
-def test_scores_that_are_not_finite_name_the_scorer(snapshot: Snapshot) -> None:
-    class Broken(Sex):
+@pytest.mark.parametrize(
+    ("scores", "shares", "said"),
+    [
+        (np.full(4, np.nan), np.zeros((2, 4)), "gives scores that are not finite: mend its method `score`"),
+        (np.zeros(3), np.zeros((2, 4)), r"gives scores of shape \(3,\), not \(4,\): mend its method `score`"),
+        (np.zeros(4), np.zeros((4, 2)), r"explains in the shape \(4, 2\), not \(2, 4\): mend its method `explain`"),
+    ],
+)
+def test_a_scorer_that_gives_what_cannot_be_used_is_named(
+    snapshot: Snapshot, scores: Any, shares: Any, said: str
+) -> None:
+    class Broken(Scorer):
         name: ClassVar[str] = "broken"
 
         def score(self, query: Query) -> Any:
-            return np.full(self.model.columns.size, np.nan, np.float32)
+            return scores
 
-    with pytest.raises(UsageError, match="the scorer broken gives scores that are not finite"):
-        Ranker.open(snapshot, {"broken": 1.0}, [Broken]).rank(patient("MALE"))
+        def explain(self, query: Query, candidates: Any) -> Any:
+            return shares
+
+    with pytest.raises(UsageError, match=f"^the scorer broken {said}$"):
+        Ranker.open(snapshot, {"broken": 1.0}, [Broken]).rank(patient("MALE"), explain=True)
 
 
 def test_weights_of_ones_own_replace_the_shipped_ones(ranker: Ranker, snapshot: Snapshot, tmp_path: Path) -> None:

@@ -117,12 +117,16 @@ class GraphContext:
 
     @property
     def ranker(self) -> Ranker:
-        """Ranks diseases."""
+        """Ranks diseases, by the weights that the settings name.
+
+        Raises:
+            ConfigError: The file of weights cannot be used.
+        """
 
         def make() -> Ranker:
             from kgdx.rank import Ranker
 
-            return Ranker.open(self.snapshot)
+            return Ranker.open(self.snapshot, self.settings.rank_weights)
 
         ranker: Ranker = self._once("ranker", make)
         return ranker

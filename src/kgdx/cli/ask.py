@@ -81,7 +81,7 @@ def diagnose(
     pages.check(result.html, force=result.force)
     given = inputs.one(case)
     top = ranking.top
-    paths = top if result.as_json else min(max(ranking.explain, pages.EXPLAINED if result.html else 0), top)
+    paths = min(max(ranking.explain, pages.EXPLAINED if result.html or result.as_json else 0), top)
     how: dict[str, Any] = {"policy": ranking.policy, "case_bank": ranking.case_bank, "model": ranking.llm}
     announce(store, ranking.llm, ranking.policy)
     with kgdx.open(store, encoder=encoder, progress=output.remark) as graph:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kgdx.actions.answer import Answer
 
 EXPLAINED = 10
-"""How many diseases a page explains, unless fewer are listed."""
+"""How many diseases a page or a JSON document explains, unless fewer are listed or more are asked for."""
 
 
 def register(app: typer.Typer) -> None:

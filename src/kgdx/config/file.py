@@ -10,7 +10,7 @@ from typing import Any
 
 from kgdx.errors import ConfigError
 
-_KEYS = frozenset({"store", "align", "neo4j", "llm", "judge", "pubmed"})
+_KEYS = frozenset({"store", "align", "neo4j", "llm", "judge", "pubmed", "rank"})
 _NEO4J_KEYS = frozenset({"user", "password", "database", "home", "mapping"})
 LLM_NUMBERS = {"price_in": 0.0, "price_out": 0.0, "timeout": 120.0, "concurrency": 4.0, "attempts": 5.0, "seed": 0.0}
 LLM_LIMITS = ("max_calls", "max_tokens", "max_cost", "max_seconds")
@@ -28,6 +28,7 @@ _SECTIONS = {
     "llm": LLM_KEYS,
     "judge": JUDGE_KEYS,
     "pubmed": PUBMED_KEYS,
+    "rank": frozenset({"weights"}),
 }
 _SECRETS = (("neo4j", "password"), ("llm", "api_key"), ("judge", "api_key"), ("pubmed", "api_key"))
 _NUMERIC = frozenset({*(f"llm.{key}" for key in _LLM_NUMERIC), "pubmed.seconds"})

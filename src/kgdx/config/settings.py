@@ -41,6 +41,7 @@ class Settings:
         align_encoder: Sentence encoder with which a build aligns names that no other stage does
             (``KGDX_ALIGN_ENCODER``): ``minilm``, or ``sentence-transformers:MODEL``; ``None`` for none.
         align_languages: Languages that it reads (``KGDX_ALIGN_LANGUAGES``), such as ``en,zh``; English when not set.
+        rank_weights: File that says what each scorer weighs (``KGDX_RANK_WEIGHTS``); ``None`` for the shipped one.
     """
 
     home: Path
@@ -56,6 +57,7 @@ class Settings:
     pubmed_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     align_encoder: str | None = None
     align_languages: tuple[str, ...] = ("en",)
+    rank_weights: Path | None = None
 
     @classmethod
     def load(cls, store: str | Path | None = None, *, environ: Mapping[str, str] | None = None) -> Settings:
@@ -97,6 +99,7 @@ class Settings:
             pubmed_settings=_pubmed_settings(env, config.get("pubmed", {})),
             align_encoder=env.get("KGDX_ALIGN_ENCODER") or align.get("encoder"),
             align_languages=languages(env.get("KGDX_ALIGN_LANGUAGES") or align.get("languages") or "en"),
+            rank_weights=path_of(env.get("KGDX_RANK_WEIGHTS") or config.get("rank", {}).get("weights")),
         )
 
     @property

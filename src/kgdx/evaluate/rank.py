@@ -127,7 +127,7 @@ def _rank(ranker: Ranker, withheld: Withheld, bank: CaseBank | None, case: Case,
     if result.seen and bank is None:
         found = {number: withheld.without(number, publications) for number in right}
         columns = {number: column for number, column in found.items() if column is not None}
-        result.withheld = mean_rank(withheld.scored(scored, columns).total, list(columns))
+        result.withheld = mean_rank(withheld.score(scored, columns).total, list(columns))
     return milliseconds
 
 

@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from kgdx.rank.model import Candidate, Contribution, MatchedCase, Ranking
 
 if TYPE_CHECKING:
     from kgdx.rank.compile import compile_model
-    from kgdx.rank.ranker import Ranker
+    from kgdx.rank.fusion import Weights
+    from kgdx.rank.posterior import Beliefs
+    from kgdx.rank.ranker import Ranker, Scored
+    from kgdx.rank.scorers import SCORERS, ByFinding, Query, Scorer
 
-__all__ = ["Candidate", "Contribution", "MatchedCase", "Ranker", "Ranking", "compile_model"]
+_LAZY = {
+    "Beliefs": "posterior",
+    "ByFinding": "scorers",
+    "Query": "scorers",
+    "Ranker": "ranker",
+    "SCORERS": "scorers",
+    "Scored": "ranker",
+    "Scorer": "scorers",
+    "Weights": "fusion",
+    "compile_model": "compile",
+}
+
+__all__ = [
+    "SCORERS",
+    "Beliefs",
+    "ByFinding",
+    "Candidate",
+    "Contribution",
+    "MatchedCase",
+    "Query",
+    "Ranker",
+    "Ranking",
+    "Scored",
+    "Scorer",
+    "Weights",
+    "compile_model",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Ranker":
-        from kgdx.rank.ranker import Ranker
-
-        return Ranker
-    if name == "compile_model":
-        from kgdx.rank.compile import compile_model
-
-        return compile_model
+    if name in _LAZY:
+        return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

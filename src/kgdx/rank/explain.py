@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgdx.case.model import Status
+from kgdx.errors import UsageError
 from kgdx.rank.columns import Basis
 from kgdx.rank.compile import RankModel
 from kgdx.rank.model import Contribution
@@ -45,6 +46,9 @@ def explain(
     A finding's contribution is what its scorer says that it adds, in units of the fused score. What is left of the
     scorer's part belongs to no finding: the comparison with the mean of the candidates, the cut of extremely low
     values, or what the scorer calls it.
+
+    Raises:
+        UsageError: A scorer does not explain each finding for each candidate.
     """
     query, parts = scored.query, scored.parts(best)
     told = {
@@ -54,8 +58,11 @@ def explain(
     result: list[list[Contribution]] = [[] for _ in best]
     for name, scorer in scorers.items():
         unit = scored.scales[name].weight / scored.scales[name].deviation
-        shares = (unit * scorer.explain(query, best).astype(np.float64)).T.tolist()
-        for place, share in enumerate(shares):
+        shares = scorer.explain(query, best)
+        if shares.shape != (expected := (len(query.terms(scorer.reads)), len(best))):
+            wrong = f"the scorer {name} explains in the shape {shares.shape}, not {expected}"
+            raise UsageError(wrong, hint="mend its method `explain`")
+        for place, share in enumerate((unit * shares.astype(np.float64)).T.tolist()):
             for facts, score in zip(told.get(scorer.reads, ()), share, strict=True):
                 what = facts[place]
                 result[place].append(Contribution(what.finding, scorer.reads, score, what.rule, name, *what.why))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, sqrt
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, PositiveInt, ValidationError
@@ -59,7 +59,7 @@ class Weights(_Part):
     posterior: Posterior
 
     @classmethod
-    def read(cls, given: Weights | Mapping[str, float] | str | Path | None = None) -> Self | Weights:
+    def read(cls, given: Weights | Mapping[str, float] | str | Path | None = None) -> Weights:
         """Return weights.
 
         Args:
@@ -135,23 +135,27 @@ class Scale:
         return self.weight * np.maximum((value - self.mean) / self.deviation, FLOOR)
 
 
-def scale(scorer: Scorer, values: Floats, weight: float) -> Scale:
+def scale(scorer: Scorer, values: Floats, weight: float, size: int) -> Scale:
     """Return the scale of one scorer's values in this query.
 
     Args:
         scorer: Says whether its values are standardised.
         values: Those of all candidates.
         weight: The scorer's weight.
+        size: Number of candidates.
 
     Raises:
-        UsageError: A value is not a finite number.
+        UsageError: There is not one value for each candidate, or one is not a finite number.
     """
+    if values.shape != (size,):
+        what = f"the scorer {scorer.name} gives scores of shape {values.shape}, not {(size,)}"
+        raise UsageError(what, hint="mend its method `score`")
     mean = float(values.mean())
     if not isfinite(mean):
         raise UsageError(f"the scorer {scorer.name} gives scores that are not finite", hint="mend its method `score`")
     if not scorer.standardised:
         return Scale(0.0, 1.0, weight)
-    deviation = float(values.std())
+    deviation = sqrt(float(np.square(values - np.float32(mean)).mean()))
     return Scale(mean, deviation if deviation > 1e-9 else 1.0, weight)
 
 

@@ -141,7 +141,7 @@ class Ranker:
             UsageError: A disease of ``also`` is not among those that are ranked.
         """
         query, issues = self.query(case)
-        scored = self.scored(query)
+        scored = self.score_query(query)
         total, matched = scored.total, None
         if bank is not None:
             matched = bank.match(scored, leaving_out(case) if isinstance(case, Case) else frozenset())
@@ -171,7 +171,7 @@ class Ranker:
         """
         given = list(candidates)
         numbers = np.array([self._ranked(candidate.id) for candidate in given], np.int64)
-        return tuple(self._explained(self.scored(self.query(case)[0]), given, numbers))
+        return tuple(self._explained(self.score_query(self.query(case)[0]), given, numbers))
 
     def _explained(self, scored: Scored, candidates: list[Candidate], numbers: Ints) -> list[Candidate]:
         told = explain(self.model, self.names, scored, self.scorers, numbers)
@@ -208,9 +208,9 @@ class Ranker:
         Raises:
             CaseError: None of the observed findings is a phenotype of the graph.
         """
-        return self.scored(self.query(case)[0], before)
+        return self.score_query(self.query(case)[0], before)
 
-    def scored(self, query: Query, before: Scored | None = None) -> Scored:
+    def score_query(self, query: Query, before: Scored | None = None) -> Scored:
         """Score every candidate for a query; otherwise as :meth:`score`."""
         values: dict[str, Floats] = {}
         combined: dict[str, Floats] = {}
@@ -221,15 +221,16 @@ class Ranker:
                 values[name] = scorer.finish(combined[name], query)
             else:
                 values[name] = scorer.score(query)
-        return self.rescored(query, values, combined)
+        return self.fuse(query, values, combined)
 
-    def rescored(self, query: Query, values: Mapping[str, Floats], combined: Mapping[str, Floats]) -> Scored:
+    def fuse(self, query: Query, values: Mapping[str, Floats], combined: Mapping[str, Floats]) -> Scored:
         """Weigh and add up the scorers' scores.
 
         Raises:
-            UsageError: A scorer's scores are not finite.
+            UsageError: A scorer does not give one finite score for each candidate.
         """
-        scales = {name: scale(self.scorers[name], value, self._weight[name]) for name, value in values.items()}
+        size = self.model.columns.size
+        scales = {name: scale(self.scorers[name], value, self._weight[name], size) for name, value in values.items()}
         return Scored(query, values, scales, fused(values, scales), combined)
 
     def beliefs(self, case: Case | Findings | Scored, count: int | None = None) -> Beliefs:

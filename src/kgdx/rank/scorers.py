@@ -291,7 +291,7 @@ class Coverage(ByFinding):
             begin, end = frequency.start[ancestor], frequency.start[ancestor + 1]
             if ic <= 0 or begin == end:
                 continue
-            index = frequency.index[begin:end]
+            index = frequency.index[begin:end].astype(np.intp)  # used twice
             similar = _relevance(ic) / (basis.ic[term] + self.columns.least[begin:end])
             best[index] = np.maximum(best[index], similar)
         best *= basis.ic[term]
@@ -339,6 +339,7 @@ class Typicality(ByFinding):
         basis = self.basis
         common = np.zeros(len(basis.ic), np.float32)
         above = basis.up.columns(term)
+        above = above[basis.ic[above] > 0]
         for ancestor in above[np.argsort(basis.ic[above], kind="stable")].tolist():  # the most informative comes last
             common[basis.down.columns(ancestor)] = _relevance(basis.ic[ancestor])
         common /= np.maximum(basis.ic + basis.ic[term], np.float32(1e-9))

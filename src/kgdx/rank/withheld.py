@@ -61,7 +61,7 @@ class Withheld:
             self._known[key] = self._compute(candidate, publications)
         return self._known[key]
 
-    def scored(self, scored: Scored, columns: Mapping[int, Columns]) -> Scored:
+    def score(self, scored: Scored, columns: Mapping[int, Columns]) -> Scored:
         """Return a case scored anew, some candidates by their recomputed columns where a scorer reads columns."""
         values = {name: value.copy() for name, value in scored.values.items()}
         for candidate, column in columns.items():
@@ -69,7 +69,7 @@ class Withheld:
                 other = scorer.on(column)
                 if other is not None:
                     values[name][candidate] = other.score(scored.query)[0]
-        return self._ranker.rescored(scored.query, values, {})
+        return self._ranker.fuse(scored.query, values, {})
 
     def _rows_of(self, candidate: int) -> Ints:
         rows: Ints = self._order[self._start[candidate] : self._start[candidate + 1]]
