@@ -7,5 +7,11 @@ WITH c, collect(DISTINCT p.id) AS ids
 WITH c, ids, size(ids) AS shared
 WHERE shared >= $min_match_count AND NOT c.id IN $without AND coalesce(c.synthetic, false) = false
 WITH c, ids, shared, c.id AS id ORDER BY shared DESC, id LIMIT $limit
-RETURN id, c.label AS label, shared, ids AS shared_ids, [(c)-[:DIAGNOSED]->(d:Disease) | d.id] AS diseases
+UNWIND ids AS phenotype
+WITH c, shared, phenotype ORDER BY phenotype
+WITH c, shared, collect(phenotype) AS shared_ids
+OPTIONAL MATCH (c)-[:DIAGNOSED]->(d:Disease)
+WITH c, shared, shared_ids, d.id AS disease ORDER BY disease
+WITH c.id AS id, c.label AS label, shared, shared_ids, collect(DISTINCT disease) AS diseases
+RETURN id, label, shared, shared_ids, diseases
 ORDER BY shared DESC, id

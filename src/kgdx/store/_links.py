@@ -1,4 +1,4 @@
-"""Which diseases each node is linked with: arrays beside the snapshot that :mod:`kgdx.store.compiled` reads."""
+"""What each node is linked with: arrays beside the snapshot that :mod:`kgdx.store.compiled` reads."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ _EITHER = "has_comorbidity"
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Diseases of each node.
+    """What each node is linked with, such as the diseases of each phenotype.
 
     Attributes:
-        start: Where each node's diseases begin; shape (nodes + 1,).
-        disease: Rows of diseases, ascending and once for each node.
+        start: Where each node's entries begin; shape (nodes + 1,).
+        linked: Rows of what it is linked with, ascending and once for each node.
     """
 
     start: Ints
-    disease: Ints
+    linked: Ints
 
     def of(self, node: int) -> Ints:
-        """Return the diseases of a node.
+        """Return what a node is linked with.
 
         Example:
             >>> Links(np.array([0, 0, 2]), np.array([1, 4])).of(1).tolist()
             [1, 4]
         """
-        return self.disease[self.start[node] : self.start[node + 1]]
+        return self.linked[self.start[node] : self.start[node + 1]]
 
-    def has(self, node: int, diseases: Ints) -> Ints:
-        """Say for each of some diseases whether it is one of a node's.
+    def has(self, node: int, wanted: Ints) -> Ints:
+        """Return for each of some rows whether the node is linked with it.
 
         Example:
             >>> Links(np.array([0, 0, 2]), np.array([1, 4])).has(1, np.array([4, 2, 9])).tolist()
@@ -50,9 +50,9 @@ class Links:
         """
         found = self.of(node)
         if not len(found):
-            return np.zeros(len(diseases), bool)
-        at = np.minimum(np.searchsorted(found, diseases), len(found) - 1)
-        result: Ints = found[at] == diseases
+            return np.zeros(len(wanted), bool)
+        at = np.minimum(np.searchsorted(found, wanted), len(found) - 1)
+        result: Ints = found[at] == wanted
         return result
 
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+USER = "user"
+"""The source of the cases and runs that users saved after the build."""
+
 
 @dataclass(frozen=True, slots=True)
 class NodeTable:

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from kgdx.errors import StaleSnapshotError, StoreError
 
-FORMAT = 3
+FORMAT = 4
 """Version of the files' layout; a snapshot of another one is refused and compiled again."""
 
 MANIFEST = "snapshot.json"
@@ -73,6 +73,7 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
     "cure": _NAMED,
     "patient_case": {
         "id": _S,
+        "label": _S,
         "sex": _S,
         "age": _S,
         "synthetic": pa.bool_(),
@@ -102,7 +103,7 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
     "indication": _TREATED,
     "off_label_use": _TREATED,
     "contraindication": _TREATED,
-    "observed": {"case": _I, "phenotype": _I},
+    "observed": {"case": _I, "phenotype": _I, "source": _S},
     "excluded": {"case": _I, "phenotype": _I},
 }
 """Tables and their columns. Node tables are sorted by id, edge tables by their columns from left to right; an edge's

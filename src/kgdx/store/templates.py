@@ -122,7 +122,7 @@ def templates(dialect: Dialect = "arcade") -> Mapping[str, Template]:
         >>> templates()["disease_by_id"].columns[:2]
         ('id', 'name')
     """
-    return _read_folder(resource("cypher"), dialect)
+    return _read_folder(dialect)
 
 
 def template(name: str, kind: Kind | None = None, dialect: Dialect = "arcade") -> Template:
@@ -200,7 +200,8 @@ _METHOD: dict[str, str] = {"read": "run", "write": "write"}
 
 
 @cache
-def _read_folder(folder: Path, dialect: Dialect) -> Mapping[str, Template]:
+def _read_folder(dialect: Dialect) -> Mapping[str, Template]:
+    folder = resource("cypher")
     shared, variants = {}, {}
     for path in sorted(path for kind in _METHOD for path in folder.glob(f"{kind}/*.cypher")):
         parts = path.name.split(".")
