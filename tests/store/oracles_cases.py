@@ -211,12 +211,17 @@ def _(graph: Graph, source: str, limit: int) -> Iterable[Row]:
     return limited(rows, ("id",), limit)
 
 
-@oracle("saved_cases", lambda g: [{"source": s} for s in ("user", "phenopackets", "x")], ("id",))
+@oracle(
+    "saved_cases",
+    lambda g: [{"source": s} for s in ("user", "phenopackets", "x")],
+    ("id",),
+    ("observed", "diseases"),
+)
 def _(graph: Graph, source: str) -> Iterable[Row]:
     for row in graph.nodes["PatientCase"]:
         if row["source"] == source:
-            observed = {e["end"] for e in graph.of("OBSERVED", "PatientCase", "Phenotype") if e["start"] == row["id"]}
-            stated = {e["end"] for e in graph.of("DIAGNOSED", "PatientCase", "Disease") if e["start"] == row["id"]}
+            observed = [e["end"] for e in graph.of("OBSERVED", "PatientCase", "Phenotype") if e["start"] == row["id"]]
+            stated = [e["end"] for e in graph.of("DIAGNOSED", "PatientCase", "Disease") if e["start"] == row["id"]]
             found = {"observed": sorted(observed), "diseases": sorted(stated)}
             yield pick(row, "id", "label", "synthetic") | found
 

@@ -104,7 +104,8 @@ class CaseIndex:
         if not saved and not any(old):
             return
         kept = np.flatnonzero(~np.array(old, bool))
-        columns = {name: [{**row, "source": USER}[name] for row in saved] for name in _COLUMNS}
+        rows = [{**row, "source": USER, "diseases": sorted(set(row["diseases"]))} for row in saved]
+        columns = {name: [row[name] for row in rows] for name in _COLUMNS}
         both = pa.concat_tables([self._cases.take(pa.array(kept)), pa.table(columns, schema=self._cases.schema)])
         ids = both.column("id").to_pylist()
         order = sorted(range(len(ids)), key=ids.__getitem__)
