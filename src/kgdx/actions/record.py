@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from kgdx.actions.state import Author, Segment, State
 from kgdx.errors import KgdxError
 from kgdx.store.protocol import Row
+from kgdx.store.rows import digest
 
 Result = TypeVar("Result")
 
@@ -22,31 +21,6 @@ class Queries(Protocol):
     def run(self, template: str, /, **parameters: Any) -> list[Row]:
         """Run a read template by name."""
         ...
-
-
-def digest(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return a short SHA-256 of rows, equal for equal rows in any order, on any store.
-
-    Lists inside a row count as bags: stores collect them in no promised order. Floats count to nine digits.
-
-    Example:
-        >>> digest([{"id": "b"}, {"id": "a"}]) == digest([{"id": "a"}, {"id": "b"}])
-        True
-    """
-    texts = sorted(json.dumps(_canonical(row), sort_keys=True, ensure_ascii=False) for row in rows)
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
-
-
-def _canonical(value: Any) -> Any:
-    if value is None or isinstance(value, str | int):
-        return value  # most are: decided before the slower questions
-    if isinstance(value, float):
-        return float(f"{value:.9g}")
-    if isinstance(value, Mapping):
-        return {key: _canonical(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return sorted((_canonical(inner) for inner in value), key=lambda inner: json.dumps(inner, sort_keys=True))
-    return value
 
 
 def query(graph: Queries, state: State, template: str, /, **parameters: Any) -> tuple[State, list[Row]]:

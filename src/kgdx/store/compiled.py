@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from kgdx.errors import TemplateError
-from kgdx.store._cases import CaseIndex
-from kgdx.store._links import Links, links, stated_by_either
+from kgdx.store._links import CaseIndex, Links, links, stated_by_either
 from kgdx.store.closure import Ints
 from kgdx.store.protocol import Row
 from kgdx.store.snapshot import Snapshot

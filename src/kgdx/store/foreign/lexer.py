@@ -20,7 +20,7 @@ _TOKEN = re.compile(
 _CLAUSES = ("MATCH", "WHERE", "WITH", "UNWIND", "RETURN", "ORDER", "LIMIT")
 _FORBIDDEN = frozenset(
     {"CREATE", "MERGE", "SET", "DELETE", "DETACH", "REMOVE", "FOREACH", "LOAD", "CALL", "DROP", "USE", "SHOW"}
-    | {"UNION", "OPTIONAL", "SKIP", "EXISTS"}
+    | {"UNION", "OPTIONAL", "SKIP", "EXISTS", "STARTNODE", "ENDNODE"}
 )
 
 
