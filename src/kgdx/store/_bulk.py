@@ -85,10 +85,10 @@ class BulkLoad:
     def check(self, database: Database) -> None:
         """Count what was loaded, edges in the lists of the nodes at both ends too; StoreError when rows are missing."""
         for count, wanted in self._wanted.items():
-            held = count.of(database)
-            if held != wanted:
+            there = count.of(database)
+            if there != wanted:
                 raise StoreError(
-                    f"{database.path} lost rows while loading: {held:,} of {wanted:,} {count.what} are there",
+                    f"{database.path} lost rows while loading: {there:,} of {wanted:,} {count.what} are there",
                     hint="see that the disk has space and is sound, then build again",
                 )
 
@@ -115,8 +115,8 @@ class BulkLoad:
 
     def _load_edges(self, batch: Batch, table: RelationTable, rows: pa.Table) -> None:
         """Load edges in the order of their starts, a part at a time."""
-        starts = self._ids.places(table, table.start_label, rows.column("start"))
-        ends = self._ids.places(table, table.end_label, rows.column("end"))
+        starts = self._ids.positions(table, table.start_label, rows.column("start"))
+        ends = self._ids.positions(table, table.end_label, rows.column("end"))
         at_start, at_end = self._ids.records(table.start_label), self._ids.records(table.end_label)
         order = np.lexsort((ends.to_numpy(), starts.to_numpy()))
         for part in (pa.array(order[at : at + _EDGES]) for at in range(0, len(order), _EDGES)):

@@ -49,10 +49,10 @@ class RecordIds:
 
     def resolve(self, table: GraphTable, label: str, ids: pa.ChunkedArray) -> pa.Array:
         """Record ids of ``ids``, in order; StoreError names the first that is not there."""
-        at = self.places(table, label, ids)  # may look some up
+        at = self.positions(table, label, ids)  # may look some up
         return self.records(label).take(at)
 
-    def places(self, table: GraphTable, label: str, ids: pa.ChunkedArray) -> pa.Array:
+    def positions(self, table: GraphTable, label: str, ids: pa.ChunkedArray) -> pa.Array:
         """Where among :meth:`records` those of ``ids`` stand; StoreError names the first that is not there."""
         values = ids.combine_chunks()
         at = pc.index_in(values, value_set=self._of(label)[0])

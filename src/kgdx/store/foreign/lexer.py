@@ -81,19 +81,19 @@ def clauses(text: str) -> list[Clause]:
         ['MATCH', 'WHERE', 'RETURN', 'ORDER']
     """
     out: list[Clause] = []
-    word, held, depth = "", list[Token](), 0
+    word, pending, depth = "", list[Token](), 0
     for token in tokens(text):
-        after_dot = bool(held) and held[-1].text == "."
+        after_dot = bool(pending) and pending[-1].text == "."
         upper = token.text.upper() if token.kind == "name" and not after_dot else ""
         if upper in _FORBIDDEN:
             raise UnreadableError(f"Cypher with {upper} is not read")
-        if depth == 0 and upper in _CLAUSES and not (upper == "WITH" and held and held[-1].is_word("STARTS")):
-            out += [Clause(word, tuple(held))] if word else []
-            word, held = upper, []
+        if depth == 0 and upper in _CLAUSES and not (upper == "WITH" and pending and pending[-1].is_word("STARTS")):
+            out += [Clause(word, tuple(pending))] if word else []
+            word, pending = upper, []
             continue
         depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
-        held.append(token)
-    return [*out, Clause(word, tuple(held))] if word else out
+        pending.append(token)
+    return [*out, Clause(word, tuple(pending))] if word else out
 
 
 def written(parts: Sequence[Token]) -> str:

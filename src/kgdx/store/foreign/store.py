@@ -174,14 +174,14 @@ class ForeignStore(Closing):
 
     def fingerprint(self) -> str:
         """SHA-256 of the mapping and of how much the database holds of what it names; its content is not read."""
-        held: dict[str, int] = {}
+        counted: dict[str, int] = {}
         for node in self.mapping.nodes.values():
             for label in node.label:
-                held[f"({label})"] = self._database.ask("their_nodes", label=label, key=node.key)[0]["n"]
+                counted[f"({label})"] = self._database.ask("their_nodes", label=label, key=node.key)[0]["n"]
         for relation in self.mapping.relations.values():
             for type in relation.type or ():
-                held[f"[{type}]"] = self._database.ask("their_relations", type=type)[0]["n"]
-        stated = json.dumps([self.mapping.digest, held], ensure_ascii=False, sort_keys=True)
+                counted[f"[{type}]"] = self._database.ask("their_relations", type=type)[0]["n"]
+        stated = json.dumps([self.mapping.digest, counted], ensure_ascii=False, sort_keys=True)
         return hashlib.sha256(stated.encode()).hexdigest()
 
     def write(self, name: str, /, **parameters: Any) -> NoReturn:
