@@ -17,6 +17,7 @@ from kgdx.errors import StoreError, TemplateError
 from kgdx.store.compile import compile_snapshot, snapshot_tables
 from kgdx.store.compiled import COMPILED, CompiledQueries
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
+from kgdx.store.rows import digest
 from kgdx.store.templates import templates
 from store.conftest import Backend
 from store.graphs import Graph
@@ -126,6 +127,7 @@ def test_saved_cases_take_the_place_of_those_that_were_compiled(backend: Backend
     def same() -> list[str]:
         for name, parameters in questions:
             assert queries.run(name, **parameters) == store.run(name, **parameters), (name, parameters)
+            assert list(queries.answered(name, **parameters).rows) == store.run(name, **parameters)
         return [row["id"] for row in queries.run("similar_cases", **questions[0][1])]
 
     def put(case: str, *findings: str) -> None:
@@ -175,6 +177,21 @@ def test_damaged_files_say_what_to_do(graph: Graph, tmp_path: Path) -> None:
             file.write_bytes(b"x")
         with pytest.raises(StoreError, match=r"cannot be read.*kgdx build"):
             CompiledQueries(snapshot).run(name, **question)
+
+
+def test_answers_are_remembered_with_their_digest_up_to_a_bound(
+    compiled: CompiledQueries, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions = ORACLES["phenotypes_of_diseases"].parameters(graph)[:3]
+    first = [compiled.answered("phenotypes_of_diseases", **question) for question in questions]
+    for question, answer in zip(questions, first, strict=True):
+        rows = compiled.run("phenotypes_of_diseases", **question)
+        assert list(answer.rows) == rows and answer.digest == digest(rows)
+        assert compiled.answered("phenotypes_of_diseases", **question) is answer
+    monkeypatch.setattr("kgdx.store.compiled.MOST_REMEMBERED", 0)
+    again = compiled.answered("phenotypes_of_diseases", **questions[0], limit=2)
+    assert compiled.answered("phenotypes_of_diseases", **questions[0], limit=2) == again
+    assert compiled.answered("phenotypes_of_diseases", **questions[0], limit=2) is not again
 
 
 def test_what_cannot_be_asked_is_refused(compiled: CompiledQueries) -> None:

@@ -7,7 +7,7 @@ it where a query is asked often: a ranking, a planner's round, a rollout.
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +19,9 @@ from kgdx.errors import TemplateError
 from kgdx.store._links import CaseIndex, Links, links, stated_by_either
 from kgdx.store.closure import Ints
 from kgdx.store.protocol import Row
+from kgdx.store.rows import digest
 from kgdx.store.snapshot import Snapshot
-from kgdx.store.templates import template
+from kgdx.store.templates import Template, template
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,18 @@ COMPILED = (*_LISTINGS, *_INFERRING, *_CASES, _NEIGHBOURS)
 """Names of the templates that have a compiled form."""
 
 
+MOST_REMEMBERED = 200_000
+"""Most rows of answers that are remembered; those that were asked for longest ago go first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The rows of a template and their digest (:func:`kgdx.store.rows.digest`)."""
+
+    rows: tuple[Row, ...]
+    digest: str
+
+
 class CompiledQueries:
     """Read templates, answered from a snapshot.
 
@@ -150,6 +163,8 @@ class CompiledQueries:
         self._snapshot = snapshot
         self._saved = saved
         self._kept: dict[str, Any] = {}
+        self._answers: OrderedDict[Any, Answered] = OrderedDict()
+        self._remembered = 0
         self._lock = threading.RLock()
 
     def has(self, name: str) -> bool:
@@ -169,7 +184,38 @@ class CompiledQueries:
             StoreError: The snapshot cannot be read.
         """
         found = template(name, "read")
+        return self._rows(found, found.bind(parameters))
+
+    def answered(self, name: str, /, **parameters: Any) -> Answered:
+        """Return the rows of a template with their digest, remembered for the next time that the same is asked.
+
+        The rows are shared by all who ask: leave them as they are.
+
+        Raises:
+            TemplateError: As for :meth:`run`.
+            StoreError: As for :meth:`run`.
+        """
+        found = template(name, "read")
         bound = found.bind(parameters)
+        if name in _CASES:
+            self._patients()  # forgets all answers when other cases were saved
+        key = (name, repr(bound))
+        with self._lock:
+            known = self._answers.get(key)
+            if known is not None:
+                self._answers.move_to_end(key)
+                return known
+        rows = tuple(self._rows(found, bound))
+        made = Answered(rows, digest(rows))
+        with self._lock:
+            self._answers[key] = made
+            self._remembered += len(rows) + 1
+            while self._remembered > MOST_REMEMBERED:
+                self._remembered -= len(self._answers.popitem(last=False)[1].rows) + 1
+        return made
+
+    def _rows(self, found: Template, bound: Mapping[str, Any]) -> list[Row]:
+        name = found.name
         if (bound.get("limit") or 0) < 0:
             raise TemplateError(f"template {name}: limit is {bound['limit']}", hint="ask for none or more rows")
         if name in _LISTINGS:
@@ -254,11 +300,13 @@ class CompiledQueries:
 
     def _patients(self) -> CaseIndex:
         """The patients, as they are now."""
-        saved = None if self._saved is None else list(self._saved())
+        saved = None if self._saved is None else self._saved()
         with self._lock:
             before, index = self._kept.get("patients", (None, None))
-            if index is None or saved != before:
+            if index is None or (saved is not before and saved != before):
                 index = CaseIndex(self._snapshot, saved)
+                self._answers.clear()
+                self._remembered = 0
                 self._kept["patients"] = saved, index
             found: CaseIndex = index
             return found
