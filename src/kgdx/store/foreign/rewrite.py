@@ -10,9 +10,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kgdx.schema import Schema
-from kgdx.store.foreign.lexer import Clause, Token, UnreadableError, clauses, tokens, written
+from kgdx.store.foreign.lexer import (
+    Clause,
+    NodePattern,
+    Path,
+    RelationPattern,
+    Token,
+    UnreadableError,
+    clauses,
+    paths,
+    tokens,
+    written,
+)
 from kgdx.store.foreign.mapping import Constant, ForeignMapping
-from kgdx.store.foreign.patterns import NodePattern, Path, RelationPattern, paths
 
 _WHOLE = frozenset(
     {"labels", "keys", "properties", "nodes", "relationships", "startnode", "endnode", "elementid", "id"}
