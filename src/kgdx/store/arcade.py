@@ -195,6 +195,12 @@ class ArcadeStore(OwnStore):
                     found[name] = int(n)
         return found
 
+    def fingerprint(self) -> str:
+        """Return a SHA-256 over the whole content; see :mod:`kgdx.store.fingerprint`."""
+        from kgdx.store.fingerprint import fingerprint
+
+        return fingerprint(self.tables())
+
     def close(self) -> None:
         """Close it; closing twice does nothing."""
         self._database.close()

@@ -213,6 +213,12 @@ class Neo4jStore(OwnStore):
         with self._session(read=True) as session, translated(self._access):
             return session.execute_read(read)
 
+    def fingerprint(self) -> str:
+        """Return a SHA-256 over the whole content; see :mod:`kgdx.store.fingerprint`."""
+        from kgdx.store.fingerprint import fingerprint
+
+        return fingerprint(self.tables())
+
     def close(self) -> None:
         """Close it; closing twice does nothing."""
         self._driver.close()

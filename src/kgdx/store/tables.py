@@ -184,19 +184,13 @@ def _keys(table: GraphTable, schema: Schema) -> GraphTable:
 
 
 class OwnStore(Closing):
-    """What kgdx's own stores share: the graph as tables, its fingerprint, and what they refuse."""
+    """What kgdx's own stores share: the graph as tables, and what they refuse."""
 
     _schema: Callable[[], Schema]
 
     def tables(self) -> Iterator[GraphTable]:
         """Yield the whole graph but the Build node, as tables with every property."""
         return whole(cast(Store, self), self._schema())
-
-    def fingerprint(self) -> str:
-        """Return a SHA-256 over the whole content; see :mod:`kgdx.store.fingerprint`."""
-        from kgdx.store.fingerprint import fingerprint
-
-        return fingerprint(self.tables())
 
     def _refuse_readers(self) -> None:
         store = cast(Store, self)
