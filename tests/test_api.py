@@ -294,6 +294,17 @@ def test_saving_writes_case_run_and_candidates_once(own: Path) -> None:
         assert "seizures" not in json.dumps(graph.run("case_findings", case_id=row["case_id"]))
 
 
+def test_a_patient_who_is_saved_is_matched_at_once(own: Path) -> None:
+    with kgdx.open(own) as graph:
+        question = {"phenotypes": ["HP:0001250"], "without": [], "min_match_count": 1, "limit": 5}
+        compiled = graph.compiled
+        assert compiled.run("similar_cases", **question) == []
+        (row,) = graph.run("run_by_id", run_id=kgdx.save(graph.diagnose("seizures, no fever"), graph))
+        found = compiled.run("similar_cases", **question)
+        assert [each["id"] for each in found] == [row["case_id"]]
+        assert found == graph.run("similar_cases", **question)
+
+
 def test_a_saved_run_is_replayed_from_the_graph(own: Path) -> None:
     with kgdx.open(own) as graph:
         run = graph.save(graph.diagnose(["HP:0001250", "HP:0001252"]))

@@ -23,8 +23,7 @@ from kgdx.load.manifest import manifests
 from kgdx.load.report import read_report
 from kgdx.schema import load_schema, schema_checksum
 from kgdx.store.arcade import ArcadeStore
-from kgdx.store.delta import Delta
-from kgdx.store.protocol import GraphTable, RelationTable
+from kgdx.store.protocol import Delta, GraphTable, RelationTable
 from kgdx.store.snapshot import Snapshot
 from load import hooked
 

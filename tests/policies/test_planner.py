@@ -343,7 +343,7 @@ def test_a_lost_graph_ends_the_episode_with_what_was_found(graph: Graph, monkeyp
 
     def reply(body: Body, number: int) -> Reply:
         if number == 1:
-            monkeypatch.setattr(type(graph.compiled), "run", lose)
+            monkeypatch.setattr(type(graph.compiled), "answered", lose)
             monkeypatch.setattr(type(graph), "run", lose)
         return replies(body, number)
 

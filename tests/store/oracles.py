@@ -189,7 +189,11 @@ def _(graph: Graph, phenotypes: list[str]) -> Iterable[Row]:
                 yield {"phenotype": above, "id": row["id"], "name": row["name"], "steps": len(chain) - 1}
 
 
-@oracle("phenotype_neighbours", lambda g: [{"phenotype": i} for i in ids(g, "Phenotype", 0, 700, -1)])
+@oracle(
+    "phenotype_neighbours",
+    lambda g: [{"phenotype": i} for i in (*ids(g, "Phenotype", 0, 1, 2, 700, -1), "HP:x")],
+    ("direction", "id"),
+)
 def _(graph: Graph, phenotype: str) -> Iterable[Row]:
     known = graph.index("Phenotype")
     for edge in graph.of("IS_A", "Phenotype", "Phenotype"):

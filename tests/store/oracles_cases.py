@@ -140,7 +140,11 @@ def _(graph: Graph, case_id: str) -> Iterable[Row]:
         yield pick(row, "id", "label", "sex", "age", "text", "origin", "synthetic", "source")
 
 
-@oracle("case_findings", case_parameters, ("-relation", "id"))
+@oracle(
+    "case_findings",
+    case_parameters,
+    ("-relation", "id", "onset", "span_start", "span_end", "matched", "method", "score", "text"),
+)
 def _(graph: Graph, case_id: str) -> Iterable[Row]:
     names = graph.index("Phenotype")
     columns = ("onset", "span_start", "span_end", "matched", "method", "score", "text")
@@ -208,13 +212,30 @@ def _(graph: Graph, source: str, limit: int) -> Iterable[Row]:
 
 
 @oracle(
+    "saved_cases",
+    lambda g: [{"source": s} for s in ("user", "phenopackets", "x")],
+    ("id",),
+    ("observed", "diseases"),
+)
+def _(graph: Graph, source: str) -> Iterable[Row]:
+    for row in graph.nodes["PatientCase"]:
+        if row["source"] == source:
+            observed = [e["end"] for e in graph.of("OBSERVED", "PatientCase", "Phenotype") if e["start"] == row["id"]]
+            stated = [e["end"] for e in graph.of("DIAGNOSED", "PatientCase", "Disease") if e["start"] == row["id"]]
+            found = {"observed": sorted(observed), "diseases": sorted(stated)}
+            yield pick(row, "id", "label", "synthetic") | found
+
+
+@oracle(
     "similar_cases",
-    lambda g: [
-        {"phenotypes": ids(g, "Phenotype", *range(0, 12)), "without": w, "min_match_count": m, "limit": n}
-        for w, m, n in (([], 1, 2000), (ids(g, "PatientCase", 0, 1), 2, 15))
-    ],
+    lambda g: (
+        [
+            {"phenotypes": ids(g, "Phenotype", *range(0, 12)), "without": w, "min_match_count": m, "limit": n}
+            for w, m, n in (([], 1, 2000), (ids(g, "PatientCase", 0, 1), 2, 15), (["case:x"], -1, 3), ([], 1, 0))
+        ]
+        + [{"phenotypes": p, "without": [], "min_match_count": 1, "limit": 9} for p in ([], ["HP:x"])]
+    ),
     ("-shared", "id"),
-    ("shared_ids", "diseases"),
 )
 def _(graph: Graph, phenotypes: list[str], without: list[str], min_match_count: int, limit: int) -> Iterable[Row]:
     shared: defaultdict[str, set[str]] = defaultdict(set)
@@ -236,8 +257,8 @@ def _(graph: Graph, phenotypes: list[str], without: list[str], min_match_count: 
     "cooccurring_phenotypes",
     lambda g: [
         {"phenotype": i, "source": s, "limit": n}
-        for i in ids(g, "Phenotype", 0, 8)
-        for s, n in ((None, 30), ("user", 500))
+        for i in (*ids(g, "Phenotype", 0, 8), "HP:x")
+        for s, n in ((None, 30), ("user", 500), ("nowhere", 5))
     ],
     ("-cases", "id"),
 )

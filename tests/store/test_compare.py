@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kgdx.store import compare
+from kgdx.store import copy as compare
 from kgdx.store.neo4j import Neo4jStore
 from kgdx.store.protocol import NodeTable, RelationTable
 from store.conftest import Neo4jBackend

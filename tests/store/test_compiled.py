@@ -11,11 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import store.oracles_actions  # noqa: F401  registers its oracles
+import store.oracles_actions
+import store.oracles_cases  # noqa: F401  registers its oracles
 from kgdx.errors import StoreError, TemplateError
 from kgdx.store.compile import compile_snapshot, snapshot_tables
 from kgdx.store.compiled import COMPILED, CompiledQueries
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
+from kgdx.store.rows import digest
 from kgdx.store.templates import templates
 from store.conftest import Backend
 from store.graphs import Graph
@@ -84,13 +86,62 @@ def test_a_graph_without_relations_has_no_rows(tmp_path: Path) -> None:
     queries = CompiledQueries(compile_snapshot([NodeTable("Disease", nodes)], tmp_path / "s", "f"))
     given = [{"given": "x", "id": "x"}]
     for name in COMPILED:
-        if "diseases" in templates()[name].parameters:
+        takes = templates()[name].parameters
+        if "diseases" in takes:
             parameters: dict[str, Any] = {"diseases": ["D:1"]}
+        elif "phenotype" in takes:
+            parameters = {"phenotype": "x"} | ({"limit": 5} if "limit" in takes else {})
+        elif "without" in takes:
+            parameters = {"phenotypes": ["x"], "without": ["y"], "min_match_count": 1, "limit": 5}
         else:
             (asked,) = templates()[name].parameters.keys() - {"min_match_count", "limit"}
             things = ["x"] if asked == "phenotypes" else given
             parameters = {asked: things, "min_match_count": 1, "limit": 5}
         assert queries.run(name, **parameters) == [], name
+
+
+def test_saved_cases_take_the_place_of_those_that_were_compiled(backend: Backend, tmp_path: Path) -> None:
+    phenotypes = pa.table({"id": ["HP:1", "HP:2", "HP:3"], "name": ["one", "two", "three"]})
+    cases = pa.table({"id": ["case:b", "case:d"], "label": ["b", "d"], "source": ["made", "user"]})
+    observed = pa.table(
+        {"start": ["case:b", "case:d", "case:d"], "end": ["HP:1", "HP:1", "HP:2"], "source": ["made"] * 3}
+    )
+    tables: list[GraphTable] = [
+        NodeTable("Phenotype", phenotypes),
+        NodeTable("PatientCase", cases),
+        RelationTable("OBSERVED", "PatientCase", "Phenotype", observed),
+    ]
+    store = backend.new(tables)
+    queries = CompiledQueries(
+        compile_snapshot(snapshot_tables(store), tmp_path / "s", "f"), lambda: store.run("saved_cases", source="user")
+    )
+    questions: list[tuple[str, dict[str, Any]]] = [
+        ("similar_cases", {"phenotypes": ["HP:1", "HP:2", "HP:3"], "without": [], "min_match_count": 1, "limit": 9}),
+        *(
+            ("cooccurring_phenotypes", {"phenotype": i, "source": s, "limit": 9})
+            for i in ("HP:1", "HP:3")
+            for s in (None, "user")
+        ),
+    ]
+
+    def same() -> list[str]:
+        for name, parameters in questions:
+            assert queries.run(name, **parameters) == store.run(name, **parameters), (name, parameters)
+            assert list(queries.answered(name, **parameters).rows) == store.run(name, **parameters)
+        return [row["id"] for row in queries.run("similar_cases", **questions[0][1])]
+
+    def put(case: str, *findings: str) -> None:
+        store.write("put_case", case_id=case, source="user", label=None, synthetic=False)
+        store.write("clear_case", case_id=case)
+        store.write("put_observations", case_id=case, source="user", rows=[{"id": each} for each in findings])
+
+    store.write("delete_case", case_id="case:d")
+    assert same() == ["case:b"]
+    put("case:a", "HP:3", "HP:1")
+    put("case:c")
+    assert same() == ["case:a", "case:b"]
+    put("case:c", "HP:1", "HP:2", "HP:3")
+    assert same() == ["case:c", "case:a", "case:b"]
 
 
 def test_no_more_than_twenty_steps_down_are_followed(tmp_path: Path) -> None:
@@ -126,6 +177,21 @@ def test_damaged_files_say_what_to_do(graph: Graph, tmp_path: Path) -> None:
             file.write_bytes(b"x")
         with pytest.raises(StoreError, match=r"cannot be read.*kgdx build"):
             CompiledQueries(snapshot).run(name, **question)
+
+
+def test_answers_are_remembered_with_their_digest_up_to_a_bound(
+    compiled: CompiledQueries, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions = ORACLES["phenotypes_of_diseases"].parameters(graph)[:3]
+    first = [compiled.answered("phenotypes_of_diseases", **question) for question in questions]
+    for question, answer in zip(questions, first, strict=True):
+        rows = compiled.run("phenotypes_of_diseases", **question)
+        assert list(answer.rows) == rows and answer.digest == digest(rows)
+        assert compiled.answered("phenotypes_of_diseases", **question) is answer
+    monkeypatch.setattr("kgdx.store.compiled.MOST_REMEMBERED", 0)
+    again = compiled.answered("phenotypes_of_diseases", **questions[0], limit=2)
+    assert compiled.answered("phenotypes_of_diseases", **questions[0], limit=2) == again
+    assert compiled.answered("phenotypes_of_diseases", **questions[0], limit=2) is not again
 
 
 def test_what_cannot_be_asked_is_refused(compiled: CompiledQueries) -> None:

@@ -12,9 +12,8 @@ import pytest
 
 from kgdx.errors import StoreError
 from kgdx.store.arcade import ArcadeStore
-from kgdx.store.delta import Delta
 from kgdx.store.fingerprint import fingerprint
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.store.protocol import Delta, GraphTable, NodeTable, RelationTable
 from store.conftest import Backend
 from store.graphs import AWKWARD, Graph, Row
 from store.test_arcade import process
@@ -159,7 +158,7 @@ KILLED = """
 import os, signal
 import pyarrow as pa
 from kgdx.store import arcade
-from kgdx.store.delta import Delta
+from kgdx.store.protocol import Delta
 from kgdx.store.protocol import NodeTable
 store = ArcadeStore.open(sys.argv[1], read_only=False)
 arcade.ArcadeStore._reopen = lambda self: os.kill(os.getpid(), signal.SIGKILL)
@@ -178,7 +177,7 @@ def test_a_killed_change_never_opens_as_whole(tmp_path: Path, before: Graph) -> 
 
 
 def test_a_large_part_is_found_by_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: Graph) -> None:
-    monkeypatch.setattr("kgdx.store._update._FEW", 0)
+    monkeypatch.setattr("kgdx.store._bulk._FEW", 0)
     after, delta = changed(before)
     with ArcadeStore.create(tmp_path / "graph") as store:
         store.load(before.tables())

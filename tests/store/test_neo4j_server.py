@@ -18,7 +18,7 @@ from kgdx.config import Neo4jAccess, Settings
 from kgdx.errors import StoreError
 from kgdx.load.folder import GraphFolder
 from kgdx.load.pull import pull
-from kgdx.store import copy, offline, server
+from kgdx.store import browser, copy, offline, server
 from kgdx.store.arcade import ArcadeStore
 from kgdx.store.copy import push
 from kgdx.store.neo4j import Neo4jStore
@@ -55,7 +55,7 @@ def test_up_again_finds_the_running_server(settings: Settings) -> None:
 
 
 def test_browser_is_served(settings: Settings) -> None:
-    with urlopen(server.shell_url(settings, "MATCH (n) RETURN n LIMIT 1")) as answer:
+    with urlopen(browser.shell_url(settings, "MATCH (n) RETURN n LIMIT 1")) as answer:
         assert answer.status == 200 and b"Neo4j Browser" in answer.read()
 
 

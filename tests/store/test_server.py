@@ -13,7 +13,7 @@ import pytest
 
 from kgdx.config import Settings
 from kgdx.errors import ConfigError, StoreError, UsageError
-from kgdx.store import _process, _runtime, server
+from kgdx.store import _process, _runtime, browser, server
 
 Program = Callable[[str, str], None]
 
@@ -207,7 +207,7 @@ def test_bad_option_is_refused(settings: Settings, option: str, value: object) -
 
 def test_shell_url_needs_a_server(settings: Settings) -> None:
     with pytest.raises(StoreError, match="no local Neo4j runs: start it"):
-        server.shell_url(settings)
+        browser.shell_url(settings)
 
 
 def test_shell_url_quotes_the_query(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +216,7 @@ def test_shell_url_quotes_the_query(settings: Settings, monkeypatch: pytest.Monk
         "bolt://127.0.0.1:7687", "http://127.0.0.1:7474", "neo4j", home / "password", home, "java", 1, "5.26.30", "1g"
     )
     monkeypatch.setattr(server, "status", lambda _settings: info)
-    url = server.shell_url(settings, "MATCH (n)&x=1 #马")
+    url = browser.shell_url(settings, "MATCH (n)&x=1 #马")
     assert url.startswith("http://127.0.0.1:7474/browser/?dbms=neo4j://neo4j@127.0.0.1:7687&db=neo4j&cmd=edit&arg=")
     assert url.endswith("MATCH%20%28n%29%26x%3D1%20%23%E9%A9%AC")
 

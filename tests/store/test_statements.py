@@ -9,7 +9,7 @@ import pytest
 from kgdx.errors import StoreError, TemplateError
 from kgdx.resources import resource
 from kgdx.schema import load_schema
-from kgdx.store.statements import statement
+from kgdx.store.templates import statement
 
 FILES = sorted(resource("cypher", "neo4j").glob("*.cypher"))
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kgdx.actions.foreign import ForeignSource, NothingCompiled
 from kgdx.actions.graph_source import FolderSource, GraphSource, ServerSource
 from kgdx.case import Extraction, Resolution
+from kgdx.store.protocol import USER
 
 if TYPE_CHECKING:
     from kgdx.actions.hierarchy import Hierarchy
@@ -228,10 +229,19 @@ class GraphContext:
         def make() -> CompiledQueries:
             from kgdx.store.compiled import CompiledQueries
 
-            return CompiledQueries(self.snapshot)
+            return CompiledQueries(self.snapshot, self._saved_cases)
 
         queries: CompiledQueries = self._once("compiled", make)
         return queries
+
+    def _saved_cases(self) -> list[Row]:
+        """Return the cases that users saved: once while the folder is held, each time from a server."""
+
+        def read() -> list[Row]:
+            return self.run("saved_cases", source=USER)
+
+        rows: list[Row] = read() if self.settings.is_neo4j else self._once("saved_cases", read)
+        return rows
 
     def run(self, template: str, /, **parameters: Any) -> list[Row]:
         """Run a read template.
@@ -267,6 +277,7 @@ class GraphContext:
         """
         with self._lock:
             before = self._source.build
+            self._opened.pop("saved_cases", None)
             self._close_store()
             self._source.release()
             try:

@@ -1,14 +1,17 @@
-"""Cases from dialogues in the form of the DX dataset (Xu et al., AAAI 2019) and its relatives.
+"""Cases from consultations: dialogues as in the DX dataset (Xu et al., AAAI 2019), and OSCE cases as in AgentClinic.
 
-What the patient reports (explicit) and what the doctor asks for (implicit) are symptoms with true or false.
+In a dialogue, what the patient reports (explicit) and what the doctor asks for (implicit) are symptoms with true or
+false. An OSCE case (https://agentclinic.github.io) has a patient actor, an examination and test results.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kgdx.case.model import Case, Finding, Issue, Status, valid
+from kgdx.case.plain import string
 from kgdx.errors import CaseError
 
 _SLOTS = ("explicit_inform_slots", "implicit_inform_slots")
@@ -18,6 +21,11 @@ _STATUS: Mapping[str, Status] = {
     **dict.fromkeys(("2", "unk", "unknown", "none", "not sure"), Status.UNKNOWN),
 }
 """Truth values as the datasets write them: booleans, or 0, 1 and 2 (not sure)."""
+
+_YEARS = re.compile(r"(\d{1,3})[- ]?(?:years?|yrs?|y/?o)", re.IGNORECASE)
+_MONTHS = re.compile(r"(\d{1,3})[- ]?months?", re.IGNORECASE)
+_FEMALE = re.compile(r"\b(?:female|woman|girl|lady)\b", re.IGNORECASE)
+_MALE = re.compile(r"\b(?:male|man|boy|gentleman)\b", re.IGNORECASE)
 
 
 def is_dialogue(document: Mapping[str, Any]) -> bool:
@@ -50,15 +58,15 @@ def case_from_dialogue(document: Mapping[str, Any], where: str = "dialogue") -> 
         raise CaseError(f"{where}: goal is no object", hint="give dialogues in the form of the DX dataset")
     issues: list[Issue] = []
     findings = tuple(finding for slot in _SLOTS for finding in _findings(goal, slot, where, issues))
-    text = _string(document, "self_repo", where) or _string(document, "self_report", where)
+    text = string(document, "self_repo", where) or string(document, "self_report", where)
     if not findings and not text:
         raise CaseError(f"{where}: the dialogue names no symptom", hint=f"give {' and '.join(_SLOTS)}")
     turns = document.get("dialog", document.get("dialogue", []))
     if not isinstance(turns, list) or not all(isinstance(turn, str) for turn in turns):
         issues.append(Issue("warning", f"{where}: dialog", "dialog is no list of texts", "ignored"))
         turns = []
-    disease = _string(document, "disease_tag", where) or _string(goal, "disease_tag", where)
-    identifier = _string(document, "consult_id", where) or _string(document, "id", where)
+    disease = string(document, "disease_tag", where) or string(goal, "disease_tag", where)
+    identifier = string(document, "consult_id", where) or string(document, "id", where)
     extra: dict[str, Any] = {"dialogue": [valid(turn).strip() for turn in turns], "diagnosis": disease}
     return Case(
         id=identifier,
@@ -68,6 +76,45 @@ def case_from_dialogue(document: Mapping[str, Any], where: str = "dialogue") -> 
         language="zh",
         issues=tuple(issues),
         extra={key: value for key, value in extra.items() if value},
+    ).identified()
+
+
+def case_from_osce(document: Mapping[str, Any], where: str = "OSCE case") -> Case:
+    """Read one OSCE case; what the patient says and what the examination finds become its text.
+
+    The test results and the correct diagnosis (a name, not an id) are kept in ``extra``, unread by any scorer.
+
+    Raises:
+        CaseError: The document does not have the expected parts.
+
+    Example:
+        >>> actor = {"Demographics": "35-year-old woman", "History": "Ptosis."}
+        >>> case = case_from_osce({"OSCE_Examination": {"Patient_Actor": actor}})
+        >>> case.sex, case.age, "Ptosis" in case.text
+        ('FEMALE', 'P35Y', True)
+    """
+    examination = document.get("OSCE_Examination")
+    actor = examination.get("Patient_Actor") if isinstance(examination, dict) else None
+    if not isinstance(examination, dict) or not isinstance(actor, dict):
+        raise CaseError(f"{where}: no OSCE_Examination with a Patient_Actor", hint="give cases in AgentClinic's form")
+    told = {key: value for key, value in actor.items() if key != "Demographics"}
+    findings = examination.get("Physical_Examination_Findings")
+    text = valid("\n".join((*_sentences(told), *_sentences(findings))))
+    if not text:
+        raise CaseError(f"{where}: the patient actor says nothing", hint="give a History or Symptoms")
+    demographics = str(actor.get("Demographics", ""))
+    extra = {
+        "objective": examination.get("Objective_for_Doctor"),
+        "tests": examination.get("Test_Results"),
+        "diagnosis": examination.get("Correct_Diagnosis"),
+    }
+    return Case(
+        id="",
+        text=text,
+        sex="FEMALE" if _FEMALE.search(demographics) else "MALE" if _MALE.search(demographics) else "UNKNOWN",
+        age=_age(demographics),
+        source="osce",
+        extra={key: value for key, value in extra.items() if value is not None},
     ).identified()
 
 
@@ -88,10 +135,21 @@ def _findings(goal: Mapping[str, Any], slot: str, where: str, issues: list[Issue
             yield Finding(symptom, status, text=symptom)
 
 
-def _string(document: Mapping[str, Any], key: str, where: str) -> str:
-    value = document.get(key)
-    if value is None:
-        return ""
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise CaseError(f"{where}: {key} is no text", hint="give dialogues in the form of the DX dataset")
-    return valid(str(value)).strip()
+def _sentences(value: object, heading: str = "") -> Iterator[str]:
+    """Flatten nested headings to lines: ``Cranial nerves: Presence of ptosis.``."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _sentences(inner, str(key).replace("_", " ").strip())
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _sentences(inner, heading)
+    elif isinstance(value, str) and value.strip():
+        yield f"{heading}: {value.strip()}" if heading else value.strip()
+
+
+def _age(demographics: str) -> str | None:
+    if years := _YEARS.search(demographics):
+        return f"P{int(years[1])}Y"
+    if months := _MONTHS.search(demographics):
+        return f"P{int(months[1])}M"
+    return None

@@ -17,12 +17,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from kgdx.case.delimited import BadRow, header, table_rows
-from kgdx.case.dialogue import case_from_dialogue, is_dialogue
-from kgdx.case.model import Case
-from kgdx.case.osce import case_from_osce
+from kgdx.case.dialogue import case_from_dialogue, case_from_osce, is_dialogue
+from kgdx.case.model import Case, FindingReader, constructor
 from kgdx.case.phenopacket import case_from_phenopacket
 from kgdx.case.plain import KEYS, case_from_json
-from kgdx.case.reader import FindingReader
 from kgdx.case.row import CONTENT, case_from_row, is_row
 from kgdx.case.sanitise import sanitise
 from kgdx.case.text import MAX_CHARACTERS, case_from_text
@@ -138,6 +136,7 @@ def case_from_document(document: object, where: str = "case") -> Case:
     raise CaseError(f"{where}: the form of the case is unknown", hint=f"give {_FORMS}")
 
 
+@constructor
 def one_phenopacket(packet: str | Path | dict[str, Any], graph: FindingReader | None = None) -> Case:
     """Read exactly one phenopacket, from a file or from parsed JSON.
 

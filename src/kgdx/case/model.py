@@ -1,19 +1,15 @@
-"""A case: what is known of one patient. Immutable; every change gives a new one."""
+"""A case: what is known of one patient, immutable; and the protocol of what reads words into findings."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from kgdx.case.reader import FindingReader
-
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 SEXES = ("FEMALE", "MALE", "OTHER", "UNKNOWN")
 """What a case's sex may be: the values of GA4GH phenopackets without the suffix ``_SEX``."""
@@ -91,6 +87,64 @@ class Issue:
     where: str
     message: str
     remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """Findings read from a free text, in the order of the text, with what was doubtful about it.
+
+    Example:
+        >>> Extraction().findings
+        ()
+    """
+
+    findings: tuple[Finding, ...] = ()
+    issues: tuple[Issue, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What one given term stands for.
+
+    Attributes:
+        finding: The current term, present; ``None`` when nothing fits.
+        issues: What had to be mended (an obsolete or alternative id, a misspelling).
+        suggestions: The nearest terms, best first, when nothing fits.
+
+    Example:
+        >>> Resolution(Finding("HP:0001250", label="Seizure")).finding.label
+        'Seizure'
+    """
+
+    finding: Finding | None = None
+    issues: tuple[Issue, ...] = ()
+    suggestions: tuple[Finding, ...] = ()
+
+
+@runtime_checkable
+class FindingReader(Protocol):
+    """Turns words into findings; the text room's extractor is one, and so is a graph."""
+
+    def extract(self, text: str, language: str | None = None) -> Extraction:
+        """Read all findings of a free text, in any supported language (``None``: find out which)."""
+        ...
+
+    def resolve(self, term: str) -> Resolution:
+        """Find the current term for an HPO id (also an alternative or obsolete one), a label, or a phrase."""
+        ...
+
+
+_CONSTRUCTORS: dict[str, Callable[..., Case]] = {}
+_Made = TypeVar("_Made", bound="Callable[..., Case]")
+
+
+def constructor(function: _Made) -> _Made:
+    """Register a function of this package under its name, for the class methods of :class:`Case` to call.
+
+    Readers of words and files stand above the case that they make, so the case does not import them.
+    """
+    _CONSTRUCTORS[function.__name__] = function
+    return function
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +256,7 @@ class Case:
             >>> Case.from_text("She has seizures.").text
             'She has seizures.'
         """
-        from kgdx.case.text import case_from_text
-
-        return case_from_text(text, graph, id=id, source=source)
+        return _CONSTRUCTORS["case_from_text"](text, graph, id=id, source=source)
 
     @classmethod
     def from_terms(
@@ -215,9 +267,7 @@ class Case:
         Raises:
             CaseError: A term is unknown; the message names the nearest ones.
         """
-        from kgdx.case.text import case_from_terms
-
-        return case_from_terms(terms, graph, excluded, id=id)
+        return _CONSTRUCTORS["case_from_terms"](terms, graph, excluded, id=id)
 
     @classmethod
     def from_phenopacket(cls, packet: str | Path | dict[str, Any], graph: FindingReader | None = None) -> Case:
@@ -230,6 +280,4 @@ class Case:
             >>> Case.from_phenopacket({"id": "p", "phenotypicFeatures": [{"type": {"id": "HP:0001250"}}]}).observed
             ('HP:0001250',)
         """
-        from kgdx.case.files import one_phenopacket
-
-        return one_phenopacket(packet, graph)
+        return _CONSTRUCTORS["one_phenopacket"](packet, graph)

@@ -28,25 +28,25 @@ def case_from_json(document: Mapping[str, Any], where: str = "case") -> Case:
         ('HP:0001250',)
     """
     observed, excluded = _strings(document, "observed", where), _strings(document, "excluded", where)
-    text = _string(document, "text", where)
+    text = string(document, "text", where)
     if not (observed or excluded or text):
         _refuse(where, "the case has no finding and no text", 'give "observed": ["HP:…"], or "text"')
     findings = [Finding(term, Status.PRESENT, text=term) for term in observed]
     findings += [Finding(term, Status.ABSENT, text=term) for term in excluded]
-    sex = _string(document, "sex", where).upper() or "UNKNOWN"
+    sex = string(document, "sex", where).upper() or "UNKNOWN"
     known = sex in SEXES
     strange = Issue("warning", f"{where}: sex", f"{sex[:40]!r} is not one of {', '.join(SEXES)}", "read as unknown")
     return Case(
-        id=_string(document, "id", where),
+        id=string(document, "id", where),
         findings=tuple(findings),
         text=text,
         sex=sex if known else "UNKNOWN",
-        age=_string(document, "age", where) or None,
+        age=string(document, "age", where) or None,
         diseases=_strings(document, "diseases", where),
         publications=_strings(document, "publications", where),
         genes=_strings(document, "genes", where),
-        source=_string(document, "source", where) or "user",
-        language=_string(document, "language", where) or None,
+        source=string(document, "source", where) or "user",
+        language=string(document, "language", where) or None,
         synthetic=_synthetic(document, where),
         issues=() if known else (strange,),
         extra={key: value for key, value in document.items() if key not in KEYS},
@@ -80,7 +80,12 @@ def case_to_json(case: Case, *, text: bool = False) -> dict[str, Any]:
     return document
 
 
-def _string(document: Mapping[str, Any], key: str, where: str) -> str:
+def string(document: Mapping[str, Any], key: str, where: str) -> str:
+    """Return a value as a text, empty where there is none.
+
+    Raises:
+        CaseError: It is neither a string nor an integer.
+    """
     value = document.get(key)
     if value is None:
         return ""

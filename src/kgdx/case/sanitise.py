@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol
 
-from kgdx.case.model import Case, Finding, Issue, Status
-from kgdx.case.reader import FindingReader, Resolution
+from kgdx.case.model import Case, Finding, FindingReader, Issue, Resolution, Status
 from kgdx.errors import CaseError
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from kgdx.case.model import Case, Finding, Status
 from kgdx.errors import StoreError, UsageError
 from kgdx.store.closure import Ints, Sparse, ancestors, compressed
-from kgdx.store.frequency import stated
+from kgdx.store.snapshot import stated
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot

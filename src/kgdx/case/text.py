@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kgdx.case.model import Case, Finding, Issue, Status, valid
-from kgdx.case.reader import FindingReader
+from kgdx.case.model import Case, Finding, FindingReader, Issue, Status, constructor, valid
 from kgdx.case.sanitise import Ancestry, sanitise, unknown
 from kgdx.errors import CaseError
 
@@ -17,6 +16,7 @@ MAX_TERMS = 10_000
 """Most terms taken as one case; above it the input is not one patient."""
 
 
+@constructor
 def case_from_text(
     text: str, reader: FindingReader | None = None, *, id: str = "", source: str = "text", language: str | None = None
 ) -> Case:
@@ -63,6 +63,7 @@ def read_text(
     )
 
 
+@constructor
 def case_from_terms(
     terms: Iterable[str],
     reader: FindingReader,

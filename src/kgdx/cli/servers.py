@@ -87,7 +87,7 @@ def shell_url(
 ) -> None:
     """Print the address of Neo4j Browser on the local server."""
     from kgdx.config import Settings
-    from kgdx.store.server import shell_url as address
+    from kgdx.store.browser import shell_url as address
 
     typer.echo(address(Settings.load(), query))
 

@@ -6,8 +6,6 @@ parses a model's plan, fills a prompt, answers HTTP and reads a log.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +20,7 @@ from kgdx.episode.state import Artifact, Reads, State, digest_of
 from kgdx.errors import KgdxError, UsageError
 from kgdx.llm.protocol import Message
 from kgdx.registry import Registry
+from kgdx.store.rows import digest
 
 if TYPE_CHECKING:
     from kgdx.align.headings import Headings
@@ -188,6 +187,10 @@ class Compiled(Queries, Protocol):
         """Tell whether a template has a compiled form."""
         ...
 
+    def answered(self, template: str, /, **parameters: Any) -> Any:
+        """Return the rows with their digest (:class:`kgdx.store.compiled.Answered`)."""
+        ...
+
 
 class GraphLike(Queries, Protocol):
     """What an action may use of a graph: templates, and the tools compiled from it."""
@@ -265,17 +268,23 @@ class Operations:
             raise UsageError("there is no graph", hint="give the world one")
         return self._graph
 
-    def query(self, template: str, /, **parameters: Any) -> list[Row]:
-        """Run a read template, in its compiled form where it has one, and record it.
+    def query(self, template: str, /, **parameters: Any) -> Sequence[Row]:
+        """Run a read template, in its compiled form where it has one, and record it; leave the rows as they are.
 
         Raises:
             TemplateError: No such read template, or its parameters do not fit.
         """
         started = time.perf_counter()
         compiled = self.graph.compiled
-        rows = (compiled if compiled.has(template) else self.graph).run(template, **parameters)
+        rows: Sequence[Row]
+        if compiled.has(template):
+            found = compiled.answered(template, **parameters)
+            rows, proof = found.rows, found.digest
+        else:
+            rows = self.graph.run(template, **parameters)
+            proof = digest(rows)
         spent = (time.perf_counter() - started) * 1000
-        self.ran.append(Operation("query", template, parameters, len(rows), digest(rows), spent))
+        self.ran.append(Operation("query", template, parameters, len(rows), proof, spent))
         return rows
 
     def tool(
@@ -481,31 +490,6 @@ def _named(name: str, registry: Actions) -> type[Action] | None:
     if wanted in registry:
         return registry[wanted]
     return next((kind for _, kind in registry.items() if wanted in map(str.lower, kind.aliases)), None)
-
-
-def digest(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return a short SHA-256 of rows, equal for equal rows in any order, on any store.
-
-    Lists inside a row count as bags: stores collect them in no promised order. Floats count to nine digits.
-
-    Example:
-        >>> digest([{"id": "b"}, {"id": "a"}]) == digest([{"id": "a"}, {"id": "b"}])
-        True
-    """
-    texts = sorted(json.dumps(_canonical(row), sort_keys=True, ensure_ascii=False) for row in rows)
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
-
-
-def _canonical(value: Any) -> Any:
-    if value is None or isinstance(value, str | int):
-        return value  # most are: decided before the slower questions
-    if isinstance(value, float):
-        return float(f"{value:.9g}")
-    if isinstance(value, Mapping):
-        return {key: _canonical(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return sorted((_canonical(inner) for inner in value), key=lambda inner: json.dumps(inner, sort_keys=True))
-    return value
 
 
 __all__ = [

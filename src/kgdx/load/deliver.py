@@ -13,8 +13,7 @@ from kgdx.load.stages import Stages, code_digest, key_of
 from kgdx.load.tables import BuiltGraph, BuiltTable, load_table, load_tables
 from kgdx.store.arcade import ArcadeStore
 from kgdx.store.compile import compile_snapshot, link_snapshot, reads
-from kgdx.store.delta import Delta
-from kgdx.store.protocol import GraphTable
+from kgdx.store.protocol import Delta, GraphTable
 from kgdx.store.snapshot import FORMAT
 from kgdx.store.tables import BOOKKEEPING
 

@@ -13,9 +13,8 @@ import pyarrow as pa
 from kgdx.load.change import Change
 from kgdx.load.tables import BuiltTable, graph_table
 from kgdx.schema import Schema
-from kgdx.store.delta import Delta
 from kgdx.store.fingerprint import lines
-from kgdx.store.protocol import GraphTable, NodeTable
+from kgdx.store.protocol import Delta, GraphTable, NodeTable
 from kgdx.store.tables import conformed
 
 _ROWS = 100_000

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgdx.store.closure import Floats, Ints
-from kgdx.store.frequency import stated
+from kgdx.store.snapshot import stated
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot

@@ -12,10 +12,9 @@ from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError
 from kgdx.schema import Schema
 from kgdx.store._bolt import rows_of, translated
-from kgdx.store.delta import Delta, misfit, nodes_of, present, relations_of
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Row
-from kgdx.store.statements import statement
-from kgdx.store.tables import columns_of, conformed, title
+from kgdx.store.protocol import Delta, GraphTable, NodeTable, RelationTable, Row
+from kgdx.store.tables import columns_of, conformed, misfit, present, title
+from kgdx.store.templates import statement
 
 if TYPE_CHECKING:
     import neo4j
@@ -96,7 +95,7 @@ def remove_rows(session: neo4j.Session, delta: Delta, schema: Schema, access: Ne
     Raises:
         StoreError: A row that is not there, or a node that keeps an edge.
     """
-    for relation in relations_of(delta.removed):
+    for relation in (table for table in delta.removed if isinstance(table, RelationTable)):
         ends = {"start": relation.start_label, "end": relation.end_label}
         text = statement("remove_relations", schema, type=relation.type, **ends)
         names = [name for name in relation.rows.column_names if name not in ("start", "end")]
@@ -106,7 +105,7 @@ def remove_rows(session: neo4j.Session, delta: Delta, schema: Schema, access: Ne
             found = _written(session, text, {"rows": part, "names": names}, access)
             if found != (wanted := sum(row["n"] for row in part)):
                 raise misfit(f"{wanted - found:,} {title(relation)} that should go are not there")
-    for node in nodes_of(delta.removed):
+    for node in (table for table in delta.removed if isinstance(table, NodeTable)):
         text = statement("remove_nodes", schema, label=node.label)
         ids = node.rows.column("id").to_pylist()
         for at in range(0, len(ids), _LOAD_ROWS):

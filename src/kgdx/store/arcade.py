@@ -6,19 +6,17 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
 
 from kgdx.errors import StoreError
-from kgdx.schema import Schema, fits, kin, load_schema
+from kgdx.schema import Schema, kin, load_schema
 from kgdx.schema.model import Property, PropertyType
 from kgdx.store import _engine
-from kgdx.store.delta import Delta, ordered
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Row
+from kgdx.store.protocol import Delta, GraphTable, NodeTable, RelationTable, Row
 from kgdx.store.rows import plain
-from kgdx.store.tables import columns_of, title, whole
+from kgdx.store.tables import OwnStore, columns_of, conformed_delta, ordered, title
 from kgdx.store.templates import template
 
 _SQL_TYPES: Mapping[PropertyType, str] = {
@@ -33,7 +31,7 @@ _NAMED = "name"  # indexed beside the key: people look things up by name
 _MARKER = "kgdx-loading"  # a directory that holds this file was left in the middle of a bulk load
 
 
-class ArcadeStore:
+class ArcadeStore(OwnStore):
     """A graph in a directory; implements :class:`kgdx.store.protocol.Store`.
 
     Readers open it read-only, any number of processes at once. A writer must have it alone: the engine refuses a second
@@ -152,40 +150,38 @@ class ArcadeStore:
             StoreError: The delta was not made from this graph or does not fit the schema, or a disk did not keep what
                 was written.
         """
-        from kgdx.store import _update
-        from kgdx.store._bulk import BulkLoad
+        from kgdx.store import _bulk
 
         self._refuse_readers()
         schema = self._schema()
-        fitted = delta.conformed(schema)
-        load = BulkLoad(self._database, schema, fresh=False, log_ahead=False)
+        fitted = conformed_delta(delta, schema)
+        load = _bulk.BulkLoad(self._database, schema, fresh=False, log_ahead=False)
         with self._marked():
             load.expect(fitted.removed, -1)
-            _update.remove(self._database, fitted, schema)
+            _bulk.remove(self._database, fitted, schema)
             load.run(ordered(fitted.added))
-            _update.change(self._database, fitted, schema)
+            _bulk.change(self._database, fitted, schema)
             self._reopen()
             load.check(self._database)
 
     def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
         """All nodes of one class: ``id`` and ``columns``, sorted by id; absent values are null, absent lists empty."""
-        from kgdx.store import _export
+        from kgdx.store import _records
 
         types = columns_of(NodeTable(label, pa.table({})), self._schema())
         wanted = _wanted(title_of=label, types=types, keys=("id",), columns=columns)
-        return _export.nodes(self._database, label, wanted).sort_by("id")
+        return _records.nodes(self._database, label, wanted).sort_by("id")
 
     def export_relations(self, type: str, start_label: str, end_label: str, columns: Sequence[str]) -> pa.Table:
         """All edges of one type between two classes: ``start``, ``end`` and ``columns``, in no particular order."""
-        from kgdx.store import _export
-        from kgdx.store._records import NodeIds
+        from kgdx.store import _records
 
         empty = RelationTable(type, start_label, end_label, pa.table({}))
         wanted = _wanted(
             title_of=title(empty), types=columns_of(empty, self._schema()), keys=("start", "end"), columns=columns
         )
-        ids = {label: NodeIds.read(self._database, label) for label in {start_label, end_label}}
-        return _export.relations(self._database, type, (ids[start_label], ids[end_label]), wanted)
+        ids = {label: _records.NodeIds.read(self._database, label) for label in {start_label, end_label}}
+        return _records.relations(self._database, type, (ids[start_label], ids[end_label]), wanted)
 
     def counts(self) -> Mapping[str, int]:
         """Nodes per label and edges per type; only what is there."""
@@ -199,12 +195,8 @@ class ArcadeStore:
                     found[name] = int(n)
         return found
 
-    def tables(self) -> Iterator[GraphTable]:
-        """The whole graph but the Build node, as tables with every property: what a copy or a fingerprint reads."""
-        return whole(self, self._schema())
-
     def fingerprint(self) -> str:
-        """SHA-256 over the whole content; see :mod:`kgdx.store.fingerprint`."""
+        """Return a SHA-256 over the whole content; see :mod:`kgdx.store.fingerprint`."""
         from kgdx.store.fingerprint import fingerprint
 
         return fingerprint(self.tables())
@@ -213,26 +205,12 @@ class ArcadeStore:
         """Close it; closing twice does nothing."""
         self._database.close()
 
-    def __enter__(self) -> ArcadeStore:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _check_version(self, older: bool) -> None:
         rows = self.run("build")
         if len(rows) != 1:
             raise StoreError(f"{self.url} is not a kgdx graph", hint="build one with `kgdx build`")
-        built = rows[0]
-        version = built["schema_version"]
-        if not fits(version, built["schema_checksum"]) and not (older and kin(version)):
-            raise StoreError(
-                f"the graph at {self.url} has schema version {built['schema_version']}, this kgdx has "
-                f"{self._schema().version}",
-                hint="build it again with `kgdx build`",
-            )
+        if not (older and kin(rows[0]["schema_version"])):
+            self._refuse_other_version(rows[0], "build it again with `kgdx build`")
 
     @contextmanager
     def _marked(self) -> Iterator[None]:
@@ -247,10 +225,6 @@ class ArcadeStore:
         path = self._database.path
         self._database.close()
         self._database = _engine.open_(path, read_only=False)
-
-    def _refuse_readers(self) -> None:
-        if self.read_only:
-            raise StoreError(f"the graph at {self.url} is open for reading only", hint="open it with read_only=False")
 
 
 class _Transaction:

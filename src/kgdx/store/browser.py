@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from kgdx.config import Neo4jAccess, Settings, same_server
-from kgdx.errors import TemplateError, UsageError
+from kgdx.errors import StoreError, TemplateError, UsageError
 from kgdx.resources import resource
 from kgdx.store import server
 from kgdx.store.templates import PARAMETER, Template, parse, suggestion
@@ -153,3 +153,15 @@ def place(settings: Settings, neo4j: str | None = None, browser: str | None = No
         raise UsageError(f"it is not known where the Browser of {access.uri} is", hint="say it with --browser URL")
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return Place(f"http://{host}:{server.DEFAULT_HTTP_PORT}", access)
+
+
+def shell_url(settings: Settings, query: str = "") -> str:
+    """Return the address of Neo4j Browser on the local server, with a query in its editor.
+
+    Raises:
+        StoreError: No local server runs.
+    """
+    running = server.status(settings)
+    if running is None:
+        raise StoreError("no local Neo4j runs", hint="start it with `kgdx neo4j up`")
+    return link(running.http, Neo4jAccess(running.bolt, running.user, database="neo4j"), query)

@@ -7,8 +7,7 @@ it where a query is asked often: a ranking, a planner's round, a rollout.
 from __future__ import annotations
 
 import threading
-from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,11 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from kgdx.errors import TemplateError
-from kgdx.store._links import Links, links, stated_by_either
-from kgdx.store.closure import Ints, gather
+from kgdx.store._links import CaseIndex, Links, links, stated_by_either
+from kgdx.store.closure import Ints
 from kgdx.store.protocol import Row
+from kgdx.store.rows import digest
 from kgdx.store.snapshot import Snapshot
-from kgdx.store.templates import template
+from kgdx.store.templates import Template, template
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,23 @@ _INFERRING = {
     "infer_diseases_by_genes": _Inferring("genes", "gene", ("associated_gene", "disease_protein")),
 }
 
-COMPILED = (*_LISTINGS, *_INFERRING)
+_CASES = ("similar_cases", "cooccurring_phenotypes")
+_NEIGHBOURS = "phenotype_neighbours"
+
+COMPILED = (*_LISTINGS, *_INFERRING, *_CASES, _NEIGHBOURS)
 """Names of the templates that have a compiled form."""
+
+
+MOST_REMEMBERED = 200_000
+"""Most rows of answers that are remembered; those that were asked for longest ago go first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The rows of a template and their digest (:func:`kgdx.store.rows.digest`)."""
+
+    rows: tuple[Row, ...]
+    digest: str
 
 
 class CompiledQueries:
@@ -125,6 +140,8 @@ class CompiledQueries:
 
     Args:
         snapshot: That of the graph.
+        saved: Returns the rows of the template ``saved_cases`` as the store has them now, in the place of the saved
+            cases that the snapshot holds; ``None`` where nothing was saved since it was compiled.
 
     Example:
         >>> from pathlib import Path
@@ -142,10 +159,13 @@ class CompiledQueries:
         'Influenza'
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, saved: Callable[[], Sequence[Row]] | None = None) -> None:
         self._snapshot = snapshot
+        self._saved = saved
         self._kept: dict[str, Any] = {}
-        self._lock = threading.Lock()
+        self._answers: OrderedDict[Any, Answered] = OrderedDict()
+        self._remembered = 0
+        self._lock = threading.RLock()
 
     def has(self, name: str) -> bool:
         """Whether a template has a compiled form.
@@ -164,48 +184,85 @@ class CompiledQueries:
             StoreError: The snapshot cannot be read.
         """
         found = template(name, "read")
+        return self._rows(found, found.bind(parameters))
+
+    def answered(self, name: str, /, **parameters: Any) -> Answered:
+        """Return the rows of a template with their digest, remembered for the next time that the same is asked.
+
+        The rows are shared by all who ask: leave them as they are.
+
+        Raises:
+            TemplateError: As for :meth:`run`.
+            StoreError: As for :meth:`run`.
+        """
+        found = template(name, "read")
         bound = found.bind(parameters)
+        if name in _CASES:
+            self._patients()  # forgets all answers when other cases were saved
+        key = (name, repr(bound))
+        with self._lock:
+            known = self._answers.get(key)
+            if known is not None:
+                self._answers.move_to_end(key)
+                return known
+        rows = tuple(self._rows(found, bound))
+        made = Answered(rows, digest(rows))
+        with self._lock:
+            self._answers[key] = made
+            self._remembered += len(rows) + 1
+            while self._remembered > MOST_REMEMBERED:
+                self._remembered -= len(self._answers.popitem(last=False)[1].rows) + 1
+        return made
+
+    def _rows(self, found: Template, bound: Mapping[str, Any]) -> list[Row]:
+        name = found.name
         if (bound.get("limit") or 0) < 0:
             raise TemplateError(f"template {name}: limit is {bound['limit']}", hint="ask for none or more rows")
         if name in _LISTINGS:
             rows = self._listed(_LISTINGS[name], bound["diseases"], bound["limit"])
         elif name in _INFERRING:
             rows = self._inferred(name, _INFERRING[name], bound)
+        elif name == "similar_cases":
+            asked = np.array(sorted(self._numbers("phenotype", bound["phenotypes"]).values()), np.int64)
+            rows = self._patients().similar(asked, bound["without"], bound["min_match_count"], bound["limit"])
+        elif name == "cooccurring_phenotypes":
+            rows = self._cooccurring(bound["phenotype"], bound["source"], bound["limit"])
+        elif name == _NEIGHBOURS:
+            rows = self._neighbours(bound["phenotype"])
         else:
             raise TemplateError(f"template {name} has no compiled form", hint="run it on the store")
         return [{column: row[column] for column in found.columns} for row in rows]
 
     def _listed(self, listing: _Listing, diseases: Sequence[str], limit: int | None) -> list[Row]:
         """What diseases have, the first ``limit`` rows of each group: of a disease, or of a disease and relation."""
-        asked = np.array(sorted(self._numbers("disease", diseases).values()), np.int64)
-        ids = self._strings("disease", "id", asked)
-        groups: defaultdict[tuple[int, str], list[Row]] = defaultdict(list)
-        totals: Counter[tuple[int, str]] = Counter()
-        for type_, table in listing.edges.items():
-            group = "" if listing.mixed else type_
-            edges, start = self._edges(table)
-            positions, owner = gather(start, asked)
-            counts = np.bincount(owner, minlength=len(asked))
-            totals.update({(at, group): int(counts[at]) for at in np.flatnonzero(counts).tolist()})
-            if limit is not None and not listing.mixed:
-                first = np.arange(len(owner)) - (np.cumsum(counts) - counts)[owner] < limit
-                positions, owner = positions[first], owner[first]
-            for at, row in zip(owner.tolist(), self._edge_rows(listing, edges, positions), strict=True):
-                groups[at, group].append({"disease": ids[at], "relation": type_, **row})
-        if listing.mixed:
-            groups.update({key: sorted(rows, key=_sorting(listing.mixed))[:limit] for key, rows in groups.items()})
-        return [{**row, "total": totals[key]} for key in sorted(groups) for row in groups[key]]
+        rows: list[Row] = []
+        for id_, disease in sorted(self._numbers("disease", diseases).items()):
+            mixed: list[Row] = []
+            for type_, table in listing.edges.items():
+                edges, start = self._edges(table)
+                first, total = int(start[disease]), int(start[disease + 1] - start[disease])
+                size = total if limit is None or listing.mixed else min(limit, total)
+                head = {"disease": id_, "relation": type_, "total": total}
+                mixed += [head | row for row in self._edge_rows(listing, edges.slice(first, size))]
+            if listing.mixed:
+                mixed = [row | {"total": len(mixed)} for row in sorted(mixed, key=_sorting(listing.mixed))[:limit]]
+            rows += mixed
+        return rows
 
-    def _edge_rows(self, listing: _Listing, edges: pa.Table, positions: Ints) -> Iterator[Row]:
-        taken = edges.take(pa.array(positions))
-        nodes = self._snapshot.table(listing.nodes).select(listing.named).take(taken.column(1))
-        columns = {name: nodes.column(name).to_pylist() for name in listing.named}
+    def _edge_rows(self, listing: _Listing, edges: pa.Table) -> Iterator[Row]:
+        if not len(edges):
+            return iter(())
+        nodes = edges.column(1).to_pylist()
+        columns = {}
+        for name in listing.named:
+            values = self._values(listing.nodes, name)
+            columns[name] = [values[node] for node in nodes]
         for name in listing.columns:
-            if name in taken.column_names:
-                values = taken.column(name).to_pylist()
+            if name in edges.column_names:
+                values = edges.column(name).to_pylist()
                 columns[name] = [value or [] for value in values] if name in _LISTS else values
             else:
-                columns[name] = [[] if name in _LISTS else None for _ in positions]
+                columns[name] = [[] if name in _LISTS else None for _ in nodes]
         return (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
 
     def _inferred(self, name: str, how: _Inferring, bound: Mapping[str, Any]) -> list[Row]:
@@ -225,22 +282,56 @@ class CompiledQueries:
             counts[found[0] if len(found) == 1 else np.unique(np.concatenate(found))] += 1
         enough = np.flatnonzero(counts >= max(bound["min_match_count"], 1))
         best = enough[np.argsort(-counts[enough], kind="stable")[: bound["limit"]]]
-        nodes = np.array(sorted(set().union(*groups.values())), np.int64)
-        return self._matches(how.nodes, linked, best, counts[best], nodes)
+        return self._matches(how.nodes, linked, best, counts[best], sorted(set().union(*groups.values())))
 
-    def _matches(self, table: str, linked: Links, best: Ints, counts: Ints, nodes: Ints) -> list[Row]:
+    def _matches(self, table: str, linked: Links, best: Ints, counts: Ints, nodes: Iterable[int]) -> list[Row]:
         """The rows of the best diseases, each with the nodes that it is linked with."""
-        ids, names = (self._strings("disease", column, best) for column in ("id", "name"))
+        ids, names = (self._values("disease", column) for column in ("id", "name"))
         rows: list[Row] = [
-            {"id": id_, "name": name, "matched": count, "matched_ids": [], "matched_names": []}
-            for id_, name, count in zip(ids, names, counts.tolist(), strict=True)
+            {"id": ids[disease], "name": names[disease], "matched": count, "matched_ids": [], "matched_names": []}
+            for disease, count in zip(best.tolist(), counts.tolist(), strict=True)
         ]
-        node_ids, node_names = (self._strings(table, column, nodes) for column in ("id", "name"))
-        for node, id_, name in zip(nodes.tolist(), node_ids, node_names, strict=True):
+        node_ids, node_names = (self._values(table, column) for column in ("id", "name"))
+        for node in nodes:
             for at in np.flatnonzero(linked.has(node, best)).tolist():
-                rows[at]["matched_ids"].append(id_)
-                rows[at]["matched_names"].append(name)
+                rows[at]["matched_ids"].append(node_ids[node])
+                rows[at]["matched_names"].append(node_names[node])
         return rows
+
+    def _patients(self) -> CaseIndex:
+        """The patients, as they are now."""
+        saved = None if self._saved is None else self._saved()
+        with self._lock:
+            before, index = self._kept.get("patients", (None, None))
+            if index is None or (saved is not before and saved != before):
+                index = CaseIndex(self._snapshot, saved)
+                self._answers.clear()
+                self._remembered = 0
+                self._kept["patients"] = saved, index
+            found: CaseIndex = index
+            return found
+
+    def _cooccurring(self, phenotype: str, source: str | None, limit: int) -> list[Row]:
+        rows = self._numbers("phenotype", [phenotype])
+        if not rows:
+            return []
+        found, counts = self._patients().cooccurring(rows[phenotype], source)
+        return [
+            {**self._phenotype(row), "cases": cases}
+            for row, cases in zip(found[:limit].tolist(), counts[:limit].tolist(), strict=True)
+        ]
+
+    def _neighbours(self, phenotype: str) -> list[Row]:
+        rows = self._numbers("phenotype", [phenotype])
+        if not rows:
+            return []
+        child, parent = (self._snapshot.column("is_a", end) for end in ("child", "parent"))
+        above, below = np.unique(parent[child == rows[phenotype]]), np.unique(child[parent == rows[phenotype]])
+        steps = (("above", above), ("below", below))
+        return [{"direction": way, **self._phenotype(row)} for way, found in steps for row in found.tolist()]
+
+    def _phenotype(self, row: int) -> Row:
+        return {name: self._values("phenotype", name)[row] for name in ("id", "name")}
 
     def _edges(self, name: str) -> tuple[pa.Table, Ints]:
         """A relation's table and where the rows of each disease begin."""
@@ -255,20 +346,19 @@ class CompiledQueries:
 
     def _numbers(self, table: str, ids: Iterable[str]) -> dict[str, int]:
         """Rows of the ids that are there."""
-        known = self._snapshot.table(table).column("id")
-        size = len(known)
-        found = {}
-        for id_ in set(ids):
-            row = bisect_left(range(size), id_, key=lambda at: known[at].as_py())
-            if row < size and known[row].as_py() == id_:
-                found[id_] = row
-        return found
+        known = self._once(f"rows {table}", lambda: {id_: row for row, id_ in enumerate(self._values(table, "id"))})
+        return {id_: known[id_] for id_ in ids if id_ in known}
 
-    def _strings(self, table: str, column: str, rows: Ints) -> list[Any]:
-        values: list[Any] = self._snapshot.table(table).column(column).take(pa.array(rows)).to_pylist()
+    def _values(self, table: str, column: str) -> list[Any]:
+        """A column of a node table."""
+        values: list[Any] = self._once(
+            f"{table}.{column}", lambda: self._snapshot.table(table).column(column).to_pylist()
+        )
         return values
 
     def _once(self, key: str, make: Callable[[], Any]) -> Any:
+        if key in self._kept:
+            return self._kept[key]
         with self._lock:
             if key not in self._kept:
                 self._kept[key] = make()

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError
-from kgdx.schema import Schema, fits, load_schema
+from kgdx.schema import Schema, load_schema
 from kgdx.store._bolt import connect, rows_of, translated
 from kgdx.store._transfer import change_nodes, export_table, load_table, remove_rows
-from kgdx.store.delta import Delta, ordered, refuse_other_counts
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Row
-from kgdx.store.statements import statement
-from kgdx.store.tables import whole
-from kgdx.store.templates import template
+from kgdx.store.protocol import Delta, GraphTable, NodeTable, RelationTable, Row
+from kgdx.store.tables import OwnStore, conformed_delta, ordered, refuse_other_counts
+from kgdx.store.templates import statement, template
 
 if TYPE_CHECKING:
     import neo4j
@@ -32,7 +29,7 @@ _NO_ROWS = pa.table({})
 _BUILD_FIELDS = ("fingerprint", "schema_version", "schema_checksum", "kgdx_version", "created")
 
 
-class Neo4jStore:
+class Neo4jStore(OwnStore):
     """A graph in a Neo4j database; implements :class:`kgdx.store.protocol.Store`.
 
     Reads, and writes that the driver runs as managed transactions, are tried again for some seconds when the server
@@ -160,7 +157,7 @@ class Neo4jStore:
         loaded: dict[str, int] = {}
         with self.incomplete(), self._session() as session:
             for table in tables:
-                name = table.label if isinstance(table, NodeTable) else table.type
+                name = table.name
                 loaded[name] = loaded.get(name, 0) + load_table(session, table, self._schema(), self._access)
         return loaded
 
@@ -172,7 +169,7 @@ class Neo4jStore:
         """
         self._refuse_readers()
         schema = self._schema()
-        fitted = delta.conformed(schema)
+        fitted = conformed_delta(delta, schema)
         before = self.counts()
         with self.incomplete():
             with self._session() as session:
@@ -216,12 +213,8 @@ class Neo4jStore:
         with self._session(read=True) as session, translated(self._access):
             return session.execute_read(read)
 
-    def tables(self) -> Iterator[GraphTable]:
-        """The whole graph but the Build node, as tables with every property: what a copy or a fingerprint reads."""
-        return whole(self, self._schema())
-
     def fingerprint(self) -> str:
-        """SHA-256 over the whole content; see :mod:`kgdx.store.fingerprint`."""
+        """Return a SHA-256 over the whole content; see :mod:`kgdx.store.fingerprint`."""
         from kgdx.store.fingerprint import fingerprint
 
         return fingerprint(self.tables())
@@ -229,14 +222,6 @@ class Neo4jStore:
     def close(self) -> None:
         """Close it; closing twice does nothing."""
         self._driver.close()
-
-    def __enter__(self) -> Neo4jStore:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def is_empty(self) -> bool:
         """Whether the database holds no node at all, of ours or of anybody's."""
@@ -275,13 +260,7 @@ class Neo4jStore:
         rows = self.run("build")
         if len(rows) != 1:
             raise self._no_graph()
-        built = rows[0]
-        if not fits(built["schema_version"], built["schema_checksum"]):
-            raise StoreError(
-                f"the graph at {self.url} has schema version {built['schema_version']}, this kgdx has "
-                f"{self._schema().version}",
-                hint="push it again with `kgdx push --force`",
-            )
+        self._refuse_other_version(rows[0], "push it again with `kgdx push --force`")
 
     def _no_graph(self) -> StoreError:
         if self.is_empty():
@@ -295,10 +274,6 @@ class Neo4jStore:
             f"the database at {self.url} is not a kgdx graph",
             hint="ask it through a mapping (`kgdx neo4j mapping new`), or `kgdx push` a graph into an empty one",
         )
-
-    def _refuse_readers(self) -> None:
-        if self._read_only:
-            raise StoreError(f"the graph at {self.url} is open for reading only", hint="open it with read_only=False")
 
     @contextmanager
     def _session(self, *, read: bool = False) -> Iterator[neo4j.Session]:

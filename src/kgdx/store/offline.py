@@ -128,9 +128,9 @@ def _set_aside(home: Path) -> None:
     aside = home / "data" / "before-import"
     aside.mkdir()
     for kind in ("databases", "transactions"):
-        held = home / "data" / kind / "neo4j"
-        if held.exists():
-            held.rename(aside / kind)
+        folder = home / "data" / kind / "neo4j"
+        if folder.exists():
+            folder.rename(aside / kind)
 
 
 def _import(home: Path, runtime: Runtime, files: list[str], folder: Path) -> None:

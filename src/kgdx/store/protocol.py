@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from types import TracebackType
+from typing import Any, Protocol, Self, runtime_checkable
 
 import pyarrow as pa
 
-if TYPE_CHECKING:
-    from kgdx.store.delta import Delta
-
 Row = dict[str, Any]
+
+USER = "user"
+"""The source of the cases and runs that users saved after the build."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,11 @@ class NodeTable:
 
     label: str
     rows: pa.Table
+
+    @property
+    def name(self) -> str:
+        """The class."""
+        return self.label
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +39,47 @@ class RelationTable:
     end_label: str
     rows: pa.Table
 
+    @property
+    def name(self) -> str:
+        """The relation's type, whatever its ends."""
+        return self.type
+
 
 GraphTable = NodeTable | RelationTable
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """The difference between two graphs, as tables.
+
+    Attributes:
+        removed: What goes. Of a node the ``id`` is enough, and its edges have to go too; of a relation ``start``,
+            ``end`` and the properties that identify it (:attr:`kgdx.schema.model.Relation.identity`). Each row removes
+            one edge.
+        added: What comes, whole rows.
+        changed: Nodes whose properties change, whole rows: a property that a row lacks is removed. Edges stay.
+
+    Example:
+        >>> Delta(removed=[NodeTable("Gene", pa.table({"id": ["NCBIGene:1", "NCBIGene:2"]}))]).rows
+        2
+    """
+
+    removed: Sequence[GraphTable] = ()
+    added: Sequence[GraphTable] = ()
+    changed: Sequence[NodeTable] = ()
+
+    @property
+    def rows(self) -> int:
+        """How many rows go, come or change."""
+        return sum(table.rows.num_rows for table in (*self.removed, *self.added, *self.changed))
+
+    def growth(self) -> dict[str, int]:
+        """By how much each class and relation type that rows go from or come to grows; negative where it shrinks."""
+        found: dict[str, int] = {}
+        for tables, sign in ((self.removed, -1), (self.added, 1)):
+            for table in tables:
+                found[table.name] = found.get(table.name, 0) + sign * table.rows.num_rows
+        return found
 
 
 class Transaction(Protocol):
@@ -114,3 +160,21 @@ class Store(Protocol):
     def close(self) -> None:
         """Let go of the store; closing twice is fine."""
         ...
+
+
+class Closing(ABC):
+    """What is closed at the end of a ``with`` block."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close it; closing twice does nothing."""
+
+    def __enter__(self) -> Self:
+        """Return the object itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()

@@ -149,20 +149,6 @@ def status(settings: Settings) -> ServerInfo | None:
     return info if _process.is_running(info.pid, _arguments_file(home)) else None
 
 
-def shell_url(settings: Settings, query: str = "") -> str:
-    """Return the address of Neo4j Browser on the local server, with a query in its editor.
-
-    Raises:
-        StoreError: No local server runs.
-    """
-    running = status(settings)
-    if running is None:
-        raise StoreError("no local Neo4j runs", hint="start it with `kgdx neo4j up`")
-    from kgdx.store.browser import link  # it knows this module
-
-    return link(running.http, Neo4jAccess(running.bolt, running.user, database="neo4j"), query)
-
-
 def access(info: ServerInfo) -> Neo4jAccess:
     """How to open the local server's database."""
     return Neo4jAccess(info.bolt, info.user, info.password_file.read_text("utf-8").strip(), "neo4j")

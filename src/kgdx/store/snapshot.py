@@ -13,6 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ import numpy as np
 import pyarrow as pa
 
 from kgdx.errors import StaleSnapshotError, StoreError
+from kgdx.schema.frequency import FREQUENCIES
+from kgdx.store.closure import Floats
 
-FORMAT = 3
+FORMAT = 4
 """Version of the files' layout; a snapshot of another one is refused and compiled again."""
 
 MANIFEST = "snapshot.json"
@@ -73,6 +76,7 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
     "cure": _NAMED,
     "patient_case": {
         "id": _S,
+        "label": _S,
         "sex": _S,
         "age": _S,
         "synthetic": pa.bool_(),
@@ -102,7 +106,7 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
     "indication": _TREATED,
     "off_label_use": _TREATED,
     "contraindication": _TREATED,
-    "observed": {"case": _I, "phenotype": _I},
+    "observed": {"case": _I, "phenotype": _I, "source": _S},
     "excluded": {"case": _I, "phenotype": _I},
 }
 """Tables and their columns. Node tables are sorted by id, edge tables by their columns from left to right; an edge's
@@ -266,3 +270,41 @@ class Snapshot:
         if name not in TABLES:
             raise StoreError(f"the snapshot has no table {name!r}", hint=f"one of {', '.join(TABLES)}")
         return name
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What each row of an annotation table says; each of shape (rows,).
+
+    Attributes:
+        share: Of a frequency class (the middle of its range) or a percentage, 0 to 1; NaN where there is neither.
+        positive: Patients with the phenotype; NaN where there is no count.
+        patients: Patients looked at; NaN where there is no count.
+    """
+
+    share: Floats
+    positive: Floats
+    patients: Floats
+
+    @property
+    def frequency(self) -> Floats:
+        """The count's share where there is a count, else the class or percentage; NaN where nothing is stated."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            counted = np.minimum(self.positive / self.patients, 1.0)
+        return np.where(self.patients > 0, counted, self.share)
+
+
+def stated(snapshot: Snapshot, table: str) -> Stated:
+    """Return what the rows of ``has_phenotype`` or ``lacks_phenotype`` state."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    share = np.full(snapshot.rows(table), np.nan)
+    classes = snapshot.table(table).column("frequency_class")
+    found = pc.index_in(classes, value_set=pa.array(list(FREQUENCIES))).to_numpy(zero_copy_only=False)
+    known = ~np.isnan(found) if found.dtype.kind == "f" else np.ones(len(found), bool)
+    share[known] = np.array([each.share for each in FREQUENCIES.values()])[found[known].astype(int)]
+    percentage = snapshot.column(table, "percentage").astype(float)
+    share = np.where(np.isnan(share), percentage / 100, share)
+    positive, patients = (snapshot.column(table, name).astype(float) for name in ("numerator", "denominator"))
+    return Stated(share, positive, patients)

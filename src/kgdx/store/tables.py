@@ -6,16 +6,18 @@ Absent is null, whatever the source said: a not-a-number is null, and an empty l
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 import pyarrow as pa
 
 from kgdx.errors import StoreError
+from kgdx.schema import fits
 from kgdx.schema.arrow import arrow_schema
 from kgdx.schema.model import Schema
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
+from kgdx.store.protocol import Closing, Delta, GraphTable, NodeTable, RelationTable, Row, Store
 
 BOOKKEEPING = frozenset({"Build"})
 """Node classes that describe a build, not what is known: they are no part of a graph's content, copies and counts."""
@@ -123,3 +125,80 @@ def conformed(table: GraphTable, schema: Schema) -> pa.Table:
         if key not in columns or columns[key].null_count:
             raise StoreError(f"{title(table)} has rows without {key!r}", hint="nothing was loaded")
     return pa.table(columns)
+
+
+def ordered(tables: Sequence[GraphTable]) -> list[GraphTable]:
+    """The tables, nodes before the edges that need them."""
+    return sorted(tables, key=lambda table: isinstance(table, RelationTable))
+
+
+def present(row: Row) -> Row:
+    """A row without its absent values; an empty list is absent.
+
+    Example:
+        >>> present({"id": "OMIM:1", "name": None, "synonyms": []})
+        {'id': 'OMIM:1'}
+    """
+    return {name: value for name, value in row.items() if value is not None and value != []}
+
+
+def misfit(what: str) -> StoreError:
+    """The error for a delta that was not made from the graph it is applied to."""
+    return StoreError(f"the change does not fit the graph: {what}", hint="build the graph again with `kgdx build`")
+
+
+def refuse_other_counts(before: Mapping[str, int], after: Mapping[str, int], delta: Delta) -> None:
+    """Compare what a store holds after a delta with what it held before.
+
+    Raises:
+        StoreError: A class or relation type has more or fewer rows than it must have.
+    """
+    for name, growth in delta.growth().items():
+        wanted, found = before.get(name, 0) + growth, after.get(name, 0)
+        if found != wanted:
+            raise misfit(f"there are {found:,} {name} now, not {wanted:,}")
+
+
+def conformed_delta(delta: Delta, schema: Schema) -> Delta:
+    """Return a delta with the schema's columns and types, removed rows with their identifying columns alone.
+
+    Raises:
+        StoreError: A table that does not fit the schema.
+    """
+    return Delta(
+        [_keys(table, schema) for table in delta.removed if table.rows.num_rows],
+        [replace(table, rows=conformed(table, schema)) for table in delta.added if table.rows.num_rows],
+        [replace(table, rows=conformed(table, schema)) for table in delta.changed if table.rows.num_rows],
+    )
+
+
+def _keys(table: GraphTable, schema: Schema) -> GraphTable:
+    rows = conformed(table, schema)
+    if isinstance(table, NodeTable):
+        return replace(table, rows=rows.select(["id"]))
+    identity = schema.relations[table.type].identity
+    kept = [name for name in ("start", "end", *identity) if name in rows.column_names]
+    if "source" not in kept:
+        raise StoreError(f"{title(table)} has rows to remove without 'source'", hint="nothing was changed")
+    return replace(table, rows=rows.select(kept))
+
+
+class OwnStore(Closing):
+    """What kgdx's own stores share: the graph as tables, and what they refuse."""
+
+    _schema: Callable[[], Schema]
+
+    def tables(self) -> Iterator[GraphTable]:
+        """Yield the whole graph but the Build node, as tables with every property."""
+        return whole(cast(Store, self), self._schema())
+
+    def _refuse_readers(self) -> None:
+        store = cast(Store, self)
+        if store.read_only:
+            raise StoreError(f"the graph at {store.url} is open for reading only", hint="open it with read_only=False")
+
+    def _refuse_other_version(self, built: Row, hint: str) -> None:
+        version = built["schema_version"]
+        if not fits(version, built["schema_checksum"]):
+            stated = f"the graph at {cast(Store, self).url} has schema version {version}"
+            raise StoreError(f"{stated}, this kgdx has {self._schema().version}", hint=hint)

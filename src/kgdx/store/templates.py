@@ -26,8 +26,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, cast, get_args
 
-from kgdx.errors import TemplateError
+from kgdx.errors import StoreError, TemplateError
 from kgdx.resources import resource
+from kgdx.schema.model import Schema
 
 Kind = Literal["read", "write", "browser"]
 Dialect = Literal["arcade", "neo4j"]
@@ -122,7 +123,7 @@ def templates(dialect: Dialect = "arcade") -> Mapping[str, Template]:
         >>> templates()["disease_by_id"].columns[:2]
         ('id', 'name')
     """
-    return _read_folder(resource("cypher"), dialect)
+    return _read_folder(dialect)
 
 
 def template(name: str, kind: Kind | None = None, dialect: Dialect = "arcade") -> Template:
@@ -200,7 +201,8 @@ _METHOD: dict[str, str] = {"read": "run", "write": "write"}
 
 
 @cache
-def _read_folder(folder: Path, dialect: Dialect) -> Mapping[str, Template]:
+def _read_folder(dialect: Dialect) -> Mapping[str, Template]:
+    folder = resource("cypher")
     shared, variants = {}, {}
     for path in sorted(path for kind in _METHOD for path in folder.glob(f"{kind}/*.cypher")):
         parts = path.name.split(".")
@@ -286,3 +288,43 @@ def _article(type_: str) -> str:
         "rows": "a list of maps",
     }
     return known[type_.rstrip("?")]
+
+
+_PLACEHOLDER = re.compile(r"<(\w+)>")
+
+
+def statement(name: str, schema: Schema | None = None, /, **names: str) -> str:
+    """Return a statement's text with the placeholders filled in.
+
+    Args:
+        name: File name without its ending.
+        schema: The ontology whose names are allowed; needed when there are placeholders.
+        names: Placeholder → a class or relation type of the ontology.
+
+    Raises:
+        StoreError: A name that the ontology lacks.
+        TemplateError: There is no such statement, or a placeholder has no name.
+
+    Example:
+        >>> statement("empty")
+        'RETURN NOT EXISTS { MATCH (n) } AS empty'
+    """
+    for value in names.values():
+        if schema is None or value not in schema.nodes.keys() | schema.relations.keys() or not value.isidentifier():
+            raise StoreError(f"the ontology has no class or relation {value!r}", hint="`kgdx schema` shows what it has")
+    try:
+        return _PLACEHOLDER.sub(lambda match: names[match[1]], text_of(name))
+    except KeyError as error:
+        raise TemplateError(f"the statement {name} needs a name for {error.args[0]}") from None
+
+
+@cache
+def text_of(name: str) -> str:
+    """Return a statement's text, with its placeholders.
+
+    Example:
+        >>> text_of("count_nodes")
+        'MATCH (n:<label>) RETURN count(n) AS n'
+    """
+    lines = resource("cypher", "neo4j", f"{name}.cypher").read_text("utf-8").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("//")).strip()

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kgdx.case.model import Finding, Issue, Span, Status
-from kgdx.case.reader import Extraction, Resolution
+from kgdx.case.model import Extraction, Finding, Issue, Resolution, Span, Status
 from kgdx.errors import StoreError
 from kgdx.text.acronyms import abbreviates, introduced, uses
 from kgdx.text.chinese import fold_chinese, has_chinese

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz import fuzz, process
 
-from kgdx.case.model import Finding, Issue
-from kgdx.case.reader import Resolution
+from kgdx.case.model import Finding, Issue, Resolution
 from kgdx.text.chinese import has_chinese
 from kgdx.text.lexicon import MODIFIERS
 from kgdx.text.tokens import words

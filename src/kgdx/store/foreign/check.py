@@ -91,9 +91,9 @@ def _nodes(database: ForeignDatabase, mapping: ForeignMapping) -> Iterator[Check
 
 
 def _relations(database: ForeignDatabase, store: ForeignStore) -> Iterator[Checked]:
-    schema, held = load_schema(), store.counts()
+    schema, counted = load_schema(), store.counts()
     for name, relation in store.mapping.relations.items():
-        n = held.get(name, 0)
+        n = counted.get(name, 0)
         if relation.list is not None:
             yield Checked(name, f"list {relation.list}", n, "" if n else "no node has such a list")
             continue

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError, TemplateError
 from kgdx.store._bolt import connect, rows_of, translated
 from kgdx.store.foreign.rewrite import quoted
-from kgdx.store.protocol import Row
-from kgdx.store.statements import text_of
+from kgdx.store.protocol import Closing, Row
+from kgdx.store.templates import text_of
 
 if TYPE_CHECKING:
     import neo4j
@@ -22,7 +21,7 @@ _FETCH_ROWS = 5_000
 _PLACEHOLDER = re.compile(r"<(\w+)>")
 
 
-class ForeignDatabase:
+class ForeignDatabase(Closing):
     """A connection to a database of whatever shape; use it as a context manager, or close it.
 
     Raises:
@@ -69,14 +68,6 @@ class ForeignDatabase:
     def close(self) -> None:
         """Close the connections."""
         self._driver.close()
-
-    def __enter__(self) -> ForeignDatabase:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @contextmanager
     def _session(self) -> Iterator[neo4j.Session]:

@@ -10,9 +10,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kgdx.schema import Schema
-from kgdx.store.foreign.lexer import Clause, Token, UnreadableError, clauses, tokens, written
+from kgdx.store.foreign.lexer import (
+    Clause,
+    NodePattern,
+    Path,
+    RelationPattern,
+    Token,
+    UnreadableError,
+    clauses,
+    paths,
+    tokens,
+    written,
+)
 from kgdx.store.foreign.mapping import Constant, ForeignMapping
-from kgdx.store.foreign.patterns import NodePattern, Path, RelationPattern, paths
 
 _WHOLE = frozenset(
     {"labels", "keys", "properties", "nodes", "relationships", "startnode", "endnode", "elementid", "id"}
@@ -162,8 +172,8 @@ class _Rewriter:
             if not isinstance(theirs, str):
                 raise UnmappedError(f"{self._kind(node)}.{property}")
             conditions.append(f"{quoted(theirs)}: {written(self._expressions(value))}")
-        held = f" {{{', '.join(conditions)}}}" if conditions else ""
-        return f"({node.var}{label}{held})"
+        condition = f" {{{', '.join(conditions)}}}" if conditions else ""
+        return f"({node.var}{label}{condition})"
 
     def _relation(self, relation: RelationPattern, told_apart: bool) -> str:
         """A relation in their names; where their types point to different sides, the classes of its ends tell which."""
@@ -190,12 +200,12 @@ class _Rewriter:
     def _listed(self, path: Path, condition: Clause | None) -> list[str]:
         """What a list names, as if it were nodes: maps with our names, made of the items of the list."""
         owner, relation, item = self._parts_of_list(path)
-        held = next(
+        holder = next(
             (found for found in self.mapping.listed(item.kind, self.schema) if self._fits(found, relation, owner)), None
         )
-        if held is None:
+        if holder is None:
             raise UnmappedError("|".join(relation.types) if relation else item.kind)
-        name, kind, property = held
+        name, kind, property = holder
         there = owner or NodePattern("kgdx_owner", kind)
         self.nodes[there.var] = kind
         self.made |= {item.var, relation.var} - {""} if relation else {item.var} - {""}
@@ -231,8 +241,10 @@ class _Rewriter:
             raise UnreadableError("a repeated relation over a list")
         return owner, relation, items[0]
 
-    def _fits(self, held: tuple[str, str, str], relation: RelationPattern | None, owner: NodePattern | None) -> bool:
-        return relation is None or (held[0] in relation.types and owner is not None and self._kind(owner) == held[1])
+    def _fits(self, holder: tuple[str, str, str], relation: RelationPattern | None, owner: NodePattern | None) -> bool:
+        return relation is None or (
+            holder[0] in relation.types and owner is not None and self._kind(owner) == holder[1]
+        )
 
     def _item(self, kind: str) -> str:
         """An item of a list as a map with the properties of its class."""

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Any, NoReturn
 
 import pyarrow as pa
@@ -14,14 +13,12 @@ import pyarrow as pa
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError, TemplateError
 from kgdx.schema import Schema, load_schema
-from kgdx.store.delta import Delta
 from kgdx.store.foreign.database import ForeignDatabase, missing
 from kgdx.store.foreign.lexer import UnreadableError
 from kgdx.store.foreign.mapping import ForeignMapping
 from kgdx.store.foreign.rewrite import Rewritten, UnmappedError, rewrite
-from kgdx.store.protocol import GraphTable, Row, Transaction
-from kgdx.store.statements import statement
-from kgdx.store.templates import Template, template, templates
+from kgdx.store.protocol import Closing, Delta, GraphTable, Row, Transaction
+from kgdx.store.templates import Template, statement, template, templates
 
 _IDS = ("id", "disease", "start", "end")
 """Columns that hold an id; a node without its key has none, and cannot be spoken of."""
@@ -68,7 +65,7 @@ class Translation:
         return found
 
 
-class ForeignStore:
+class ForeignStore(Closing):
     """A database that others built, as a :class:`kgdx.store.protocol.Store` that only reads.
 
     What the mapping has nothing of has no rows, as in a graph without that source.
@@ -177,14 +174,14 @@ class ForeignStore:
 
     def fingerprint(self) -> str:
         """SHA-256 of the mapping and of how much the database holds of what it names; its content is not read."""
-        held: dict[str, int] = {}
+        counted: dict[str, int] = {}
         for node in self.mapping.nodes.values():
             for label in node.label:
-                held[f"({label})"] = self._database.ask("their_nodes", label=label, key=node.key)[0]["n"]
+                counted[f"({label})"] = self._database.ask("their_nodes", label=label, key=node.key)[0]["n"]
         for relation in self.mapping.relations.values():
             for type in relation.type or ():
-                held[f"[{type}]"] = self._database.ask("their_relations", type=type)[0]["n"]
-        stated = json.dumps([self.mapping.digest, held], ensure_ascii=False, sort_keys=True)
+                counted[f"[{type}]"] = self._database.ask("their_relations", type=type)[0]["n"]
+        stated = json.dumps([self.mapping.digest, counted], ensure_ascii=False, sort_keys=True)
         return hashlib.sha256(stated.encode()).hexdigest()
 
     def write(self, name: str, /, **parameters: Any) -> NoReturn:
@@ -211,14 +208,6 @@ class ForeignStore:
     def close(self) -> None:
         """Close it; closing twice does nothing."""
         self._database.close()
-
-    def __enter__(self) -> ForeignStore:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _asked(self, name: str, /, **names: str) -> list[Row]:
         translated = self._translation.text(statement(name, self._translation.schema, **names), name)
