@@ -26,9 +26,8 @@ from benchmarks.equivalence import default_tables
 
 from kgdx.align.cascade import STAGES, Meaning, Rules, candidates, decide
 from kgdx.align.encoders import Kept, encoder
-from kgdx.align.forms import with_forms
 from kgdx.align.mappings import CURATED
-from kgdx.align.names import Side, diseases, phenotypes, side
+from kgdx.align.names import Side, diseases, phenotypes, side, with_forms
 from kgdx.align.sameness import RULES as SAMENESS
 from kgdx.align.slips import near
 from kgdx.store.protocol import GraphTable

@@ -15,10 +15,10 @@ import numpy as np
 from kgdx.actions import ACTIONS, parse_action
 from kgdx.actions.graph import GraphContext
 from kgdx.actions.state import State
-from kgdx.align.single import form
 from kgdx.case import Case
 from kgdx.errors import KgdxError
 from kgdx.store.snapshot import Snapshot
+from kgdx.text.stems import form
 
 LOOK_UP_MS = 10.0
 """What the median of a look-up may take."""

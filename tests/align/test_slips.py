@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
-from kgdx.align.forms import with_forms
+from kgdx.align.names import with_forms
 from kgdx.align.slips import bound, is_slip, near
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 from kgdx.actions.known import Resolved
 from kgdx.actions.state import Author, Segment, State
 from kgdx.errors import UsageError
-from kgdx.text.tokens import CJK
+from kgdx.text.stems import has_chinese
 
 if TYPE_CHECKING:
     from kgdx.actions.base import Operations
@@ -25,8 +24,6 @@ MOST_IDS = 400
 """Most ids that the names of one action may stand for together."""
 NEAR = 3
 """Names that are suggested for one that means nothing."""
-
-_CHINESE = re.compile(f"[{CJK}]")
 
 
 class Names(Protocol):
@@ -173,6 +170,6 @@ def _hint(found: Sequence[Resolved]) -> str:
     near = [f"{each.given[:60]!r}: {', '.join(each.candidates[:NEAR])}" for each in found[:5] if each.candidates]
     if near:
         return f"names that come near: {'; '.join(near)}"
-    if any(_CHINESE.search(each.given) for each in found):
+    if any(has_chinese(each.given) for each in found):
         return "give another name, or an id; Chinese names come with sources that have them: kgdx sources"
     return "give another name, or an id"

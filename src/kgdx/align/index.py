@@ -20,11 +20,11 @@ from kgdx.align.cascade import NORMALISED, REORDERED, SLIP
 from kgdx.align.index_database import opened, unreadable
 from kgdx.align.index_file import FILE, WHAT, layout, write_index
 from kgdx.align.named import KINDS, Entry, Mention, NameDecision, kinds_of
-from kgdx.align.single import Form, bare, form
 from kgdx.case.model import valid
 from kgdx.errors import StoreError
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.store.snapshot import Snapshot
+from kgdx.text.stems import Form, bare, form
 
 if TYPE_CHECKING:
     from kgdx.align.meanings import Meanings

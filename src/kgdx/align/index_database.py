@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from kgdx.align import cascade, forms, slips
+from kgdx.align import cascade, slips
 from kgdx.errors import StoreError
+from kgdx.text import stems
 
 
 def layout_of(version: int) -> str:
@@ -18,7 +19,7 @@ def layout_of(version: int) -> str:
     Args:
         version: Changes with the file's tables, or with what is read into them.
     """
-    return ".".join(map(str, (version, cascade.VERSION, forms.VERSION, slips.VERSION)))
+    return ".".join(map(str, (version, cascade.VERSION, stems.VERSION, slips.VERSION)))
 
 
 @contextmanager

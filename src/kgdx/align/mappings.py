@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from kgdx.align import cascade, forms, slips
+from kgdx.align import cascade, slips
 from kgdx.align.cascade import Given, Meaning, Rules, candidates, decide, pairs_frame
 from kgdx.align.decisions import CLASSES, Decisions, oriented
 from kgdx.align.names import Side, descriptors, diseases, node_frame, phenotypes, symptoms
@@ -18,6 +18,7 @@ from kgdx.align.sameness import align_diseases
 from kgdx.align.sssom import Statement
 from kgdx.schema import load_schema
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
+from kgdx.text import stems
 
 if TYPE_CHECKING:
     from kgdx.load.derive import Derive
@@ -77,7 +78,7 @@ def step(decisions: Decisions, meaning: Meaning | None, progress: Callable[[str]
     """
     from kgdx.load.derive import Derive
 
-    versions = (VERSION, cascade.VERSION, forms.VERSION, slips.VERSION)
+    versions = (VERSION, cascade.VERSION, stems.VERSION, slips.VERSION)
     parts = [".".join(map(str, versions)), decisions.digest, meaning.name if meaning else "no encoder"]
     return Derive(
         SOURCE,

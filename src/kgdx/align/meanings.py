@@ -13,11 +13,11 @@ import numpy.typing as npt
 from kgdx.align.cascade import COSINE, LEAD
 from kgdx.align.index_file import layout
 from kgdx.align.named import KINDS
-from kgdx.align.single import form
 from kgdx.errors import UsageError
 from kgdx.store.snapshot import Snapshot
 from kgdx.text.encoder import VERSION, Encoder, Vectors
 from kgdx.text.meaning import contrary
+from kgdx.text.stems import form
 
 _TRIED = 20
 """Names that are looked at for the nearest one that does not say the contrary."""

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kgdx.align.named import KINDS, Mention
-from kgdx.align.single import fold, same_length, word_key
-from kgdx.text.chinese import Folded, fold_chinese
-from kgdx.text.tokens import CJK
+from kgdx.text.stems import CJK, Folded, fold_chinese, fold_name, same_length, word_key, word_list
 
 READ = 10_000
 """Characters of a text that are read: it is a question."""
@@ -29,17 +27,7 @@ _JOINS = frozenset("-‐‑–—－·•/／()（）[]［］\"'“”‘’")
 """Signs that stand within Chinese names: 锁骨下动脉-腋动脉瘤, 静注人免疫球蛋白(pH4), 抗溶血性链球菌“O”试验."""
 _CLOSES = {")": "(", "）": "（", "]": "[", "］": "［", "”": "“", "’": "‘"}
 _GENE, _DRUG = KINDS.index("Gene"), KINDS.index("Drug")
-# fmt: off
-_SAYS_NOTHING = frozenset({
-    "a", "an", "and", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from", "has", "have", "how", "i",
-    "if", "in", "is", "it", "may", "me", "my", "no", "not", "of", "on", "or", "so", "that", "the", "to", "was", "we",
-    "what", "when", "which", "who", "why", "with", "you", "all", "drug", "drugs", "test", "tests", "disease",
-    "diseases", "symptom", "symptoms", "sign", "signs", "cause", "causes", "treatment", "treatments", "patient",
-    "patients", "cure", "cures", "gene", "genes", "diagnosis", "therapy", "medicine", "medication",
-    "complication", "complications",
-    "疾病", "症状", "药物", "药品", "检查", "治疗", "基因", "患者", "病人", "并发症", "诊断", "方法", "表现",
-})
-# fmt: on
+_SAYS_NOTHING = word_list("question")
 """Words of questions that some source has as a name."""
 
 
@@ -107,7 +95,7 @@ def _longest(text: str, found: list[_Found]) -> Iterator[Mention]:
 
 def _words(text: str) -> Iterator[_Run]:
     """Runs of words of a text, each folded, and each without plural and spelling variant."""
-    tokens = [(found.start(), found.end(), fold(found[0])) for found in _TOKEN.finditer(text)]
+    tokens = [(found.start(), found.end(), fold_name(found[0])) for found in _TOKEN.finditer(text)]
     tokens = [token for token in tokens if token[2]]
     keys = [" ".join(part for word in folded.split(" ") for part in word_key(word)) for _, _, folded in tokens]
     for first in range(len(tokens)):

@@ -21,10 +21,10 @@ from kgdx.align.cascade import Rules, candidates, decide
 from kgdx.align.index_database import opened
 from kgdx.align.mesh_file import FILE, TERM, WHAT, layout, write_index
 from kgdx.align.names import Side, side
-from kgdx.align.single import Form, bare, form
 from kgdx.errors import StoreError
 from kgdx.store.protocol import NodeTable, Store
 from kgdx.store.snapshot import Snapshot
+from kgdx.text.stems import Form, bare, form
 
 NEAR = 5
 """Candidates that are shown where nothing can be stated."""

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from kgdx.align.forms import folded, is_chinese, variants, with_forms
 from kgdx.store.protocol import GraphTable, NodeTable
-from kgdx.text.chinese import lay_wordings, wordings
-
-ROOT = "HP:0000118"
-"""Phenotypic abnormality: modes of inheritance, onsets and modifiers are no findings."""
+from kgdx.text.dictionary import ROOT, lay_wordings
+from kgdx.text.stems import bare, fold_name, form, has_chinese, wordings
 
 _WEIGHTS = {"name": 1.0, "synonym": 0.995, "translation": 0.995, "related": 0.84, "scoped": 0.9, "wording": 0.96}
 """What a match of each kind of name counts; of equal matches, the one of the preferred names wins. A related name means
@@ -35,6 +32,15 @@ _DOSAGE_FORM = (
 """What a product's name says of its form; pills and powders of traditional medicine are named as a whole."""
 _EPONYM = r"^(\p{Han}{2,})氏(\p{Han}*(?:综合征|综合症|病|症|瘤|征))$"
 """A disease named after somebody, in the longer of two ways: 马凡氏综合征 for 马凡综合征."""
+_FORMS = {
+    "text": pl.String,
+    "folded": pl.String,
+    "key": pl.String,
+    "bag": pl.String,
+    "turned": pl.Boolean,
+    "mark": pl.String,
+    "han": pl.Boolean,
+}
 _SCHEMA = {"entity": pl.String, "text": pl.String, "weight": pl.Float64, "relation": pl.String}
 
 
@@ -44,8 +50,8 @@ class Side:
 
     Attributes:
         entities: ``id``, ``name``, ``source`` and ``vocabulary`` (the id's prefix, or the source that minted it).
-        names: The forms of all names (:func:`kgdx.align.forms.with_forms`) with ``entity`` (id), ``text``, ``weight``
-            and ``relation``: how the entity relates to what the name says.
+        names: The forms of all names (:class:`kgdx.text.stems.Form`) with ``entity`` (id), ``text``, ``weight`` and
+            ``relation``: how the entity relates to what the name says.
     """
 
     entities: pl.DataFrame
@@ -163,7 +169,7 @@ def side(nodes: pl.DataFrame, names: pl.DataFrame, *, diseases: bool = False, lo
     Args:
         nodes: ``id``, ``name`` and ``source`` of the entities.
         names: ``entity``, ``text``, ``weight`` and ``relation``.
-        diseases: As for :func:`kgdx.align.forms.with_forms`.
+        diseases: As for :func:`with_forms`.
         lookup: Whether the names are for looking up, where all that a name may mean is shown: abbreviations count, and
             phrases that sources of diseases use for the same are the same.
     """
@@ -177,6 +183,39 @@ def side(nodes: pl.DataFrame, names: pl.DataFrame, *, diseases: bool = False, lo
     forms = with_forms(every, diseases=diseases or lookup)
     best = forms.sort("entity", pl.col("weight"), descending=[False, True], maintain_order=True)
     return Side(entities, best.unique(["entity", "folded"], keep="first", maintain_order=True))
+
+
+def variants(names: pl.DataFrame) -> pl.DataFrame:
+    """Add the names without the abbreviation that follows them.
+
+    Args:
+        names: With a column ``text``; its other columns are repeated.
+
+    Example:
+        >>> variants(pl.DataFrame({"text": ["Achondroplasia; ACH"]}))["text"].to_list()
+        ['Achondroplasia; ACH', 'Achondroplasia']
+    """
+    without = names.with_columns(pl.Series("text", [bare(text) for text in names["text"]], pl.String))
+    changed = (pl.col("text") != names["text"]) & (pl.col("text").str.len_chars() > 1)
+    return pl.concat([names, without.filter(changed)])
+
+
+def with_forms(names: pl.DataFrame, *, diseases: bool) -> pl.DataFrame:
+    """Add the forms (:class:`kgdx.text.stems.Form`) of the column ``text``.
+
+    Args:
+        names: With a column ``text``; rows whose folded form is empty are left out.
+        diseases: Whether phrases that sources of diseases use for the same count as the same.
+
+    Example:
+        >>> forms = with_forms(pl.DataFrame({"text": ["Tumours of the Lung, type II", "1型糖尿病"]}), diseases=True)
+        >>> forms.select("key", "bag", "mark").rows()
+        [('tumor of lung type 2', '2 lung tumor', '2'), ('1型糖尿病', None, '1')]
+    """
+    texts = names["text"].unique(maintain_order=True).to_list()
+    rows = [(text, *form(text, diseases=diseases)) for text in texts]
+    forms = pl.DataFrame(rows, schema=_FORMS, orient="row").filter(pl.col("folded") != "")
+    return names.join(forms, on="text", maintain_order="left")
 
 
 def _plain_eponyms(names: pl.DataFrame) -> pl.DataFrame:
@@ -219,11 +258,12 @@ def _of_some_patients(nodes: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
 
 def _chinese_wordings(nodes: pl.DataFrame) -> pl.DataFrame:
     """The other wordings that clinical Chinese has for a finding's name."""
-    chinese = (
-        nodes.select("id", folded(pl.col("name_zh")).alias("zh")).drop_nulls("zh").filter(is_chinese(pl.col("zh")))
-    )
+    chinese = ((id, fold_name(name)) for id, name in nodes.select("id", "name_zh").drop_nulls().iter_rows())
     rows = [
-        (id, other, _WEIGHTS["wording"], "exact") for id, zh in chinese.iter_rows() for other in sorted(wordings(zh))
+        (id, other, _WEIGHTS["wording"], "exact")
+        for id, zh in chinese
+        if has_chinese(zh)
+        for other in sorted(wordings(zh))
     ]
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Container, Sequence
 import numpy as np
 import polars as pl
 
+from kgdx.text.stems import word_rows
+
 VERSION = 1
 """Changes with what counts as a slip."""
 
@@ -35,21 +37,7 @@ WORD_STEPS = ((14, 2), (7, 1))
 """Letters of a word from which on so many edits in it may be a slip."""
 _CHUNK = 4_000_000
 """Pairs that are verified at once."""
-# fmt: off
-_PREFIXES = (
-    "hyper", "hypo", "anti", "pre", "post", "sub", "super", "supra", "infra", "inter", "intra", "macro", "micro",
-    "brady", "tachy", "poly", "oligo", "mono", "tri", "uni", "hemi", "quadri", "para", "endo", "exo", "ecto", "epi",
-    "peri", "pan", "ante", "retro", "neo", "dys", "eu", "un", "non", "in", "im", "ir", "an", "a", "ad", "ab", "dis",
-    "de", "di", "bi", "iso", "allo", "auto", "homo", "hetero", "meso", "meta", "ortho", "pseudo", "leuko", "lympho",
-    "erythro", "thrombo", "osteo", "myo", "myelo", "neuro", "nephro", "hepato", "photo", "phono", "acro", "aero",
-    "micr", "macr",
-)
-_SUFFIXES = (
-    "itis", "osis", "oma", "emia", "uria", "penia", "pathy", "plasia", "trophy", "ectomy", "algia", "megaly",
-    "sclerosis", "stenosis", "malacia", "rrhagia", "rrhea", "plegia", "paresis", "cele", "lysis", "iasis", "ectasia",
-    "ptosis", "spasm", "tonia", "kinesia", "opia", "opsia", "genic", "ine", "ase", "one", "ide", "ate", "ol",
-)
-# fmt: on
+_PREFIXES, _SUFFIXES = word_rows("prefix")[0], word_rows("ending")[0]
 _DIGIT = re.compile(r"\d")
 
 
@@ -57,7 +45,7 @@ def near(subjects: pl.DataFrame, objects: pl.DataFrame, words: Container[str] | 
     """Return the pairs of keys that a slip of spelling parts.
 
     Args:
-        subjects: Distinct keys, as :func:`kgdx.align.forms.with_forms` makes them: ``key``, ``mark``, ``han``.
+        subjects: Distinct keys, as :func:`kgdx.align.names.with_forms` makes them: ``key``, ``mark``, ``han``.
         objects: The same of the other side.
         words: The words that are known: those of the objects' keys when ``None``.
 

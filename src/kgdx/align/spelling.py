@@ -17,7 +17,7 @@ from rapidfuzz.distance import OSA
 from kgdx.align import slips
 from kgdx.align.index_file import skeleton
 from kgdx.align.named import KINDS
-from kgdx.align.single import Form
+from kgdx.text.stems import Form
 
 MOST_WORDS = 30
 """Words of the longest name in which slips are looked for."""

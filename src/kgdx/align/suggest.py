@@ -10,8 +10,8 @@ from rapidfuzz import fuzz
 
 from kgdx.align.index_file import COMMON, LONGEST_PREFIX, spaced
 from kgdx.align.named import KINDS, Entry
-from kgdx.align.single import Form, form
 from kgdx.align.spelling import similar_words
+from kgdx.text.stems import Form, form
 
 READ = 1_000
 """Forms that a search for names near to another one may touch."""

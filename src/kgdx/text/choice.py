@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 from kgdx.text.dictionary import SHORTENED, Entries
 from kgdx.text.matcher import Match
-from kgdx.text.stems import inflection, word_class
+from kgdx.text.stems import inflection, word_class, word_rows
 from kgdx.text.tokens import LINKED, NONE, SOFT, Words, words
 
-_ADJECTIVE = ("ac", "al", "ar", "ary", "ic", "ine", "ory", "ous")
-"""Endings of adjectives, which at the end of a match may belong to a noun after it."""
+(_ADJECTIVE,) = word_rows("adjective")
 
 _CHROMOSOMAL = (["short", "arm"], ["long", "arm"])
 """Parts of a chromosome; people who have short or long arms have two."""

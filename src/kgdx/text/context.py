@@ -12,11 +12,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from kgdx.case.model import Status
-from kgdx.text.chinese import simplify
-from kgdx.text.tokens import CJK
+from kgdx.text.stems import CJK, read_table, simplify
 
 _SENTENCE = re.compile(r"[.!?;](?=\s|$)|[。！？；]|\n\s*\n|\n\s*(?=[-*•\d])|\n(?=\s*[A-Z" + CJK + r"])|\r")
 _RELATIVES = (
@@ -64,10 +63,8 @@ class Trigger:
 @cache
 def _phrases() -> dict[str, tuple[tuple[str, str], ...]]:
     rows: dict[str, list[tuple[str, str]]] = {}
-    for line in files("kgdx.text").joinpath("context.tsv").read_text(encoding="utf-8").splitlines():
-        if line and not line.startswith(("#", "language\t")):
-            _, kind, status, phrase = line.split("\t")
-            rows.setdefault(phrase, []).append((kind, status))
+    for _, kind, status, phrase in read_table(Path(__file__).with_name("context.tsv")):
+        rows.setdefault(phrase, []).append((kind, status))
     return {phrase: tuple(kinds) for phrase, kinds in rows.items()}
 
 

@@ -5,22 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from kgdx.case.model import Finding, Issue, Span, Status
 from kgdx.case.reader import Extraction, Resolution
 from kgdx.errors import StoreError
-from kgdx.text.acronyms import abbreviates, introduced, uses
-from kgdx.text.chinese import fold_chinese, has_chinese
 from kgdx.text.choice import Choice, Lexis, choose
 from kgdx.text.context import statuses
 from kgdx.text.dictionary import CHINESE, Entries, build_dictionary
 from kgdx.text.fuzzy import Spelling
-from kgdx.text.han import find_chinese
-from kgdx.text.matcher import find_coordinated, find_modified, find_windows, hashes_of
+from kgdx.text.matcher import find_chinese, find_coordinated, find_modified, find_windows, hashes_of
 from kgdx.text.resolve import resolve
+from kgdx.text.stems import fold_chinese, has_chinese
 from kgdx.text.terms import Terms
 from kgdx.text.tokens import corrected, words
 
@@ -30,6 +29,10 @@ if TYPE_CHECKING:
     from kgdx.text.meaning import Meaning
 
 _ID = re.compile(r"(?<![\w:])HP[:_](\d{7})(?!\d)", re.IGNORECASE)
+_ACRONYM = re.compile(r"\(([A-Z][A-Za-z]{1,6})\)")
+_MOST_ACRONYMS = 50
+"""Abbreviations that are followed in one text, so that none takes longer than it is worth."""
+_WORDS = re.compile(r"[^\W\d_]+")
 _LOOSE = (0.9, 0.9, 0.85, 0.8, 0.75)
 _MENDED = 0.9
 _NO_CHINESE = "the graph has no Chinese names, so only some everyday Chinese words are read"
@@ -234,3 +237,39 @@ def _nothing(text: str, findings: tuple[Finding, ...], issues: list[Issue]) -> I
     if not findings and not issues:
         what = "the text is empty" if not text.strip() else "no finding was recognised in the text"
         yield Issue("warning", "text", what, "describe the findings in other words, or give HPO ids")
+
+
+def introduced(text: str) -> Iterator[tuple[str, int]]:
+    """Yield each abbreviation in brackets, once, and where its bracket first opens.
+
+    Example:
+        >>> list(introduced("Intellectual disability (ID) and ID"))
+        [('ID', 24)]
+    """
+    seen: dict[str, int] = {}
+    for match in _ACRONYM.finditer(text):
+        seen.setdefault(match.group(1), match.start())
+    yield from islice(seen.items(), _MOST_ACRONYMS)
+
+
+def abbreviates(short: str, long: str) -> bool:
+    """Return whether an abbreviation consists of the first letters of the words of a phrase.
+
+    Example:
+        >>> abbreviates("GDD", "global developmental delay"), abbreviates("HL", "deafness")
+        (True, False)
+    """
+    initials = "".join(word[0] for word in _WORDS.findall(long)).lower()
+    return len(short) > 1 and short.rstrip("s").lower() == initials
+
+
+def uses(text: str, short: str, taken: Set[int]) -> Iterator[tuple[int, int]]:
+    """Yield where an abbreviation stands as a word of its own, unless a finding starts there already.
+
+    Example:
+        >>> list(uses("delay (GDD). GDD is", "GDD", {13}))
+        [(7, 10)]
+    """
+    for match in re.finditer(rf"(?<!\w){re.escape(short)}(?!\w)", text):
+        if match.start() not in taken:
+            yield match.span()

@@ -6,14 +6,14 @@ a phrase, the words before and after the shared part are also looked up with the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from kgdx.text.dictionary import MAX_WORDS, Entries, single_hash, sum_hashes, word_hash
-from kgdx.text.lexicon import MODIFIERS
+from kgdx.text.dictionary import MAX_WORDS, Entries, single_hash, substring_keys, sum_hashes, word_hash
+from kgdx.text.stems import MODIFIERS
 from kgdx.text.tokens import ATTACHED, HARD, NONE, SOFT, Words
 
 _CONJUNCT = 3
@@ -176,3 +176,24 @@ def _cuts(whole: list[Match], start: int, gap_start: int, gap_end: int, end: int
         if over_right and match.end > end and match.start >= gap_end:
             return True
     return False
+
+
+def find_chinese(text: str, entries: Entries, lengths: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Return (start, end, term) of the names in a folded Chinese text; where two overlap, the longer one.
+
+    Args:
+        text: Folded by :func:`kgdx.text.stems.fold_chinese`.
+        entries: Chinese names.
+        lengths: The lengths that names have, in characters.
+    """
+    found: list[tuple[int, int, int]] = []
+    taken = np.zeros(len(text), bool)
+    for size in sorted(lengths, reverse=True):
+        if size > len(text):
+            continue
+        at = entries.find(substring_keys(text, size))
+        for start in np.flatnonzero(at >= 0).tolist():
+            if not taken[start : start + size].any():
+                taken[start : start + size] = True
+                found.append((start, start + size, int(entries.terms[at[start]])))
+    return sorted(found)

@@ -15,7 +15,7 @@ from kgdx.case.model import Finding, Span
 from kgdx.errors import UsageError
 from kgdx.text.dictionary import in_scope
 from kgdx.text.encoder import VERSION, Encoder, Vectors
-from kgdx.text.lexicon import MODIFIERS
+from kgdx.text.stems import MODIFIERS, word_rows
 from kgdx.text.tokens import SOFT, words
 
 if TYPE_CHECKING:
@@ -36,19 +36,8 @@ _NEXT = 10
 """How many of the nearest names are tried until one does not say the contrary."""
 
 _FILES = ("vectors", "terms")
-_OPPOSED = tuple(
-    (frozenset(one.split()), frozenset(other.split()))
-    for one, other in (
-        (
-            "big broad elevated enlarged excessive extra high increased large long raised tall thick wide widened",
-            "absent decreased deficient lack loss low missing narrow narrowed reduced short small thin",
-        ),
-        ("accelerated early fast premature rapid", "delayed late slow slowed"),
-        ("prenatal antenatal", "postnatal"),
-        ("upper", "lower"),
-        ("right", "left"),
-    )
-)
+_CONTRARY = [frozenset(words) for words in word_rows("contrary")]
+_OPPOSED = tuple(zip(_CONTRARY[::2], _CONTRARY[1::2], strict=True))
 """Words that turn a name into its contrary, which an encoder hardly tells apart."""
 
 

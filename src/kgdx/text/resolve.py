@@ -11,8 +11,7 @@ from rapidfuzz import fuzz, process
 
 from kgdx.case.model import Finding, Issue
 from kgdx.case.reader import Resolution
-from kgdx.text.chinese import has_chinese
-from kgdx.text.lexicon import MODIFIERS
+from kgdx.text.stems import MODIFIERS, has_chinese
 from kgdx.text.tokens import words
 
 if TYPE_CHECKING:

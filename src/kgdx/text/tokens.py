@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-CJK = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
-"""Character-class ranges of Han characters, which are matched as characters, not as words."""
+from kgdx.text.stems import CJK, fold, word_list
 
 _MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f"
 _WORD = re.compile(rf"(?:\b[A-Za-z]-\d+\b)|(?:[^\W_{CJK}][{_MARKS}]*)+")
@@ -23,20 +20,10 @@ _HARD = re.compile(
 _SOFT = re.compile(r"[,/&+]")
 _NEW_LINE = re.compile(r"[\r\n]\s*$")
 
-ATTACHING = frozenset(
-    """a an the of in on to at both some any each this these those their his her its our your my s type
-    affecting involving""".split()  # noqa: SIM905
-)
-"""Articles, determiners, prepositions and participles with which a noun hangs on the one before, and the word type."""
-
-FUNCTION_WORDS = frozenset(
-    "by for from with within into is are was were be been being such as very".split()  # noqa: SIM905
-)
-
-CLAUSES = frozenset(
-    """but however although though whereas while because yet that which who whose has have had having""".split()  # noqa: SIM905
-)
-"""Conjunctions, relative pronouns and the verb "have", which part clauses: they count as hard partings."""
+ATTACHING = word_list("attaching")
+FUNCTION_WORDS = word_list("function")
+CLAUSES = word_list("clause")
+"""Words that part clauses: they count as hard partings."""
 
 NEGATORS = frozenset(("no", "not", "without"))
 """A name may start with one of these, but none runs over it."""
@@ -71,20 +58,6 @@ class Words:
 
     def __len__(self) -> int:
         return len(self.folded)
-
-
-@lru_cache(maxsize=65536)
-def fold(text: str) -> str:
-    """Lower case, compatibility forms resolved, diacritics removed.
-
-    Example:
-        >>> fold("Café-au-lait ﬁssure")
-        'cafe-au-lait fissure'
-    """
-    if text.isascii():
-        return text.lower()
-    parts = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(char for char in parts if not unicodedata.combining(char))
 
 
 def words(text: str) -> Words:
