@@ -14,9 +14,7 @@ from actions.fakes import Fake
 from align.named import nodes
 from kgdx.actions import Describe, Resolved, Retrieved, State
 from kgdx.actions.describing import named
-from kgdx.align.headings import Headings
-from kgdx.align.mesh import MeshIndex
-from kgdx.align.mesh_file import FILE, write_index
+from kgdx.align.mesh import FILE, Headings, MeshIndex, write_mesh
 from kgdx.case import Case
 from kgdx.errors import AbsentError, StoreError
 from kgdx.store.protocol import NodeTable
@@ -60,7 +58,7 @@ class Described(Fake):
 def index(tmp_path: Path) -> Callable[[], MeshIndex]:
     names = {PERTUSSIS: ("Whooping Cough", "Pertussis"), "MESH:D005334": ("Fever",)}
     source = NodeTable("Source", pa.table({"id": ["test"], "version": ["2025"], "checksum": ["x"]}))
-    write_index(tmp_path / FILE, [nodes("MeshDescriptor", names), source])
+    write_mesh(tmp_path / FILE, [nodes("MeshDescriptor", names), source])
     return lambda: MeshIndex(tmp_path / FILE)
 
 

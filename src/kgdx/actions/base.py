@@ -15,7 +15,7 @@ from kgdx.case import Ancestry, Case, FindingReader
 from kgdx.errors import UsageError
 
 if TYPE_CHECKING:
-    from kgdx.align.headings import Headings
+    from kgdx.align.mesh import Headings
     from kgdx.literature import Literature
 
 

@@ -18,9 +18,8 @@ from kgdx.case import Extraction, Resolution
 
 if TYPE_CHECKING:
     from kgdx.actions.hierarchy import Hierarchy
-    from kgdx.align.headings import Headings
     from kgdx.align.index import NameIndex
-    from kgdx.align.mesh import MeshIndex
+    from kgdx.align.mesh import Headings, MeshIndex
     from kgdx.config import Settings
     from kgdx.literature import PubMed
     from kgdx.rank import Ranker
@@ -195,7 +194,7 @@ class GraphContext:
         """Decides which MeSH heading a disease has, by its names; each once."""
 
         def make() -> Headings:
-            from kgdx.align.headings import Headings
+            from kgdx.align.mesh import Headings
 
             return Headings(self.mesh)
 

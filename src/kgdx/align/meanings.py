@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from kgdx.align.cascade import COSINE, LEAD
 from kgdx.align.index_file import layout
-from kgdx.align.named import KINDS
+from kgdx.align.named import ALL_KINDS
 from kgdx.errors import UsageError
 from kgdx.store.snapshot import Snapshot
 from kgdx.text.encoder import VERSION, Encoder, Vectors
@@ -85,7 +85,7 @@ class Meanings:
                 self._encode(database, kind, folder)
 
             version = f"{layout()}-{VERSION}-{self._encoder.name}{'-zh' if self._chinese else ''}"
-            folder = self._snapshot.derived(f"meaning-{KINDS[kind].lower()}", version, compute)
+            folder = self._snapshot.derived(f"meaning-{ALL_KINDS[kind].lower()}", version, compute)
             self._opened[kind] = np.load(folder / "vectors.npy", mmap_mode="r"), np.load(folder / "terms.npy")
         return self._opened[kind]
 
@@ -95,7 +95,7 @@ class Meanings:
             "WHERE t.kind = ? AND t.text = e.name GROUP BY t.folded ORDER BY 1"
         )
         rows = [row for row in database.execute(query, (kind,)) if self._chinese or not form(row[1]).han]
-        self._tell(f"encoding {len(rows):,} names of the class {KINDS[kind]}, once for this graph")
+        self._tell(f"encoding {len(rows):,} names of the class {ALL_KINDS[kind]}, once for this graph")
         vectors = self._encoder.encode([row[1] for row in rows]) if rows else np.zeros((0, 1), np.float32)
         np.save(folder / "vectors.npy", vectors.astype(np.float32))
         np.save(folder / "terms.npy", np.array([row[0] for row in rows], np.int64))

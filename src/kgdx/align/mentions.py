@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kgdx.align.index_file import marks
 from kgdx.align.named import KINDS, Mention
 from kgdx.text.stems import CJK, Folded, fold_chinese, fold_name, same_length, word_key, word_list
 
@@ -65,13 +66,11 @@ def _ids(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> Itera
     """The ids in a text that entries have, or had before."""
     for written in _CURIE.finditer(text):
         by_kind: dict[int, list[Any]] = defaultdict(list)
-        prefix, _, local = written[0].partition(":")
-        ids = (written[0], f"{prefix.upper()}:{local}")
         query = (
-            "SELECT id, kind, name, 1.0 FROM entity WHERE id IN (?, ?) UNION SELECT e.id, e.kind, e.name, 1.0 "
-            "FROM other_id o JOIN entity e ON e.number = o.entity WHERE o.id IN (?, ?)"
+            "SELECT id, kind, name, 1.0 FROM entity WHERE id = ? UNION SELECT e.id, e.kind, e.name, 1.0 "
+            "FROM other_id o JOIN entity e ON e.number = o.entity WHERE o.id = ?"
         )
-        for row in database.execute(query, (*ids, *ids)):
+        for row in database.execute(query, (written[0], written[0])):
             if row[1] in kinds:
                 by_kind[row[1]].append(row)
         if by_kind:
@@ -143,15 +142,14 @@ def _begins(folded: Folded, at: int) -> bool:
 
 def _look_up(database: sqlite3.Connection, forms: set[str], kinds: Sequence[int]) -> dict[str, list[Any]]:
     """Rows (id, class, name, weight) of the entries that have a form as a name in full."""
-    marks = ", ".join("?" * len(kinds))
     usual = f"(t.relation = 'exact' OR t.kind = {_DRUG}) AND t.weight >= 0.85"
     asked = json.dumps(sorted(forms), ensure_ascii=True)
     query = (
         "SELECT j.value, e.id, e.kind, e.name, t.weight FROM json_each(?) j JOIN term t ON t.folded = j.value "
-        f"JOIN entity e ON e.number = t.entity WHERE t.kind IN ({marks}) AND {usual} "
+        f"JOIN entity e ON e.number = t.entity WHERE t.kind IN ({marks(kinds)}) AND {usual} "
         "UNION SELECT j.value, e.id, e.kind, e.name, t.weight * 0.98 FROM json_each(?) j "
         "JOIN form f ON f.key = j.value JOIN term t ON t.form = f.number JOIN entity e ON e.number = t.entity "
-        f"WHERE t.kind IN ({marks}) AND {usual}"
+        f"WHERE t.kind IN ({marks(kinds)}) AND {usual}"
     )
     found: dict[str, list[Any]] = defaultdict(list)
     for form, *row in database.execute(query, (asked, *kinds, asked, *kinds)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ import polars as pl
 
 from kgdx.store.protocol import GraphTable, NodeTable
 from kgdx.text.dictionary import ROOT, lay_wordings
-from kgdx.text.stems import bare, fold_name, form, has_chinese, wordings
+from kgdx.text.stems import Form, bare, fold_name, form, has_chinese, wordings
 
 _WEIGHTS = {"name": 1.0, "synonym": 0.995, "translation": 0.995, "related": 0.84, "scoped": 0.9, "wording": 0.96}
 """What a match of each kind of name counts; of equal matches, the one of the preferred names wins. A related name means
@@ -17,7 +18,7 @@ something else, and makes a candidate only."""
 _LAY = 0.98
 _BARE = 0.99
 """The same for everyday wordings, and for names without the abbreviation that follows them."""
-_ABBREVIATION = r"^[A-Z0-9-]{1,3}$"
+_ABBREVIATION = "^[A-Z0-9-]{1,3}$"
 """An abbreviation that stands for too many things to be anybody's name."""
 POPULATION = (
     r"^(?:小儿|儿童|婴儿|婴幼儿|新生儿|幼儿|青少年|老年|老年人|老年性|妊娠|妊娠期|妊娠合并|孕期|产后|女性|男性|妇女)"
@@ -216,6 +217,23 @@ def with_forms(names: pl.DataFrame, *, diseases: bool) -> pl.DataFrame:
     rows = [(text, *form(text, diseases=diseases)) for text in texts]
     forms = pl.DataFrame(rows, schema=_FORMS, orient="row").filter(pl.col("folded") != "")
     return names.join(forms, on="text", maintain_order="left")
+
+
+def asked_names(name: str, synonyms: Sequence[str] = ()) -> list[tuple[str, Form, float]]:
+    """Return the names of one entity with their forms and weights, as :func:`side` gives them to a column.
+
+    Args:
+        name: The preferred name.
+        synonyms: Others.
+    """
+    given = [(name, _WEIGHTS["name"]), *((other, _WEIGHTS["synonym"]) for other in synonyms)]
+    usable = [(text, weight) for text, weight in given if not re.search(_ABBREVIATION, text)]
+    usable += [(bare(text), weight * _BARE) for text, weight in usable if bare(text) != text and len(bare(text)) > 1]
+    found: dict[str, tuple[str, Form, float]] = {}
+    for text, weight in sorted(usable, key=lambda each: -each[1]):
+        found.setdefault((forms := form(text)).folded, (text, forms, weight))
+    found.pop("", None)
+    return list(found.values())
 
 
 def _plain_eponyms(names: pl.DataFrame) -> pl.DataFrame:

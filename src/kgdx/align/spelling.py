@@ -15,7 +15,7 @@ from rapidfuzz import fuzz, process
 from rapidfuzz.distance import OSA
 
 from kgdx.align import slips
-from kgdx.align.index_file import skeleton
+from kgdx.align.index_file import marks, skeleton
 from kgdx.align.named import KINDS
 from kgdx.text.stems import Form
 
@@ -43,36 +43,52 @@ def slips_of(database: sqlite3.Connection, asked: Form, kinds: Sequence[int]) ->
         asked: The name.
         kinds: Numbers of the node classes that the key must be a name in.
     """
-    worded = [kind for kind in kinds if kind not in _EXACT]
-    marks = ", ".join("?" * len(worded))
-    named = f"AND EXISTS (SELECT 1 FROM term t WHERE t.form = f.number AND t.kind IN ({marks}))"
-    query = f"SELECT f.key, f.mark FROM form f WHERE f.skeleton = ? {named}"
-    rows = database.execute(query, (skeleton(asked.key), *worded)).fetchall()
-    for key in [] if asked.han else _readings(database, asked.key.split(" ")):
-        rows += database.execute(f"SELECT f.key, f.mark FROM form f WHERE f.key = ? {named}", (key, *worded)).fetchall()
-    found = {key: distance for key, mark in rows if mark == asked.mark and (distance := _slip(asked, key))}
-    least = min(found.values(), default=0)
-    nearest = [(key, distance) for key, distance in found.items() if distance == least]
+    found = slips_within(database, asked, [kind for kind in kinds if kind not in _EXACT])
+    least = min((distance for _, distance in found), default=0)
+    nearest = [(key, distance) for key, distance in found if distance == least]
     return nearest if len(nearest) == 1 else []
 
 
-def _slip(asked: Form, key: str) -> int:
+def slips_within(
+    database: sqlite3.Connection, asked: Form, kinds: Sequence[int], *, strict: bool = False
+) -> list[tuple[str, int]]:
+    """Return the keys that a name may be a slip of, with their distances.
+
+    Args:
+        database: An opened index.
+        asked: The name.
+        kinds: Numbers of the node classes that the keys must be names in.
+        strict: Whether the rules are those between two columns of names: all words of the index are right.
+    """
+    named = f"AND EXISTS (SELECT 1 FROM term t WHERE t.form = f.number AND t.kind IN ({marks(kinds)}))"
+    query = f"SELECT f.key, f.mark FROM form f WHERE f.skeleton = ? {named}"
+    rows = database.execute(query, (skeleton(asked.key), *kinds)).fetchall()
+    steps, trusted = (slips.WORD_STEPS, 1) if strict else (STEPS, TRUSTED)
+    for key in [] if asked.han else _readings(database, asked.key.split(" "), steps, trusted):
+        rows += database.execute(f"SELECT f.key, f.mark FROM form f WHERE f.key = ? {named}", (key, *kinds)).fetchall()
+    found = {key: _distance(asked, key, steps, strict) for key, mark in rows if mark == asked.mark}
+    return [(key, distance) for key, distance in found.items() if distance]
+
+
+def _distance(asked: Form, key: str, steps: Sequence[tuple[int, int]], strict: bool) -> int:
     """The distance of a key that may be meant; 0 when it may not."""
     shortest = min(len(key), len(asked.key))
     allowed = slips.bound(shortest, han=asked.han)
-    if not asked.han:
-        allowed = max(allowed, slips.word_edits(shortest, STEPS))
+    if not asked.han and not strict:
+        allowed = max(allowed, slips.word_edits(shortest, steps))
     distance = int(OSA.distance(asked.key, key, score_cutoff=allowed))
-    right = 0 < distance <= allowed and slips.is_slip(asked.key, key, frozenset(), STEPS)
+    right = 0 < distance <= allowed and slips.is_slip(asked.key, key, frozenset(), steps)
     return distance if right else 0
 
 
-def _readings(database: sqlite3.Connection, words: Sequence[str]) -> list[str]:
+def _readings(
+    database: sqlite3.Connection, words: Sequence[str], steps: Sequence[tuple[int, int]], trusted: int
+) -> list[str]:
     """The names that a name with misspelt words may be read as; none when all of them are known."""
     if len(words) > MOST_WORDS:
         return []
     forms = {word: _forms(database, word) for word in words}
-    choices = [[word] if forms[word] >= TRUSTED else _corrections(database, word, forms[word]) for word in words]
+    choices = [[word] if forms[word] >= trusted else _corrections(database, word, forms[word], steps) for word in words]
     readings = (" ".join(reading) for reading in islice(product(*choices), _NAMES))
     return [reading for reading in readings if reading != " ".join(words)]
 
@@ -82,15 +98,15 @@ def _forms(database: sqlite3.Connection, word: str) -> int:
     return found[0] if found else 0
 
 
-def _corrections(database: sqlite3.Connection, word: str, forms: int) -> list[str]:
+def _corrections(database: sqlite3.Connection, word: str, forms: int, steps: Sequence[tuple[int, int]]) -> list[str]:
     """The words that one may be a slip of; a rare one may be right itself."""
     right = [word] if forms else []
-    edits = slips.word_edits(len(word), STEPS)
+    edits = slips.word_edits(len(word), steps)
     if not edits:
         return right
     near = words_near(database, word, edits, forms * OFTENER)
     found = process.extract(word, near, scorer=OSA.distance, score_cutoff=edits, limit=None)
-    fitting = [(distance, other) for other, distance, _ in found if slips.is_word_slip(word, other, (), STEPS)]
+    fitting = [(distance, other) for other, distance, _ in found if slips.is_word_slip(word, other, (), steps)]
     return right + [other for _, other in sorted(fitting)[:_READINGS]]
 
 

@@ -38,7 +38,8 @@ BASES: Mapping[str, str] = {
     "ORPHA": "http://www.orpha.net/ORDO/Orphanet_",
 }
 """What the prefixes of kgdx's ids stand for."""
-_SYNONYMS = {"orphanet": "ORPHA", "ordo": "ORPHA", "orphanet.ordo": "ORPHA", "msh": "MESH", "hpo": "HP"}
+PREFIXES = {"orphanet": "ORPHA", "ordo": "ORPHA", "orphanet.ordo": "ORPHA", "msh": "MESH", "hpo": "HP", "mim": "OMIM"}
+"""Other ways to write the prefixes, in lower case."""
 _VOCABULARIES = {"semapv": "https://w3id.org/semapv/vocab/", "skos": "http://www.w3.org/2004/02/skos/core#"}
 
 PREDICATES = {"exact": "skos:exactMatch", "narrower": "skos:broadMatch", "broader": "skos:narrowMatch"}
@@ -246,7 +247,7 @@ def curie(id: str, bases: Mapping[str, str]) -> str | None:
     for ours, base in BASES.items():
         if prefix in bases and expanded.startswith(base):
             return f"{ours}:{expanded.removeprefix(base)}"
-    ours = _SYNONYMS.get(prefix.lower(), prefix.upper())
+    ours = PREFIXES.get(prefix.lower(), prefix.upper())
     return f"{ours}:{local.removeprefix(ours + ':')}" if ours in BASES else None
 
 

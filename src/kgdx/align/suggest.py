@@ -8,8 +8,8 @@ from typing import Any
 
 from rapidfuzz import fuzz
 
-from kgdx.align.index_file import COMMON, LONGEST_PREFIX, spaced
-from kgdx.align.named import KINDS, Entry
+from kgdx.align.index_file import COMMON, LONGEST_PREFIX, marks, spaced
+from kgdx.align.named import ALL_KINDS, Entry
 from kgdx.align.spelling import similar_words
 from kgdx.text.stems import Form, form
 
@@ -37,7 +37,7 @@ def complete(database: sqlite3.Connection, prefix: str, kinds: Sequence[int], li
 def _add(found: dict[Any, Entry], row: Any, method: str) -> None:
     """Entries that are the same thing count once in each class."""
     id, kind, name, source, text, _, same, _ = row
-    entry = Entry(id, KINDS[kind], name, source, text, method, "exact", 1.0 if method == "exact" else 0.5)
+    entry = Entry(id, ALL_KINDS[kind], name, source, text, method, "exact", 1.0 if method == "exact" else 0.5)
     found.setdefault((kind, "same", same) if same is not None else (kind, "id", id), entry)
 
 
@@ -47,10 +47,9 @@ def _starting(
     if ":" in prefix:
         query = (
             "SELECT id, kind, name, source, id, id, same, 'exact' FROM entity "
-            f"WHERE id >= ? AND id < ? AND kind IN ({_marks(kinds)}) ORDER BY id LIMIT ?"
+            f"WHERE id >= ? AND id < ? AND kind IN ({marks(kinds)}) ORDER BY id LIMIT ?"
         )
         typed = prefix.strip()
-        typed = typed.upper() if typed.isascii() and not typed.startswith("KGDX:") else typed
         yield from database.execute(query, (typed, typed + "\U0010ffff", *kinds, limit))
     if not folded:
         return
@@ -104,7 +103,7 @@ def near(database: sqlite3.Connection, asked: Form, kinds: Sequence[int], limit:
             best[key] = (score, row)
     ranked = sorted(best.values(), key=lambda found: (-found[0], found[1][1], found[1][0]))
     return [
-        Entry(row[0], KINDS[row[1]], row[2], row[3], row[4], "words", row[7], round(score, 4))
+        Entry(row[0], ALL_KINDS[row[1]], row[2], row[3], row[4], "words", row[7], round(score, 4))
         for score, row in ranked[:limit]
     ]
 
@@ -136,10 +135,6 @@ def _count(database: sqlite3.Connection, words: Iterable[str]) -> dict[str, int]
 def _found(database: sqlite3.Connection, query: str, kinds: Sequence[int], order: str) -> list[Any]:
     return database.execute(
         f"SELECT {_COLUMNS} FROM (SELECT rowid FROM words WHERE words MATCH ? {order}) w "
-        f"JOIN term t ON t.form = w.rowid JOIN entity e ON e.number = t.entity WHERE t.kind IN ({_marks(kinds)})",
+        f"JOIN term t ON t.form = w.rowid JOIN entity e ON e.number = t.entity WHERE t.kind IN ({marks(kinds)})",
         (query, *kinds),
     ).fetchall()
-
-
-def _marks(values: Sequence[Any]) -> str:
-    return ", ".join("?" * len(values))
