@@ -24,13 +24,13 @@ from pathlib import Path
 import polars as pl
 from benchmarks.equivalence import default_tables
 
-from kgdx.align.cascade import STAGES, Meaning, Rules, candidates, decide
-from kgdx.align.encoders import Kept, encoder
+from kgdx.align.cascade import STAGES, Rules, candidates, decide
 from kgdx.align.mappings import CURATED
 from kgdx.align.names import Side, diseases, phenotypes, side, with_forms
 from kgdx.align.sameness import RULES as SAMENESS
 from kgdx.align.slips import near
 from kgdx.store.protocol import GraphTable
+from kgdx.text.encoder import Kept, NameEncoder, encoder
 
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 LEXICAL = 50_000
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", help="measure the alignments whose name holds this")
     parser.add_argument("--errors", type=int, default=0, help="print so many wrong pairs of the tuning half a line")
     options = parser.parse_args(arguments)
-    meaning = Meaning(Kept(encoder(options.encoder), options.vectors)) if options.encoder else None
+    meaning = NameEncoder(Kept(encoder(options.encoder), options.vectors)) if options.encoder else None
     print("| alignment | half | stage | stated | judged | precision | recall |\n|---|---|---|---|---|---|---|")
     tables = default_tables()
     for task in [*shared_tasks(tables), *(reference_tasks(tables, options.reference) if options.reference else [])]:
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def measure(task: Task, meaning: Meaning | None, errors: int) -> None:
+def measure(task: Task, meaning: NameEncoder | None, errors: int) -> None:
     found = decide(candidates(task.subjects, task.objects, task.rules, meaning=meaning), task.rules)
     stated = found.filter(pl.col("outcome") == "stated")
     for tuning in (True, False):

@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgdx.align.encoders import Kept, encoder, meaning
 from kgdx.config import Settings
 from kgdx.errors import ConfigError, MissingExtraError, StoreError
-from kgdx.text.encoder import Vectors
+from kgdx.text.encoder import Kept, Vectors, encoder, meaning
 
 
 class Counting:

@@ -11,12 +11,11 @@ import pyarrow as pa
 import pytest
 
 from align.named import findings, nodes, same_as
-from kgdx.align.cascade import Meaning
 from kgdx.align.decisions import Decisions, manual
 from kgdx.align.mappings import SOURCE, align, relations, step
 from kgdx.align.sssom import Statement
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.text.encoder import Vectors
+from kgdx.text.encoder import NameEncoder, Vectors
 
 FINDINGS = {
     "HP:0001945": ("Fever", "Pyrexia"),
@@ -66,7 +65,7 @@ def test_each_stage_states_what_the_one_before_left_open() -> None:
 def test_the_encoder_comes_last_and_leaves_chinese_to_those_that_read_it() -> None:
     tables = [*findings(FINDINGS), symptoms(a="short of air", b="没有空气的感觉")]
     assert rows(relations(tables, Decisions())) == {}
-    found = rows(relations(tables, Decisions(), Meaning(Toy())))
+    found = rows(relations(tables, Decisions(), NameEncoder(Toy())))
     assert list(found) == [("KGDX:zh.a", "HP:0002094")]
     record = json.loads(found["KGDX:zh.a", "HP:0002094"]["decision"])
     assert (record["encoder"], record["candidates"][0]["method"]) == ("toy", "encoder")
@@ -208,7 +207,7 @@ def test_the_decision_names_candidates_thresholds_and_versions() -> None:
 
 def test_the_step_is_made_again_when_a_decision_or_the_encoder_changes() -> None:
     none, some = Decisions(), Decisions((Statement("HP:1", "exact", "MESH:D1"),))
-    versions = {step(none, None).version, step(some, None).version, step(none, Meaning(Toy())).version}
+    versions = {step(none, None).version, step(some, None).version, step(none, NameEncoder(Toy())).version}
     assert len(versions) == 3
     assert step(none, None).version == step(Decisions(), None).version
 

@@ -10,11 +10,13 @@ from collections.abc import Callable, Container
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from kgdx.align.names import Side
 from kgdx.align.slips import near
-from kgdx.text.encoder import Encoder
+from kgdx.text.encoder import Encoder, NameEncoder, nearest_names
+from kgdx.text.meaning import contrary
 
 VERSION = 1
 """Changes with what any stage finds or how a decision is made."""
@@ -42,6 +44,12 @@ CANDIDATES = {
 
 NORMALISED, REORDERED = 0.98, 0.97
 """Score of a name that is the same but for inflection and numerals, or also for the order of its words."""
+_NEAREST = 5
+"""How many of the nearest entities are candidates."""
+_FLOOR = 0.7
+"""Least cosine of a candidate, whether or not it is near enough to be stated."""
+_TRIED = 20
+"""Names that are looked at for the nearest entities; one entity may have several of them."""
 SLIP = 0.03
 """What each letter of a slip takes from the score."""
 
@@ -68,24 +76,6 @@ class Rules:
     def to_dict(self) -> dict[str, Any]:
         """Return the thresholds as a decision records them."""
         return asdict(replace(self, stages=())) | {"stages": list(self.stages)}
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """The encoder of the last stage.
-
-    Attributes:
-        encoder: Turns names into vectors.
-        chinese: Whether it reads Chinese.
-    """
-
-    encoder: Encoder
-    chinese: bool = False
-
-    @property
-    def name(self) -> str:
-        """The encoder's name, and what it reads."""
-        return f"{self.encoder.name}{'+zh' if self.chinese else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +108,7 @@ def candidates(
     objects: Side,
     rules: Rules,
     given: Given | None = None,
-    meaning: Meaning | None = None,
+    meaning: NameEncoder | None = None,
     words: Container[str] | None = None,
 ) -> pl.DataFrame:
     """Return the candidates of each subject by the first stage that finds any.
@@ -187,12 +177,44 @@ def _slips(subjects: Side, objects: Side, words: Container[str] | None) -> pl.Da
     return _scored(pairs, pl.lit("edit"), 1 - SLIP * pl.col("distance"))
 
 
-def _meanings(subjects: Side, objects: Side, meaning: Meaning) -> pl.DataFrame:
-    from kgdx.align.nearness import nearest
-
-    pairs = nearest(subjects.names, objects.names, meaning.encoder, chinese=meaning.chinese)
+def _meanings(subjects: Side, objects: Side, meaning: NameEncoder) -> pl.DataFrame:
+    pairs = _nearest(subjects.names, objects.names, meaning.encoder, chinese=meaning.chinese)
     pairs = pairs.rename({"subject": "entity", "said": "text", "object": "entity_right", "matched": "text_right"})
     return _scored(pairs, pl.lit("encoder"), pl.col("cosine"), weigh=False)
+
+
+def _nearest(subjects: pl.DataFrame, objects: pl.DataFrame, encoder: Encoder, *, chinese: bool) -> pl.DataFrame:
+    """Return the nearest names of other entities.
+
+    Args:
+        subjects: Names as in :class:`kgdx.align.names.Side`.
+        objects: The other side's.
+        encoder: What encodes them.
+        chinese: Whether it reads Chinese; Chinese names are left out otherwise.
+
+    Returns:
+        ``subject``, ``object`` (ids), ``said``, ``matched`` (names), their ``weight``, ``relation`` and ``mark``
+        columns (the object's with the suffix ``_right``), and ``cosine``.
+    """
+    mine, yours = (side if chinese else side.filter(~pl.col("han")) for side in (subjects, objects))
+    if mine.is_empty() or yours.is_empty():
+        mine, yours = mine.head(0), yours.head(0)
+        rows, cosines = np.zeros((0, 0), np.int64), np.zeros((0, 0), np.float32)
+    else:
+        texts = [side["text"].to_list() for side in (mine, yours)]
+        rows, cosines = nearest_names(encoder.encode(texts[0]), encoder.encode(texts[1]), _TRIED)
+    row, at = np.nonzero(cosines >= _FLOOR)
+    columns = ("entity", "text", "weight", "relation", "mark")
+    left = mine.select(columns)[row].rename({"entity": "subject", "text": "said"})
+    right = yours.select(columns)[rows[row, at]].rename({name: f"{name}_right" for name in columns})
+    found = pl.concat([left, right, pl.DataFrame({"cosine": cosines[row, at].astype(np.float64)})], how="horizontal")
+    found = found.rename({"entity_right": "object", "text_right": "matched"})
+    said = [not contrary(one, other) for one, other in found.select("said", "matched").iter_rows()]
+    agreeing = found.filter(pl.Series(said, dtype=pl.Boolean) & (pl.col("mark") == pl.col("mark_right")))
+    best = agreeing.sort("cosine", descending=True, maintain_order=True).unique(
+        ["subject", "object"], keep="first", maintain_order=True
+    )
+    return best.filter(pl.int_range(pl.len()).over("subject") < _NEAREST)
 
 
 def _scored(pairs: pl.DataFrame, method: pl.Expr, factor: pl.Expr, *, weigh: bool = True) -> pl.DataFrame:

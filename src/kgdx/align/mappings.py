@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from kgdx.align import cascade, slips
-from kgdx.align.cascade import Given, Meaning, Rules, candidates, decide, pairs_frame
+from kgdx.align.cascade import Given, Rules, candidates, decide, pairs_frame
 from kgdx.align.decisions import CLASSES, Decisions, oriented
 from kgdx.align.names import Side, descriptors, diseases, node_frame, phenotypes, symptoms
 from kgdx.align.sameness import RULES as SAMENESS
@@ -19,6 +19,7 @@ from kgdx.align.sssom import Statement
 from kgdx.schema import load_schema
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.text import stems
+from kgdx.text.encoder import NameEncoder
 
 if TYPE_CHECKING:
     from kgdx.load.derive import Derive
@@ -68,7 +69,7 @@ class Alignment:
     sources: Mapping[str, str]
 
 
-def step(decisions: Decisions, meaning: Meaning | None, progress: Callable[[str], None] | None = None) -> Derive:
+def step(decisions: Decisions, meaning: NameEncoder | None, progress: Callable[[str], None] | None = None) -> Derive:
     """Return the derive step of a graph.
 
     Args:
@@ -92,7 +93,7 @@ def step(decisions: Decisions, meaning: Meaning | None, progress: Callable[[str]
 def relations(
     tables: Sequence[GraphTable],
     decisions: Decisions,
-    meaning: Meaning | None = None,
+    meaning: NameEncoder | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[GraphTable]:
     """Return the mappings of a graph as relations; a decision of a person wins over what names say.
@@ -116,7 +117,7 @@ def relations(
 def align(
     tables: Sequence[GraphTable],
     decisions: Decisions,
-    meaning: Meaning | None = None,
+    meaning: NameEncoder | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[Alignment]:
     """Align all classes that can be mapped, whether or not what is found may be stated.

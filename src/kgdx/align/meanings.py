@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Callable, Sequence
-from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
 
 from kgdx.align.cascade import COSINE, LEAD
 from kgdx.align.index_file import layout
 from kgdx.align.named import ALL_KINDS
-from kgdx.errors import UsageError
 from kgdx.store.snapshot import Snapshot
-from kgdx.text.encoder import VERSION, Encoder, Vectors
+from kgdx.text.encoder import VERSION, Encoder, Rows, Vectors, check_name, name_vectors, nearest_names
 from kgdx.text.meaning import contrary
 from kgdx.text.stems import form
 
@@ -44,11 +38,10 @@ class Meanings:
         chinese: bool = False,
         progress: Callable[[str], None] | None = None,
     ) -> None:
-        if not re.fullmatch(r"[\w.-]+", encoder.name):
-            raise UsageError(f"an encoder cannot be called {encoder.name!r}", hint="use letters, digits, '.' and '-'")
+        check_name(encoder)
         self._snapshot, self._encoder, self._chinese = snapshot, encoder, chinese
-        self._tell = progress or (lambda _: None)
-        self._opened: dict[int, tuple[Vectors, npt.NDArray[np.int64]]] = {}
+        self._tell = progress
+        self._opened: dict[int, tuple[Vectors, Rows]] = {}
 
     def nearest(self, database: sqlite3.Connection, given: str, kinds: Sequence[int]) -> list[tuple[str, float]]:
         """Return the folded name nearest in meaning, and the cosine; none when none is near enough.
@@ -58,15 +51,12 @@ class Meanings:
         asked = form(given)
         if asked.han and not self._chinese:
             return []
-        vector = self._encoder.encode([given])[0]
+        vector = self._encoder.encode([given])
         found: list[tuple[float, int]] = []
         for kind in kinds:
             vectors, terms = self._of(database, kind)
-            if not len(terms):
-                continue
-            cosines = vectors @ vector
-            some = np.argpartition(cosines, -min(_TRIED, len(cosines)))[-_TRIED:]
-            found += [(min(1.0, float(cosines[at])), int(terms[at])) for at in some.tolist()]
+            (rows,), (cosines,) = nearest_names(vector, vectors, _TRIED)
+            found += zip(cosines.tolist(), terms[rows].tolist(), strict=True)
         fitting: list[tuple[float, str]] = []
         for cosine, term in sorted(found, key=lambda one: (-one[0], one[1])):
             text, folded, mark = database.execute(
@@ -78,27 +68,24 @@ class Meanings:
         best = fitting[0][0] if fitting else 0.0
         return [(folded, cosine) for cosine, folded in fitting[:1] if best >= COSINE and not _rival(fitting)]
 
-    def _of(self, database: sqlite3.Connection, kind: int) -> tuple[Vectors, npt.NDArray[np.int64]]:
+    def _of(self, database: sqlite3.Connection, kind: int) -> tuple[Vectors, Rows]:
         if kind not in self._opened:
+            version = f"{layout()}-{VERSION}{'-zh' if self._chinese else ''}"
+            part = f"meaning-{ALL_KINDS[kind].lower()}", version
 
-            def compute(folder: Path) -> None:
-                self._encode(database, kind, folder)
+            def names() -> dict[int, str]:
+                return self._names(database, kind)
 
-            version = f"{layout()}-{VERSION}-{self._encoder.name}{'-zh' if self._chinese else ''}"
-            folder = self._snapshot.derived(f"meaning-{ALL_KINDS[kind].lower()}", version, compute)
-            self._opened[kind] = np.load(folder / "vectors.npy", mmap_mode="r"), np.load(folder / "terms.npy")
+            self._opened[kind] = name_vectors(self._snapshot, part, self._encoder, names, self._tell)
         return self._opened[kind]
 
-    def _encode(self, database: sqlite3.Connection, kind: int, folder: Path) -> None:
+    def _names(self, database: sqlite3.Connection, kind: int) -> dict[int, str]:
         query = (
             "SELECT min(t.number), t.text, t.folded FROM term t JOIN entity e ON e.number = t.entity "
             "WHERE t.kind = ? AND t.text = e.name GROUP BY t.folded ORDER BY 1"
         )
-        rows = [row for row in database.execute(query, (kind,)) if self._chinese or not form(row[1]).han]
-        self._tell(f"encoding {len(rows):,} names of the class {ALL_KINDS[kind]}, once for this graph")
-        vectors = self._encoder.encode([row[1] for row in rows]) if rows else np.zeros((0, 1), np.float32)
-        np.save(folder / "vectors.npy", vectors.astype(np.float32))
-        np.save(folder / "terms.npy", np.array([row[0] for row in rows], np.int64))
+        rows = database.execute(query, (kind,))
+        return {number: text for number, text, _ in rows if self._chinese or not form(text).han}
 
 
 def _rival(fitting: Sequence[tuple[float, str]]) -> bool:

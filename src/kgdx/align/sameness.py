@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from kgdx.align.cascade import CANDIDATES, Given, Meaning, Rules, candidates, decide
+from kgdx.align.cascade import CANDIDATES, Given, Rules, candidates, decide
 from kgdx.align.names import Side
 from kgdx.store.protocol import GraphTable, RelationTable
+from kgdx.text.encoder import NameEncoder
 
 RULES = Rules(stages=("given", "exact", "normalised", "edit"), least=0.93, alone=True)
 """The encoder only proposes: names of two diseases are near in meaning too often."""
@@ -87,7 +88,7 @@ def align_diseases(
     everything: Side,
     tables: Sequence[GraphTable],
     given: Given,
-    meaning: Meaning | None = None,
+    meaning: NameEncoder | None = None,
     words: Container[str] | None = None,
 ) -> pl.DataFrame:
     """Align the diseases of each pair of vocabularies.
