@@ -12,7 +12,7 @@ import pytest
 
 from align.named import findings, nodes, same_as
 from kgdx.align.decisions import Decisions, manual
-from kgdx.align.mappings import SOURCE, align, relations, step
+from kgdx.align.mappings import SOURCE, align, relations, version
 from kgdx.align.sssom import Statement
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.text.encoder import NameEncoder, Vectors
@@ -205,11 +205,11 @@ def test_the_decision_names_candidates_thresholds_and_versions() -> None:
     }
 
 
-def test_the_step_is_made_again_when_a_decision_or_the_encoder_changes() -> None:
+def test_mappings_are_made_again_when_a_decision_or_the_encoder_changes() -> None:
     none, some = Decisions(), Decisions((Statement("HP:1", "exact", "MESH:D1"),))
-    versions = {step(none, None).version, step(some, None).version, step(none, NameEncoder(Toy())).version}
+    versions = {version(none, None), version(some, None), version(none, NameEncoder(Toy()))}
     assert len(versions) == 3
-    assert step(none, None).version == step(Decisions(), None).version
+    assert version(none, None) == version(Decisions(), None)
 
 
 def test_the_same_tables_in_another_order_give_the_same_rows() -> None:

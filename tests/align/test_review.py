@@ -13,8 +13,7 @@ from align.named import findings, nodes
 from kgdx.align.decisions import FILE, Decisions, manual
 from kgdx.align.mappings import align, names_and_classes
 from kgdx.align.review import COLUMNS, ReviewRow, read_review, review_rows, usable, write_review
-from kgdx.align.sssom import MappingSet, Statement
-from kgdx.align.tables import read_rows
+from kgdx.align.sssom import MappingSet, Statement, read_rows
 from kgdx.errors import UsageError
 from kgdx.store.protocol import GraphTable
 

@@ -116,8 +116,9 @@ def test_a_damaged_dictionary_says_what_to_do(
         Extractor.open(copy)
 
 
-def test_a_word_of_thousands_of_letters_is_no_slip(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_word_of_thousands_of_letters_is_no_typo(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr("kgdx.text.fuzzy._shortened", lambda word: asked.append(word) or {word})
-    assert Spelling.of(["fever"], []).correct("a" * 100_000) is None
+    monkeypatch.setattr("kgdx.text.fuzzy._hash", lambda word: asked.append(word) or 0)
+    spelling = Spelling.of(["fever"], [])
+    assert spelling.correct("a" * 100_000) is None
     assert "a" * 100_000 not in asked

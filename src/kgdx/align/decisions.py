@@ -96,16 +96,6 @@ def manual(subject: str, relation: str, object: str, *, denied: bool = False, co
     return Statement(subject, relation, object, denied=denied, justification=MANUAL, comment=comment)
 
 
-def relation_type(start: str, end: str) -> str | None:
-    """Return the type of a mapping between nodes of two classes, or ``None`` where there is none.
-
-    Example:
-        >>> relation_type("Symptom", "Phenotype"), relation_type("Phenotype", "Symptom")
-        ('MAPPED_TO', None)
-    """
-    return TYPES.get((start, end))
-
-
 def oriented(statement: Statement, classes: Sequence[str | None]) -> tuple[str, Statement] | None:
     """Return the type of a statement and the statement in the direction in which the graph has it.
 
@@ -121,7 +111,7 @@ def oriented(statement: Statement, classes: Sequence[str | None]) -> tuple[str, 
     start, end = classes
     if start is None or end is None:
         return None
-    if kind := relation_type(start, end):
+    if kind := TYPES.get((start, end)):
         return kind, statement
-    kind = relation_type(end, start)
+    kind = TYPES.get((end, start))
     return (kind, statement.turned()) if kind else None

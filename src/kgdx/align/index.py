@@ -18,8 +18,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from kgdx.align.cascade import NORMALISED, REORDERED, SLIP
 from kgdx.align.index_file import FILE, layout, marks, opened, unreadable, write_index
+from kgdx.align.mentions import mentions
 from kgdx.align.named import ALL_KINDS, KINDS, Entry, Mention, NameDecision, kinds_of
+from kgdx.align.spelling import Meanings, slips_of
 from kgdx.align.sssom import BASES, PREFIXES
+from kgdx.align.suggest import complete, near
 from kgdx.case.model import valid
 from kgdx.errors import StoreError
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
@@ -27,7 +30,6 @@ from kgdx.store.snapshot import Snapshot
 from kgdx.text.stems import Form, bare, form
 
 if TYPE_CHECKING:
-    from kgdx.align.meanings import Meanings
     from kgdx.text.encoder import Encoder
 
 LONGEST = 300
@@ -134,8 +136,6 @@ class NameIndex:
     @mending
     def near(self, name: str, kinds: Sequence[str] = ("Disease",), limit: int = 5) -> list[Entry]:
         """Return the entries whose names share most with a name: nothing is stated of them."""
-        from kgdx.align.suggest import near
-
         return near(self._database, form(valid(name)), kinds_of(kinds), limit)
 
     @mending
@@ -147,8 +147,6 @@ class NameIndex:
             kinds: Node classes.
             limit: Most entries; entries that are the same count once.
         """
-        from kgdx.align.suggest import complete
-
         return complete(self._database, valid(prefix[:LONGEST]), kinds_of(kinds), limit)
 
     @mending
@@ -159,8 +157,6 @@ class NameIndex:
             text: A question, in English or Chinese; the first 10,000 characters of it are read.
             kinds: Node classes; a part that names entries of several is returned for each.
         """
-        from kgdx.align.mentions import mentions
-
         return mentions(self._database, valid(text), kinds_of(kinds))
 
     def close(self) -> None:
@@ -207,8 +203,6 @@ class NameIndex:
         return found
 
     def _slips(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
-        from kgdx.align.spelling import slips_of
-
         return [
             (row, "edit", 1 - SLIP * distance)
             for each in asked
@@ -280,8 +274,6 @@ def open_index(
     file, again = kept(snapshot, "names", FILE, compute)
     if encoder is None:
         return NameIndex(file, again=again)
-    from kgdx.align.meanings import Meanings
-
     return NameIndex(file, Meanings(snapshot, encoder, chinese=chinese, progress=progress), again)
 
 

@@ -1,11 +1,11 @@
-"""The derive step that states mappings: which classes are aligned, by which rules, and what each relation records."""
+"""Derives the mappings of a graph: which classes are aligned, by which rules, and what each relation records."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -20,9 +20,6 @@ from kgdx.schema import load_schema
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.text import stems
 from kgdx.text.encoder import NameEncoder
-
-if TYPE_CHECKING:
-    from kgdx.load.derive import Derive
 
 SOURCE = "kgdx:alignment"
 VERSION = 2
@@ -69,25 +66,10 @@ class Alignment:
     sources: Mapping[str, str]
 
 
-def step(decisions: Decisions, meaning: NameEncoder | None, progress: Callable[[str], None] | None = None) -> Derive:
-    """Return the derive step of a graph.
-
-    Args:
-        decisions: What people decided.
-        meaning: The encoder of the last stage, if there is to be one.
-        progress: Told in words what is being aligned.
-    """
-    from kgdx.load.derive import Derive
-
-    versions = (VERSION, cascade.VERSION, stems.VERSION, slips.VERSION)
-    parts = [".".join(map(str, versions)), decisions.digest, meaning.name if meaning else "no encoder"]
-    return Derive(
-        SOURCE,
-        " ".join(parts),
-        READS,
-        lambda tables: relations(tables, decisions, meaning, progress),
-        "aligning names",
-    )
+def version(decisions: Decisions, meaning: NameEncoder | None) -> str:
+    """Return what the mappings of a graph depend on beside its tables: rules, decisions and encoder."""
+    versions = ".".join(map(str, (VERSION, cascade.VERSION, stems.VERSION, slips.VERSION)))
+    return f"{versions} {decisions.digest} {meaning.name if meaning else 'no encoder'}"
 
 
 def relations(
@@ -181,27 +163,15 @@ def source_versions(tables: Iterable[GraphTable]) -> dict[str, str]:
 
 
 def placed(
-    tables: Iterable[GraphTable], statements: Iterable[Statement]
+    tables: Sequence[GraphTable], statements: Iterable[Statement]
 ) -> Iterator[tuple[str, tuple[str, str], Statement]]:
     """Yield the statements whose ends the graph has, with their type, their classes and in the graph's direction."""
     wanted = list(statements)
-    classes = node_classes(tables, {id for each in wanted for id in (each.subject, each.object)})
+    classes = names_and_classes(tables)[1] if wanted else {}
     for each in wanted:
         found = oriented(each, (classes.get(each.subject), classes.get(each.object)))
         if found is not None:
             yield found[0], (classes[found[1].subject], classes[found[1].object]), found[1]
-
-
-def node_classes(tables: Iterable[GraphTable], ids: set[str]) -> dict[str, str]:
-    """Return the class of each of some ids that can be mapped and that the graph has."""
-    wanted = pl.DataFrame({"id": sorted(ids)}, schema={"id": pl.String})
-    found: dict[str, str] = {}
-    if ids:
-        for table in tables:
-            if isinstance(table, NodeTable) and table.label in CLASSES:
-                there = node_frame([table], table.label, ("id",)).join(wanted, on="id", how="semi")
-                found.update(dict.fromkeys(there["id"], table.label))
-    return found
 
 
 def vocabulary_tables(store: Store) -> list[GraphTable]:
@@ -286,7 +256,11 @@ def _automatic(one: Alignment, decisions: Decisions, versions: Mapping[str, str]
     for row in shown.iter_rows(named=True):
         by_subject.setdefault(row["subject"], []).append(row)
     for subject, rows in by_subject.items():
-        listed = [_candidate(row, one.names) for row in rows]
+        listed = [
+            {"id": row["object"], "name": one.names.get(row["object"])}
+            | {column: row[column] for column in ("matched", "method", "score", "outcome")}
+            for row in rows
+        ]
         for row in rows:
             if row["outcome"] == "stated" and frozenset((subject, row["object"])) not in decided:
                 sides = sorted({one.sources[id] for id in (subject, row["object"])})
@@ -307,17 +281,6 @@ def _automatic(one: Alignment, decisions: Decisions, versions: Mapping[str, str]
                     "status": "automatic",
                     "decision": json.dumps(record, ensure_ascii=False),
                 }
-
-
-def _candidate(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "id": row["object"],
-        "name": names.get(row["object"]),
-        "matched": row["matched"],
-        "method": row["method"],
-        "score": row["score"],
-        "outcome": row["outcome"],
-    }
 
 
 def _decided(statement: Statement) -> dict[str, Any]:

@@ -149,14 +149,14 @@ class MeshIndex(NameIndex):
             MeshCandidate(row["object"], headings[row["object"]], row["matched"], row["method"], row["score"])
             for row in decided
         ) or tuple(self._near(asked, branches))
-        stated = next((row for row in decided if row["outcome"] == "stated"), None)
+        stated: dict[str, Any] = next((row for row in decided if row["outcome"] == "stated"), {})
         return MeshDecision(
             name=name,
-            id=stated["object"] if stated else None,
-            heading=headings[stated["object"]] if stated else None,
-            relation=stated["relation"] if stated else None,
-            method=stated["method"] if stated else None,
-            score=stated["score"] if stated else 0.0,
+            id=stated.get("object"),
+            heading=headings.get(stated.get("object", "")),
+            relation=stated.get("relation"),
+            method=stated.get("method"),
+            score=stated.get("score", 0.0),
             reason=_reason(decided, bool(listed)),
             candidates=listed,
             thresholds=wanted.to_dict() | {"branches": list(branches)},

@@ -33,15 +33,7 @@ _DOSAGE_FORM = (
 """What a product's name says of its form; pills and powders of traditional medicine are named as a whole."""
 _EPONYM = r"^(\p{Han}{2,})氏(\p{Han}*(?:综合征|综合症|病|症|瘤|征))$"
 """A disease named after somebody, in the longer of two ways: 马凡氏综合征 for 马凡综合征."""
-_FORMS = {
-    "text": pl.String,
-    "folded": pl.String,
-    "key": pl.String,
-    "bag": pl.String,
-    "turned": pl.Boolean,
-    "mark": pl.String,
-    "han": pl.Boolean,
-}
+_FORMS = {name: pl.Boolean if name in ("turned", "han") else pl.String for name in ("text", *Form._fields)}
 _SCHEMA = {"entity": pl.String, "text": pl.String, "weight": pl.Float64, "relation": pl.String}
 
 

@@ -13,40 +13,21 @@ import polars as pl
 from kgdx.align.decisions import Decisions, manual, oriented
 from kgdx.align.mappings import Alignment
 from kgdx.align.sameness import vocabulary
-from kgdx.align.sssom import JUSTIFICATIONS, MANUAL, OTHER, PREDICATES, MappingSet, Statement
-from kgdx.align.tables import Row, read_rows
+from kgdx.align.sssom import JUSTIFICATIONS, MANUAL, OTHER, PREDICATES, MappingSet, Row, Statement, read_rows
 from kgdx.errors import UsageError
 from kgdx.schema import load_schema
 from kgdx.store.protocol import Store
 
+# fmt: off
 COLUMNS = (
-    "subject",
-    "subject_name",
-    "relation",
-    "object",
-    "object_name",
-    "score",
-    "method",
-    "status",
-    "matched",
-    "candidates",
-    "decision",
-    "replacement",
-    "comment",
+    "subject", "subject_name", "relation", "object", "object_name", "score", "method", "status", "matched", "candidates",
+    "decision", "replacement", "comment",
 )
+# fmt: on
 """Columns of the table; people fill in the last three, and may correct ``relation``."""
 
-WORDS = {
-    "accept": "accept",
-    "accepted": "accept",
-    "yes": "accept",
-    "reject": "reject",
-    "rejected": "reject",
-    "no": "reject",
-    "replace": "replace",
-    "add": "add",
-    "": "",
-}
+WORDS = {"accepted": "accept", "yes": "accept", "rejected": "reject", "no": "reject"}
+WORDS |= {word: word for word in ("accept", "reject", "replace", "add", "")}
 """What may stand in the column ``decision``."""
 
 _OPEN = ("stated", "ambiguous", "below", "taken", "conflict")

@@ -73,17 +73,7 @@ def bound(letters: int, *, han: bool) -> int:
         >>> [bound(n, han=False) for n in (7, 8, 12, 30)], bound(5, han=True)
         ([0, 1, 2, 3], 0)
     """
-    return next((edits for least, edits in (_HAN_STEPS if han else _STEPS) if letters >= least), 0)
-
-
-def rare(edits: int) -> int:
-    """Return how many of the rarest trigrams of a name one within so many edits must share one of.
-
-    Example:
-        >>> rare(1), rare(3)
-        (5, 13)
-    """
-    return edits * _SPOILT + 1
+    return word_edits(letters, _HAN_STEPS if han else _STEPS)
 
 
 def is_slip(one: str, other: str, words: Container[str], steps: Sequence[tuple[int, int]] = WORD_STEPS) -> bool:

@@ -26,7 +26,7 @@ from kgdx.text.tokens import NONE, SOFT, scan
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
 
-VERSION = 6
+VERSION = 7
 """Changes with the files' layout or with the rules that fill them."""
 
 CHINESE = "zh.json"

@@ -271,7 +271,8 @@ def name_vectors(
         UsageError: The encoder's name cannot name a folder.
         StoreError: The vectors cannot be written.
     """
-    check_name(encoder)
+    if not re.fullmatch(r"[\w.-]+", encoder.name):
+        raise UsageError(f"an encoder cannot be called {encoder.name!r}", hint="use letters, digits, '.' and '-'")
 
     def compute(folder: Path) -> None:
         rows = names()
@@ -288,16 +289,6 @@ def name_vectors(
 
     folder = snapshot.derived(part[0], f"{part[1]}-{encoder.name}", compute)
     return np.load(folder / "vectors.npy", mmap_mode="r"), np.load(folder / "terms.npy", mmap_mode="r")
-
-
-def check_name(encoder: Encoder) -> None:
-    """Refuse an encoder whose name cannot name a folder.
-
-    Raises:
-        UsageError: It cannot.
-    """
-    if not re.fullmatch(r"[\w.-]+", encoder.name):
-        raise UsageError(f"an encoder cannot be called {encoder.name!r}", hint="use letters, digits, '.' and '-'")
 
 
 def nearest_names(asked: Vectors, names: Vectors, count: int) -> tuple[Rows, Vectors]:
