@@ -76,7 +76,7 @@ def test_a_heading_is_looked_up_by_name_with_its_scope_note_and_the_record_of_th
     assert mesh is not None
     assert (mesh.id, mesh.heading, mesh.method, mesh.origin) == (PERTUSSIS, "Whooping Cough", "edit", "name")
     assert (mesh.scope_note, mesh.tree_numbers) == ("A respiratory infection.", ("C01.150",))
-    assert mesh.decision["reason"] == "'pertusis' and 'Pertussis' differ by a slip of spelling"
+    assert mesh.decision["reason"] == "'pertusis' and 'Pertussis' differ by a typo"
     assert mesh.decision["version"] == "2025"
     assert json.loads(json.dumps(found.to_dict()))["mesh"]["decision"]["candidates"][0]["id"] == PERTUSSIS
 

@@ -185,7 +185,7 @@ def test_a_name_for_some_patients_says_that_it_is_narrower(index: NameIndex) -> 
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("hypethyroidism", "Disease"),  # a slip of two names
+        ("hypethyroidism", "Disease"),  # a typo of two names
         ("coqueluche", "Disease"),
         ("FBN2", "Gene"),
         ("SEET", "Gene"),

@@ -245,7 +245,7 @@ def test_a_related_synonym_makes_a_candidate_only() -> None:
     assert align(tables, Decisions())[1].found["outcome"].to_list() == ["below"]
 
 
-def test_two_real_words_are_no_slip_of_one_another() -> None:
+def test_two_real_words_are_no_typo_of_one_another() -> None:
     diseases = nodes("Disease", {"OMIM:1": ("Dystonia",), "KGDX:zh.1": ("难产", "dystocia")})
     assert rows(relations([diseases], Decisions()), "SAME_AS")
     known = nodes("MeshDescriptor", {"MESH:D004420": ("Dystocia",)})

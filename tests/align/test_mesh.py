@@ -60,7 +60,7 @@ def test_a_decision_records_what_it_rests_on(index: MeshIndex) -> None:
     assert len(found["checksum"]) == 64
     assert found["thresholds"]["branches"] == ["C01"]
     assert found["candidates"][0]["matched"] == "Pertussis"
-    assert found["reason"] == "'pertusis' and 'Pertussis' differ by a slip of spelling"
+    assert found["reason"] == "'pertusis' and 'Pertussis' differ by a typo"
 
 
 def test_equally_near_descriptors_are_listed_and_none_is_stated(index: MeshIndex) -> None:

@@ -1,4 +1,4 @@
-"""Alignment in stages, as MedKGI describes it: the same name, a slip of spelling, near in meaning.
+"""Alignment in stages, as MedKGI describes it: the same name, a typo, near in meaning.
 
 Each stage is only for what the one before left open. The outcome is a table of candidates, and of it a decision for
 each subject.
@@ -14,16 +14,20 @@ import numpy as np
 import polars as pl
 
 from kgdx.align.names import Side
+from kgdx.align.slips import VERSION as TYPOS
 from kgdx.align.slips import near
 from kgdx.text.encoder import Encoder, NameEncoder, nearest_names
 from kgdx.text.meaning import contrary
+from kgdx.text.stems import VERSION as FORMS
 
 VERSION = 1
 """Changes with what any stage finds or how a decision is made."""
+VERSIONS = (VERSION, FORMS, TYPOS)
+"""What a decision about names depends on: the stages, the forms of names, and what counts as a typo."""
 
 STAGES = ("given", "exact", "normalised", "edit", "encoder")
 """How a pair was found, the surest first: by an id that the source itself gives, by the same folded name, by the same
-name without plural, spelling variant, numeral form or word order, by a slip of spelling, by meaning."""
+name without plural, spelling variant, numeral form or word order, by a typo, by meaning."""
 
 COSINE = 0.85
 """Cosine from which on names are near enough in meaning, as MedKGI has it."""
@@ -50,8 +54,8 @@ _FLOOR = 0.7
 """Least cosine of a candidate, whether or not it is near enough to be stated."""
 _TRIED = 20
 """Names that are looked at for the nearest entities; one entity may have several of them."""
-SLIP = 0.03
-"""What each letter of a slip takes from the score."""
+TYPO_COST = 0.03
+"""What each letter of a typo takes from the score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,7 @@ def candidates(
     Args:
         subjects: What is to be mapped.
         objects: What it may be mapped to.
-        rules: Slips are looked for only where they may be stated.
+        rules: Typos are looked for only where they may be stated.
         given: What is known before.
         meaning: The encoder; without one the last stage is left out.
         words: Known words, as for :func:`kgdx.align.slips.near`.
@@ -133,7 +137,7 @@ def candidates(
     left = subjects
     stages: list[Callable[[Side], pl.DataFrame]] = [lambda side: _same_names(side, objects)]
     if "edit" in rules.stages:
-        stages.append(lambda side: _slips(side, objects, words))
+        stages.append(lambda side: _typos(side, objects, words))
     if meaning is not None:
         stages.append(lambda side: _meanings(side, objects, meaning))
     for stage in stages:
@@ -166,7 +170,7 @@ def _joined(mine: pl.DataFrame, yours: pl.DataFrame, form: str, method: str, fac
     return _scored(pairs, pl.lit(method), pl.lit(factor))
 
 
-def _slips(subjects: Side, objects: Side, words: Container[str] | None) -> pl.DataFrame:
+def _typos(subjects: Side, objects: Side, words: Container[str] | None) -> pl.DataFrame:
     keys = [side.names.select("key", "mark", "han").unique("key", maintain_order=True) for side in (subjects, objects)]
     columns = ["entity", "text", "weight", "relation", "key"]
     pairs = (
@@ -174,7 +178,7 @@ def _slips(subjects: Side, objects: Side, words: Container[str] | None) -> pl.Da
         .join(subjects.names.select(columns), on="key")
         .join(objects.names.select(columns), left_on="other", right_on="key")
     )
-    return _scored(pairs, pl.lit("edit"), 1 - SLIP * pl.col("distance"))
+    return _scored(pairs, pl.lit("edit"), 1 - TYPO_COST * pl.col("distance"))
 
 
 def _meanings(subjects: Side, objects: Side, meaning: NameEncoder) -> pl.DataFrame:

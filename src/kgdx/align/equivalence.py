@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,18 +54,16 @@ class Weights:
     threshold: float
 
 
-_ROWS = {name: values for name, *values, _ in read_table(Path(__file__).with_suffix(".tsv"))}
-FEATURES = tuple(_ROWS)[:-3]
-"""Names of the features; ``equivalence.tsv`` says what each is, and holds the weights."""
-_FITTED = [*FEATURES, "constant"]
+_ROWS = {name: (alike, again) for name, alike, again, _ in read_table(Path(__file__).with_suffix(".tsv"))}
+*_FITTED, _, _ = _ROWS
+FEATURES = tuple(_FITTED[:-1])
+"""Names of the features; ``equivalence.tsv`` says what each is and how its weights were fitted."""
 WEIGHTS = Weights(
     alike=tuple(float(_ROWS[name][0]) for name in _FITTED),
     lead=(float(_ROWS["lead"][0]), float(_ROWS["lead"][1])),
     again=tuple(float(_ROWS[name][1]) for name in _FITTED),
     threshold=float(_ROWS["threshold"][1]),
 )
-"""Fitted by penalised logistic regression to Orphanet's cross-references (benchmarks/equivalence.py fits, and measures
-on the half of the entries that was not fitted)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +213,7 @@ def compare(entries: Entries) -> Pairs:
     cosines = np.column_stack(
         [_cosine(by_words, left, right), letters, letters**2, _cosine(entries.annotations, left, right)]
     )
-    facts = _Facts.read(entries, found, counts)
-    rest = np.array([facts.of(a, b) for a, b in ordered.tolist()], np.float64).reshape(-1, 9)
+    rest = np.array(list(_facts(entries, found, counts, ordered)), np.float64).reshape(-1, 9)
     same, numbered, mode, common, other, only, in_series, none, equal = rest.T
     columns = (*cosines.T[:3], same, numbered, mode, common, other, only, cosines[:, 3])
     features = np.column_stack([*columns, letters * (common > 0), in_series, none, equal])
@@ -249,44 +246,24 @@ def _gene_partners(entries: Entries) -> tuple[dict[int, set[int]], Ints]:
     return partners, counts
 
 
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    """What is read once of each entry to compare it with many; shapes (entries,)."""
-
-    genes: list[frozenset[str]]
-    words: list[frozenset[str]]
-    numbered: list[bool]
-    in_series: list[bool]
-    inheritance: list[str]
-    alone: list[bool]
-
-    @classmethod
-    def read(cls, entries: Entries, found: list[frozenset[str]], counts: Ints) -> _Facts:
-        stems = [stem(part) for part in found]
-        frequent = Counter(stems[entries.left :])
-        return cls(
-            entries.genes,
-            found,
-            [any(word.isdigit() for word in part) for part in found],
-            [frequent[part] > 1 for part in stems],
-            [inheritance(name) for name in entries.names],
-            (counts == 1).tolist(),
-        )
-
-    def of(self, left: int, right: int) -> tuple[float, ...]:
-        """The features of a pair that are no cosine."""
-        mine, yours = self.genes[left], self.genes[right]
+def _facts(entries: Entries, found: list[frozenset[str]], counts: Ints, pairs: Ints) -> Iterator[tuple[float, ...]]:
+    """Yield the features of pairs that are no cosine."""
+    stems = [stem(part) for part in found]
+    frequent = Counter(stems[entries.left :])
+    has_number = [any(word.isdigit() for word in part) for part in found]
+    stated = [inheritance(name) for name in entries.names]
+    for left, right in pairs.tolist():
+        mine, yours = entries.genes[left], entries.genes[right]
         common = len(mine & yours)
-        numbered = self.numbered[left] != self.numbered[right]
-        modes = self.inheritance[left], self.inheritance[right]
-        return (
-            float(self.words[left] == self.words[right] and bool(self.words[left])),
+        numbered = has_number[left] != has_number[right]
+        yield (
+            float(found[left] == found[right] and bool(found[left])),
             float(numbered),
-            float(all(modes) and modes[0] != modes[1]),
+            float(bool(stated[left] and stated[right]) and stated[left] != stated[right]),
             common / max(len(mine | yours), 1),
             float(bool(mine) and bool(yours) and not common),
-            float(self.alone[left] and self.alone[right] and common > 0),
-            float(numbered and self.in_series[right]),
+            float(counts[left] == 1 and counts[right] == 1 and common > 0),
+            float(numbered and frequent[stems[right]] > 1),
             float(not mine and not yours),
             float(common > 0 and mine == yours),
         )

@@ -2,7 +2,7 @@
 
 One SQLite file beside the snapshot (:mod:`kgdx.align.index_file`); every look-up reads a few of its rows. What a name
 means is decided by the stages of every alignment (:mod:`kgdx.align.cascade`): an id, the same name, the same but for
-inflection, numerals and word order, a slip of spelling, and with an encoder the meaning.
+inflection, numerals and word order, a typo, and with an encoder the meaning.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
-from kgdx.align.cascade import NORMALISED, REORDERED, SLIP
+from kgdx.align.cascade import NORMALISED, REORDERED, TYPO_COST
 from kgdx.align.index_file import FILE, layout, marks, opened, unreadable, write_index
 from kgdx.align.mentions import mentions
 from kgdx.align.named import ALL_KINDS, KINDS, Entry, Mention, NameDecision, kinds_of
-from kgdx.align.spelling import Meanings, slips_of
+from kgdx.align.spelling import Meanings, typos_of
 from kgdx.align.sssom import BASES, PREFIXES
 from kgdx.align.suggest import complete, near
 from kgdx.case.model import valid
@@ -57,7 +57,7 @@ _COLUMNS = "e.id, e.kind, e.name, e.source, t.text, t.weight, t.relation, e.same
 _FROM = "FROM term t JOIN form f ON f.number = t.form JOIN entity e ON e.number = t.entity"
 
 
-def mending(look_up: Callable[Concatenate[_I, _P], _R]) -> Callable[Concatenate[_I, _P], _R]:
+def repairing(look_up: Callable[Concatenate[_I, _P], _R]) -> Callable[Concatenate[_I, _P], _R]:
     """Make the file anew and look up again where it turns out to be damaged."""
 
     @wraps(look_up)
@@ -68,7 +68,7 @@ def mending(look_up: Callable[Concatenate[_I, _P], _R]) -> Callable[Concatenate[
         except sqlite3.ProgrammingError:  # it was closed: no fault of the file
             raise
         except sqlite3.DatabaseError as error:
-            index._mend(used, error)
+            index._repair(used, error)
             return look_up(index, *args, **kwargs)
 
     return run
@@ -97,7 +97,7 @@ class NameIndex:
             again()
             self._database, self._meta = opened(file)
 
-    @mending
+    @repairing
     def resolve(self, name: str, kinds: Sequence[str] = ("Disease",), *, limit: int = ENTRIES) -> NameDecision:
         """Say which entries a name, or an id, means.
 
@@ -117,7 +117,7 @@ class NameIndex:
         asked = [form(text) for text in dict.fromkeys((given, bare(given)))]
         asked = [each for each in asked if each.folded]
         numbers = kinds_of(searched)
-        for stage in (self._by_id, self._exact, self._normalised, self._slips, self._near_in_meaning):
+        for stage in (self._by_id, self._exact, self._normalised, self._typos, self._near_in_meaning):
             found = stage(given, asked, numbers)
             if stage == self._by_id and all(row[0] == row[2] for row, *_ in found):
                 found = self._exact(given, asked, numbers) or found  # a database may have no ids but names
@@ -127,18 +127,18 @@ class NameIndex:
                 return NameDecision(name, wanted, kept, _reason(given, entries), (), len(entries) - len(kept))
         return NameDecision(name, wanted, (), f"no {_or(wanted)} is called so", tuple(self.near(given, wanted)))
 
-    @mending
+    @repairing
     def entry(self, id: str) -> Entry | None:
         """Return an entry by its id, or an alternative one; ``None`` when there is none."""
         found = self._by_id(id, [], kinds_of(KINDS))
         return _entry(*found[0])[0] if found else None
 
-    @mending
+    @repairing
     def near(self, name: str, kinds: Sequence[str] = ("Disease",), limit: int = 5) -> list[Entry]:
         """Return the entries whose names share most with a name: nothing is stated of them."""
         return near(self._database, form(valid(name)), kinds_of(kinds), limit)
 
-    @mending
+    @repairing
     def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[Entry]:
         """Return the entries whose names begin with what was typed, the shortest first, then those that hold it.
 
@@ -149,7 +149,7 @@ class NameIndex:
         """
         return complete(self._database, valid(prefix[:LONGEST]), kinds_of(kinds), limit)
 
-    @mending
+    @repairing
     def mentions(self, text: str, kinds: Sequence[str] = KINDS) -> list[Mention]:
         """Return the parts of a text that name entries, in order; where two overlap, the longer one.
 
@@ -170,7 +170,7 @@ class NameIndex:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _mend(self, used: sqlite3.Connection, error: sqlite3.Error) -> None:
+    def _repair(self, used: sqlite3.Connection, error: sqlite3.Error) -> None:
         """Replace the file behind a connection that met damage, unless another thread has done so."""
         with self._lock:
             if self._database is not used:
@@ -202,11 +202,11 @@ class NameIndex:
             found += [(row, "normalised", REORDERED) for row in rows]
         return found
 
-    def _slips(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
+    def _typos(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
         return [
-            (row, "edit", 1 - SLIP * distance)
+            (row, "edit", 1 - TYPO_COST * distance)
             for each in asked
-            for key, distance in slips_of(self._database, each, kinds)
+            for key, distance in typos_of(self._database, each, kinds)
             for row in self._of("f.key", key, kinds)
         ]
 
@@ -271,13 +271,13 @@ def open_index(
             progress("indexing the names of the graph, once")
         write_index(folder / FILE, named_tables(store()))
 
-    file, again = kept(snapshot, "names", FILE, compute)
+    file, again = cached_file(snapshot, "names", FILE, compute)
     if encoder is None:
         return NameIndex(file, again=again)
     return NameIndex(file, Meanings(snapshot, encoder, chinese=chinese, progress=progress), again)
 
 
-def kept(
+def cached_file(
     snapshot: Snapshot, name: str, file: str, compute: Callable[[Path], None]
 ) -> tuple[Path, Callable[[], object]]:
     """Return an index's file beside a snapshot's arrays, made when there is none yet, and what makes it anew.
@@ -348,7 +348,7 @@ def _reason(given: str, entries: Sequence[Entry]) -> str:
         "id": "is the id of an entry",
         "exact": f"is the name {best.matched!r}",
         "normalised": f"is {best.matched!r} but for inflection, spelling, numerals or word order",
-        "edit": f"and {best.matched!r} differ by a slip of spelling",
+        "edit": f"and {best.matched!r} differ by a typo",
         "encoder": f"is near in meaning to {best.matched!r}",
         "same": f"is {best.matched!r}, which a relation says to be the same",
     }[best.method]

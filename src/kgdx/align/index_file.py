@@ -15,14 +15,13 @@ from pathlib import Path
 
 import polars as pl
 
-from kgdx.align import cascade, names, slips
-from kgdx.align.cascade import pairs_frame
+from kgdx.align.cascade import VERSIONS, pairs_frame
 from kgdx.align.named import ALL_KINDS, KINDS
-from kgdx.align.names import Side
+from kgdx.align.names import Side, diseases, drugs, node_frame, phenotypes, plain, symptoms
 from kgdx.align.sameness import Components
+from kgdx.align.slips import han_skeleton
 from kgdx.errors import StoreError
 from kgdx.store.protocol import GraphTable, RelationTable
-from kgdx.text import stems
 
 VERSION = 4
 """Changes with the file's layout, or with which names are read."""
@@ -65,7 +64,7 @@ ANALYZE;
 
 def layout() -> str:
     """Return what a file's content depends on: its own version, and those of the forms and stages of alignment."""
-    return ".".join(map(str, (VERSION, cascade.VERSION, stems.VERSION, slips.VERSION)))
+    return ".".join(map(str, (VERSION, *VERSIONS)))
 
 
 def write_index(file: Path, tables: Sequence[GraphTable]) -> None:
@@ -170,12 +169,12 @@ def unreadable(file: Path, error: Exception) -> StoreError:
 def sides(tables: Sequence[GraphTable]) -> dict[str, Side]:
     """Return the entities of each class with the forms of all their names."""
     found = {
-        "Disease": names.diseases(tables, lookup=True),
-        "Phenotype": names.phenotypes(tables, lookup=True),
-        "Symptom": names.symptoms(tables, lookup=True),
-        "Drug": names.drugs(tables),
+        "Disease": diseases(tables, lookup=True),
+        "Phenotype": phenotypes(tables, lookup=True),
+        "Symptom": symptoms(tables, lookup=True),
+        "Drug": drugs(tables),
     }
-    every = found | {kind: names.plain(tables, kind) for kind in KINDS if kind not in found}
+    every = found | {kind: plain(tables, kind) for kind in KINDS if kind not in found}
     return {kind: every[kind] for kind in KINDS}
 
 
@@ -270,7 +269,7 @@ def _other_ids(entities: pl.DataFrame, tables: Sequence[GraphTable]) -> Iterator
     """Alternative ids, and those of obsolete nodes that another one replaces."""
     numbers = {(kind, id): number for number, id, kind in entities.select("number", "id", "kind").iter_rows()}
     for kind in ("Disease", "Phenotype"):
-        nodes = names.node_frame(tables, kind, ("id", "alt_ids", "replaced_by"))
+        nodes = node_frame(tables, kind, ("id", "alt_ids", "replaced_by"))
         for id, others, current in nodes.iter_rows():
             number = numbers.get((KINDS.index(kind), current or id))
             if number is not None:
@@ -298,13 +297,13 @@ def _forms(terms: pl.DataFrame) -> pl.DataFrame:
 
 
 def skeleton(key: str) -> str:
-    """Return what a slip of spelling leaves of a key whose words are known: blanks and weak characters may be missing.
+    """Return what a typo leaves of a key whose words are known: blanks and weak characters may be missing.
 
     Example:
         >>> skeleton("lobar pneumonia"), skeleton("急性间歇型卟啉病") == skeleton("急性间歇性卟啉病")
         ('lobarpneumonia', True)
     """
-    return slips.han_skeleton(key) if not key.isascii() else key.replace(" ", "")
+    return han_skeleton(key) if not key.isascii() else key.replace(" ", "")
 
 
 def _heads(terms: pl.DataFrame) -> Iterator[tuple[int, str, int, int]]:

@@ -9,16 +9,15 @@ from typing import Any
 
 import polars as pl
 
-from kgdx.align import cascade, slips
-from kgdx.align.cascade import Given, Rules, candidates, decide, pairs_frame
+from kgdx.align.cascade import VERSIONS, Given, Rules, candidates, decide, pairs_frame
 from kgdx.align.decisions import CLASSES, Decisions, oriented
 from kgdx.align.names import Side, descriptors, diseases, node_frame, phenotypes, symptoms
 from kgdx.align.sameness import RULES as SAMENESS
 from kgdx.align.sameness import align_diseases
+from kgdx.align.slips import known_words
 from kgdx.align.sssom import Statement
 from kgdx.schema import load_schema
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
-from kgdx.text import stems
 from kgdx.text.encoder import NameEncoder
 
 SOURCE = "kgdx:alignment"
@@ -68,7 +67,7 @@ class Alignment:
 
 def version(decisions: Decisions, meaning: NameEncoder | None) -> str:
     """Return what the mappings of a graph depend on beside its tables: rules, decisions and encoder."""
-    versions = ".".join(map(str, (VERSION, cascade.VERSION, stems.VERSION, slips.VERSION)))
+    versions = ".".join(map(str, (VERSION, *VERSIONS)))
     return f"{versions} {decisions.digest} {meaning.name if meaning else 'no encoder'}"
 
 
@@ -147,11 +146,11 @@ def align(
 
 
 def _curated_words(sides: Iterable[Side]) -> set[str]:
-    """The words of all curated vocabularies: between two of them lies no slip."""
+    """The words of all curated vocabularies: between two of them lies no typo."""
     found: set[str] = set()
     for side in sides:
         curated = side.entities.filter(pl.col("vocabulary").is_in(_CURATED))
-        found |= slips.known_words(side.names.join(curated, left_on="entity", right_on="id", how="semi"))
+        found |= known_words(side.names.join(curated, left_on="entity", right_on="id", how="semi"))
     return found
 
 

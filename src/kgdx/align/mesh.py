@@ -18,12 +18,12 @@ from typing import Any
 
 import polars as pl
 
-from kgdx.align.cascade import CANDIDATES, SLIP, Rules, decide
-from kgdx.align.index import NameIndex, kept, mending
+from kgdx.align.cascade import CANDIDATES, TYPO_COST, Rules, decide
+from kgdx.align.index import NameIndex, cached_file, repairing
 from kgdx.align.index_file import marks, write_sides
 from kgdx.align.named import kinds_of
 from kgdx.align.names import Side, asked_names, descriptors, node_frame
-from kgdx.align.spelling import slips_within
+from kgdx.align.spelling import typos_within
 from kgdx.errors import AbsentError
 from kgdx.store.protocol import GraphTable, NodeTable, Store
 from kgdx.store.snapshot import Snapshot
@@ -126,7 +126,7 @@ class MeshIndex(NameIndex):
         """SHA-256 of the descriptors' ids, names and tree numbers."""
         return self._meta["checksum"]
 
-    @mending
+    @repairing
     def map_to_mesh(
         self, name: str, *, synonyms: Sequence[str] = (), branches: Sequence[str] = (), rules: Rules | None = None
     ) -> MeshDecision:
@@ -140,7 +140,7 @@ class MeshIndex(NameIndex):
         """
         wanted = rules or Rules()
         asked = asked_names(name, synonyms)
-        headings, found = self._candidates(asked, branches, slips="edit" in wanted.stages)
+        headings, found = self._candidates(asked, branches, typos="edit" in wanted.stages)
         decided = []
         if found:  # a table of nothing takes twenty times as long to say the same
             table = pl.DataFrame(found, schema=CANDIDATES, orient="row")
@@ -165,10 +165,10 @@ class MeshIndex(NameIndex):
         )
 
     def _candidates(
-        self, asked: Sequence[tuple[str, Form, float]], branches: Sequence[str], *, slips: bool
+        self, asked: Sequence[tuple[str, Form, float]], branches: Sequence[str], *, typos: bool
     ) -> tuple[dict[str, str], list[tuple[Any, ...]]]:
         """Headings by id, and candidates of the first stage that finds any: each descriptor's best pair of names."""
-        for stage in (self._same, self._slips_of) if slips else (self._same,):
+        for stage in (self._same, self._typos_of) if typos else (self._same,):
             best: dict[str, tuple[Any, ...]] = {}
             found = [(said, weight, hit) for said, each, weight in asked for hit in stage(each)]
             inside = self._within({hit[0][0] for *_, hit in found}, branches)
@@ -186,9 +186,11 @@ class MeshIndex(NameIndex):
     def _same(self, asked: Form) -> list[tuple[Any, str, float]]:
         return [*self._exact("", [asked], _NUMBERS), *self._normalised("", [asked], _NUMBERS)]
 
-    def _slips_of(self, asked: Form) -> list[tuple[Any, str, float]]:
-        found = slips_within(self._database, asked, _NUMBERS, strict=True)
-        return [(row, "edit", 1 - SLIP * edits) for key, edits in found for row in self._of("f.key", key, _NUMBERS)]
+    def _typos_of(self, asked: Form) -> list[tuple[Any, str, float]]:
+        found = typos_within(self._database, asked, _NUMBERS, strict=True)
+        return [
+            (row, "edit", 1 - TYPO_COST * edits) for key, edits in found for row in self._of("f.key", key, _NUMBERS)
+        ]
 
     def _within(self, ids: set[str], branches: Sequence[str]) -> set[str]:
         """Those of some descriptors that are in the branches."""
@@ -253,10 +255,10 @@ def open_index(snapshot: Snapshot, store: Callable[[], Store]) -> MeshIndex:
         sources = NodeTable("Source", found.export_nodes("Source", ["version", "checksum"]))
         write_mesh(folder / FILE, [rows, sources])
 
-    return MeshIndex(*kept(snapshot, "mesh", FILE, compute))
+    return MeshIndex(*cached_file(snapshot, "mesh", FILE, compute))
 
 
-_UNSTATED = ("no term shares a word", "no term is the same or a slip away; others share words")
+_UNSTATED = ("no term shares a word", "no term is the same or a typo away; others share words")
 """Why none is stated where no term comes into question: without and with others near it."""
 
 
@@ -270,7 +272,7 @@ def _reason(decided: Sequence[dict[str, Any]], listed: bool) -> str:
         how = {
             "exact": "are the same",
             "normalised": "are the same but for inflection, spelling, numerals or word order",
-            "edit": "differ by a slip of spelling",
+            "edit": "differ by a typo",
         }[best["method"]]
         return f"{said} {how}"
     if best["outcome"] == "ambiguous":

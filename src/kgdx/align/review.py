@@ -20,8 +20,8 @@ from kgdx.store.protocol import Store
 
 # fmt: off
 COLUMNS = (
-    "subject", "subject_name", "relation", "object", "object_name", "score", "method", "status", "matched", "candidates",
-    "decision", "replacement", "comment",
+    "subject", "subject_name", "relation", "object", "object_name", "score", "method", "status", "matched",
+    "candidates", "decision", "replacement", "comment",
 )
 # fmt: on
 """Columns of the table; people fill in the last three, and may correct ``relation``."""

@@ -1,8 +1,9 @@
-"""The last stages of a look-up: slips of spelling, and names near in meaning.
+"""The last stages of a look-up: typos, and names near in meaning.
 
-A slip is found word by word: a word that no name has, or hardly any, may be a slip of another. The rules are those between two columns of names (:mod:`kgdx.align.slips`), but for shorter words: who looks a name up
-sees what it was taken for. Names of drugs that differ by a letter are other drugs, and symbols of genes are no words:
-both have no slips, only names that come near.
+A typo is found word by word: a word that no name has, or hardly any, may be a typo of another. The rules are those
+between two columns of names (:mod:`kgdx.align.slips`), but for shorter words: who looks a name up sees what it was
+taken for. Names of drugs that differ by a letter are other drugs, and symbols of genes are no words: both have no
+typos, only names that come near.
 """
 
 from __future__ import annotations
@@ -14,23 +15,23 @@ from itertools import islice, product
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import OSA
 
-from kgdx.align import slips
 from kgdx.align.cascade import COSINE, LEAD
 from kgdx.align.index_file import layout, marks, skeleton
 from kgdx.align.named import ALL_KINDS, KINDS
+from kgdx.align.slips import WORD_STEPS, bound, is_typo, is_word_typo, word_edits
 from kgdx.store.snapshot import Snapshot
 from kgdx.text.encoder import VERSION, Encoder, Rows, Vectors, name_vectors, nearest_names
 from kgdx.text.meaning import contrary
 from kgdx.text.stems import Form, form
 
 MOST_WORDS = 30
-"""Words of the longest name in which slips are looked for."""
+"""Words of the longest name in which typos are looked for."""
 TRUSTED = 3
-"""Forms that must have a word for it to be spelt right; sources have slips too."""
+"""Forms that must have a word for it to be spelt right; sources have typos too."""
 OFTENER = 20
-"""How many times as often another word must be there for one of fewer forms to be a slip of it."""
+"""How many times as often another word must be there for one of fewer forms to be a typo of it."""
 STEPS = ((14, 2), (5, 1))
-"""Letters of a word from which on so many edits in it may be a slip, in a look-up."""
+"""Letters of a word from which on so many edits in it may be a typo, in a look-up."""
 
 _TRIED = 20
 """Names that are looked at for the nearest one that does not say the contrary."""
@@ -41,24 +42,24 @@ _NAMES = 64
 _EXACT = (KINDS.index("Drug"), KINDS.index("Gene"))
 
 
-def slips_of(database: sqlite3.Connection, asked: Form, kinds: Sequence[int]) -> list[tuple[str, int]]:
-    """Return the key that a name is a slip of, with the distance; none where several are equally near.
+def typos_of(database: sqlite3.Connection, asked: Form, kinds: Sequence[int]) -> list[tuple[str, int]]:
+    """Return the key that a name is a typo of, with the distance; none where several are equally near.
 
     Args:
         database: An opened index.
         asked: The name.
         kinds: Numbers of the node classes that the key must be a name in.
     """
-    found = slips_within(database, asked, [kind for kind in kinds if kind not in _EXACT])
+    found = typos_within(database, asked, [kind for kind in kinds if kind not in _EXACT])
     least = min((distance for _, distance in found), default=0)
     nearest = [(key, distance) for key, distance in found if distance == least]
     return nearest if len(nearest) == 1 else []
 
 
-def slips_within(
+def typos_within(
     database: sqlite3.Connection, asked: Form, kinds: Sequence[int], *, strict: bool = False
 ) -> list[tuple[str, int]]:
-    """Return the keys that a name may be a slip of, with their distances.
+    """Return the keys that a name may be a typo of, with their distances.
 
     Args:
         database: An opened index.
@@ -69,7 +70,7 @@ def slips_within(
     named = f"AND EXISTS (SELECT 1 FROM term t WHERE t.form = f.number AND t.kind IN ({marks(kinds)}))"
     query = f"SELECT f.key, f.mark FROM form f WHERE f.skeleton = ? {named}"
     rows = database.execute(query, (skeleton(asked.key), *kinds)).fetchall()
-    steps, trusted = (slips.WORD_STEPS, 1) if strict else (STEPS, TRUSTED)
+    steps, trusted = (WORD_STEPS, 1) if strict else (STEPS, TRUSTED)
     for key in [] if asked.han else _readings(database, asked.key.split(" "), steps, trusted):
         rows += database.execute(f"SELECT f.key, f.mark FROM form f WHERE f.key = ? {named}", (key, *kinds)).fetchall()
     found = {key: _distance(asked, key, steps, strict) for key, mark in rows if mark == asked.mark}
@@ -79,11 +80,11 @@ def slips_within(
 def _distance(asked: Form, key: str, steps: Sequence[tuple[int, int]], strict: bool) -> int:
     """The distance of a key that may be meant; 0 when it may not."""
     shortest = min(len(key), len(asked.key))
-    allowed = slips.bound(shortest, han=asked.han)
+    allowed = bound(shortest, han=asked.han)
     if not asked.han and not strict:
-        allowed = max(allowed, slips.word_edits(shortest, steps))
+        allowed = max(allowed, word_edits(shortest, steps))
     distance = int(OSA.distance(asked.key, key, score_cutoff=allowed))
-    right = 0 < distance <= allowed and slips.is_slip(asked.key, key, frozenset(), steps)
+    right = 0 < distance <= allowed and is_typo(asked.key, key, frozenset(), steps)
     return distance if right else 0
 
 
@@ -105,14 +106,14 @@ def _forms(database: sqlite3.Connection, word: str) -> int:
 
 
 def _corrections(database: sqlite3.Connection, word: str, forms: int, steps: Sequence[tuple[int, int]]) -> list[str]:
-    """The words that one may be a slip of; a rare one may be right itself."""
+    """The words that one may be a typo of; a rare one may be right itself."""
     right = [word] if forms else []
-    edits = slips.word_edits(len(word), steps)
+    edits = word_edits(len(word), steps)
     if not edits:
         return right
     near = words_near(database, word, edits, forms * OFTENER)
     found = process.extract(word, near, scorer=OSA.distance, score_cutoff=edits, limit=None)
-    fitting = [(distance, other) for other, distance, _ in found if slips.is_word_slip(word, other, (), steps)]
+    fitting = [(distance, other) for other, distance, _ in found if is_word_typo(word, other, (), steps)]
     return right + [other for _, other in sorted(fitting)[:_READINGS]]
 
 

@@ -190,10 +190,10 @@ def meaning(settings: Settings, progress: Tell | None = None) -> NameEncoder | N
     if settings.align_encoder is None:
         return None
     inner = encoder(settings.align_encoder)
-    return NameEncoder(Kept(inner, settings.cache / "vectors", progress), "zh" in settings.align_languages)
+    return NameEncoder(CachedEncoder(inner, settings.cache / "vectors", progress), "zh" in settings.align_languages)
 
 
-class Kept:
+class CachedEncoder:
     """An encoder whose vectors are kept in a file, by text; several processes may share it.
 
     Args:

@@ -20,7 +20,7 @@ from kgdx.text.dictionary import CHINESE, Entries, build_dictionary
 from kgdx.text.fuzzy import Spelling
 from kgdx.text.matcher import (
     Choice,
-    Lexis,
+    Lexicon,
     choose,
     find_chinese,
     find_coordinated,
@@ -43,7 +43,7 @@ _MOST_ACRONYMS = 50
 """Abbreviations that are followed in one text, so that none takes longer than it is worth."""
 _WORDS = re.compile(r"[^\W\d_]+")
 _LOOSE = (0.9, 0.9, 0.85, 0.8, 0.75)
-_MENDED = 0.9
+_CORRECTED = 0.9
 _NO_CHINESE = "the graph has no Chinese names, so only some everyday Chinese words are read"
 _LOAD_CHINESE = "load them with `kgdx build hp hpoa genes hp_zh=FILE` (hp-zh.babelon.tsv)"
 
@@ -168,8 +168,8 @@ class Extractor:
         hashes = hashes_of(found)
         whole = find_windows(found, hashes, self.english) + find_modified(found, hashes, self.english)
         split = find_coordinated(found, hashes, self.english, whole)
-        lexis = Lexis(self.english, self._label, self.terms.above, mended)
-        choices = choose(found, whole, split, lexis)
+        lexicon = Lexicon(self.english, self._label, self.terms.above, mended)
+        choices = choose(found, whole, split, lexicon)
         return self._with_acronyms(text, [self._finding(text, choice) for choice in choices])
 
     def _with_acronyms(self, text: str, findings: list[Finding]) -> list[Finding]:
@@ -192,7 +192,7 @@ class Extractor:
         return self.terms.label(int(self.english.terms[position]), int(self.english.labels[position]))
 
     def _finding(self, text: str, choice: Choice) -> Finding:
-        exact = choice.exact and choice.rank < 2 and not choice.mended
+        exact = choice.exact and choice.rank < 2 and not choice.corrected
         score = 1.0 if exact else _LOOSE[min(choice.rank, len(_LOOSE) - 1)]
         return Finding(
             id=self.terms.id(choice.term),
@@ -200,8 +200,8 @@ class Extractor:
             span=Span(choice.start, choice.end),
             text=text[choice.start : choice.end],
             matched=choice.label,
-            method="fuzzy" if choice.mended else "exact" if exact else "variant",
-            score=score * _MENDED if choice.mended else score,
+            method="fuzzy" if choice.corrected else "exact" if exact else "variant",
+            score=score * _CORRECTED if choice.corrected else score,
         )
 
     def _chinese(self, text: str) -> list[Finding]:

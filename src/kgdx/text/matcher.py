@@ -1,4 +1,4 @@
-"""Finds the dictionary's names in a text, and chooses among them: the longest, and the term that each most likely means.
+"""Finds the dictionary's names in a text and chooses among them: the longest, and the term it most likely means.
 
 Names are windows of neighbouring words, and coordinated phrases.
 
@@ -218,7 +218,7 @@ class Choice:
         label: The name or synonym that matched.
         exact: The text has the label's own words in their order.
         rank: The entry's rank; see :class:`kgdx.text.dictionary.Entries`.
-        mended: A misspelt word was put right.
+        corrected: A misspelt word was put right.
         nested: It stands inside a longer name of a more specific term.
     """
 
@@ -228,28 +228,28 @@ class Choice:
     label: str
     exact: bool
     rank: int
-    mended: bool = False
+    corrected: bool = False
     nested: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Lexis:
+class Lexicon:
     """What the choice rests on.
 
     Attributes:
         entries: The dictionary.
         label: Gives the label of an entry.
         above: Whether one term (a row) is an ancestor of another.
-        mended: Words of the text that were misspelt.
+        corrected: Words of the text that were misspelt.
     """
 
     entries: Entries
     label: Callable[[int], str]
     above: Callable[[int, int], bool]
-    mended: Set[int] = frozenset()
+    corrected: Set[int] = frozenset()
 
 
-def choose(found: Words, whole: list[Match], split: list[Match], lexis: Lexis) -> list[Choice]:
+def choose(found: Words, whole: list[Match], split: list[Match], lexicon: Lexicon) -> list[Choice]:
     """Return the choices in the order of the text.
 
     Of matches that overlap the longest wins. A shorter one inside it is kept too where it names a more general term
@@ -259,7 +259,7 @@ def choose(found: Words, whole: list[Match], split: list[Match], lexis: Lexis) -
         found: The text's words.
         whole: Matches of neighbouring words.
         split: Matches of coordinated phrases; they add to the others.
-        lexis: Dictionary and ontology.
+        lexicon: Dictionary and ontology.
     """
     complete = {(match.start, match.end) for match in whole}
     owner = [-1] * len(found)
@@ -268,15 +268,15 @@ def choose(found: Words, whole: list[Match], split: list[Match], lexis: Lexis) -
         owners = set(owner[match.start : match.end])
         if owners != {-1} and (len(owners) > 1 or -1 in owners):
             continue
-        choice = None if _denied(found, match, complete) else _read(found, match, lexis)
+        choice = None if _denied(found, match, complete) else _read(found, match, lexicon)
         if choice is None:
             continue
         if owners == {-1}:
             owner[match.start : match.end] = [len(choices)] * len(match)
             choices.append(choice)
-        elif lexis.above(choice.term, choices[owners.pop()].term):
+        elif lexicon.above(choice.term, choices[owners.pop()].term):
             choices.append(replace(choice, nested=True))
-    choices.extend(choice for match in split if (choice := _read(found, match, lexis)))
+    choices.extend(choice for match in split if (choice := _read(found, match, lexicon)))
     return sorted(set(choices), key=lambda c: (c.start, c.end, c.term))
 
 
@@ -287,16 +287,16 @@ def _denied(found: Words, match: Match, complete: set[tuple[int, int]]) -> bool:
     return bool(said_absent) and (match.start, last) in complete
 
 
-def _read(found: Words, match: Match, lexis: Lexis) -> Choice | None:
-    entries = lexis.entries
+def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:
+    entries = lexicon.entries
     start, end = int(found.starts[match.start]), int(found.ends[match.end - 1])
     kept = [i for i in range(match.start, match.end) if not match.gap[0] <= i < match.gap[1]]
     said = [found.folded[i] for i in kept]
     crossing = match.gap == (0, 0) and any(found.parting[i] >= SOFT for i in kept[1:])
-    mended = not lexis.mended.isdisjoint(kept)
+    corrected = not lexicon.corrected.isdisjoint(kept)
     best: tuple[float, Choice] | None = None
     for position in entries.at(match.entry):
-        name = lexis.label(position)
+        name = lexicon.label(position)
         if not _fits(found.text[start:end], said, name, crossing):
             continue
         parts = words(name).folded
@@ -308,7 +308,7 @@ def _read(found: Words, match: Match, lexis: Lexis) -> Choice | None:
             continue
         value = rank - (0.5 if exact else 0.4 * _literal(said, parts))
         if best is None or value < best[0]:
-            best = value, Choice(start, end, int(entries.terms[position]), name, exact, rank, mended)
+            best = value, Choice(start, end, int(entries.terms[position]), name, exact, rank, corrected)
     return best[1] if best else None
 
 
