@@ -16,7 +16,7 @@ import polars as pl
 from kgdx.align.names import Side
 from kgdx.align.slips import VERSION as TYPOS
 from kgdx.align.slips import near
-from kgdx.text.encoder import Encoder, NameEncoder, nearest_names
+from kgdx.text.encoder import NameEncoder, nearest_names
 from kgdx.text.meaning import contrary
 from kgdx.text.stems import VERSION as FORMS
 
@@ -182,43 +182,24 @@ def _typos(subjects: Side, objects: Side, words: Container[str] | None) -> pl.Da
 
 
 def _meanings(subjects: Side, objects: Side, meaning: NameEncoder) -> pl.DataFrame:
-    pairs = _nearest(subjects.names, objects.names, meaning.encoder, chinese=meaning.chinese)
-    pairs = pairs.rename({"subject": "entity", "said": "text", "object": "entity_right", "matched": "text_right"})
-    return _scored(pairs, pl.lit("encoder"), pl.col("cosine"), weigh=False)
-
-
-def _nearest(subjects: pl.DataFrame, objects: pl.DataFrame, encoder: Encoder, *, chinese: bool) -> pl.DataFrame:
-    """Return the nearest names of other entities.
-
-    Args:
-        subjects: Names as in :class:`kgdx.align.names.Side`.
-        objects: The other side's.
-        encoder: What encodes them.
-        chinese: Whether it reads Chinese; Chinese names are left out otherwise.
-
-    Returns:
-        ``subject``, ``object`` (ids), ``said``, ``matched`` (names), their ``weight``, ``relation`` and ``mark``
-        columns (the object's with the suffix ``_right``), and ``cosine``.
-    """
-    mine, yours = (side if chinese else side.filter(~pl.col("han")) for side in (subjects, objects))
-    if mine.is_empty() or yours.is_empty():
-        mine, yours = mine.head(0), yours.head(0)
+    """Pairs near in meaning, of the same numbers and telling words, that do not say the contrary."""
+    sides = [side.names if meaning.chinese else side.names.filter(~pl.col("han")) for side in (subjects, objects)]
+    if any(names.is_empty() for names in sides):
         rows, cosines = np.zeros((0, 0), np.int64), np.zeros((0, 0), np.float32)
     else:
-        texts = [side["text"].to_list() for side in (mine, yours)]
-        rows, cosines = nearest_names(encoder.encode(texts[0]), encoder.encode(texts[1]), _TRIED)
+        mine, yours = (meaning.encoder.encode(names["text"].to_list()) for names in sides)
+        rows, cosines = nearest_names(mine, yours, _TRIED)
     row, at = np.nonzero(cosines >= _FLOOR)
     columns = ("entity", "text", "weight", "relation", "mark")
-    left = mine.select(columns)[row].rename({"entity": "subject", "text": "said"})
-    right = yours.select(columns)[rows[row, at]].rename({name: f"{name}_right" for name in columns})
-    found = pl.concat([left, right, pl.DataFrame({"cosine": cosines[row, at].astype(np.float64)})], how="horizontal")
-    found = found.rename({"entity_right": "object", "text_right": "matched"})
-    said = [not contrary(one, other) for one, other in found.select("said", "matched").iter_rows()]
-    agreeing = found.filter(pl.Series(said, dtype=pl.Boolean) & (pl.col("mark") == pl.col("mark_right")))
-    best = agreeing.sort("cosine", descending=True, maintain_order=True).unique(
-        ["subject", "object"], keep="first", maintain_order=True
-    )
-    return best.filter(pl.int_range(pl.len()).over("subject") < _NEAREST)
+    left, right = (names.select(columns)[each] for names, each in zip(sides, (row, rows[row, at]), strict=True))
+    found = left.hstack(right.rename({name: f"{name}_right" for name in columns}))
+    found = found.with_columns(pl.Series("cosine", cosines[row, at].astype(np.float64)))
+    agrees = [not contrary(one, other) for one, other in found.select("text", "text_right").iter_rows()]
+    found = found.filter(pl.Series(agrees, dtype=pl.Boolean) & (pl.col("mark") == pl.col("mark_right")))
+    best = found.sort("cosine", descending=True, maintain_order=True)
+    best = best.unique(["entity", "entity_right"], keep="first", maintain_order=True)
+    best = best.filter(pl.int_range(pl.len()).over("entity") < _NEAREST)
+    return _scored(best, pl.lit("encoder"), pl.col("cosine"), weigh=False)
 
 
 def _scored(pairs: pl.DataFrame, method: pl.Expr, factor: pl.Expr, *, weigh: bool = True) -> pl.DataFrame:
@@ -250,7 +231,7 @@ def _best_names(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def decide(found: pl.DataFrame, rules: Rules) -> pl.DataFrame:
-    """Say of each candidate what becomes of it.
+    """Decide which candidates are stated.
 
     Args:
         found: Candidates (:func:`candidates`) of one alignment, to objects of one vocabulary.

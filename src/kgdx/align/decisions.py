@@ -65,9 +65,9 @@ class Decisions:
 
     def updated(self, more: Iterable[Statement]) -> Decisions:
         """Return the decisions with newer ones; of one pair of ids the newest counts."""
-        found = {frozenset((each.subject, each.object)): each for each in self.statements}
+        found = {each.pair: each for each in self.statements}
         for each in more:
-            found[frozenset((each.subject, each.object))] = each
+            found[each.pair] = each
         return Decisions(tuple(sorted(found.values(), key=lambda each: (each.subject, each.object))))
 
     @property

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from kgdx.align.cascade import NORMALISED, REORDERED, TYPO_COST
 from kgdx.align.index_file import FILE, layout, marks, opened, unreadable, write_index
-from kgdx.align.mentions import mentions
+from kgdx.align.mentions import complete, mentions, near
 from kgdx.align.named import ALL_KINDS, KINDS, Entry, Mention, NameDecision, kinds_of
 from kgdx.align.spelling import Meanings, typos_of
 from kgdx.align.sssom import BASES, PREFIXES
-from kgdx.align.suggest import complete, near
 from kgdx.case.model import valid
 from kgdx.errors import StoreError
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store

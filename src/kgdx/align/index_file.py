@@ -15,13 +15,13 @@ from pathlib import Path
 
 import polars as pl
 
-from kgdx.align.cascade import VERSIONS, pairs_frame
+from kgdx.align.cascade import VERSIONS
 from kgdx.align.named import ALL_KINDS, KINDS
 from kgdx.align.names import Side, diseases, drugs, node_frame, phenotypes, plain, symptoms
-from kgdx.align.sameness import Components
+from kgdx.align.sameness import Components, exact_pairs
 from kgdx.align.slips import han_skeleton
 from kgdx.errors import StoreError
-from kgdx.store.protocol import GraphTable, RelationTable
+from kgdx.store.protocol import GraphTable
 
 VERSION = 4
 """Changes with the file's layout, or with which names are read."""
@@ -223,13 +223,11 @@ def _entities(every: Mapping[str, Side], tables: Sequence[GraphTable]) -> pl.Dat
         side.entities.select("id", "name", "source", kind=pl.lit(ALL_KINDS.index(kind))) for kind, side in every.items()
     ]
     entities = pl.concat(listed).sort("kind", "id").with_row_index("number")
-    pairs = pl.concat([pairs_frame(), *map(_exact, tables)])
-    known = entities.select("id").unique()
-    for end in ("subject", "object"):
-        pairs = pairs.join(known, left_on=end, right_on="id", how="semi")
+    known = set(entities["id"])
     joined = Components()
-    for one, other in pairs.iter_rows():
-        joined.join(one, other)
+    for one, other in (*exact_pairs(tables), *exact_pairs(tables, "MAPPED_TO", ("Symptom", "Phenotype"))):
+        if one in known and other in known:
+            joined.join(one, other)
     roots = {root: at for at, root in enumerate(sorted(joined.members))}
     same = [roots.get(joined.find(id)) for id in entities["id"]]
     return _with_shown_names(entities.with_columns(pl.Series("same", same, pl.Int64)), every)
@@ -251,18 +249,6 @@ def _other_names(side: Side) -> Iterator[tuple[str, str]]:
     """The best name of each entity that is named by its id."""
     unnamed = side.entities.filter(pl.col("name") == pl.col("id")).select(entity="id")
     yield from side.names.join(unnamed, on="entity", how="semi").sort("weight").select("entity", "text").iter_rows()
-
-
-def _exact(table: GraphTable) -> pl.DataFrame:
-    """The pairs of ids that a table states to be exactly the same."""
-    joins = {("SAME_AS", "Disease", "Disease"), ("MAPPED_TO", "Symptom", "Phenotype")}
-    if not isinstance(table, RelationTable) or (table.type, table.start_label, table.end_label) not in joins:
-        return pairs_frame()
-    rows = pl.from_arrow(table.rows)
-    assert isinstance(rows, pl.DataFrame)
-    return rows.filter(pl.col("relation") == "exact").select(
-        subject=pl.col("start").cast(pl.String), object=pl.col("end").cast(pl.String)
-    )
 
 
 def _other_ids(entities: pl.DataFrame, tables: Sequence[GraphTable]) -> Iterator[tuple[str, int]]:

@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 
 from kgdx.align.cascade import VERSIONS, Given, Rules, candidates, decide, pairs_frame
-from kgdx.align.decisions import CLASSES, Decisions, oriented
+from kgdx.align.decisions import CLASSES, TYPES, Decisions, oriented
 from kgdx.align.names import Side, descriptors, diseases, node_frame, phenotypes, symptoms
 from kgdx.align.sameness import RULES as SAMENESS
-from kgdx.align.sameness import align_diseases
+from kgdx.align.sameness import align_diseases, exact_pairs
 from kgdx.align.slips import known_words
 from kgdx.align.sssom import Statement
 from kgdx.schema import load_schema
@@ -117,7 +117,8 @@ def align(
         results.append(Alignment(type_, ends, rules, meaning.name if meaning else None, found, names, sources))
 
     tell("aligning diseases")
-    known = _with_decided(tables, decisions)
+    decided = [each for kind, _, each in placed(tables, decisions.stated()) if kind == "SAME_AS"]
+    known = [*exact_pairs(tables), *((e.subject, e.object) for e in decided if e.relation == "exact")]
     mesh = descriptors(tables)
     words = _curated_words((everything, findings, mesh))
     same = align_diseases(everything, known, given, meaning, words)
@@ -214,31 +215,14 @@ def _given(tables: Sequence[GraphTable], decisions: Decisions) -> Given:
     return Given(pl.concat(frames).unique(maintain_order=True), refused)
 
 
-def _with_decided(tables: Sequence[GraphTable], decisions: Decisions) -> list[GraphTable]:
-    """The tables with the equalities of diseases that people stated, to which the automatic ones have to fit."""
-    import pyarrow as pa
-
-    same = [each for kind, _, each in placed(tables, decisions.stated()) if kind == "SAME_AS"]
-    columns = {
-        "start": [e.subject for e in same],
-        "end": [e.object for e in same],
-        "relation": [e.relation for e in same],
-    }
-    rows = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
-    return [*tables, RelationTable("SAME_AS", "Disease", "Disease", rows)]
-
-
 def _mapped(tables: Sequence[GraphTable], decisions: Decisions) -> dict[tuple[str, str], set[str]]:
     """Subjects that a loaded table or a person maps exactly already."""
     found: dict[tuple[str, str], set[str]] = {}
     for _, ends, each in placed(tables, decisions.stated()):
         if each.relation == "exact":
             found.setdefault(ends, set()).add(each.subject)
-    for table in tables:
-        if isinstance(table, RelationTable) and table.type == "MAPPED_TO":
-            columns = (table.rows.column(name).to_pylist() for name in ("start", "relation"))
-            starts = {start for start, relation in zip(*columns, strict=True) if relation == "exact"}
-            found.setdefault((table.start_label, table.end_label), set()).update(starts)
+    for ends in TYPES:
+        found.setdefault(ends, set()).update(start for start, _ in exact_pairs(tables, "MAPPED_TO", ends))
     return found
 
 
@@ -247,7 +231,7 @@ def _automatic(one: Alignment, decisions: Decisions, versions: Mapping[str, str]
 
     A record names the versions of its two nodes' sources only: another source that changes leaves it as it is.
     """
-    decided = {frozenset((each.subject, each.object)) for each in decisions.stated()}
+    decided = {each.pair for each in decisions.stated()}
     thresholds = one.rules.to_dict()
     stated = one.found.filter(pl.col("outcome") == "stated").select("subject")
     shown = one.found.join(stated.unique(), on="subject", how="semi")

@@ -290,10 +290,9 @@ class Headings:
 
     def __init__(self, open_index: Callable[[], MeshIndex]) -> None:
         self._open = open_index
-        self._index: MeshIndex | None = None
+        self._opened: list[MeshIndex | None] = []
         self._lock = threading.Lock()
         self._decided: dict[tuple[str, ...], MeshDecision | None] = {}
-        self._absent = False
 
     def decide(self, names: Sequence[str]) -> MeshDecision | None:
         """Return the decision for a disease; ``None`` where the graph has no MeSH.
@@ -318,13 +317,13 @@ class Headings:
     def close(self) -> None:
         """Close the index."""
         with self._lock:
-            if self._index is not None:
-                self._index.close()
+            for index in filter(None, self._opened):
+                index.close()
 
     def _ready(self) -> MeshIndex | None:
-        if self._index is None and not self._absent:
+        if not self._opened:
             try:
-                self._index = self._open()
+                self._opened.append(self._open())
             except AbsentError:  # a graph without MeSH: its diseases have no heading, and need none
-                self._absent = True
-        return self._index
+                self._opened.append(None)
+        return self._opened[0]

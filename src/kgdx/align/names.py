@@ -10,7 +10,12 @@ import polars as pl
 
 from kgdx.store.protocol import GraphTable, NodeTable
 from kgdx.text.dictionary import ROOT, lay_wordings
-from kgdx.text.stems import Form, bare, fold_name, form, has_chinese, wordings
+from kgdx.text.stems import Form, bare, fold_name, form, has_chinese, word_rows, wordings
+
+
+def _either(name: str) -> str:
+    return "|".join(word for row in word_rows(name) for word in row)
+
 
 _WEIGHTS = {"name": 1.0, "synonym": 0.995, "translation": 0.995, "related": 0.84, "scoped": 0.9, "wording": 0.96}
 """What a match of each kind of name counts; of equal matches, the one of the preferred names wins. A related name means
@@ -20,17 +25,9 @@ _BARE = 0.99
 """The same for everyday wordings, and for names without the abbreviation that follows them."""
 _ABBREVIATION = "^[A-Z0-9-]{1,3}$"
 """An abbreviation that stands for too many things to be anybody's name."""
-POPULATION = (
-    r"^(?:小儿|儿童|婴儿|婴幼儿|新生儿|幼儿|青少年|老年|老年人|老年性|妊娠|妊娠期|妊娠合并|孕期|产后|女性|男性|妇女)"
-    r"|(?i:p(?:a)?ediatric|child|infant|neonat|newborn|juvenile|elder|senile|pregnan|gestation|postpartum|women)"
-)
+POPULATION = f"^(?:{_either('population_zh')})|(?i:{_either('population')})"
 """Words by which a name speaks of some patients only."""
-_DOSAGE_FORM = (
-    r"(?:肠溶|缓释|控释|分散|咀嚼|泡腾|口腔崩解|舌下|软|干|口服|外用|滴)*"
-    r"(?:片|胶囊|胶丸|颗粒|冲剂|注射液|滴眼液|滴耳液|滴鼻液|眼液|眼膏|软膏|乳膏|贴膏|凝胶|口服液|糖浆|混悬液|混悬剂|溶液|栓"
-    r"|喷雾剂|气雾剂|粉雾剂|洗剂|搽剂|合剂|滴剂)(?:[(（][^)）]*[)）])?$"
-)
-"""What a product's name says of its form; pills and powders of traditional medicine are named as a whole."""
+_DOSAGE_FORM = f"(?:{_either('dosage_before')})*(?:{_either('dosage_form')})(?:[(（][^)）]*[)）])?$"
 _EPONYM = r"^(\p{Han}{2,})氏(\p{Han}*(?:综合征|综合症|病|症|瘤|征))$"
 """A disease named after somebody, in the longer of two ways: 马凡氏综合征 for 马凡综合征."""
 _FORMS = {name: pl.Boolean if name in ("turned", "han") else pl.String for name in ("text", *Form._fields)}

@@ -61,18 +61,14 @@ def review_rows(found: Iterable[Alignment], decisions: Decisions, names: Mapping
         decisions: What people decided before.
         names: Names of the graph's nodes by id; a decision about another one is ``absent``.
     """
-    decided = {frozenset((each.subject, each.object)) for each in decisions.statements}
+    decided = {each.pair for each in decisions.statements}
     for each in decisions.statements:
         known = each.subject in names and each.object in names
         status = "rejected" if each.denied else "accepted" if each.matched else "manual"
         named = replace(each, subject_name=names.get(each.subject, ""), object_name=names.get(each.object, ""))
         yield ReviewRow(named, "review", status if known else "absent")
-    rows = [row for one in found for row in _alignment_rows(one) if _pair(row.statement) not in decided]
+    rows = [row for one in found for row in _alignment_rows(one) if row.statement.pair not in decided]
     yield from sorted(rows, key=lambda row: (row.status == "automatic", row.statement.confidence or 0))
-
-
-def _pair(statement: Statement) -> frozenset[str]:
-    return frozenset((statement.subject, statement.object))
 
 
 def _alignment_rows(one: Alignment) -> Iterator[ReviewRow]:
@@ -136,7 +132,7 @@ def read_review(file: Path, classes: Mapping[str, str]) -> list[Statement]:
     found: dict[frozenset[str], tuple[int, Statement]] = {}
     for row in table.rows:
         for each in _decisions(file, row, classes):
-            key = _pair(each)
+            key = each.pair
             before = found.get(key)
             if before is not None and before[1] != each:
                 message = f"{file}, lines {before[0]} and {row.line}, decide differently about {each.subject}"

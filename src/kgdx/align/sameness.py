@@ -7,7 +7,7 @@ one entry of each vocabulary and of these two together, unless the loaded tables
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -86,7 +86,7 @@ def vocabulary(id: str) -> str:
 
 def align_diseases(
     everything: Side,
-    tables: Sequence[GraphTable],
+    same: Iterable[tuple[str, str]],
     given: Given,
     meaning: NameEncoder | None = None,
     words: Container[str] | None = None,
@@ -95,7 +95,7 @@ def align_diseases(
 
     Args:
         everything: All diseases.
-        tables: The graph's; their SAME_AS relations are kept to, and nothing is stated that they already imply.
+        same: Pairs that are known to be the same; they are kept to, and nothing is stated that they already imply.
         given: What is known before.
         meaning: The encoder, whose candidates are only shown.
         words: Known words, as for :func:`kgdx.align.slips.near`.
@@ -105,7 +105,7 @@ def align_diseases(
         two entries of one vocabulary.
     """
     joined = Components()
-    for one, other in exact_pairs(tables):
+    for one, other in same:
         joined.join(one, other)
     present = sorted(set(everything.entities["vocabulary"]) - set(_APART), key=_place)
     sides = {name: everything.of(name) for name in present}
@@ -122,11 +122,13 @@ def align_diseases(
     return _without_conflicts(pl.concat(found), joined)
 
 
-def exact_pairs(tables: Iterable[GraphTable]) -> list[tuple[str, str]]:
-    """Return the pairs of diseases that tables say are exactly the same."""
+def exact_pairs(
+    tables: Iterable[GraphTable], type: str = "SAME_AS", ends: tuple[str, str] = ("Disease", "Disease")
+) -> list[tuple[str, str]]:
+    """Return the pairs of nodes that relations of a type say are exactly the same."""
     pairs: list[tuple[str, str]] = []
     for table in tables:
-        if isinstance(table, RelationTable) and table.type == "SAME_AS":
+        if isinstance(table, RelationTable) and (table.type, table.start_label, table.end_label) == (type, *ends):
             columns = (table.rows.column(name).to_pylist() for name in ("start", "end", "relation"))
             pairs += [(start, end) for start, end, relation in zip(*columns, strict=True) if relation == "exact"]
     return pairs

@@ -93,6 +93,11 @@ class Statement:
     matched: str = ""
     comment: str = ""
 
+    @property
+    def pair(self) -> frozenset[str]:
+        """The two ids, whichever is the subject."""
+        return frozenset((self.subject, self.object))
+
     def turned(self) -> Statement:
         """Return the same statement, said of the object.
 

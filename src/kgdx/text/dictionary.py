@@ -6,7 +6,6 @@ pulmonary artery", "pulmonary artery stenosis") and all windows of a text are lo
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import defaultdict
@@ -19,9 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kgdx.text.fuzzy import Spelling
 from kgdx.text.stems import fold, fold_chinese, inflection, read_table, word_class, word_list, wordings
-from kgdx.text.tokens import NONE, SOFT, scan
+from kgdx.text.tokens import NONE, SOFT, Spelling, scan, stable_hash
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
@@ -53,17 +51,6 @@ _MASK = (1 << 64) - 1
 
 
 @lru_cache(maxsize=65536)
-def class_hash(name: str) -> int:
-    """Return the 64-bit hash of a word class, as a signed integer that is the same in every process.
-
-    Example:
-        >>> class_hash("kidney") == class_hash("kidney") != class_hash("liver")
-        True
-    """
-    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little", signed=True)
-
-
-@lru_cache(maxsize=65536)
 def word_hash(folded: str) -> int:
     """Return the hash of a folded word's class.
 
@@ -71,7 +58,7 @@ def word_hash(folded: str) -> int:
         >>> word_hash("renal") == word_hash("kidneys")
         True
     """
-    return class_hash(word_class(folded))
+    return stable_hash(word_class(folded))
 
 
 @lru_cache(maxsize=65536)
@@ -82,7 +69,7 @@ def single_hash(folded: str) -> int:
         >>> single_hash("seizures") == single_hash("seizure"), single_hash("number") == single_hash("numbness")
         (True, False)
     """
-    return class_hash(f"1 {inflection(folded)}")
+    return stable_hash(f"1 {inflection(folded)}")
 
 
 def sum_hashes(hashes: Iterable[int]) -> int:

@@ -17,7 +17,6 @@ from kgdx.case.reader import Extraction, Resolution
 from kgdx.errors import StoreError
 from kgdx.text.context import statuses
 from kgdx.text.dictionary import CHINESE, Entries, build_dictionary
-from kgdx.text.fuzzy import Spelling
 from kgdx.text.matcher import (
     Choice,
     Lexicon,
@@ -30,7 +29,7 @@ from kgdx.text.matcher import (
 )
 from kgdx.text.stems import MODIFIERS, fold_chinese, has_chinese
 from kgdx.text.terms import Terms
-from kgdx.text.tokens import corrected, words
+from kgdx.text.tokens import Spelling, corrected, words
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot

@@ -96,12 +96,7 @@ _DIGIT = re.compile(r"\d")
 _ABBREVIATION = re.compile(r"\s*(?:[;；,，]\s*[A-Z][A-Z0-9]{1,9}|[(（]\s*[A-Z][A-Za-z0-9-]{1,9}\s*[)）])\s*$")
 """An abbreviation that stands after a name: "Achondroplasia; ACH", "软骨发育不全（ACH）"."""
 _ARTICLES = frozenset({"an", "the"})
-_UNORDERED = frozenset({"of", "in", "type", "nos", "and", "with"})
-"""Words that go when a name's words are put into another order: "Fracture of hip", "Hip fracture"."""
-_ORDERING = frozenset(
-    {"without", "except", "from", "to", "by", "due", "after", "before", "not", "than", "secondary", "versus"}
-)
-"""Words whose neighbours' order carries the meaning."""
+_UNORDERED, _ORDERING = word_list("unordered"), word_list("ordering")
 _TURNED = re.compile(r"[,;]|\b(?:of|in|and|with)\b")
 """What shows that a name's words may have been put into another order; the order of two eponyms is part of a name."""
 
