@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from align.named import findings, nodes, same_as
-from kgdx.align.decisions import Decisions, manual
+from kgdx.align.decisions import Decisions
 from kgdx.align.mappings import SOURCE, align, relations, version
 from kgdx.align.sssom import Statement
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
@@ -81,13 +81,13 @@ def test_two_equally_good_candidates_are_not_stated() -> None:
 
 def test_a_rejected_pair_is_not_stated_and_resolves_what_was_ambiguous() -> None:
     tables = [*findings({"HP:0000001": ("Rash",), "HP:0000002": ("Rash",)}), symptoms(a="rash")]
-    decisions = Decisions((manual("KGDX:zh.a", "exact", "HP:0000001", denied=True),))
+    decisions = Decisions((Statement("KGDX:zh.a", "exact", "HP:0000001", denied=True),))
     assert list(rows(relations(tables, decisions))) == [("KGDX:zh.a", "HP:0000002")]
 
 
 def test_a_persons_mapping_wins_over_the_names() -> None:
     tables = [*findings(FINDINGS), symptoms(a="fever")]
-    decisions = Decisions((manual("KGDX:zh.a", "exact", "HP:0002315", comment="means headache here"),))
+    decisions = Decisions((Statement("KGDX:zh.a", "exact", "HP:0002315", comment="means headache here"),))
     found = rows(relations(tables, decisions))
     assert list(found) == [("KGDX:zh.a", "HP:0002315")]
     row = found["KGDX:zh.a", "HP:0002315"]
@@ -96,7 +96,7 @@ def test_a_persons_mapping_wins_over_the_names() -> None:
 
 
 def test_a_decision_about_what_the_graph_lacks_waits() -> None:
-    decisions = Decisions((manual("KGDX:gone.1", "exact", "HP:0001945"),))
+    decisions = Decisions((Statement("KGDX:gone.1", "exact", "HP:0001945"),))
     assert rows(relations(findings(FINDINGS), decisions)) == {}
 
 
@@ -173,7 +173,7 @@ def test_where_a_person_rejects_the_id_that_the_source_gives_names_decide() -> N
         NodeTable("Disease", pa.table(row)),
         nodes("MeshDescriptor", {"MESH:D000001": ("Fever",), "MESH:D000002": ("Hyperthermia",)}),
     ]
-    found = rows(relations(tables, Decisions((manual("OMIM:1", "exact", "MESH:D000002", denied=True),))))
+    found = rows(relations(tables, Decisions((Statement("OMIM:1", "exact", "MESH:D000002", denied=True),))))
     assert {pair: each["method"] for pair, each in found.items()} == {("OMIM:1", "MESH:D000001"): "exact"}
 
 

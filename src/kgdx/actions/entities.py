@@ -1,4 +1,4 @@
-"""How an action understands the names it is given: the graph's name index decides, and the state keeps what it said."""
+"""Resolves the names that an action is given: the graph's name index decides, and the state keeps its decisions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Names(Protocol):
     """Looks names up; :class:`kgdx.align.index.NameIndex` does."""
 
     def resolve(self, name: str, kinds: Sequence[str] = ("Disease",)) -> NameDecision:
-        """Say which entries a name, or an id, means."""
+        """Return the entries that a name, or an id, means."""
         ...
 
     def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[Entry]:

@@ -23,7 +23,7 @@ from kgdx.text.stems import VERSION as FORMS
 VERSION = 1
 """Changes with what any stage finds or how a decision is made."""
 VERSIONS = (VERSION, FORMS, TYPOS)
-"""What a decision about names depends on: the stages, the forms of names, and what counts as a typo."""
+"""Versions of all that a decision about names depends on."""
 
 STAGES = ("given", "exact", "normalised", "edit", "encoder")
 """How a pair was found, the surest first: by an id that the source itself gives, by the same folded name, by the same
@@ -55,12 +55,12 @@ _FLOOR = 0.7
 _TRIED = 20
 """Names that are looked at for the nearest entities; one entity may have several of them."""
 TYPO_COST = 0.03
-"""What each letter of a typo takes from the score."""
+"""Deduction from the score for each letter of a typo."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What one alignment may state.
+    """Limits to what one alignment may state.
 
     Attributes:
         stages: The stages that may state something; candidates of others are only shown.
@@ -84,7 +84,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What is known before names are compared.
+    """Pairs that are known before names are compared.
 
     Attributes:
         pairs: ``subject`` and ``object``: what a source states itself, by id.

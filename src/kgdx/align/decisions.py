@@ -1,4 +1,4 @@
-"""What people decided about mappings: kept in the graph folder as SSSOM, and stronger than what kgdx decides itself."""
+"""Decisions of people about mappings: kept in the graph folder as SSSOM, and stronger than those of kgdx itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgdx.align.sssom import MANUAL, Statement, read_sssom, write_sssom
+from kgdx.align.sssom import Statement, read_sssom, write_sssom
 from kgdx.errors import UsageError
 
 FILE = "mappings.sssom.tsv"
@@ -51,7 +51,7 @@ class Decisions:
         return cls(tuple(read_sssom(file).statements))
 
     def write(self, folder: Path) -> None:
-        """Put the decisions into a graph folder, in one step.
+        """Write the decisions into a graph folder, in one step.
 
         Raises:
             UsageError: The folder cannot be written.
@@ -84,16 +84,6 @@ class Decisions:
     def stated(self) -> list[Statement]:
         """Return what is to be stated."""
         return [each for each in self.statements if not each.denied]
-
-
-def manual(subject: str, relation: str, object: str, *, denied: bool = False, comment: str = "") -> Statement:
-    """Return a person's decision.
-
-    Example:
-        >>> manual("HP:0001945", "exact", "MESH:D005334").justification
-        'semapv:ManualMappingCuration'
-    """
-    return Statement(subject, relation, object, denied=denied, justification=MANUAL, comment=comment)
 
 
 def oriented(statement: Statement, classes: Sequence[str | None]) -> tuple[str, Statement] | None:

@@ -68,7 +68,7 @@ WEIGHTS = Weights(
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """What is known of the entries of both sources; the first ``left`` of them are Orphanet's."""
+    """Data of the entries of both sources; the first ``left`` of them are Orphanet's."""
 
     ids: list[str]
     names: list[str]
@@ -324,7 +324,7 @@ def _rows(entries: Entries, pairs: Pairs, value: Floats, stated: Ints) -> pa.Tab
 
 
 def _evidence(entries: Entries, pairs: Pairs, row: int) -> list[str]:
-    """What a statement rests on, in words."""
+    """The evidence for a statement, in words."""
     fact = dict(zip(FEATURES, pairs.features[row].tolist(), strict=True))
     left, right = int(pairs.left[row]), int(pairs.right[row])
     said = ["names have the same words" if fact["same_words"] else f"names are {fact['letters']:.0%} alike"]

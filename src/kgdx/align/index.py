@@ -40,7 +40,7 @@ LEAST = 0.85
 WITHIN = 0.05
 """How far below the best an entry of the same stage may be: names and synonyms count, narrower ones do not."""
 SAME = 0.99
-"""What it takes from the score that a relation says two entries to be the same."""
+"""Factor of the score of an entry that a relation says to be the same as the one found."""
 
 _BRIDGES = {"Symptom": "Phenotype"}
 """A name of the second class stands for what is said to be the same in the first."""
@@ -78,14 +78,14 @@ class NameIndex:
 
     Args:
         file: Where it lies.
-        meanings: Vectors of its names, for names that nothing else finds.
         again: Makes the file anew where it is damaged.
+        meanings: Vectors of its names, for names that nothing else finds.
 
     Raises:
         StoreError: There is no such file, or it is damaged or of another layout, and is not made anew.
     """
 
-    def __init__(self, file: Path, meanings: Meanings | None = None, again: Callable[[], object] | None = None) -> None:
+    def __init__(self, file: Path, again: Callable[[], object] | None = None, meanings: Meanings | None = None) -> None:
         self._file, self._meanings, self._again = file, meanings, again
         self._lock, self._left = threading.Lock(), list[sqlite3.Connection]()
         try:
@@ -98,7 +98,7 @@ class NameIndex:
 
     @repairing
     def resolve(self, name: str, kinds: Sequence[str] = ("Disease",), *, limit: int = ENTRIES) -> NameDecision:
-        """Say which entries a name, or an id, means.
+        """Return the entries that a name, or an id, means, and why.
 
         All entries of that name are returned, and what relations say is exactly the same as one of them.
 
@@ -271,9 +271,8 @@ def open_index(
         write_index(folder / FILE, named_tables(store()))
 
     file, again = cached_file(snapshot, "names", FILE, compute)
-    if encoder is None:
-        return NameIndex(file, again=again)
-    return NameIndex(file, Meanings(snapshot, encoder, chinese=chinese, progress=progress), again)
+    meanings = Meanings(snapshot, encoder, chinese=chinese, progress=progress) if encoder else None
+    return NameIndex(file, again, meanings)
 
 
 def cached_file(

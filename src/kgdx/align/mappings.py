@@ -44,7 +44,7 @@ _COLUMNS = ("relation", "method", "score", "status", "decision", "source")
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """What one alignment found.
+    """Result of one alignment.
 
     Attributes:
         type: The relation that it states.

@@ -42,7 +42,7 @@ _SCORED = 120
 _SCANNED = 4 * COMMON
 _COLUMNS = "e.id, e.kind, e.name, e.source, t.text, t.folded, e.same, t.relation"
 _NARROWER = 0.9
-"""What it takes from the score that a name means something narrower or broader."""
+"""Factor of the score of a name that means something narrower or broader."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,18 +103,7 @@ class MeshDecision:
 
 
 class MeshIndex(NameIndex):
-    """An opened index; close it, or use it as a context manager.
-
-    Args:
-        file: Where it lies.
-        again: Makes the file anew where it is damaged.
-
-    Raises:
-        StoreError: There is no such file, or it is damaged or of another layout, and is not made anew.
-    """
-
-    def __init__(self, file: Path, again: Callable[[], object] | None = None) -> None:
-        super().__init__(file, again=again)
+    """An opened index of descriptors; close it, or use it as a context manager."""
 
     @property
     def version(self) -> str | None:
@@ -130,7 +119,7 @@ class MeshIndex(NameIndex):
     def map_to_mesh(
         self, name: str, *, synonyms: Sequence[str] = (), branches: Sequence[str] = (), rules: Rules | None = None
     ) -> MeshDecision:
-        """Say which descriptor a name means.
+        """Return the descriptor that a name means, and why.
 
         Args:
             name: The name, in English.
@@ -259,11 +248,11 @@ def open_index(snapshot: Snapshot, store: Callable[[], Store]) -> MeshIndex:
 
 
 _UNSTATED = ("no term shares a word", "no term is the same or a typo away; others share words")
-"""Why none is stated where no term comes into question: without and with others near it."""
+"""Reasons to state none where no term comes into question: without and with others near it."""
 
 
 def _reason(decided: Sequence[dict[str, Any]], listed: bool) -> str:
-    """Why a descriptor is stated, or none."""
+    """The reason why a descriptor is stated, or none."""
     if not decided:
         return _UNSTATED[listed]
     best = decided[0]

@@ -1,4 +1,4 @@
-"""What looking up a name gives: entries of the graph, a decision that says why, and mentions in a text."""
+"""Results of looking up names: entries of the graph, a decision with its reason, and mentions in a text."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from kgdx.store.protocol import GraphTable, NodeTable
-from kgdx.text.dictionary import ROOT, lay_wordings
+from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.text.dictionary import ROOT, descendants, lay_wordings
 from kgdx.text.stems import Form, bare, fold_name, form, has_chinese, word_rows, wordings
 
 
@@ -18,7 +18,7 @@ def _either(name: str) -> str:
 
 
 _WEIGHTS = {"name": 1.0, "synonym": 0.995, "translation": 0.995, "related": 0.84, "scoped": 0.9, "wording": 0.96}
-"""What a match of each kind of name counts; of equal matches, the one of the preferred names wins. A related name means
+"""Weight of a match of each kind of name; of equal matches, the one of the preferred names wins. A related name means
 something else, and makes a candidate only."""
 _LAY = 0.98
 _BARE = 0.99
@@ -114,7 +114,13 @@ def phenotypes(tables: Sequence[GraphTable], *, lay: bool = True, lookup: bool =
     """
     columns = ("id", "name", "source", "name_zh", "synonyms", "synonym_scopes", "obsolete")
     nodes = node_frame(tables, "Phenotype", columns).filter(~pl.col("obsolete").fill_null(False))
-    inside = _below(tables, ROOT)
+    pairs = (
+        pair
+        for table in tables
+        if isinstance(table, RelationTable) and (table.type, table.start_label) == ("IS_A", "Phenotype")
+        for pair in zip(table.rows["start"].to_pylist(), table.rows["end"].to_pylist(), strict=True)
+    )
+    inside = descendants(pairs, ROOT)
     if inside:
         nodes = nodes.filter(pl.col("id").is_in(inside))
     names = [
@@ -154,7 +160,7 @@ def descriptors(tables: Sequence[GraphTable], branches: Sequence[str] = ()) -> S
 
 
 def side(nodes: pl.DataFrame, names: pl.DataFrame, *, diseases: bool = False, lookup: bool = False) -> Side:
-    """Put entities and their names together.
+    """Return entities with the forms of their names.
 
     Args:
         nodes: ``id``, ``name`` and ``source`` of the entities.
@@ -278,20 +284,3 @@ def _chinese_wordings(nodes: pl.DataFrame) -> pl.DataFrame:
 def _lay_names(nodes: pl.DataFrame) -> pl.DataFrame:
     rows = pl.DataFrame([(id, phrase, _LAY, "exact") for phrase, id in lay_wordings()], schema=_SCHEMA, orient="row")
     return rows.join(nodes, left_on="entity", right_on="id", how="semi")
-
-
-def _below(tables: Iterable[GraphTable], root: str) -> set[str]:
-    """The descendants of a term, itself left out; none when the tables have no such hierarchy."""
-    children: dict[str, list[str]] = {}
-    for table in tables:
-        if not isinstance(table, NodeTable) and (table.type, table.start_label) == ("IS_A", "Phenotype"):
-            ends = (table.rows.column(end).to_pylist() for end in ("start", "end"))
-            for child, parent in zip(*ends, strict=True):
-                children.setdefault(parent, []).append(child)
-    found: set[str] = set()
-    waiting = [root]
-    while waiting:
-        new = [child for child in children.get(waiting.pop(), ()) if child not in found]
-        found.update(new)
-        waiting += new
-    return found

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from kgdx.align.decisions import Decisions, manual, oriented
+from kgdx.align.decisions import Decisions, oriented
 from kgdx.align.mappings import Alignment
 from kgdx.align.sameness import vocabulary
 from kgdx.align.sssom import JUSTIFICATIONS, MANUAL, OTHER, PREDICATES, MappingSet, Row, Statement, read_rows
@@ -28,7 +28,7 @@ COLUMNS = (
 
 WORDS = {"accepted": "accept", "yes": "accept", "rejected": "reject", "no": "reject"}
 WORDS |= {word: word for word in ("accept", "reject", "replace", "add", "")}
-"""What may stand in the column ``decision``."""
+"""Words that the column ``decision`` may hold, and their meaning."""
 
 _OPEN = ("stated", "ambiguous", "below", "taken", "conflict")
 _STATUS = {"stated": "automatic"}
@@ -161,10 +161,10 @@ def _decisions(file: Path, row: Row, classes: Mapping[str, str]) -> Iterator[Sta
             raise UsageError(f"{place}: the replacement is missing", hint="put its id into the column replacement")
         if replacement == object:
             raise UsageError(f"{place}: {object} is replaced by itself", hint="write accept, or give another id")
-        yield _checked(place, manual(subject, relation, object, denied=True, comment=comment), classes)
-        yield _checked(place, manual(subject, relation, replacement, comment=comment), classes)
+        yield _checked(place, Statement(subject, relation, object, denied=True, comment=comment), classes)
+        yield _checked(place, Statement(subject, relation, replacement, comment=comment), classes)
         return
-    statement = manual(subject, relation, object, denied=word == "reject", comment=comment)
+    statement = Statement(subject, relation, object, denied=word == "reject", comment=comment)
     if word == "accept":
         statement = replace(statement, matched=row.get("matched").removeprefix("'") or f"{subject} = {object}")
     yield _checked(place, statement, classes)
@@ -263,7 +263,7 @@ def _justification(row: Mapping[str, str]) -> str:
 
 
 def summary(statements: Sequence[Statement]) -> str:
-    """Say in words how many decisions there are.
+    """Return the number of decisions in words.
 
     Example:
         >>> summary([Statement("HP:1", "exact", "MESH:D1"), Statement("HP:2", "exact", "MESH:D1", denied=True)])

@@ -59,7 +59,7 @@ class Components:
         return self.members.get(root, {root})
 
     def fits(self, one: str, other: str) -> bool:
-        """Say whether joining two entries leaves each vocabulary with one entry, and joins no two rare diseases.
+        """Return whether joining two entries leaves each vocabulary with one entry, and joins no two rare diseases.
 
         Example:
             >>> joined = Components()

@@ -77,7 +77,7 @@ def bound(letters: int, *, han: bool) -> int:
 
 
 def is_typo(one: str, other: str, words: Container[str], steps: Sequence[tuple[int, int]] = WORD_STEPS) -> bool:
-    """Say whether what parts two keys within the edit distance can be a typo rather than another meaning.
+    """Return whether the difference of two keys within the edit distance can be a typo rather than another meaning.
 
     Blanks may be missing; otherwise the words must agree one by one, and a word that differs may do so by few letters,
     not in its first one, not in a prefix or suffix of its own meaning, and not be another word that is known. In
@@ -138,7 +138,7 @@ def word_edits(letters: int, steps: Sequence[tuple[int, int]] = WORD_STEPS) -> i
 
 
 def is_word_typo(one: str, other: str, words: Container[str], steps: Sequence[tuple[int, int]] = WORD_STEPS) -> bool:
-    """Say whether what parts two words can be a typo; see :func:`is_typo`."""
+    """Return whether the difference of two words can be a typo; see :func:`is_typo`."""
     from rapidfuzz.distance import OSA
 
     shortest = min(len(one), len(other))

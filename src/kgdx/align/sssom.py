@@ -38,7 +38,7 @@ BASES: Mapping[str, str] = {
     "OMIM": "https://omim.org/entry/",
     "ORPHA": "http://www.orpha.net/ORDO/Orphanet_",
 }
-"""What the prefixes of kgdx's ids stand for."""
+"""Expansions of the prefixes of kgdx's ids."""
 PREFIXES = {"orphanet": "ORPHA", "ordo": "ORPHA", "orphanet.ordo": "ORPHA", "msh": "MESH", "hpo": "HP", "mim": "OMIM"}
 """Other ways to write the prefixes, in lower case."""
 _VOCABULARIES = {"semapv": "https://w3id.org/semapv/vocab/", "skos": "http://www.w3.org/2004/02/skos/core#"}
@@ -118,7 +118,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class MappingSet:
-    """What an SSSOM file says.
+    """Content of an SSSOM file.
 
     Attributes:
         metadata: The header.

@@ -1,4 +1,4 @@
-"""What a text says of a finding: present, absent, unknown, in the family, or hypothetical.
+"""The status that a text gives a finding: present, absent, unknown, in the family, or hypothetical.
 
 The method is that of ConText (doi:10.1016/j.jbi.2009.05.002): trigger phrases before or after a finding hold as far as
 their scope reaches, which a clause or a termination phrase ends; some phrases only look like triggers. The phrases

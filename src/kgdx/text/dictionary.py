@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ VERSION = 7
 """Changes with the files' layout or with the rules that fill them."""
 
 CHINESE = "zh.json"
-"""What is to be known of the Chinese names: their lengths, and whether the graph has any of its own."""
+"""File with the lengths of the Chinese names, and whether the graph has any of its own."""
 
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only what lies below it is a finding (not inheritance, onset, severity or frequency)."""
@@ -48,6 +48,7 @@ _PARTICIPLE = ("ed", "ing", "ive")
 """Endings of words that mostly tell what is wrong."""
 
 _MASK = (1 << 64) - 1
+_T = TypeVar("_T")
 
 
 @lru_cache(maxsize=65536)
@@ -251,19 +252,31 @@ def in_scope(snapshot: Snapshot) -> npt.NDArray[np.bool_]:
     ids = table.column("id").to_pylist()
     if ROOT not in ids:
         return ~obsolete
-    children: dict[int, list[int]] = {}
     edges = snapshot.table("is_a")
-    for child, parent in zip(edges.column("child").to_pylist(), edges.column("parent").to_pylist(), strict=True):
-        children.setdefault(parent, []).append(child)
+    pairs = zip(edges.column("child").to_pylist(), edges.column("parent").to_pylist(), strict=True)
     found = np.zeros(len(ids), bool)
-    stack = list(children.get(ids.index(ROOT), ()))
-    while stack:
-        row = stack.pop()
-        if not found[row]:
-            found[row] = True
-            stack.extend(children.get(row, ()))
+    found[list(descendants(pairs, ids.index(ROOT)))] = True
     result: npt.NDArray[np.bool_] = found & ~obsolete
     return result
+
+
+def descendants(pairs: Iterable[tuple[_T, _T]], root: _T) -> set[_T]:
+    """Return what is below a root in a hierarchy of (child, parent) pairs, itself left out.
+
+    Example:
+        >>> descendants([("b", "a"), ("c", "b"), ("a", "x")], "a") == {"b", "c"}
+        True
+    """
+    children: dict[_T, list[_T]] = defaultdict(list)
+    for child, parent in pairs:
+        children[parent].append(child)
+    found: set[_T] = set()
+    waiting = [root]
+    while waiting:
+        new = [child for child in children.get(waiting.pop(), ()) if child not in found]
+        found.update(new)
+        waiting += new
+    return found
 
 
 def _names(term: int, row: dict[str, Any]) -> Iterator[Name]:

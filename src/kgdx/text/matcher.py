@@ -234,7 +234,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """What the choice rests on.
+    """Data that :func:`choose` needs.
 
     Attributes:
         entries: The dictionary.

@@ -1,4 +1,4 @@
-"""What the optional encoder works on: the graph's names as vectors, and the parts of a text without any of them."""
+"""Reading by meaning: the graph's names as vectors, and the parts of a text that hold none of them."""
 
 from __future__ import annotations
 

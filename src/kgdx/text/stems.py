@@ -98,7 +98,7 @@ _ABBREVIATION = re.compile(r"\s*(?:[;；,，]\s*[A-Z][A-Z0-9]{1,9}|[(（]\s*[A-Z
 _ARTICLES = frozenset({"an", "the"})
 _UNORDERED, _ORDERING = word_list("unordered"), word_list("ordering")
 _TURNED = re.compile(r"[,;]|\b(?:of|in|and|with)\b")
-"""What shows that a name's words may have been put into another order; the order of two eponyms is part of a name."""
+"""Signs that a name's words may have been put into another order; the order of two eponyms is part of a name."""
 
 _HAN = re.compile(f"[{CJK}]")
 _HAN_ROMAN = re.compile(f"(?<![a-z])({_ROMAN})(?![a-z])")
