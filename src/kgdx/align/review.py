@@ -31,7 +31,6 @@ WORDS |= {word: word for word in ("accept", "reject", "replace", "add", "")}
 """Words that the column ``decision`` may hold, and their meaning."""
 
 _OPEN = ("stated", "ambiguous", "below", "taken", "conflict")
-_STATUS = {"stated": "automatic"}
 _SHOWN = 5
 
 
@@ -91,8 +90,12 @@ def _alignment_rows(one: Alignment) -> Iterator[ReviewRow]:
             matched=row["said"] if row["said"] == row["matched"] else f"{row['said']} = {row['matched']}",
         )
         rivals = [told for told in others[row["subject"]] if not told.startswith(f"{row['object']} ")]
-        outcome = row["outcome"]
-        yield ReviewRow(statement, row["method"], _STATUS.get(outcome, outcome), tuple(rivals[:_SHOWN]))
+        yield ReviewRow(
+            statement,
+            row["method"],
+            "automatic" if row["outcome"] == "stated" else row["outcome"],
+            tuple(rivals[:_SHOWN]),
+        )
 
 
 def write_review(rows: Iterable[ReviewRow]) -> str:

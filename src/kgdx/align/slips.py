@@ -147,17 +147,13 @@ def is_word_typo(one: str, other: str, words: Container[str], steps: Sequence[tu
         return False
     if one in words and other in words:
         return False
-    return _part(one, _PREFIXES, str.startswith) == _part(other, _PREFIXES, str.startswith) and not _ends(one, other)
+    starts = [_part(word, _PREFIXES, str.startswith) for word in (one, other)]
+    ends = [_part(word, _SUFFIXES, str.endswith) for word in (one, other)]
+    return starts[0] == starts[1] and (ends[0] == ends[1] or not all(ends))
 
 
 def _part(word: str, parts: tuple[str, ...], has: Callable[[str, str], bool]) -> str:
     return max((part for part in parts if has(word, part)), key=len, default="")
-
-
-def _ends(one: str, other: str) -> bool:
-    """Whether both words end in a suffix of its own meaning, and not the same."""
-    ends = _part(one, _SUFFIXES, str.endswith), _part(other, _SUFFIXES, str.endswith)
-    return bool(ends[0] and ends[1]) and ends[0] != ends[1]
 
 
 def known_words(side: pl.DataFrame) -> set[str]:

@@ -174,8 +174,9 @@ class Meanings:
             ).fetchone()
             if mark == asked.mark and not contrary(given, text):
                 fitting.append((round(cosine, 4), folded))
-        best = fitting[0][0] if fitting else 0.0
-        return [(folded, cosine) for cosine, folded in fitting[:1] if best >= COSINE and not _rival(fitting)]
+        best, *others = [cosine for cosine, _ in fitting] or [0.0]
+        rival = others and best - others[0] < LEAD and best < 1  # another name is nearly as near
+        return [(folded, cosine) for cosine, folded in fitting[:1] if best >= COSINE and not rival]
 
     def _of(self, database: sqlite3.Connection, kind: int) -> tuple[Vectors, Rows]:
         if kind not in self._opened:
@@ -195,8 +196,3 @@ class Meanings:
         )
         rows = database.execute(query, (kind,))
         return {number: text for number, text, _ in rows if self._chinese or not form(text).han}
-
-
-def _rival(fitting: Sequence[tuple[float, str]]) -> bool:
-    """Whether another name is nearly as near."""
-    return len(fitting) > 1 and fitting[0][0] - fitting[1][0] < LEAD and fitting[0][0] < 1

@@ -193,17 +193,14 @@ def read_sssom(file: Path) -> MappingSet:
             skipped.append((row.line, found))
             continue
         key = found.subject, found.object
-        if key in statements and _said(statements[key][1]) != _said(found):
+        before = statements.get(key, (0, found))[1]
+        if (before.relation, before.denied) != (found.relation, found.denied):
             message = f"{file}, lines {statements[key][0]} and {row.line}: {key[0]} and {key[1]} are mapped differently"
             raise UsageError(message, hint="keep one of them")
         statements.setdefault(key, (row.line, found))
     return MappingSet(
         metadata, [each for _, each in statements.values()], [line for line, _ in statements.values()], skipped
     )
-
-
-def _said(statement: Statement) -> tuple[str, bool]:
-    return statement.relation, statement.denied
 
 
 def _metadata(file: Path, comment: str) -> dict[str, Any]:

@@ -166,14 +166,10 @@ def _reaches(
         return not any(k in ("backward",) and not t.chinese and s != status for t in ends for k, s in t.kinds)
     if _COMMA.search(between):
         before = part[max(0, span[0] - _REACH) : span[0]]
-        return not _VERB.search(before) and not _VERB.search(between[: max(_last_comma(between), 0)])
+        return not _VERB.search(before) and not _VERB.search(between[: max(between.rfind(","), between.rfind("，"))])
     return True
 
 
 def _ends(end: str, status: str) -> bool:
     """Whether a termination phrase (for one status, or "-" for all but family) ends a scope."""
     return end == status or (end == "-" and status != "family")
-
-
-def _last_comma(between: str) -> int:
-    return max(between.rfind(","), between.rfind("，"))

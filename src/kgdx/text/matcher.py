@@ -277,7 +277,7 @@ def choose(found: Words, whole: list[Match], split: list[Match], lexicon: Lexico
         elif lexicon.above(choice.term, choices[owners.pop()].term):
             choices.append(replace(choice, nested=True))
     choices.extend(choice for match in split if (choice := _read(found, match, lexicon)))
-    return sorted(set(choices), key=lambda c: (c.start, c.end, c.term))
+    return sorted(set(choices), key=lambda c: (c.start, c.end, c.term, c.label))
 
 
 def _denied(found: Words, match: Match, complete: set[tuple[int, int]]) -> bool:
