@@ -24,14 +24,13 @@ from pathlib import Path
 import polars as pl
 from benchmarks.equivalence import default_tables
 
-from kgdx.align.cascade import STAGES, Meaning, Rules, candidates, decide
-from kgdx.align.encoders import Kept, encoder
-from kgdx.align.forms import with_forms
+from kgdx.align.cascade import STAGES, Rules, candidates, decide
 from kgdx.align.mappings import CURATED
-from kgdx.align.names import Side, diseases, phenotypes, side
+from kgdx.align.names import Side, diseases, phenotypes, side, with_forms
 from kgdx.align.sameness import RULES as SAMENESS
 from kgdx.align.slips import near
 from kgdx.store.protocol import GraphTable
+from kgdx.text.encoder import CachedEncoder, NameEncoder, encoder
 
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 LEXICAL = 50_000
@@ -64,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", help="measure the alignments whose name holds this")
     parser.add_argument("--errors", type=int, default=0, help="print so many wrong pairs of the tuning half a line")
     options = parser.parse_args(arguments)
-    meaning = Meaning(Kept(encoder(options.encoder), options.vectors)) if options.encoder else None
+    meaning = NameEncoder(CachedEncoder(encoder(options.encoder), options.vectors)) if options.encoder else None
     print("| alignment | half | stage | stated | judged | precision | recall |\n|---|---|---|---|---|---|---|")
     tables = default_tables()
     for task in [*shared_tasks(tables), *(reference_tasks(tables, options.reference) if options.reference else [])]:
@@ -74,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def measure(task: Task, meaning: Meaning | None, errors: int) -> None:
+def measure(task: Task, meaning: NameEncoder | None, errors: int) -> None:
     found = decide(candidates(task.subjects, task.objects, task.rules, meaning=meaning), task.rules)
     stated = found.filter(pl.col("outcome") == "stated")
     for tuning in (True, False):
@@ -287,11 +286,11 @@ def speed(folder: Path | None) -> None:
     start = time.perf_counter()
     mine, yours = (with_forms(each, diseases=True) for each in names)
     same = mine.select("key").unique().join(yours.select("key").unique(), on="key").height
-    slips = near(mine.join(yours, on="key", how="anti"), yours).height
+    typos = near(mine.join(yours, on="key", how="anti"), yours).height
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     sizes = " × ".join(f"{each.height:,}" for each in names)
-    print(f"\n{sizes} names (MONDO × MeSH): {seconds:.1f} s, {peak:.1f} GB at most; {same:,} the same, {slips:,} slips")
+    print(f"\n{sizes} names (MONDO × MeSH): {seconds:.1f} s, {peak:.1f} GB at most; {same:,} the same, {typos:,} typos")
 
 
 if __name__ == "__main__":

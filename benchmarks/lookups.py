@@ -1,6 +1,6 @@
 """Questions to the index of names, and whole actions that begin with one, timed; part of ``benchmarks.actions``.
 
-Names are drawn from the graph: as they are written, with a slip of spelling, by their first letters, and in sentences.
+Names are drawn from the graph: as they are written, with a typo, by their first letters, and in sentences.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 from kgdx.actions import ACTIONS, parse_action
 from kgdx.actions.artifacts import Retrieved
 from kgdx.actions.graph import GraphContext
-from kgdx.align.single import form
 from kgdx.case import Case
 from kgdx.episode import State, step
 from kgdx.errors import KgdxError
 from kgdx.store.snapshot import Snapshot
+from kgdx.text.stems import form
 
 LOOK_UP_MS = 10.0
 """What the median of a look-up may take."""
@@ -41,7 +41,7 @@ def look_ups(graph: GraphContext, count: int, seed: int) -> list[dict[str, Any]]
     diseases = drawn(graph.snapshot, "disease", count, rng)
     findings = drawn(graph.snapshot, "phenotype", count, rng)
     written = [(name, id) for id, name in diseases]
-    misspelt = [(slip(name, rng), id) for id, name in diseases if len(name) >= LEAST_LETTERS]
+    misspelt = [(typo(name, rng), id) for id, name in diseases if len(name) >= LEAST_LETTERS]
     typed = [(name[:letters], "") for _, name in diseases for letters in LETTERS]
     said = [
         (sentence.format(disease, finding), id)
@@ -88,7 +88,7 @@ def drawn(snapshot: Snapshot, table: str, count: int, rng: np.random.Generator) 
     return [(str(ids[at]), str(names[at])) for at in chosen if names[at]]
 
 
-def slip(name: str, rng: np.random.Generator) -> str:
+def typo(name: str, rng: np.random.Generator) -> str:
     """A name with one letter left out, doubled or replaced; a Chinese one with a character left out."""
     at = int(rng.integers(1, len(name) - 1))
     if not name.isascii() and form(name).han:

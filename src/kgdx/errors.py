@@ -72,7 +72,7 @@ class StoreError(KgdxError):
     """A store that cannot be opened, read or written."""
 
     exit_code = 6
-    fault = "graph"
+    fault: Fault = "graph"
 
 
 class StoreLockedError(StoreError):
@@ -86,7 +86,7 @@ class StaleSnapshotError(StoreError):
 class AbsentError(StoreError):
     """The graph holds nothing of the kind that is asked for, and will not until another one is built."""
 
-    fault = "request"
+    fault: Fault = "request"
 
 
 class TemplateError(StoreError):
@@ -113,7 +113,7 @@ class LlmError(KgdxError):
     """
 
     exit_code = 8
-    fault = "model"
+    fault: Fault = "model"
 
     def __init__(self, message: str, *, hint: str | None = None, kind: LlmFault, partial: str = "") -> None:
         super().__init__(message, hint=hint)

@@ -16,9 +16,7 @@ from episode.states import state_of
 from kgdx.actions import Describe, Resolved, Retrieved
 from kgdx.actions.artifacts import described_of
 from kgdx.actions.describing import named
-from kgdx.align.headings import Headings
-from kgdx.align.mesh import MeshIndex
-from kgdx.align.mesh_file import FILE, write_index
+from kgdx.align.mesh import FILE, Headings, MeshIndex, write_mesh
 from kgdx.case import Case
 from kgdx.episode import Kind, State, step
 from kgdx.errors import AbsentError, StoreError
@@ -63,7 +61,7 @@ class Described(Fake):
 def index(tmp_path: Path) -> Callable[[], MeshIndex]:
     names = {PERTUSSIS: ("Whooping Cough", "Pertussis"), "MESH:D005334": ("Fever",)}
     source = NodeTable("Source", pa.table({"id": ["test"], "version": ["2025"], "checksum": ["x"]}))
-    write_index(tmp_path / FILE, [nodes("MeshDescriptor", names), source])
+    write_mesh(tmp_path / FILE, [nodes("MeshDescriptor", names), source])
     return lambda: MeshIndex(tmp_path / FILE)
 
 
@@ -81,7 +79,7 @@ def test_a_heading_is_looked_up_by_name_with_its_scope_note_and_the_record_of_th
     assert mesh is not None
     assert (mesh.id, mesh.heading, mesh.method, mesh.origin) == (PERTUSSIS, "Whooping Cough", "edit", "name")
     assert (mesh.scope_note, mesh.tree_numbers) == ("A respiratory infection.", ("C01.150",))
-    assert mesh.decision["reason"] == "'pertusis' and 'Pertussis' differ by a slip of spelling"
+    assert mesh.decision["reason"] == "'pertusis' and 'Pertussis' differ by a typo"
     assert mesh.decision["version"] == "2025"
     assert json.loads(json.dumps(found.to_dict()))["mesh"]["decision"]["candidates"][0]["id"] == PERTUSSIS
 

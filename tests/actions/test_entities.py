@@ -136,6 +136,30 @@ def test_an_action_is_known_by_its_name_in_the_paper_in_any_case(word: str) -> N
     assert isinstance(parse_action({"action": word, "diseases": ["flu"]}, ACTIONS), GetSymptom)
 
 
+@pytest.mark.parametrize(
+    ("word", "name", "field"),
+    [
+        ("GET_SYMPTOMS_OF_DISEASE", "get_symptom", "diseases"),
+        ("GET_TESTS_OF_DISEASE", "get_test", "diseases"),
+        ("GET_DRUGS_OF_DISEASE", "get_drug", "diseases"),
+        ("GET_CURES_OF_DISEASE", "get_cure", "diseases"),
+        ("get_comorbidities_of_disease", "get_comorbidity", "diseases"),
+        ("GET_PHENOTYPES_OF_DISEASE", "get_phenotype", "diseases"),
+        ("GET_GENES_OF_DISEASE", "get_gene", "diseases"),
+        ("GET_MEDICINES_OF_DISEASE", "get_medicine", "diseases"),
+        ("INFER_DISEASES_BY_SYMPTOMS", "infer_by_symptom", "symptoms"),
+        ("INFER_DISEASES_BY_TESTS", "infer_by_test", "tests"),
+        ("INFER_DISEASES_BY_DRUGS", "infer_by_drug", "drugs"),
+        ("INFER_DISEASES_BY_CURES", "infer_by_cure", "cures"),
+        ("INFER_DISEASES_BY_COMORBIDITIES", "infer_by_comorbidity", "diseases"),
+        ("Infer_Diseases_By_Genes", "infer_by_gene", "genes"),
+        ("INFER_DISEASES_BY_PHENOTYPES", "infer_by_phenotype", "phenotypes"),
+    ],
+)
+def test_an_action_is_known_by_its_whole_name_in_the_paper(word: str, name: str, field: str) -> None:
+    assert isinstance(parse_action({"action": word, field: ["x"]}, ACTIONS), ACTIONS[name])
+
+
 def test_no_two_actions_share_a_name() -> None:
     names = [name for kind in ACTIONS.values() for name in {kind.name, *(alias.lower() for alias in kind.aliases)}]
     assert len(names) == len(set(names))

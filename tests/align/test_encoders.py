@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgdx.align.encoders import Kept, encoder, meaning
 from kgdx.config import Settings
 from kgdx.errors import ConfigError, MissingExtraError, StoreError
-from kgdx.text.encoder import Vectors
+from kgdx.text.encoder import CachedEncoder, Vectors, encoder, meaning
 
 
 class Counting:
@@ -30,8 +29,8 @@ class Counting:
 
 def test_vectors_are_kept_between_runs(tmp_path: Path) -> None:
     inner = Counting()
-    first = Kept(inner, tmp_path).encode(["fever", "rash", "fever"])
-    again = Kept(inner, tmp_path).encode(["rash", "cough"])
+    first = CachedEncoder(inner, tmp_path).encode(["fever", "rash", "fever"])
+    again = CachedEncoder(inner, tmp_path).encode(["rash", "cough"])
     assert inner.asked == ["fever", "rash", "cough"]
     assert first.tolist() == [[5, 1], [4, 1], [5, 1]]
     assert again.tolist() == [[4, 1], [5, 1]]
@@ -40,14 +39,14 @@ def test_vectors_are_kept_between_runs(tmp_path: Path) -> None:
 def test_without_a_folder_nothing_is_kept() -> None:
     inner = Counting()
     for _ in range(2):
-        Kept(inner).encode(["fever"])
+        CachedEncoder(inner).encode(["fever"])
     assert inner.asked == ["fever", "fever"]
 
 
 def test_a_damaged_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "counting.sqlite").write_text("no database" * 500)
     with pytest.raises(StoreError, match=r"counting\.sqlite cannot be used .*: remove it"):
-        Kept(Counting(), tmp_path).encode(["fever"])
+        CachedEncoder(Counting(), tmp_path).encode(["fever"])
 
 
 def test_settings_name_the_encoder(tmp_path: Path) -> None:

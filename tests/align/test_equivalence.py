@@ -6,8 +6,7 @@ import pyarrow as pa
 import pytest
 
 import small_graph
-from kgdx.align.equivalence import FEATURES, METHOD, SOURCE, WEIGHTS, compare, infer, read_entries
-from kgdx.align.wording import parted, words
+from kgdx.align.equivalence import FEATURES, METHOD, SOURCE, WEIGHTS, compare, infer, parted, read_entries, words
 from kgdx.store.protocol import NodeTable, RelationTable
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgdx.align.forms import variants, with_forms
+from kgdx.align.names import variants, with_forms
 
 
 def forms(*names: str, diseases: bool = True) -> pl.DataFrame:

@@ -90,6 +90,11 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameIndex]:
         ("急性间歇型卟啉病", "Disease", ("KGDX:zh.3",), "edit"),
         ("omim:154700", "Disease", ("OMIM:154700",), "id"),
         ("OMIM:999", "Disease", ("OMIM:154700",), "id"),
+        ("OMIM_154700", "Disease", ("OMIM:154700",), "id"),
+        ("mim 154700", "Disease", ("OMIM:154700",), "id"),
+        ("https://omim.org/entry/154700", "Disease", ("OMIM:154700",), "id"),
+        ("Orphanet:558", "Disease", ("ORPHA:558",), "id"),
+        ("ncbigene:2200", "Gene", ("NCBIGene:2200",), "id"),
         ("diabetes mellitus", "Disease", ("KGDX:zh.4",), "exact"),
         ("红霉素", "Drug", ("D:1", "D:2"), "exact"),
         ("fbn1", "Gene", ("NCBIGene:2200",), "exact"),
@@ -111,6 +116,56 @@ def test_what_a_relation_says_to_be_the_same_says_so(index: NameIndex) -> None:
     assert found.entries[1].score < found.entries[0].score
 
 
+UNNAMED = {
+    "OMIM:104130": ("OMIM:104130",),
+    "ORPHA:1005": ("Alopecia-epilepsy-pyorrhea syndrome",),
+    "KGDX:zh.9": ("无毛癫痫综合征",),
+    "ORPHA:69737": ("ORPHA:69737", "Bosley-Salih-Alorainy syndrome"),
+    "OMIM:7": ("OMIM:7",),
+}
+
+
+@pytest.fixture
+def unnamed(tmp_path: Path) -> Iterator[NameIndex]:
+    made = nodes("Disease", UNNAMED)
+    named_by_id = ["id" if id == names[0] else "test" for id, names in UNNAMED.items()]
+    rows = made.rows.append_column("name_source", pa.array(named_by_id))
+    same = same_as(("OMIM:104130", "ORPHA:1005", "exact"), ("KGDX:zh.9", "ORPHA:1005", "exact"))
+    write_index(tmp_path / FILE, [NodeTable("Disease", rows), same])
+    with NameIndex(tmp_path / FILE) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("id", ["OMIM:7", "omim:7", "OMIM_7", " OMIM: 7 ", "MIM:7", "https://omim.org/entry/7"])
+def test_an_entry_that_is_named_by_its_id_is_found_by_it(unnamed: NameIndex, id: str) -> None:
+    found = unnamed.resolve(id)
+    assert (found.ids, found.names, found.method) == (("OMIM:7",), ("OMIM:7",), "id")
+
+
+def test_an_entry_that_is_named_by_its_id_shows_the_name_of_one_that_is_the_same(unnamed: NameIndex) -> None:
+    found = unnamed.resolve("OMIM:104130")
+    assert dict(zip(found.ids, found.names, strict=True)) == {
+        "OMIM:104130": "Alopecia-epilepsy-pyorrhea syndrome",
+        "ORPHA:1005": "Alopecia-epilepsy-pyorrhea syndrome",
+        "KGDX:zh.9": "无毛癫痫综合征",
+    }
+    assert unnamed.resolve("ORPHA:69737").names == ("Bosley-Salih-Alorainy syndrome",)
+
+
+def test_ids_that_differ_by_case_are_told_apart(tmp_path: Path) -> None:
+    write_index(tmp_path / FILE, [nodes("Gene", {"g:a": ("one",), "g:A": ("two",)})])
+    with NameIndex(tmp_path / FILE) as opened:
+        assert opened.resolve("g:A", ("Gene",)).names == ("two",)
+        assert opened.resolve("G:a", ("Gene",)).ids == ("g:A", "g:a")
+
+
+def test_names_that_serve_as_ids_are_names(tmp_path: Path) -> None:
+    write_index(tmp_path / FILE, [nodes("Disease", {"gout": ("gout",), "Gout disease": ("Gout disease", "gout")})])
+    with NameIndex(tmp_path / FILE) as opened:
+        found = opened.resolve("gout")
+    assert (found.ids, found.method) == (("gout", "Gout disease"), "exact")
+
+
 def test_what_is_only_broader_is_no_equal(index: NameIndex) -> None:
     assert index.resolve("Marfan lipodystrophy syndrome").ids == ("ORPHA:1",)
 
@@ -130,7 +185,7 @@ def test_a_name_for_some_patients_says_that_it_is_narrower(index: NameIndex) -> 
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("hypethyroidism", "Disease"),  # a slip of two names
+        ("hypethyroidism", "Disease"),  # a typo of two names
         ("coqueluche", "Disease"),
         ("FBN2", "Gene"),
         ("SEET", "Gene"),

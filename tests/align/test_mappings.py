@@ -11,12 +11,11 @@ import pyarrow as pa
 import pytest
 
 from align.named import findings, nodes, same_as
-from kgdx.align.cascade import Meaning
-from kgdx.align.decisions import Decisions, manual
-from kgdx.align.mappings import SOURCE, align, relations, step
+from kgdx.align.decisions import Decisions
+from kgdx.align.mappings import SOURCE, align, relations, version
 from kgdx.align.sssom import Statement
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.text.encoder import Vectors
+from kgdx.text.encoder import NameEncoder, Vectors
 
 FINDINGS = {
     "HP:0001945": ("Fever", "Pyrexia"),
@@ -66,7 +65,7 @@ def test_each_stage_states_what_the_one_before_left_open() -> None:
 def test_the_encoder_comes_last_and_leaves_chinese_to_those_that_read_it() -> None:
     tables = [*findings(FINDINGS), symptoms(a="short of air", b="没有空气的感觉")]
     assert rows(relations(tables, Decisions())) == {}
-    found = rows(relations(tables, Decisions(), Meaning(Toy())))
+    found = rows(relations(tables, Decisions(), NameEncoder(Toy())))
     assert list(found) == [("KGDX:zh.a", "HP:0002094")]
     record = json.loads(found["KGDX:zh.a", "HP:0002094"]["decision"])
     assert (record["encoder"], record["candidates"][0]["method"]) == ("toy", "encoder")
@@ -82,13 +81,13 @@ def test_two_equally_good_candidates_are_not_stated() -> None:
 
 def test_a_rejected_pair_is_not_stated_and_resolves_what_was_ambiguous() -> None:
     tables = [*findings({"HP:0000001": ("Rash",), "HP:0000002": ("Rash",)}), symptoms(a="rash")]
-    decisions = Decisions((manual("KGDX:zh.a", "exact", "HP:0000001", denied=True),))
+    decisions = Decisions((Statement("KGDX:zh.a", "exact", "HP:0000001", denied=True),))
     assert list(rows(relations(tables, decisions))) == [("KGDX:zh.a", "HP:0000002")]
 
 
 def test_a_persons_mapping_wins_over_the_names() -> None:
     tables = [*findings(FINDINGS), symptoms(a="fever")]
-    decisions = Decisions((manual("KGDX:zh.a", "exact", "HP:0002315", comment="means headache here"),))
+    decisions = Decisions((Statement("KGDX:zh.a", "exact", "HP:0002315", comment="means headache here"),))
     found = rows(relations(tables, decisions))
     assert list(found) == [("KGDX:zh.a", "HP:0002315")]
     row = found["KGDX:zh.a", "HP:0002315"]
@@ -97,7 +96,7 @@ def test_a_persons_mapping_wins_over_the_names() -> None:
 
 
 def test_a_decision_about_what_the_graph_lacks_waits() -> None:
-    decisions = Decisions((manual("KGDX:gone.1", "exact", "HP:0001945"),))
+    decisions = Decisions((Statement("KGDX:gone.1", "exact", "HP:0001945"),))
     assert rows(relations(findings(FINDINGS), decisions)) == {}
 
 
@@ -174,7 +173,7 @@ def test_where_a_person_rejects_the_id_that_the_source_gives_names_decide() -> N
         NodeTable("Disease", pa.table(row)),
         nodes("MeshDescriptor", {"MESH:D000001": ("Fever",), "MESH:D000002": ("Hyperthermia",)}),
     ]
-    found = rows(relations(tables, Decisions((manual("OMIM:1", "exact", "MESH:D000002", denied=True),))))
+    found = rows(relations(tables, Decisions((Statement("OMIM:1", "exact", "MESH:D000002", denied=True),))))
     assert {pair: each["method"] for pair, each in found.items()} == {("OMIM:1", "MESH:D000001"): "exact"}
 
 
@@ -206,11 +205,11 @@ def test_the_decision_names_candidates_thresholds_and_versions() -> None:
     }
 
 
-def test_the_step_is_made_again_when_a_decision_or_the_encoder_changes() -> None:
+def test_mappings_are_made_again_when_a_decision_or_the_encoder_changes() -> None:
     none, some = Decisions(), Decisions((Statement("HP:1", "exact", "MESH:D1"),))
-    versions = {step(none, None).version, step(some, None).version, step(none, Meaning(Toy())).version}
+    versions = {version(none, None), version(some, None), version(none, NameEncoder(Toy()))}
     assert len(versions) == 3
-    assert step(none, None).version == step(Decisions(), None).version
+    assert version(none, None) == version(Decisions(), None)
 
 
 def test_the_same_tables_in_another_order_give_the_same_rows() -> None:
@@ -246,7 +245,7 @@ def test_a_related_synonym_makes_a_candidate_only() -> None:
     assert align(tables, Decisions())[1].found["outcome"].to_list() == ["below"]
 
 
-def test_two_real_words_are_no_slip_of_one_another() -> None:
+def test_two_real_words_are_no_typo_of_one_another() -> None:
     diseases = nodes("Disease", {"OMIM:1": ("Dystonia",), "KGDX:zh.1": ("难产", "dystocia")})
     assert rows(relations([diseases], Decisions()), "SAME_AS")
     known = nodes("MeshDescriptor", {"MESH:D004420": ("Dystocia",)})

@@ -11,8 +11,7 @@ import pytest
 
 from align.named import nodes
 from kgdx.align.cascade import Rules, candidates, decide
-from kgdx.align.mesh import MeshIndex
-from kgdx.align.mesh_file import FILE, write_index
+from kgdx.align.mesh import FILE, MeshIndex, write_mesh
 from kgdx.align.names import descriptors, diseases
 from kgdx.errors import StoreError
 from kgdx.store.protocol import NodeTable
@@ -31,7 +30,7 @@ DESCRIPTORS = {
 @pytest.fixture
 def index(tmp_path: Path) -> MeshIndex:
     source = NodeTable("Source", pa.table({"id": ["test"], "version": ["2025"], "checksum": ["x"]}))
-    write_index(tmp_path / FILE, [nodes("MeshDescriptor", DESCRIPTORS), source])
+    write_mesh(tmp_path / FILE, [nodes("MeshDescriptor", DESCRIPTORS), source])
     return MeshIndex(tmp_path / FILE)
 
 
@@ -61,7 +60,7 @@ def test_a_decision_records_what_it_rests_on(index: MeshIndex) -> None:
     assert len(found["checksum"]) == 64
     assert found["thresholds"]["branches"] == ["C01"]
     assert found["candidates"][0]["matched"] == "Pertussis"
-    assert found["reason"] == "'pertusis' and 'Pertussis' differ by a slip of spelling"
+    assert found["reason"] == "'pertusis' and 'Pertussis' differ by a typo"
 
 
 def test_equally_near_descriptors_are_listed_and_none_is_stated(index: MeshIndex) -> None:
@@ -83,7 +82,7 @@ def test_a_descriptor_outside_the_branches_is_not_found(index: MeshIndex) -> Non
 
 def test_the_same_descriptors_give_the_same_decisions(tmp_path: Path, index: MeshIndex) -> None:
     turned = dict(reversed(DESCRIPTORS.items()))
-    write_index(tmp_path / "other.sqlite", [nodes("MeshDescriptor", turned)])
+    write_mesh(tmp_path / "other.sqlite", [nodes("MeshDescriptor", turned)])
     with MeshIndex(tmp_path / "other.sqlite") as other:
         assert other.checksum == index.checksum
         for name in ("fever", "double", "pertusis", "retinopathy"):
@@ -107,15 +106,15 @@ def test_an_interrupted_writer_leaves_no_file(tmp_path: Path, monkeypatch: pytes
     def fail(*_: object) -> None:
         raise sqlite3.OperationalError("disk is full")
 
-    monkeypatch.setattr("kgdx.align.mesh_file._fill", fail)
+    monkeypatch.setattr("kgdx.align.index_file._fill", fail)
     with pytest.raises(StoreError, match=r"cannot be written \(disk is full\)"):
-        write_index(tmp_path / FILE, [nodes("MeshDescriptor", DESCRIPTORS)])
+        write_mesh(tmp_path / FILE, [nodes("MeshDescriptor", DESCRIPTORS)])
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_graph_without_descriptors_is_told(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no MeSH descriptors: build it with the source mesh"):
-        write_index(tmp_path / FILE, [])
+        write_mesh(tmp_path / FILE, [])
 
 
 def test_a_file_that_is_no_index_is_told(tmp_path: Path) -> None:

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from align.named import findings, nodes
-from kgdx.align.decisions import FILE, Decisions, manual
+from kgdx.align.decisions import FILE, Decisions
 from kgdx.align.mappings import align, names_and_classes
 from kgdx.align.review import COLUMNS, ReviewRow, read_review, review_rows, usable, write_review
-from kgdx.align.sssom import MappingSet, Statement
-from kgdx.align.tables import read_rows
+from kgdx.align.sssom import MappingSet, Statement, read_rows
 from kgdx.errors import UsageError
 from kgdx.store.protocol import GraphTable
 
@@ -129,7 +128,9 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_the_table_holds_decisions_open_questions_and_what_is_stated() -> None:
     tables = small_graph()
-    decisions = Decisions((manual("KGDX:zh.a", "exact", "HP:2", denied=True), manual("KGDX:gone.x", "exact", "HP:1")))
+    decisions = Decisions(
+        (Statement("KGDX:zh.a", "exact", "HP:2", denied=True), Statement("KGDX:gone.x", "exact", "HP:1"))
+    )
     rows = list(review_rows(align(tables, decisions), decisions, names_and_classes(tables)[0]))
     assert [(row.statement.subject, row.statement.object, row.status) for row in rows] == [
         ("KGDX:zh.a", "HP:2", "rejected"),
@@ -182,10 +183,12 @@ def test_an_edited_table_gives_back_what_was_decided(
 
 
 def test_decisions_survive_in_the_graph_folder(tmp_path: Path) -> None:
-    first = Decisions().updated([manual("OMIM:1", "exact", "MESH:D1"), manual("HP:1", "exact", "MESH:D1", denied=True)])
+    first = Decisions().updated(
+        [Statement("OMIM:1", "exact", "MESH:D1"), Statement("HP:1", "exact", "MESH:D1", denied=True)]
+    )
     first.write(tmp_path)
     assert Decisions.read(tmp_path) == first
-    later = first.updated([manual("OMIM:1", "exact", "MESH:D1", denied=True)])
+    later = first.updated([Statement("OMIM:1", "exact", "MESH:D1", denied=True)])
     assert [each.denied for each in later.statements] == [True, True]
     assert later.digest != first.digest != Decisions().digest
     assert list(tmp_path.iterdir()) == [tmp_path / FILE]

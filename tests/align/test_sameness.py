@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from align.named import nodes, same_as
 from kgdx.align.cascade import Given
 from kgdx.align.names import diseases
-from kgdx.align.sameness import RARE, Components, align_diseases, vocabulary
+from kgdx.align.sameness import RARE, Components, align_diseases, exact_pairs, vocabulary
 
 NAMES = ("Alpha disease", "Beta disease", "Gamma disease", "Delta disease")
 entries = st.dictionaries(
@@ -25,7 +25,7 @@ entries = st.dictionaries(
 @given(entries)
 def test_a_component_has_one_entry_of_each_vocabulary(rows: dict[str, tuple[str, ...]]) -> None:
     tables = [nodes("Disease", rows)]
-    found = align_diseases(diseases(tables), tables, Given())
+    found = align_diseases(diseases(tables), exact_pairs(tables), Given())
     joined = Components()
     for one, other in found.filter(pl.col("outcome") == "stated").select("subject", "object").iter_rows():
         joined.join(one, other)
@@ -39,7 +39,7 @@ def test_orphanet_and_omim_are_not_joined_through_a_third() -> None:
     tables = [
         nodes("Disease", {"OMIM:1": ("Alpha disease",), "ORPHA:1": ("Alpha disease",), "KGDX:zh.1": ("Alpha disease",)})
     ]
-    found = align_diseases(diseases(tables), tables, Given())
+    found = align_diseases(diseases(tables), exact_pairs(tables), Given())
     assert dict(found.select("object", "outcome").iter_rows()) == {"ORPHA:1": "stated", "OMIM:1": "conflict"}
 
 
@@ -49,14 +49,14 @@ def test_a_conflict_is_left_to_people() -> None:
         nodes("Disease", {"MONDO:1": ("Alpha disease", "Beta disease"), "OMIM:2": ("Other disease",)}),
         same_as(("ORPHA:1", "OMIM:2", "exact")),
     ]
-    found = align_diseases(diseases(tables), tables, Given())
+    found = align_diseases(diseases(tables), exact_pairs(tables), Given())
     outcomes = dict(found.select("object", "outcome").iter_rows())
     assert outcomes == {"OMIM:1": "stated", "ORPHA:1": "conflict"}
 
 
 def test_groups_are_none_of_their_members() -> None:
     tables = [nodes("Disease", {"MONDO_GROUPED:1_2": ("Alpha disease",), "MONDO:1": ("Alpha disease",)})]
-    assert align_diseases(diseases(tables), tables, Given()).is_empty()
+    assert align_diseases(diseases(tables), exact_pairs(tables), Given()).is_empty()
 
 
 def test_loaded_equalities_are_taken_for_granted() -> None:

@@ -6,8 +6,8 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgdx.align.forms import variants, with_forms
-from kgdx.align.single import bare, form
+from kgdx.align.names import variants, with_forms
+from kgdx.text.stems import bare, form
 
 PIECES = st.sampled_from(
     [

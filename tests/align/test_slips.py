@@ -1,4 +1,4 @@
-"""Which names are a slip of spelling apart."""
+"""Which names are a typo apart."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
-from kgdx.align.forms import with_forms
-from kgdx.align.slips import bound, is_slip, near
+from kgdx.align.names import with_forms
+from kgdx.align.slips import bound, is_typo, near
 
 
 def forms(*names: str) -> pl.DataFrame:
@@ -47,17 +47,17 @@ def test_a_slip_is_found(said: str, name: str) -> None:
         ("Hepatitis A infection", "Hepatitis B infection"),
     ],
 )
-def test_another_meaning_is_no_slip(said: str, name: str) -> None:
+def test_another_meaning_is_no_typo(said: str, name: str) -> None:
     assert near(forms(said), forms(name)).height == 0
 
 
 def test_two_known_words_are_two_words() -> None:
     known = {"chromotherapy", "chronotherapy"}
-    assert is_slip("chromotherapy", "chronotherapy", set())
-    assert not is_slip("chromotherapy", "chronotherapy", known)
+    assert is_typo("chromotherapy", "chronotherapy", set())
+    assert not is_typo("chromotherapy", "chronotherapy", known)
 
 
-def test_short_names_allow_no_slip() -> None:
+def test_short_names_allow_no_typo() -> None:
     assert [bound(letters, han=False) for letters in (7, 8, 11, 12, 17, 18)] == [0, 1, 1, 2, 2, 3]
     assert [bound(letters, han=True) for letters in (5, 6, 40)] == [0, 1, 1]
 
@@ -82,7 +82,7 @@ def test_no_pair_within_the_distance_is_missed(names: list[str], data: st.DataOb
         (one, other)
         for one in said
         for other in names
-        if 0 < OSA.distance(one, other) <= bound(min(len(one), len(other)), han=False) and is_slip(one, other, set())
+        if 0 < OSA.distance(one, other) <= bound(min(len(one), len(other)), han=False) and is_typo(one, other, set())
     }
     repetitive = {pair for pair in expected if min(len({t[i : i + 3] for i in range(len(t) - 2)}) for t in pair) < 13}
     found = set(near(*sides, words=set()).select("key", "other").iter_rows())

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kgdx.case.model import Status
-from kgdx.text.chinese import fold_chinese, lay_wordings, wordings
+from kgdx.text.dictionary import lay_wordings
 from kgdx.text.extractor import Extractor
+from kgdx.text.stems import fold_chinese, wordings
 
 
 @pytest.mark.parametrize(

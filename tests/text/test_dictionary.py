@@ -13,9 +13,8 @@ from kgdx.store.compile import compile_snapshot
 from kgdx.store.snapshot import Snapshot
 from kgdx.text.dictionary import Entries, build_dictionary, in_scope
 from kgdx.text.extractor import Extractor
-from kgdx.text.fuzzy import Spelling
 from kgdx.text.stems import inflection, word_class
-from kgdx.text.tokens import HARD, NONE, SOFT, words
+from kgdx.text.tokens import HARD, NONE, SOFT, Spelling, words
 
 
 def test_dictionary_is_compiled_once(snapshot: Snapshot) -> None:
@@ -116,8 +115,9 @@ def test_a_damaged_dictionary_says_what_to_do(
         Extractor.open(copy)
 
 
-def test_a_word_of_thousands_of_letters_is_no_slip(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_word_of_thousands_of_letters_is_no_typo(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr("kgdx.text.fuzzy._shortened", lambda word: asked.append(word) or {word})
-    assert Spelling.of(["fever"], []).correct("a" * 100_000) is None
+    monkeypatch.setattr("kgdx.text.tokens.stable_hash", lambda word: asked.append(word) or 0)
+    spelling = Spelling.of(["fever"], [])
+    assert spelling.correct("a" * 100_000) is None
     assert "a" * 100_000 not in asked

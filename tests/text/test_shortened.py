@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kgdx.text.dictionary import sum_hashes, word_hash
-from kgdx.text.shortened import Name, shortened
+from kgdx.text.dictionary import Name, shortened, sum_hashes, word_hash
 from kgdx.text.tokens import scan
 
 
@@ -24,7 +23,7 @@ COMMON = [
 def _rests(*names: Name) -> set[int]:
     names = (*names, *COMMON)
     taken = {sum_hashes(name.hashes) for name in names}
-    return {key for key, _ in shortened(names, taken, sum_hashes)}
+    return {key for key, _ in shortened(names, taken)}
 
 
 def test_a_word_is_left_out_beside_a_rare_one() -> None:

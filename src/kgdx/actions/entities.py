@@ -1,8 +1,7 @@
-"""How an action understands the names it is given: the graph's name index decides, and the state keeps what it said."""
+"""Resolves the names that an action is given: the graph's name index decides, and the state keeps its decisions."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -10,7 +9,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from kgdx.actions.known import Resolved
 from kgdx.errors import UsageError
-from kgdx.text.tokens import CJK
+from kgdx.text.stems import has_chinese
 
 if TYPE_CHECKING:
     from kgdx.align.named import Entry, Mention, NameDecision
@@ -23,14 +22,12 @@ MOST_IDS = 400
 NEAR = 3
 """Names that are suggested for one that means nothing."""
 
-_CHINESE = re.compile(f"[{CJK}]")
-
 
 class Names(Protocol):
     """Looks names up; :class:`kgdx.align.index.NameIndex` does."""
 
     def resolve(self, name: str, kinds: Sequence[str] = ("Disease",)) -> NameDecision:
-        """Say which entries a name, or an id, means."""
+        """Return the entries that a name, or an id, means."""
         ...
 
     def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[Entry]:
@@ -167,6 +164,6 @@ def _hint(found: Sequence[Resolved]) -> str:
     near = [f"{each.given[:60]!r}: {', '.join(each.candidates[:NEAR])}" for each in found[:5] if each.candidates]
     if near:
         return f"names that come near: {'; '.join(near)}"
-    if any(_CHINESE.search(each.given) for each in found):
+    if any(has_chinese(each.given) for each in found):
         return "give another name, or an id; Chinese names come with sources that have them: kgdx sources"
     return "give another name, or an id"

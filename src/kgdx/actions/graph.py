@@ -19,9 +19,8 @@ from kgdx.store.protocol import USER
 
 if TYPE_CHECKING:
     from kgdx.actions.hierarchy import Hierarchy
-    from kgdx.align.headings import Headings
     from kgdx.align.index import NameIndex
-    from kgdx.align.mesh import MeshIndex
+    from kgdx.align.mesh import Headings, MeshIndex
     from kgdx.config import Settings
     from kgdx.literature import PubMed
     from kgdx.rank import Ranker
@@ -200,7 +199,7 @@ class GraphContext:
         """Decides which MeSH heading a disease has, by its names; each once."""
 
         def make() -> Headings:
-            from kgdx.align.headings import Headings
+            from kgdx.align.mesh import Headings
 
             return Headings(self.mesh)
 

@@ -70,7 +70,7 @@ class InferBySymptom(DiseasesBy):
     """
 
     name: ClassVar[str] = "infer_by_symptom"
-    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_SYMPTOM", "infer_by_symptoms")
+    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_SYMPTOM", "infer_by_symptoms", "INFER_DISEASES_BY_SYMPTOMS")
     template: ClassVar[str] = "infer_diseases_by_symptoms"
     takes: ClassVar[str] = "symptoms"
     kinds: ClassVar[tuple[str, ...]] = ("Symptom",)
@@ -88,7 +88,7 @@ class InferByTest(DiseasesBy):
     """
 
     name: ClassVar[str] = "infer_by_test"
-    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_TEST", "infer_by_tests")
+    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_TEST", "infer_by_tests", "INFER_DISEASES_BY_TESTS")
     template: ClassVar[str] = "infer_diseases_by_tests"
     takes: ClassVar[str] = "tests"
     kinds: ClassVar[tuple[str, ...]] = ("Test",)
@@ -106,7 +106,7 @@ class InferByDrug(DiseasesBy):
     """
 
     name: ClassVar[str] = "infer_by_drug"
-    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_DRUG", "infer_by_drugs")
+    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_DRUG", "infer_by_drugs", "INFER_DISEASES_BY_DRUGS")
     template: ClassVar[str] = "infer_diseases_by_drugs"
     takes: ClassVar[str] = "drugs"
     kinds: ClassVar[tuple[str, ...]] = ("Drug",)
@@ -124,7 +124,7 @@ class InferByCure(DiseasesBy):
     """
 
     name: ClassVar[str] = "infer_by_cure"
-    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_CURE", "infer_by_cures")
+    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_CURE", "infer_by_cures", "INFER_DISEASES_BY_CURES")
     template: ClassVar[str] = "infer_diseases_by_cures"
     takes: ClassVar[str] = "cures"
     kinds: ClassVar[tuple[str, ...]] = ("Cure",)
@@ -142,7 +142,11 @@ class InferByComorbidity(DiseasesBy):
     """
 
     name: ClassVar[str] = "infer_by_comorbidity"
-    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_COMORBIDITY", "infer_by_comorbidities")
+    aliases: ClassVar[tuple[str, ...]] = (
+        "INFER_BY_COMORBIDITY",
+        "infer_by_comorbidities",
+        "INFER_DISEASES_BY_COMORBIDITIES",
+    )
     template: ClassVar[str] = "infer_diseases_by_comorbidities"
     takes: ClassVar[str] = "diseases"
     kinds: ClassVar[tuple[str, ...]] = ("Disease",)
@@ -161,7 +165,7 @@ class InferByGene(DiseasesBy):
     """
 
     name: ClassVar[str] = "infer_by_gene"
-    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_GENE", "infer_by_genes")
+    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_GENE", "infer_by_genes", "INFER_DISEASES_BY_GENES")
     template: ClassVar[str] = "infer_diseases_by_genes"
     takes: ClassVar[str] = "genes"
     kinds: ClassVar[tuple[str, ...]] = ("Gene",)
@@ -179,7 +183,7 @@ class InferByPhenotype(DiseasesBy):
     """
 
     name: ClassVar[str] = "infer_by_phenotype"
-    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_PHENOTYPE", "infer_by_phenotypes")
+    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_PHENOTYPE", "infer_by_phenotypes", "INFER_DISEASES_BY_PHENOTYPES")
     template: ClassVar[str] = "infer_diseases"
     takes: ClassVar[str] = "phenotypes"
     kinds: ClassVar[tuple[str, ...]] = ("Phenotype",)

@@ -53,7 +53,7 @@ class GetSymptom(OfDiseases):
     """
 
     name: ClassVar[str] = "get_symptom"
-    aliases: ClassVar[tuple[str, ...]] = ("GET_SYMPTOM", "get_symptoms")
+    aliases: ClassVar[tuple[str, ...]] = ("GET_SYMPTOM", "get_symptoms", "GET_SYMPTOMS_OF_DISEASE")
     template: ClassVar[str] = "symptoms_of_diseases"
 
 
@@ -66,7 +66,7 @@ class GetTest(OfDiseases):
     """
 
     name: ClassVar[str] = "get_test"
-    aliases: ClassVar[tuple[str, ...]] = ("GET_TEST", "get_tests")
+    aliases: ClassVar[tuple[str, ...]] = ("GET_TEST", "get_tests", "GET_TESTS_OF_DISEASE")
     template: ClassVar[str] = "tests_of_diseases"
 
 
@@ -79,7 +79,7 @@ class GetDrug(OfDiseases):
     """
 
     name: ClassVar[str] = "get_drug"
-    aliases: ClassVar[tuple[str, ...]] = ("GET_DRUG", "get_drugs")
+    aliases: ClassVar[tuple[str, ...]] = ("GET_DRUG", "get_drugs", "GET_DRUGS_OF_DISEASE")
     template: ClassVar[str] = "drugs_of_diseases"
 
 
@@ -92,7 +92,7 @@ class GetCure(OfDiseases):
     """
 
     name: ClassVar[str] = "get_cure"
-    aliases: ClassVar[tuple[str, ...]] = ("GET_CURE", "get_cures")
+    aliases: ClassVar[tuple[str, ...]] = ("GET_CURE", "get_cures", "GET_CURES_OF_DISEASE")
     template: ClassVar[str] = "cures_of_diseases"
 
 
@@ -105,7 +105,7 @@ class GetComorbidity(OfDiseases):
     """
 
     name: ClassVar[str] = "get_comorbidity"
-    aliases: ClassVar[tuple[str, ...]] = ("GET_COMORBIDITY", "get_comorbidities")
+    aliases: ClassVar[tuple[str, ...]] = ("GET_COMORBIDITY", "get_comorbidities", "GET_COMORBIDITIES_OF_DISEASE")
     template: ClassVar[str] = "comorbidities_of_diseases"
 
 
@@ -118,7 +118,7 @@ class GetPhenotype(OfDiseases):
     """
 
     name: ClassVar[str] = "get_phenotype"
-    aliases: ClassVar[tuple[str, ...]] = ("GET_PHENOTYPE", "get_phenotypes")
+    aliases: ClassVar[tuple[str, ...]] = ("GET_PHENOTYPE", "get_phenotypes", "GET_PHENOTYPES_OF_DISEASE")
     template: ClassVar[str] = "phenotypes_of_diseases"
 
 
@@ -131,7 +131,7 @@ class GetGene(OfDiseases):
     """
 
     name: ClassVar[str] = "get_gene"
-    aliases: ClassVar[tuple[str, ...]] = ("GET_GENE", "get_genes")
+    aliases: ClassVar[tuple[str, ...]] = ("GET_GENE", "get_genes", "GET_GENES_OF_DISEASE")
     template: ClassVar[str] = "genes_of_diseases"
 
 
@@ -144,7 +144,13 @@ class GetMedicine(OfDiseases):
     """
 
     name: ClassVar[str] = "get_medicine"
-    aliases: ClassVar[tuple[str, ...]] = ("GET_MEDICINE", "get_medicines", "get_indication", "get_contraindication")
+    aliases: ClassVar[tuple[str, ...]] = (
+        "GET_MEDICINE",
+        "get_medicines",
+        "GET_MEDICINES_OF_DISEASE",
+        "get_indication",
+        "get_contraindication",
+    )
     template: ClassVar[str] = "medicines_of_diseases"
 
 
@@ -158,7 +164,7 @@ class GetCooccurrence(Action):
 
     name: ClassVar[str] = "get_cooccurrence"
     makes: ClassVar[type[Artifact]] = Retrieved
-    aliases: ClassVar[tuple[str, ...]] = ("GET_COOCCURRENCE", "get_cooccurrences")
+    aliases: ClassVar[tuple[str, ...]] = ("GET_COOCCURRENCE", "get_cooccurrences", "GET_COOCCURRENCES_OF_PHENOTYPE")
     template: ClassVar[str] = "cooccurring_phenotypes"
 
     phenotype: Name

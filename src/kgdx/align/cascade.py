@@ -1,4 +1,4 @@
-"""Alignment in stages, as MedKGI describes it: the same name, a slip of spelling, near in meaning.
+"""Alignment in stages, as MedKGI describes it: the same name, a typo, near in meaning.
 
 Each stage is only for what the one before left open. The outcome is a table of candidates, and of it a decision for
 each subject.
@@ -10,18 +10,24 @@ from collections.abc import Callable, Container
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from kgdx.align.names import Side
+from kgdx.align.slips import VERSION as TYPOS
 from kgdx.align.slips import near
-from kgdx.text.encoder import Encoder
+from kgdx.text.encoder import NameEncoder, nearest_names
+from kgdx.text.meaning import contrary
+from kgdx.text.stems import VERSION as FORMS
 
 VERSION = 1
 """Changes with what any stage finds or how a decision is made."""
+VERSIONS = (VERSION, FORMS, TYPOS)
+"""Versions of all that a decision about names depends on."""
 
 STAGES = ("given", "exact", "normalised", "edit", "encoder")
 """How a pair was found, the surest first: by an id that the source itself gives, by the same folded name, by the same
-name without plural, spelling variant, numeral form or word order, by a slip of spelling, by meaning."""
+name without plural, spelling variant, numeral form or word order, by a typo, by meaning."""
 
 COSINE = 0.85
 """Cosine from which on names are near enough in meaning, as MedKGI has it."""
@@ -42,13 +48,19 @@ CANDIDATES = {
 
 NORMALISED, REORDERED = 0.98, 0.97
 """Score of a name that is the same but for inflection and numerals, or also for the order of its words."""
-SLIP = 0.03
-"""What each letter of a slip takes from the score."""
+_NEAREST = 5
+"""How many of the nearest entities are candidates."""
+_FLOOR = 0.7
+"""Least cosine of a candidate, whether or not it is near enough to be stated."""
+_TRIED = 20
+"""Names that are looked at for the nearest entities; one entity may have several of them."""
+TYPO_COST = 0.03
+"""Deduction from the score for each letter of a typo."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What one alignment may state.
+    """Limits to what one alignment may state.
 
     Attributes:
         stages: The stages that may state something; candidates of others are only shown.
@@ -71,26 +83,8 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
-    """The encoder of the last stage.
-
-    Attributes:
-        encoder: Turns names into vectors.
-        chinese: Whether it reads Chinese.
-    """
-
-    encoder: Encoder
-    chinese: bool = False
-
-    @property
-    def name(self) -> str:
-        """The encoder's name, and what it reads."""
-        return f"{self.encoder.name}{'+zh' if self.chinese else ''}"
-
-
-@dataclass(frozen=True, slots=True)
 class Given:
-    """What is known before names are compared.
+    """Pairs that are known before names are compared.
 
     Attributes:
         pairs: ``subject`` and ``object``: what a source states itself, by id.
@@ -118,7 +112,7 @@ def candidates(
     objects: Side,
     rules: Rules,
     given: Given | None = None,
-    meaning: Meaning | None = None,
+    meaning: NameEncoder | None = None,
     words: Container[str] | None = None,
 ) -> pl.DataFrame:
     """Return the candidates of each subject by the first stage that finds any.
@@ -126,7 +120,7 @@ def candidates(
     Args:
         subjects: What is to be mapped.
         objects: What it may be mapped to.
-        rules: Slips are looked for only where they may be stated.
+        rules: Typos are looked for only where they may be stated.
         given: What is known before.
         meaning: The encoder; without one the last stage is left out.
         words: Known words, as for :func:`kgdx.align.slips.near`.
@@ -143,7 +137,7 @@ def candidates(
     left = subjects
     stages: list[Callable[[Side], pl.DataFrame]] = [lambda side: _same_names(side, objects)]
     if "edit" in rules.stages:
-        stages.append(lambda side: _slips(side, objects, words))
+        stages.append(lambda side: _typos(side, objects, words))
     if meaning is not None:
         stages.append(lambda side: _meanings(side, objects, meaning))
     for stage in stages:
@@ -176,7 +170,7 @@ def _joined(mine: pl.DataFrame, yours: pl.DataFrame, form: str, method: str, fac
     return _scored(pairs, pl.lit(method), pl.lit(factor))
 
 
-def _slips(subjects: Side, objects: Side, words: Container[str] | None) -> pl.DataFrame:
+def _typos(subjects: Side, objects: Side, words: Container[str] | None) -> pl.DataFrame:
     keys = [side.names.select("key", "mark", "han").unique("key", maintain_order=True) for side in (subjects, objects)]
     columns = ["entity", "text", "weight", "relation", "key"]
     pairs = (
@@ -184,15 +178,28 @@ def _slips(subjects: Side, objects: Side, words: Container[str] | None) -> pl.Da
         .join(subjects.names.select(columns), on="key")
         .join(objects.names.select(columns), left_on="other", right_on="key")
     )
-    return _scored(pairs, pl.lit("edit"), 1 - SLIP * pl.col("distance"))
+    return _scored(pairs, pl.lit("edit"), 1 - TYPO_COST * pl.col("distance"))
 
 
-def _meanings(subjects: Side, objects: Side, meaning: Meaning) -> pl.DataFrame:
-    from kgdx.align.nearness import nearest
-
-    pairs = nearest(subjects.names, objects.names, meaning.encoder, chinese=meaning.chinese)
-    pairs = pairs.rename({"subject": "entity", "said": "text", "object": "entity_right", "matched": "text_right"})
-    return _scored(pairs, pl.lit("encoder"), pl.col("cosine"), weigh=False)
+def _meanings(subjects: Side, objects: Side, meaning: NameEncoder) -> pl.DataFrame:
+    """Pairs near in meaning, of the same numbers and telling words, that do not say the contrary."""
+    sides = [side.names if meaning.chinese else side.names.filter(~pl.col("han")) for side in (subjects, objects)]
+    if any(names.is_empty() for names in sides):
+        rows, cosines = np.zeros((0, 0), np.int64), np.zeros((0, 0), np.float32)
+    else:
+        mine, yours = (meaning.encoder.encode(names["text"].to_list()) for names in sides)
+        rows, cosines = nearest_names(mine, yours, _TRIED)
+    row, at = np.nonzero(cosines >= _FLOOR)
+    columns = ("entity", "text", "weight", "relation", "mark")
+    left, right = (names.select(columns)[each] for names, each in zip(sides, (row, rows[row, at]), strict=True))
+    found = left.hstack(right.rename({name: f"{name}_right" for name in columns}))
+    found = found.with_columns(pl.Series("cosine", cosines[row, at].astype(np.float64)))
+    agrees = [not contrary(one, other) for one, other in found.select("text", "text_right").iter_rows()]
+    found = found.filter(pl.Series(agrees, dtype=pl.Boolean) & (pl.col("mark") == pl.col("mark_right")))
+    best = found.sort("cosine", descending=True, maintain_order=True)
+    best = best.unique(["entity", "entity_right"], keep="first", maintain_order=True)
+    best = best.filter(pl.int_range(pl.len()).over("entity") < _NEAREST)
+    return _scored(best, pl.lit("encoder"), pl.col("cosine"), weigh=False)
 
 
 def _scored(pairs: pl.DataFrame, method: pl.Expr, factor: pl.Expr, *, weigh: bool = True) -> pl.DataFrame:
@@ -224,7 +231,7 @@ def _best_names(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def decide(found: pl.DataFrame, rules: Rules) -> pl.DataFrame:
-    """Say of each candidate what becomes of it.
+    """Decide which candidates are stated.
 
     Args:
         found: Candidates (:func:`candidates`) of one alignment, to objects of one vocabulary.

@@ -1,4 +1,4 @@
-"""What people decided about mappings: kept in the graph folder as SSSOM, and stronger than what kgdx decides itself."""
+"""Decisions of people about mappings: kept in the graph folder as SSSOM, and stronger than those of kgdx itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgdx.align.sssom import MANUAL, Statement, read_sssom, write_sssom
+from kgdx.align.sssom import Statement, read_sssom, write_sssom
 from kgdx.errors import UsageError
 
 FILE = "mappings.sssom.tsv"
@@ -51,7 +51,7 @@ class Decisions:
         return cls(tuple(read_sssom(file).statements))
 
     def write(self, folder: Path) -> None:
-        """Put the decisions into a graph folder, in one step.
+        """Write the decisions into a graph folder, in one step.
 
         Raises:
             UsageError: The folder cannot be written.
@@ -65,9 +65,9 @@ class Decisions:
 
     def updated(self, more: Iterable[Statement]) -> Decisions:
         """Return the decisions with newer ones; of one pair of ids the newest counts."""
-        found = {frozenset((each.subject, each.object)): each for each in self.statements}
+        found = {each.pair: each for each in self.statements}
         for each in more:
-            found[frozenset((each.subject, each.object))] = each
+            found[each.pair] = each
         return Decisions(tuple(sorted(found.values(), key=lambda each: (each.subject, each.object))))
 
     @property
@@ -86,26 +86,6 @@ class Decisions:
         return [each for each in self.statements if not each.denied]
 
 
-def manual(subject: str, relation: str, object: str, *, denied: bool = False, comment: str = "") -> Statement:
-    """Return a person's decision.
-
-    Example:
-        >>> manual("HP:0001945", "exact", "MESH:D005334").justification
-        'semapv:ManualMappingCuration'
-    """
-    return Statement(subject, relation, object, denied=denied, justification=MANUAL, comment=comment)
-
-
-def relation_type(start: str, end: str) -> str | None:
-    """Return the type of a mapping between nodes of two classes, or ``None`` where there is none.
-
-    Example:
-        >>> relation_type("Symptom", "Phenotype"), relation_type("Phenotype", "Symptom")
-        ('MAPPED_TO', None)
-    """
-    return TYPES.get((start, end))
-
-
 def oriented(statement: Statement, classes: Sequence[str | None]) -> tuple[str, Statement] | None:
     """Return the type of a statement and the statement in the direction in which the graph has it.
 
@@ -121,7 +101,7 @@ def oriented(statement: Statement, classes: Sequence[str | None]) -> tuple[str, 
     start, end = classes
     if start is None or end is None:
         return None
-    if kind := relation_type(start, end):
+    if kind := TYPES.get((start, end)):
         return kind, statement
-    kind = relation_type(end, start)
+    kind = TYPES.get((end, start))
     return (kind, statement.turned()) if kind else None

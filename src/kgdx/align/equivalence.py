@@ -6,15 +6,18 @@ best and no rival comes near. Each statement says what it rests on; rows of a lo
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgdx.align.wording import inheritance, parted, stem, trigrams, words
 from kgdx.store.closure import Floats, Ints, ancestors, gather
+from kgdx.text.dictionary import ROOT
+from kgdx.text.stems import NUMERALS, PHRASES, fold, lettered, read_table, word_list
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,28 +27,14 @@ if TYPE_CHECKING:
 SOURCE = "kgdx:equivalence"
 METHOD = "names, genes and annotations"
 LEFT, RIGHT = "ORPHA:", "OMIM:"
-ROOT = "HP:0000118"
 NEAR = 0.35
 """Cosine of name words from which on two entries are compared; entries with a common gene always are."""
 FAR = 6.0
 """A rival further behind than this makes no difference."""
 
-FEATURES = (
-    "words",  # cosine of the names' words, rare ones weighing more
-    "letters",  # cosine of the names' letter trigrams
-    "letters²",
-    "same_words",
-    "one_numbered",  # only one of the names has a number
-    "inheritance",  # the names state different inheritance
-    "genes",  # common genes / all genes of both
-    "other_genes",  # both have genes, none in common
-    "only_pair",  # no other Orphanet or OMIM entry shares the genes
-    "annotations",  # cosine of propagated annotations, informative terms weighing more
-    "letters_gene",  # letters, where a gene is common
-    "series",  # the unnumbered name is that of a numbered series
-    "no_genes",  # neither has a gene
-    "same_genes",
-)
+_EMPTY = word_list("empty")
+_WORD = re.compile(r"[a-z]+|\d+")
+_GENITIVE = re.compile(r"['’]s\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,51 +54,21 @@ class Weights:
     threshold: float
 
 
+_ROWS = {name: (alike, again) for name, alike, again, _ in read_table(Path(__file__).with_suffix(".tsv"))}
+*_FITTED, _, _ = _ROWS
+FEATURES = tuple(_FITTED[:-1])
+"""Names of the features; ``equivalence.tsv`` says what each is and how its weights were fitted."""
 WEIGHTS = Weights(
-    alike=(
-        2.224,
-        0.497,
-        0.996,
-        2.753,
-        -0.311,
-        -2.534,
-        6.453,
-        -4.018,
-        2.542,
-        6.848,
-        -1.361,
-        0.023,
-        1.893,
-        -2.195,
-        -8.347,
-    ),
-    lead=(0.116, 0.164),
-    again=(
-        -1.006,
-        1.33,
-        2.032,
-        0.856,
-        -0.534,
-        2.164,
-        3.929,
-        -3.595,
-        0.032,
-        3.023,
-        -1.455,
-        -0.142,
-        1.006,
-        -0.836,
-        -4.247,
-    ),
-    threshold=2.65,
+    alike=tuple(float(_ROWS[name][0]) for name in _FITTED),
+    lead=(float(_ROWS["lead"][0]), float(_ROWS["lead"][1])),
+    again=tuple(float(_ROWS[name][1]) for name in _FITTED),
+    threshold=float(_ROWS["threshold"][1]),
 )
-"""Fitted by penalised logistic regression to Orphanet's cross-references (benchmarks/equivalence.py fits, and measures
-on the half of the entries that was not fitted)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """What is known of the entries of both sources; the first ``left`` of them are Orphanet's."""
+    """Data of the entries of both sources; the first ``left`` of them are Orphanet's."""
 
     ids: list[str]
     names: list[str]
@@ -254,8 +213,7 @@ def compare(entries: Entries) -> Pairs:
     cosines = np.column_stack(
         [_cosine(by_words, left, right), letters, letters**2, _cosine(entries.annotations, left, right)]
     )
-    facts = _Facts.read(entries, found, counts)
-    rest = np.array([facts.of(a, b) for a, b in ordered.tolist()], np.float64).reshape(-1, 9)
+    rest = np.array(list(_facts(entries, found, counts, ordered)), np.float64).reshape(-1, 9)
     same, numbered, mode, common, other, only, in_series, none, equal = rest.T
     columns = (*cosines.T[:3], same, numbered, mode, common, other, only, cosines[:, 3])
     features = np.column_stack([*columns, letters * (common > 0), in_series, none, equal])
@@ -288,44 +246,24 @@ def _gene_partners(entries: Entries) -> tuple[dict[int, set[int]], Ints]:
     return partners, counts
 
 
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    """What is read once of each entry to compare it with many; shapes (entries,)."""
-
-    genes: list[frozenset[str]]
-    words: list[frozenset[str]]
-    numbered: list[bool]
-    in_series: list[bool]
-    inheritance: list[str]
-    alone: list[bool]
-
-    @classmethod
-    def read(cls, entries: Entries, found: list[frozenset[str]], counts: Ints) -> _Facts:
-        stems = [stem(part) for part in found]
-        frequent = Counter(stems[entries.left :])
-        return cls(
-            entries.genes,
-            found,
-            [any(word.isdigit() for word in part) for part in found],
-            [frequent[part] > 1 for part in stems],
-            [inheritance(name) for name in entries.names],
-            (counts == 1).tolist(),
-        )
-
-    def of(self, left: int, right: int) -> tuple[float, ...]:
-        """The features of a pair that are no cosine."""
-        mine, yours = self.genes[left], self.genes[right]
+def _facts(entries: Entries, found: list[frozenset[str]], counts: Ints, pairs: Ints) -> Iterator[tuple[float, ...]]:
+    """Yield the features of pairs that are no cosine."""
+    stems = [stem(part) for part in found]
+    frequent = Counter(stems[entries.left :])
+    has_number = [any(word.isdigit() for word in part) for part in found]
+    stated = [inheritance(name) for name in entries.names]
+    for left, right in pairs.tolist():
+        mine, yours = entries.genes[left], entries.genes[right]
         common = len(mine & yours)
-        numbered = self.numbered[left] != self.numbered[right]
-        modes = self.inheritance[left], self.inheritance[right]
-        return (
-            float(self.words[left] == self.words[right] and bool(self.words[left])),
+        numbered = has_number[left] != has_number[right]
+        yield (
+            float(found[left] == found[right] and bool(found[left])),
             float(numbered),
-            float(all(modes) and modes[0] != modes[1]),
+            float(bool(stated[left] and stated[right]) and stated[left] != stated[right]),
             common / max(len(mine | yours), 1),
             float(bool(mine) and bool(yours) and not common),
-            float(self.alone[left] and self.alone[right] and common > 0),
-            float(numbered and self.in_series[right]),
+            float(counts[left] == 1 and counts[right] == 1 and common > 0),
+            float(numbered and frequent[stems[right]] > 1),
             float(not mine and not yours),
             float(common > 0 and mine == yours),
         )
@@ -386,7 +324,7 @@ def _rows(entries: Entries, pairs: Pairs, value: Floats, stated: Ints) -> pa.Tab
 
 
 def _evidence(entries: Entries, pairs: Pairs, row: int) -> list[str]:
-    """What a statement rests on, in words."""
+    """The evidence for a statement, in words."""
     fact = dict(zip(FEATURES, pairs.features[row].tolist(), strict=True))
     left, right = int(pairs.left[row]), int(pairs.right[row])
     said = ["names have the same words" if fact["same_words"] else f"names are {fact['letters']:.0%} alike"]
@@ -397,3 +335,65 @@ def _evidence(entries: Entries, pairs: Pairs, row: int) -> list[str]:
         said.append("no other entry of either source has the gene")
     said.append(f"annotations are {fact['annotations']:.0%} alike")
     return said
+
+
+def words(name: str) -> frozenset[str]:
+    """Return the telling words of a disease name, without accents, order, plural and Roman numerals.
+
+    Example:
+        >>> words("Albinism, oculocutaneous, type VI") == words("Oculocutaneous albinism type 6")
+        True
+    """
+    plain = _plain(name)
+    found = (NUMERALS.get(word, word) for word in _WORD.findall(_GENITIVE.sub("", plain)))
+    return frozenset(word.rstrip("s") if len(word) > 3 else word for word in found if word not in _EMPTY)
+
+
+def stem(found: frozenset[str]) -> frozenset[str]:
+    """Return the words without numbers and single letters: what the members of a numbered series share.
+
+    Example:
+        >>> sorted(stem(words("Spastic paraplegia 4, autosomal dominant")))
+        ['paraplegia', 'spastic']
+    """
+    return frozenset(word for word in found if len(word) > 1 and not word.isdigit())
+
+
+def parted(found: frozenset[str]) -> frozenset[str]:
+    """Return the words with Roman numerals parted from the letter of a subtype.
+
+    Example:
+        >>> sorted(parted(words("Pseudohypoaldosteronism, type IIB")))
+        ['2', 'b', 'pseudohypoaldosteronism']
+    """
+    return frozenset(part for word in found for part in lettered(word))
+
+
+def trigrams(found: frozenset[str]) -> frozenset[str]:
+    """Return the letter trigrams of words, with ``#`` at their ends.
+
+    Example:
+        >>> sorted(trigrams(frozenset({"gout"})))
+        ['#go', 'gou', 'out', 'ut#']
+    """
+    marked = (f"#{word}#" for word in found)
+    return frozenset(word[at : at + 3] for word in marked for at in range(len(word) - 2))
+
+
+def inheritance(name: str) -> str:
+    """Return the modes of inheritance that a name states, as letters: d(ominant), r(ecessive), x(-linked).
+
+    Example:
+        >>> inheritance("Spastic paraplegia 4, autosomal dominant")
+        'd'
+    """
+    plain = _plain(name)
+    stated = (("d", "dominant"), ("r", "recessive"), ("x", "xlinked"))
+    return "".join(letter for letter, word in stated if word in plain)
+
+
+def _plain(name: str) -> str:
+    plain = fold(name)
+    for phrase, other in PHRASES:
+        plain = plain.replace(phrase, other)
+    return plain

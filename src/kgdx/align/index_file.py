@@ -1,30 +1,31 @@
-"""The file of the name index: all names of a graph's entities in SQLite, laid out so that no look-up reads much of it.
+"""The file of an index of names: names and ids of entities in SQLite, laid out so that no look-up reads much of it.
 
-Forms (:mod:`kgdx.align.forms`) are numbered by length, so that a full-text search that stops early has found the
-shortest names; prefixes that many names share come with their first names.
+Forms (:class:`kgdx.text.stems.Form`) are numbered by length, so that a full-text search that stops early has found the
+shortest names; prefixes that many names share come with their first names. The file is written in one step, and opened
+for reading only where it is of the layout that is wanted.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
 
-from kgdx.align import names, slips
-from kgdx.align.cascade import pairs_frame
-from kgdx.align.index_database import layout_of, written
-from kgdx.align.named import KINDS
-from kgdx.align.names import Side
-from kgdx.align.sameness import Components
-from kgdx.store.protocol import GraphTable, RelationTable
+from kgdx.align.cascade import VERSIONS
+from kgdx.align.named import ALL_KINDS, KINDS
+from kgdx.align.names import Side, diseases, drugs, node_frame, phenotypes, plain, symptoms
+from kgdx.align.sameness import Components, exact_pairs
+from kgdx.align.slips import han_skeleton
+from kgdx.errors import StoreError
+from kgdx.store.protocol import GraphTable
 
-VERSION = 3
+VERSION = 4
 """Changes with the file's layout, or with which names are read."""
 FILE = "names.sqlite"
-WHAT = "name index"
-"""What messages call it."""
 LONGEST_PREFIX = 12
 COMMON = 200
 """Names that share a prefix from which on its first ones are kept."""
@@ -33,8 +34,9 @@ HEAD = 50
 
 _LAYOUT = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE entity (number INTEGER PRIMARY KEY, id TEXT, kind INTEGER, name TEXT, source TEXT, same INTEGER);
-CREATE TABLE other_id (id TEXT, entity INTEGER, PRIMARY KEY (id, entity)) WITHOUT ROWID;
+CREATE TABLE entity (number INTEGER PRIMARY KEY, id TEXT COLLATE NOCASE, kind INTEGER, name TEXT, source TEXT,
+    same INTEGER, trees TEXT);
+CREATE TABLE other_id (id TEXT COLLATE NOCASE, entity INTEGER, PRIMARY KEY (id, entity)) WITHOUT ROWID;
 CREATE TABLE form (number INTEGER PRIMARY KEY, key TEXT, skeleton TEXT, bag TEXT, mark TEXT);
 CREATE TABLE term (number INTEGER PRIMARY KEY, entity INTEGER, kind INTEGER, form INTEGER, folded TEXT, text TEXT,
     weight REAL, relation TEXT, turned INTEGER);
@@ -61,8 +63,8 @@ ANALYZE;
 
 
 def layout() -> str:
-    """Return what the file depends on."""
-    return layout_of(VERSION)
+    """Return what a file's content depends on: its own version, and those of the forms and stages of alignment."""
+    return ".".join(map(str, (VERSION, *VERSIONS)))
 
 
 def write_index(file: Path, tables: Sequence[GraphTable]) -> None:
@@ -76,30 +78,113 @@ def write_index(file: Path, tables: Sequence[GraphTable]) -> None:
     Raises:
         StoreError: The file cannot be written.
     """
-    with written(file, WHAT) as database:
-        database.executescript(_LAYOUT)
-        _fill(database, tables)
-        database.executescript(_INDEXES)
+    write_sides(file, sides(tables), tables)
+
+
+def write_sides(
+    file: Path,
+    every: Mapping[str, Side],
+    tables: Sequence[GraphTable],
+    meta: Mapping[str, str] | None = None,
+    trees: Mapping[str, str] | None = None,
+) -> None:
+    """Write an index of named entities, which gets its name when it is done; nothing is left of one that fails.
+
+    Args:
+        file: Where it goes.
+        every: Entities and their names by node class.
+        tables: What relations say of them, and their alternative ids.
+        meta: What else is to be known of the index.
+        trees: Tree numbers of MeSH descriptors by id, parted by ``|``.
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        temporary.unlink(missing_ok=True)
+        with closing(sqlite3.connect(temporary)) as database:
+            database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + _LAYOUT)
+            database.executemany("INSERT INTO meta VALUES (?, ?)", {"layout": layout(), **(meta or {})}.items())
+            _fill(database, every, tables, trees or {})
+            database.executescript(_INDEXES)
+            database.commit()
+        with temporary.open("rb") as made:
+            os.fsync(made.fileno())
+        temporary.replace(file)
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"the index {file} cannot be written ({error})", hint="free some disk space") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def opened(file: Path) -> tuple[sqlite3.Connection, dict[str, str]]:
+    """Open an index for reading, for any thread, with its table ``meta``.
+
+    Raises:
+        StoreError: There is no such file, it is damaged, or it is of another layout.
+    """
+    try:
+        database = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+    except sqlite3.Error as error:
+        raise unreadable(file, error) from error
+    try:
+        _read_ahead(file)
+        meta = dict(database.execute("SELECT name, value FROM meta"))
+        (pages,), (size,) = (database.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
+        if file.stat().st_size != pages * size:
+            raise sqlite3.DatabaseError("it is cut off")
+    except (sqlite3.Error, OSError) as error:
+        database.close()
+        raise unreadable(file, error) from error
+    if meta.get("layout") != layout():
+        database.close()
+        raise StoreError(f"the index {file} is of another version", hint="remove it; it is made again")
+    return database, meta
+
+
+def _read_ahead(file: Path) -> None:
+    """Let the system read the file while the first name is looked up, where it can; mapping it would be slower."""
+    if hasattr(os, "posix_fadvise"):
+        with file.open("rb") as content:
+            os.posix_fadvise(content.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
+
+
+def marks(values: Sequence[object]) -> str:
+    """Return as many parameter marks as there are values.
+
+    Example:
+        >>> marks([3, 4])
+        '?, ?'
+    """
+    return ", ".join("?" * len(values))
+
+
+def unreadable(file: Path, error: Exception) -> StoreError:
+    """Return the error that says that a file is damaged."""
+    hint = "remove it; it is made again when it is next needed"
+    return StoreError(f"the index {file} cannot be read ({error})", hint=hint)
 
 
 def sides(tables: Sequence[GraphTable]) -> dict[str, Side]:
     """Return the entities of each class with the forms of all their names."""
     found = {
-        "Disease": names.diseases(tables, lookup=True),
-        "Phenotype": names.phenotypes(tables, lookup=True),
-        "Symptom": names.symptoms(tables, lookup=True),
-        "Drug": names.drugs(tables),
+        "Disease": diseases(tables, lookup=True),
+        "Phenotype": phenotypes(tables, lookup=True),
+        "Symptom": symptoms(tables, lookup=True),
+        "Drug": drugs(tables),
     }
-    every = found | {kind: names.plain(tables, kind) for kind in KINDS if kind not in found}
+    every = found | {kind: plain(tables, kind) for kind in KINDS if kind not in found}
     return {kind: every[kind] for kind in KINDS}
 
 
-def _fill(database: sqlite3.Connection, tables: Sequence[GraphTable]) -> None:
-    every = sides(tables)
-    database.executemany("INSERT INTO meta VALUES (?, ?)", {"layout": layout()}.items())
+def _fill(
+    database: sqlite3.Connection, every: Mapping[str, Side], tables: Sequence[GraphTable], trees: Mapping[str, str]
+) -> None:
     entities = _entities(every, tables)
-    described = entities.select("number", "id", "kind", "name", "source", "same")
-    database.executemany("INSERT INTO entity VALUES (?, ?, ?, ?, ?, ?)", described.iter_rows())
+    described = entities.select("number", "id", "kind", "name", "source", "same").iter_rows()
+    rows = ((*row, trees.get(row[1], "")) for row in described)
+    database.executemany("INSERT INTO entity VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
     database.executemany("INSERT OR IGNORE INTO other_id VALUES (?, ?)", _other_ids(entities, tables))
     terms = _terms(every, entities)
     distinct = _forms(terms)
@@ -132,41 +217,45 @@ def spaced(key: str) -> str:
     return " ".join(key[at : at + 2] for at in range(len(key) - 1)) or key
 
 
-def _entities(every: dict[str, Side], tables: Sequence[GraphTable]) -> pl.DataFrame:
+def _entities(every: Mapping[str, Side], tables: Sequence[GraphTable]) -> pl.DataFrame:
     """All entities, numbered, with the number of what they are the same as."""
     listed = [
-        side.entities.select("id", "name", "source", kind=pl.lit(KINDS.index(kind))) for kind, side in every.items()
+        side.entities.select("id", "name", "source", kind=pl.lit(ALL_KINDS.index(kind))) for kind, side in every.items()
     ]
     entities = pl.concat(listed).sort("kind", "id").with_row_index("number")
-    pairs = pl.concat([pairs_frame(), *map(_exact, tables)])
-    known = entities.select("id").unique()
-    for end in ("subject", "object"):
-        pairs = pairs.join(known, left_on=end, right_on="id", how="semi")
+    known = set(entities["id"])
     joined = Components()
-    for one, other in pairs.iter_rows():
-        joined.join(one, other)
+    for one, other in (*exact_pairs(tables), *exact_pairs(tables, "MAPPED_TO", ("Symptom", "Phenotype"))):
+        if one in known and other in known:
+            joined.join(one, other)
     roots = {root: at for at, root in enumerate(sorted(joined.members))}
     same = [roots.get(joined.find(id)) for id in entities["id"]]
-    return entities.with_columns(pl.Series("same", same, pl.Int64))
+    return _with_shown_names(entities.with_columns(pl.Series("same", same, pl.Int64)), every)
 
 
-def _exact(table: GraphTable) -> pl.DataFrame:
-    """The pairs of ids that a table states to be exactly the same."""
-    joins = {("SAME_AS", "Disease", "Disease"), ("MAPPED_TO", "Symptom", "Phenotype")}
-    if not isinstance(table, RelationTable) or (table.type, table.start_label, table.end_label) not in joins:
-        return pairs_frame()
-    rows = pl.from_arrow(table.rows)
-    assert isinstance(rows, pl.DataFrame)
-    return rows.filter(pl.col("relation") == "exact").select(
-        subject=pl.col("start").cast(pl.String), object=pl.col("end").cast(pl.String)
-    )
+def _with_shown_names(entities: pl.DataFrame, every: Mapping[str, Side]) -> pl.DataFrame:
+    """Show entities that are named by their id by the name of one that is exactly the same, or else by another name."""
+    rows = entities.select("id", "name", "kind", "same")
+    of_same: dict[int, str] = {}
+    for id, name, _, same in sorted(rows.iter_rows(), key=lambda row: (row[2], row[0].startswith("KGDX:"), row[0])):
+        if same is not None and name != id:
+            of_same.setdefault(same, name)
+    other = {id: text for side in every.values() for id, text in _other_names(side)}
+    shown = [name if name != id else of_same.get(same, other.get(id, name)) for id, name, _, same in rows.iter_rows()]
+    return entities.with_columns(pl.Series("name", shown, pl.String))
+
+
+def _other_names(side: Side) -> Iterator[tuple[str, str]]:
+    """The best name of each entity that is named by its id."""
+    unnamed = side.entities.filter(pl.col("name") == pl.col("id")).select(entity="id")
+    yield from side.names.join(unnamed, on="entity", how="semi").sort("weight").select("entity", "text").iter_rows()
 
 
 def _other_ids(entities: pl.DataFrame, tables: Sequence[GraphTable]) -> Iterator[tuple[str, int]]:
     """Alternative ids, and those of obsolete nodes that another one replaces."""
     numbers = {(kind, id): number for number, id, kind in entities.select("number", "id", "kind").iter_rows()}
     for kind in ("Disease", "Phenotype"):
-        nodes = names.node_frame(tables, kind, ("id", "alt_ids", "replaced_by"))
+        nodes = node_frame(tables, kind, ("id", "alt_ids", "replaced_by"))
         for id, others, current in nodes.iter_rows():
             number = numbers.get((KINDS.index(kind), current or id))
             if number is not None:
@@ -175,10 +264,10 @@ def _other_ids(entities: pl.DataFrame, tables: Sequence[GraphTable]) -> Iterator
                     yield id, number
 
 
-def _terms(every: dict[str, Side], entities: pl.DataFrame) -> pl.DataFrame:
+def _terms(every: Mapping[str, Side], entities: pl.DataFrame) -> pl.DataFrame:
     found = []
     for kind, side in every.items():
-        number = KINDS.index(kind)
+        number = ALL_KINDS.index(kind)
         mine = entities.filter(pl.col("kind") == number).select("number", "id")
         rows = side.names.join(mine, left_on="entity", right_on="id").drop("entity").rename({"number": "entity"})
         columns = ("entity", "text", "weight", "relation", "folded", "turned", "key", "bag", "mark", "han")
@@ -194,13 +283,13 @@ def _forms(terms: pl.DataFrame) -> pl.DataFrame:
 
 
 def skeleton(key: str) -> str:
-    """Return what a slip of spelling leaves of a key whose words are known: blanks and weak characters may be missing.
+    """Return what a typo leaves of a key whose words are known: blanks and weak characters may be missing.
 
     Example:
         >>> skeleton("lobar pneumonia"), skeleton("急性间歇型卟啉病") == skeleton("急性间歇性卟啉病")
         ('lobarpneumonia', True)
     """
-    return slips.han_skeleton(key) if not key.isascii() else key.replace(" ", "")
+    return han_skeleton(key) if not key.isascii() else key.replace(" ", "")
 
 
 def _heads(terms: pl.DataFrame) -> Iterator[tuple[int, str, int, int]]:

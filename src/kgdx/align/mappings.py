@@ -1,26 +1,24 @@
-"""The derive step that states mappings: which classes are aligned, by which rules, and what each relation records."""
+"""Derives the mappings of a graph: which classes are aligned, by which rules, and what each relation records."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
-from kgdx.align import cascade, forms, slips
-from kgdx.align.cascade import Given, Meaning, Rules, candidates, decide, pairs_frame
-from kgdx.align.decisions import CLASSES, Decisions, oriented
+from kgdx.align.cascade import VERSIONS, Given, Rules, candidates, decide, pairs_frame
+from kgdx.align.decisions import CLASSES, TYPES, Decisions, oriented
 from kgdx.align.names import Side, descriptors, diseases, node_frame, phenotypes, symptoms
 from kgdx.align.sameness import RULES as SAMENESS
-from kgdx.align.sameness import align_diseases
+from kgdx.align.sameness import align_diseases, exact_pairs
+from kgdx.align.slips import known_words
 from kgdx.align.sssom import Statement
 from kgdx.schema import load_schema
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
-
-if TYPE_CHECKING:
-    from kgdx.load.derive import Derive
+from kgdx.text.encoder import NameEncoder
 
 SOURCE = "kgdx:alignment"
 VERSION = 2
@@ -46,7 +44,7 @@ _COLUMNS = ("relation", "method", "score", "status", "decision", "source")
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """What one alignment found.
+    """Result of one alignment.
 
     Attributes:
         type: The relation that it states.
@@ -67,31 +65,16 @@ class Alignment:
     sources: Mapping[str, str]
 
 
-def step(decisions: Decisions, meaning: Meaning | None, progress: Callable[[str], None] | None = None) -> Derive:
-    """Return the derive step of a graph.
-
-    Args:
-        decisions: What people decided.
-        meaning: The encoder of the last stage, if there is to be one.
-        progress: Told in words what is being aligned.
-    """
-    from kgdx.load.derive import Derive
-
-    versions = (VERSION, cascade.VERSION, forms.VERSION, slips.VERSION)
-    parts = [".".join(map(str, versions)), decisions.digest, meaning.name if meaning else "no encoder"]
-    return Derive(
-        SOURCE,
-        " ".join(parts),
-        READS,
-        lambda tables: relations(tables, decisions, meaning, progress),
-        "aligning names",
-    )
+def version(decisions: Decisions, meaning: NameEncoder | None) -> str:
+    """Return what the mappings of a graph depend on beside its tables: rules, decisions and encoder."""
+    versions = ".".join(map(str, (VERSION, *VERSIONS)))
+    return f"{versions} {decisions.digest} {meaning.name if meaning else 'no encoder'}"
 
 
 def relations(
     tables: Sequence[GraphTable],
     decisions: Decisions,
-    meaning: Meaning | None = None,
+    meaning: NameEncoder | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[GraphTable]:
     """Return the mappings of a graph as relations; a decision of a person wins over what names say.
@@ -115,7 +98,7 @@ def relations(
 def align(
     tables: Sequence[GraphTable],
     decisions: Decisions,
-    meaning: Meaning | None = None,
+    meaning: NameEncoder | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[Alignment]:
     """Align all classes that can be mapped, whether or not what is found may be stated.
@@ -134,7 +117,8 @@ def align(
         results.append(Alignment(type_, ends, rules, meaning.name if meaning else None, found, names, sources))
 
     tell("aligning diseases")
-    known = _with_decided(tables, decisions)
+    decided = [each for kind, _, each in placed(tables, decisions.stated()) if kind == "SAME_AS"]
+    known = [*exact_pairs(tables), *((e.subject, e.object) for e in decided if e.relation == "exact")]
     mesh = descriptors(tables)
     words = _curated_words((everything, findings, mesh))
     same = align_diseases(everything, known, given, meaning, words)
@@ -163,11 +147,11 @@ def align(
 
 
 def _curated_words(sides: Iterable[Side]) -> set[str]:
-    """The words of all curated vocabularies: between two of them lies no slip."""
+    """The words of all curated vocabularies: between two of them lies no typo."""
     found: set[str] = set()
     for side in sides:
         curated = side.entities.filter(pl.col("vocabulary").is_in(_CURATED))
-        found |= slips.known_words(side.names.join(curated, left_on="entity", right_on="id", how="semi"))
+        found |= known_words(side.names.join(curated, left_on="entity", right_on="id", how="semi"))
     return found
 
 
@@ -179,27 +163,15 @@ def source_versions(tables: Iterable[GraphTable]) -> dict[str, str]:
 
 
 def placed(
-    tables: Iterable[GraphTable], statements: Iterable[Statement]
+    tables: Sequence[GraphTable], statements: Iterable[Statement]
 ) -> Iterator[tuple[str, tuple[str, str], Statement]]:
     """Yield the statements whose ends the graph has, with their type, their classes and in the graph's direction."""
     wanted = list(statements)
-    classes = node_classes(tables, {id for each in wanted for id in (each.subject, each.object)})
+    classes = names_and_classes(tables)[1] if wanted else {}
     for each in wanted:
         found = oriented(each, (classes.get(each.subject), classes.get(each.object)))
         if found is not None:
             yield found[0], (classes[found[1].subject], classes[found[1].object]), found[1]
-
-
-def node_classes(tables: Iterable[GraphTable], ids: set[str]) -> dict[str, str]:
-    """Return the class of each of some ids that can be mapped and that the graph has."""
-    wanted = pl.DataFrame({"id": sorted(ids)}, schema={"id": pl.String})
-    found: dict[str, str] = {}
-    if ids:
-        for table in tables:
-            if isinstance(table, NodeTable) and table.label in CLASSES:
-                there = node_frame([table], table.label, ("id",)).join(wanted, on="id", how="semi")
-                found.update(dict.fromkeys(there["id"], table.label))
-    return found
 
 
 def vocabulary_tables(store: Store) -> list[GraphTable]:
@@ -243,31 +215,14 @@ def _given(tables: Sequence[GraphTable], decisions: Decisions) -> Given:
     return Given(pl.concat(frames).unique(maintain_order=True), refused)
 
 
-def _with_decided(tables: Sequence[GraphTable], decisions: Decisions) -> list[GraphTable]:
-    """The tables with the equalities of diseases that people stated, to which the automatic ones have to fit."""
-    import pyarrow as pa
-
-    same = [each for kind, _, each in placed(tables, decisions.stated()) if kind == "SAME_AS"]
-    columns = {
-        "start": [e.subject for e in same],
-        "end": [e.object for e in same],
-        "relation": [e.relation for e in same],
-    }
-    rows = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
-    return [*tables, RelationTable("SAME_AS", "Disease", "Disease", rows)]
-
-
 def _mapped(tables: Sequence[GraphTable], decisions: Decisions) -> dict[tuple[str, str], set[str]]:
     """Subjects that a loaded table or a person maps exactly already."""
     found: dict[tuple[str, str], set[str]] = {}
     for _, ends, each in placed(tables, decisions.stated()):
         if each.relation == "exact":
             found.setdefault(ends, set()).add(each.subject)
-    for table in tables:
-        if isinstance(table, RelationTable) and table.type == "MAPPED_TO":
-            columns = (table.rows.column(name).to_pylist() for name in ("start", "relation"))
-            starts = {start for start, relation in zip(*columns, strict=True) if relation == "exact"}
-            found.setdefault((table.start_label, table.end_label), set()).update(starts)
+    for ends in TYPES:
+        found.setdefault(ends, set()).update(start for start, _ in exact_pairs(tables, "MAPPED_TO", ends))
     return found
 
 
@@ -276,7 +231,7 @@ def _automatic(one: Alignment, decisions: Decisions, versions: Mapping[str, str]
 
     A record names the versions of its two nodes' sources only: another source that changes leaves it as it is.
     """
-    decided = {frozenset((each.subject, each.object)) for each in decisions.stated()}
+    decided = {each.pair for each in decisions.stated()}
     thresholds = one.rules.to_dict()
     stated = one.found.filter(pl.col("outcome") == "stated").select("subject")
     shown = one.found.join(stated.unique(), on="subject", how="semi")
@@ -284,7 +239,11 @@ def _automatic(one: Alignment, decisions: Decisions, versions: Mapping[str, str]
     for row in shown.iter_rows(named=True):
         by_subject.setdefault(row["subject"], []).append(row)
     for subject, rows in by_subject.items():
-        listed = [_candidate(row, one.names) for row in rows]
+        listed = [
+            {"id": row["object"], "name": one.names.get(row["object"])}
+            | {column: row[column] for column in ("matched", "method", "score", "outcome")}
+            for row in rows
+        ]
         for row in rows:
             if row["outcome"] == "stated" and frozenset((subject, row["object"])) not in decided:
                 sides = sorted({one.sources[id] for id in (subject, row["object"])})
@@ -305,17 +264,6 @@ def _automatic(one: Alignment, decisions: Decisions, versions: Mapping[str, str]
                     "status": "automatic",
                     "decision": json.dumps(record, ensure_ascii=False),
                 }
-
-
-def _candidate(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "id": row["object"],
-        "name": names.get(row["object"]),
-        "matched": row["matched"],
-        "method": row["method"],
-        "score": row["score"],
-        "outcome": row["outcome"],
-    }
 
 
 def _decided(statement: Statement) -> dict[str, Any]:

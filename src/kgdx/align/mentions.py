@@ -1,4 +1,7 @@
-"""Entities that a question names: all runs of its words, and of its Chinese characters, are looked up at once."""
+"""Look-ups beside what a name means: what a text mentions, how what was typed goes on, and what comes near to a name.
+
+Of a text, all runs of its words and of its Chinese characters are looked up at once.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,16 @@ import json
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgdx.align.named import KINDS, Mention
-from kgdx.align.single import fold, same_length, word_key
-from kgdx.text.chinese import Folded, fold_chinese
-from kgdx.text.tokens import CJK
+from rapidfuzz import fuzz
+
+from kgdx.align.index_file import COMMON, LONGEST_PREFIX, marks, spaced
+from kgdx.align.named import ALL_KINDS, KINDS, Entry, Mention
+from kgdx.align.spelling import similar_words
+from kgdx.text.stems import CJK, Folded, Form, fold_chinese, fold_name, form, same_length, word_key, word_list
 
 READ = 10_000
 """Characters of a text that are read: it is a question."""
@@ -29,18 +34,15 @@ _JOINS = frozenset("-‐‑–—－·•/／()（）[]［］\"'“”‘’")
 """Signs that stand within Chinese names: 锁骨下动脉-腋动脉瘤, 静注人免疫球蛋白(pH4), 抗溶血性链球菌“O”试验."""
 _CLOSES = {")": "(", "）": "（", "]": "[", "］": "［", "”": "“", "’": "‘"}
 _GENE, _DRUG = KINDS.index("Gene"), KINDS.index("Drug")
-# fmt: off
-_SAYS_NOTHING = frozenset({
-    "a", "an", "and", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from", "has", "have", "how", "i",
-    "if", "in", "is", "it", "may", "me", "my", "no", "not", "of", "on", "or", "so", "that", "the", "to", "was", "we",
-    "what", "when", "which", "who", "why", "with", "you", "all", "drug", "drugs", "test", "tests", "disease",
-    "diseases", "symptom", "symptoms", "sign", "signs", "cause", "causes", "treatment", "treatments", "patient",
-    "patients", "cure", "cures", "gene", "genes", "diagnosis", "therapy", "medicine", "medication",
-    "complication", "complications",
-    "疾病", "症状", "药物", "药品", "检查", "治疗", "基因", "患者", "病人", "并发症", "诊断", "方法", "表现",
-})
-# fmt: on
+_SAYS_NOTHING = word_list("question")
 """Words of questions that some source has as a name."""
+MOST_FORMS = 1_000
+"""Forms that a search for names near to another one may touch."""
+_SCORED = 120
+_SCANNED = 4 * COMMON
+_COLUMNS = "e.id, e.kind, e.name, e.source, t.text, t.folded, e.same, t.relation"
+_NARROWER = 0.9
+"""Factor of the score of a name that means something narrower or broader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +62,12 @@ def mentions(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> l
     """Return the parts of a text that name entries, in order; where two overlap, the longer one."""
     read = text[:READ]
     runs = [run for run in (*_words(read), *_characters(read)) if not _SAYS_NOTHING.intersection(run.forms)]
-    named = _look_up(database, {form for run in runs for form in run.forms}, kinds)
+    named = _look_up(database, {each for run in runs for each in run.forms}, kinds)
     found = list(_ids(database, read, kinds))
     for run in runs:
         said = read[run.start : run.end]
         by_kind: dict[int, list[Any]] = defaultdict(list)
-        for row in {row for form in run.forms for row in named.get(form, ())}:
+        for row in {row for each in run.forms for row in named.get(each, ())}:
             if row[1] != _GENE or row[2] == said:
                 by_kind[row[1]].append(row)
         if by_kind:
@@ -77,13 +79,11 @@ def _ids(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> Itera
     """The ids in a text that entries have, or had before."""
     for written in _CURIE.finditer(text):
         by_kind: dict[int, list[Any]] = defaultdict(list)
-        prefix, _, local = written[0].partition(":")
-        ids = (written[0], f"{prefix.upper()}:{local}")
         query = (
-            "SELECT id, kind, name, 1.0 FROM entity WHERE id IN (?, ?) UNION SELECT e.id, e.kind, e.name, 1.0 "
-            "FROM other_id o JOIN entity e ON e.number = o.entity WHERE o.id IN (?, ?)"
+            "SELECT id, kind, name, 1.0 FROM entity WHERE id = ? UNION SELECT e.id, e.kind, e.name, 1.0 "
+            "FROM other_id o JOIN entity e ON e.number = o.entity WHERE o.id = ?"
         )
-        for row in database.execute(query, (*ids, *ids)):
+        for row in database.execute(query, (written[0], written[0])):
             if row[1] in kinds:
                 by_kind[row[1]].append(row)
         if by_kind:
@@ -107,7 +107,7 @@ def _longest(text: str, found: list[_Found]) -> Iterator[Mention]:
 
 def _words(text: str) -> Iterator[_Run]:
     """Runs of words of a text, each folded, and each without plural and spelling variant."""
-    tokens = [(found.start(), found.end(), fold(found[0])) for found in _TOKEN.finditer(text)]
+    tokens = [(found.start(), found.end(), fold_name(found[0])) for found in _TOKEN.finditer(text)]
     tokens = [token for token in tokens if token[2]]
     keys = [" ".join(part for word in folded.split(" ") for part in word_key(word)) for _, _, folded in tokens]
     for first in range(len(tokens)):
@@ -155,17 +155,134 @@ def _begins(folded: Folded, at: int) -> bool:
 
 def _look_up(database: sqlite3.Connection, forms: set[str], kinds: Sequence[int]) -> dict[str, list[Any]]:
     """Rows (id, class, name, weight) of the entries that have a form as a name in full."""
-    marks = ", ".join("?" * len(kinds))
     usual = f"(t.relation = 'exact' OR t.kind = {_DRUG}) AND t.weight >= 0.85"
     asked = json.dumps(sorted(forms), ensure_ascii=True)
     query = (
         "SELECT j.value, e.id, e.kind, e.name, t.weight FROM json_each(?) j JOIN term t ON t.folded = j.value "
-        f"JOIN entity e ON e.number = t.entity WHERE t.kind IN ({marks}) AND {usual} "
+        f"JOIN entity e ON e.number = t.entity WHERE t.kind IN ({marks(kinds)}) AND {usual} "
         "UNION SELECT j.value, e.id, e.kind, e.name, t.weight * 0.98 FROM json_each(?) j "
         "JOIN form f ON f.key = j.value JOIN term t ON t.form = f.number JOIN entity e ON e.number = t.entity "
-        f"WHERE t.kind IN ({marks}) AND {usual}"
+        f"WHERE t.kind IN ({marks(kinds)}) AND {usual}"
     )
     found: dict[str, list[Any]] = defaultdict(list)
-    for form, *row in database.execute(query, (asked, *kinds, asked, *kinds)):
-        found[form].append(tuple(row))
+    for said, *row in database.execute(query, (asked, *kinds, asked, *kinds)):
+        found[said].append(tuple(row))
     return found
+
+
+def complete(database: sqlite3.Connection, prefix: str, kinds: Sequence[int], limit: int) -> list[Entry]:
+    """Return the entries whose names begin with what was typed, then those that hold it as words."""
+    asked = form(prefix)
+    found: dict[Any, Entry] = {}
+    for row in _starting(database, prefix, asked.folded, kinds, limit):
+        _add(found, row, "exact")
+    if len(found) < limit and asked.folded:
+        for row in _holding(database, asked, kinds):
+            _add(found, row, "words")
+    return list(found.values())[:limit]
+
+
+def _add(found: dict[Any, Entry], row: Any, method: str) -> None:
+    """Entries that are the same thing count once in each class."""
+    id, kind, name, source, text, _, same, _ = row
+    entry = Entry(id, ALL_KINDS[kind], name, source, text, method, "exact", 1.0 if method == "exact" else 0.5)
+    found.setdefault((kind, "same", same) if same is not None else (kind, "id", id), entry)
+
+
+def _starting(
+    database: sqlite3.Connection, prefix: str, folded: str, kinds: Sequence[int], limit: int
+) -> Iterator[Any]:
+    if ":" in prefix:
+        query = (
+            "SELECT id, kind, name, source, id, id, same, 'exact' FROM entity "
+            f"WHERE id >= ? AND id < ? AND kind IN ({marks(kinds)}) ORDER BY id LIMIT ?"
+        )
+        typed = prefix.strip()
+        yield from database.execute(query, (typed, typed + "\U0010ffff", *kinds, limit))
+    if not folded:
+        return
+    rows: list[Any] = []
+    for kind in kinds:
+        rows += _head(database, folded, kind) or _range(database, folded, kind)
+    rows.sort(key=lambda row: (len(row[5]), row[5], row[1], row[0]))
+    yield from rows
+
+
+def _head(database: sqlite3.Connection, folded: str, kind: int) -> list[Any]:
+    """The kept first names of a common prefix; a longer prefix than is kept has few enough names to read."""
+    if len(folded) > LONGEST_PREFIX:
+        return []
+    query = (
+        f"SELECT {_COLUMNS} FROM head h JOIN term t ON t.number = h.term JOIN entity e ON e.number = t.entity "
+        "WHERE h.kind = ? AND h.prefix = ? ORDER BY h.place"
+    )
+    return database.execute(query, (kind, folded)).fetchall()
+
+
+def _range(database: sqlite3.Connection, folded: str, kind: int) -> list[Any]:
+    query = (
+        f"SELECT {_COLUMNS} FROM term t JOIN entity e ON e.number = t.entity "
+        "WHERE t.kind = ? AND t.folded >= ? AND t.folded < ? LIMIT ?"
+    )
+    return database.execute(query, (kind, folded, folded + "\U0010ffff", _SCANNED)).fetchall()
+
+
+def _holding(database: sqlite3.Connection, asked: Form, kinds: Sequence[int]) -> list[Any]:
+    """Names with all the words, the last one begun; in Chinese, names with these characters in a row."""
+    if asked.han:
+        query = f'"{spaced(asked.key)}"' if len(asked.key) > 1 else ""
+    else:
+        words = asked.folded.replace('"', " ").split()
+        query = " AND ".join([f'"{word}"' for word in words[:-1]] + [f'"{words[-1]}"*'])
+    return _found(database, query, kinds, f"ORDER BY rowid LIMIT {_SCORED}") if query else []
+
+
+def near(database: sqlite3.Connection, asked: Form, kinds: Sequence[int], limit: int) -> list[Entry]:
+    """Return the entries whose names share most with a name, the best first."""
+    tokens = _telling(database, asked)
+    if not tokens or not kinds:
+        return []
+    query = " OR ".join(f'"{token}"' for token in tokens)
+    best: dict[Any, tuple[float, Any]] = {}
+    for row in _found(database, query, kinds, f"ORDER BY rank LIMIT {_SCORED}"):
+        score = fuzz.token_sort_ratio(asked.folded, row[5]) / 100 * (1 if row[7] == "exact" else _NARROWER)
+        key = (row[1], row[6]) if row[6] is not None else (row[1], row[0])
+        if key not in best or score > best[key][0]:
+            best[key] = (score, row)
+    ranked = sorted(best.values(), key=lambda found: (-found[0], found[1][1], found[1][0]))
+    return [
+        Entry(row[0], ALL_KINDS[row[1]], row[2], row[3], row[4], "words", row[7], round(score, 4))
+        for score, row in ranked[:limit]
+    ]
+
+
+def _telling(database: sqlite3.Connection, asked: Form) -> list[str]:
+    """The rarest words (in Chinese, pairs of characters) of a name, as many as may be read; unknown ones corrected."""
+    words = (spaced(asked.key) if asked.han else asked.key).replace('"', " ").split()
+    counted: dict[str, int] = {}
+    for word in dict.fromkeys(words[:64]):
+        known = _count(database, [word])
+        if not known and not asked.han and len(word) > 3:
+            known = _count(database, similar_words(database, word))
+        counted |= known
+    kept: list[str] = []
+    read = 0
+    for token, forms in sorted(counted.items(), key=lambda one: (one[1], one[0])):
+        read += forms
+        if read > MOST_FORMS and kept:
+            break
+        kept.append(token)
+    return kept
+
+
+def _count(database: sqlite3.Connection, words: Iterable[str]) -> dict[str, int]:
+    found = (database.execute("SELECT token, forms FROM token WHERE token = ?", (word,)).fetchone() for word in words)
+    return {token: forms for token, forms in filter(None, found)}
+
+
+def _found(database: sqlite3.Connection, query: str, kinds: Sequence[int], order: str) -> list[Any]:
+    return database.execute(
+        f"SELECT {_COLUMNS} FROM (SELECT rowid FROM words WHERE words MATCH ? {order}) w "
+        f"JOIN term t ON t.form = w.rowid JOIN entity e ON e.number = t.entity WHERE t.kind IN ({marks(kinds)})",
+        (query, *kinds),
+    ).fetchall()

@@ -1,35 +1,47 @@
-"""MeSH descriptors by name: one SQLite file beside the snapshot, and a decision that says how it came about.
+"""MeSH descriptors by name: an index of their headings and entry terms, and a decision that says how it came about.
 
-The file (:mod:`kgdx.align.mesh_file`) finds candidates, as DeepDoctor-RAG does it. What may be stated is decided by the
-same stages as every other alignment (:mod:`kgdx.align.cascade`), so a name gets the same descriptor here and in the
-graph's own relations.
+The index is the one of all names (:mod:`kgdx.align.index`), in a file of its own. What may be stated is decided by the
+rules of every alignment (:mod:`kgdx.align.cascade`), so a name gets the same descriptor here and in the graph's own
+relations.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import polars as pl
 
-from kgdx.align import slips
-from kgdx.align.cascade import Rules, candidates, decide
-from kgdx.align.index_database import opened
-from kgdx.align.mesh_file import FILE, TERM, WHAT, layout, write_index
-from kgdx.align.names import Side, side
-from kgdx.align.single import Form, bare, form
-from kgdx.errors import StoreError
-from kgdx.store.protocol import NodeTable, Store
+from kgdx.align.cascade import CANDIDATES, TYPO_COST, Rules, decide
+from kgdx.align.index import NameIndex, cached_file, repairing
+from kgdx.align.index_file import marks, write_sides
+from kgdx.align.named import kinds_of
+from kgdx.align.names import Side, asked_names, descriptors, node_frame
+from kgdx.align.spelling import typos_within
+from kgdx.errors import AbsentError
+from kgdx.store.protocol import GraphTable, NodeTable, Store
 from kgdx.store.snapshot import Snapshot
+from kgdx.text.stems import Form
 
+FILE = "mesh.sqlite"
 NEAR = 5
 """Candidates that are shown where nothing can be stated."""
+BRANCHES = ("C", "F03")
+"""Branches of the MeSH tree that hold diseases: Diseases, and Mental Disorders."""
+KEPT = 10_000
+"""Decisions about diseases that are kept."""
 
-_TYPES = {name: pl.String for name in TERM} | {"weight": pl.Float64, "han": pl.Boolean, "turned": pl.Boolean}
+_KIND = ("MeshDescriptor",)
+_NUMBERS = kinds_of(_KIND)
+_TURNED = {"narrower": "broader", "broader": "narrower"}
+_READ = 120
+"""Descriptors near a name of which those of the wanted branches are taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +102,8 @@ class MeshDecision:
         return json.dumps(self.to_dict(), ensure_ascii=False, sort_keys=True)
 
 
-class MeshIndex:
-    """An opened index; close it, or use it as a context manager.
-
-    Raises:
-        StoreError: There is no such file, or it is of another layout.
-    """
-
-    def __init__(self, file: Path) -> None:
-        self._database, self._meta = opened(file, WHAT, layout())
+class MeshIndex(NameIndex):
+    """An opened index of descriptors; close it, or use it as a context manager."""
 
     @property
     def version(self) -> str | None:
@@ -110,10 +115,11 @@ class MeshIndex:
         """SHA-256 of the descriptors' ids, names and tree numbers."""
         return self._meta["checksum"]
 
+    @repairing
     def map_to_mesh(
         self, name: str, *, synonyms: Sequence[str] = (), branches: Sequence[str] = (), rules: Rules | None = None
     ) -> MeshDecision:
-        """Say which descriptor a name means.
+        """Return the descriptor that a name means, and why.
 
         Args:
             name: The name, in English.
@@ -122,27 +128,24 @@ class MeshIndex:
             rules: What may be stated.
         """
         wanted = rules or Rules()
-        said = [form(text) for each in (name, *synonyms) for text in dict.fromkeys((each, bare(each)))]
-        if not self._may_match(said):  # the tables of the stages take twenty times as long to say the same
-            return self._none(name, said, branches, wanted)
-        asked = _asked(name, synonyms)
-        objects = self._found(asked, branches)
-        known = self._words(objects, asked)
-        decided = decide(candidates(asked, objects, wanted, words=known), wanted)
-        headings = dict(objects.entities.select("id", "name").iter_rows())
+        asked = asked_names(name, synonyms)
+        headings, found = self._candidates(asked, branches, typos="edit" in wanted.stages)
+        decided = []
+        if found:  # a table of nothing takes twenty times as long to say the same
+            table = pl.DataFrame(found, schema=CANDIDATES, orient="row")
+            decided = list(decide(table, wanted).iter_rows(named=True))
         listed = tuple(
             MeshCandidate(row["object"], headings[row["object"]], row["matched"], row["method"], row["score"])
-            for row in decided.iter_rows(named=True)
-        )
-        stated = decided.filter(pl.col("outcome") == "stated").row(0, named=True) if _states(decided) else None
-        listed = listed or tuple(self._near(asked.names["key"].unique(), branches))
+            for row in decided
+        ) or tuple(self._near(asked, branches))
+        stated: dict[str, Any] = next((row for row in decided if row["outcome"] == "stated"), {})
         return MeshDecision(
             name=name,
-            id=stated["object"] if stated else None,
-            heading=headings[stated["object"]] if stated else None,
-            relation=stated["relation"] if stated else None,
-            method=stated["method"] if stated else None,
-            score=stated["score"] if stated else 0.0,
+            id=stated.get("object"),
+            heading=headings.get(stated.get("object", "")),
+            relation=stated.get("relation"),
+            method=stated.get("method"),
+            score=stated.get("score", 0.0),
             reason=_reason(decided, bool(listed)),
             candidates=listed,
             thresholds=wanted.to_dict() | {"branches": list(branches)},
@@ -150,117 +153,76 @@ class MeshIndex:
             checksum=self.checksum,
         )
 
-    def _may_match(self, said: Sequence[Form]) -> bool:
-        """Whether there is a term with one of these forms, or one that may be a slip of spelling away."""
-        for each in said:
-            for column, value in (("folded", each.folded), ("key", each.key), ("bag", each.bag)):
-                if value and self._database.execute(f"SELECT 1 FROM term WHERE {column} = ?", (value,)).fetchone():
-                    return True
-            if any(self._sharing_trigrams(each.key, each.mark, slips.bound(len(each.key), han=each.han))):
-                return True
-        return False
+    def _candidates(
+        self, asked: Sequence[tuple[str, Form, float]], branches: Sequence[str], *, typos: bool
+    ) -> tuple[dict[str, str], list[tuple[Any, ...]]]:
+        """Headings by id, and candidates of the first stage that finds any: each descriptor's best pair of names."""
+        for stage in (self._same, self._typos_of) if typos else (self._same,):
+            best: dict[str, tuple[Any, ...]] = {}
+            found = [(said, weight, hit) for said, each, weight in asked for hit in stage(each)]
+            inside = self._within({hit[0][0] for *_, hit in found}, branches)
+            for said, weight, (row, method, factor) in found:
+                id, _, heading, _, matched, own, relation, _ = row
+                order = -math.floor(factor * weight * own * 1e4 + 0.5) / 1e4, said, matched  # as polars rounds
+                if id in inside and (id not in best or order < best[id][0]):
+                    best[id] = order, heading, method, _TURNED.get(relation, relation)
+            if best:
+                break
+        headings = {id: heading for id, (_, heading, *_) in best.items()}
+        rows = [("?", id, method, -o[0], o[1], o[2], relation) for id, (o, _, method, relation) in best.items()]
+        return headings, rows
 
-    def _none(self, name: str, said: Sequence[Form], branches: Sequence[str], rules: Rules) -> MeshDecision:
-        """The decision that none is stated, where no term comes into question."""
-        near = tuple(self._near(dict.fromkeys(each.key for each in said if each.key), branches))
-        return MeshDecision(
-            name=name,
-            id=None,
-            heading=None,
-            relation=None,
-            method=None,
-            score=0.0,
-            reason=_UNSTATED[bool(near)],
-            candidates=near,
-            thresholds=rules.to_dict() | {"branches": list(branches)},
-            version=self.version,
-            checksum=self.checksum,
-        )
+    def _same(self, asked: Form) -> list[tuple[Any, str, float]]:
+        return [*self._exact("", [asked], _NUMBERS), *self._normalised("", [asked], _NUMBERS)]
 
-    def close(self) -> None:
-        """Close the file; closing twice is fine."""
-        self._database.close()
+    def _typos_of(self, asked: Form) -> list[tuple[Any, str, float]]:
+        found = typos_within(self._database, asked, _NUMBERS, strict=True)
+        return [
+            (row, "edit", 1 - TYPO_COST * edits) for key, edits in found for row in self._of("f.key", key, _NUMBERS)
+        ]
 
-    def __enter__(self) -> Self:
-        return self
+    def _within(self, ids: set[str], branches: Sequence[str]) -> set[str]:
+        """Those of some descriptors that are in the branches."""
+        if not branches:
+            return ids
+        rows = self._all(f"SELECT id, trees FROM entity WHERE id IN ({marks(list(ids))})", ids)
+        return {id for id, trees in rows if any(tree.startswith(tuple(branches)) for tree in trees.split("|"))}
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
+    def _near(self, asked: Sequence[tuple[str, Form, float]], branches: Sequence[str]) -> Iterator[MeshCandidate]:
+        """The descriptors whose terms share most with the names: nothing is stated of them."""
+        found = [entry for said, *_ in asked for entry in self.near(said, _KIND, _READ)]
+        inside = self._within({entry.id for entry in found}, branches)
+        ranked = sorted((entry for entry in found if entry.id in inside), key=lambda entry: (-entry.score, entry.id))
+        for entry in list({entry.id: entry for entry in reversed(ranked)}.values())[::-1][:NEAR]:
+            yield MeshCandidate(entry.id, entry.name, entry.matched, "words", entry.score)
 
-    def _found(self, asked: Side, branches: Sequence[str]) -> Side:
-        """The descriptors with a term that may match: by a form, or by the rarest trigrams."""
-        rows: dict[tuple[Any, ...], None] = {}
-        select = f"SELECT {', '.join(TERM)} FROM term WHERE"
-        for column in ("folded", "key", "bag"):
-            for value in asked.names[column].drop_nulls().unique():
-                rows.update(dict.fromkeys(self._database.execute(f"{select} {column} = ?", (value,))))
-        for key, mark, han in asked.names.select("key", "mark", "han").unique().iter_rows():
-            for (near,) in self._sharing_trigrams(key, mark, slips.bound(len(key), han=han)):
-                rows.update(dict.fromkeys(self._database.execute(f"{select} key = ?", (near,))))
-        names = pl.DataFrame(list(rows), schema=_TYPES, orient="row")
-        entities = self._descriptors(names["entity"].unique(), branches)
-        return Side(entities, names.join(entities, left_on="entity", right_on="id", how="semi"))
 
-    def _sharing_trigrams(self, key: str, mark: str, edits: int) -> Iterator[tuple[str]]:
-        if edits:
-            grams = sorted({key[at : at + 3] for at in range(len(key) - 2)})
-            counted = {gram: 0 for gram in grams}
-            marks = ", ".join("?" * len(grams))
-            counted |= dict(self._database.execute(f"SELECT term, doc FROM gram WHERE term IN ({marks})", grams))
-            rarest = sorted(grams, key=lambda gram: (counted[gram], gram))[: slips.rare(edits)]
-            query = " OR ".join('"' + gram.replace('"', '""') + '"' for gram in rarest if counted[gram])
-            if query:
-                yield from self._database.execute(
-                    "SELECT f.key FROM grams g JOIN form f ON f.number = g.rowid "
-                    "WHERE grams MATCH ? AND f.mark = ? AND f.length BETWEEN ? AND ?",
-                    (query, mark, len(key) - edits, len(key) + edits),
-                )
+def write_mesh(file: Path, tables: Sequence[GraphTable]) -> None:
+    """Write the index of a graph's descriptors, in one step.
 
-    def _descriptors(self, ids: Iterable[str], branches: Sequence[str]) -> pl.DataFrame:
-        wanted = list(ids)
-        rows: list[tuple[str, str, str, str]] = []
-        for start in range(0, len(wanted), 500):
-            part = wanted[start : start + 500]
-            marks = ", ".join("?" * len(part))
-            rows += self._database.execute(
-                f"SELECT id, heading, source, trees FROM descriptor WHERE id IN ({marks})", part
-            ).fetchall()
-        kept = [(*row[:3], "MESH") for row in rows if not branches or _within(row[3], branches)]
-        columns = {"id": pl.String, "name": pl.String, "source": pl.String, "vocabulary": pl.String}
-        return pl.DataFrame(sorted(kept), schema=columns, orient="row")
+    Args:
+        file: Where it goes.
+        tables: MeshDescriptor nodes, and Source nodes for the version.
 
-    def _words(self, objects: Side, asked: Side) -> set[str]:
-        """Which of the words in question are words of MeSH."""
-        keys = [*objects.names["key"], *asked.names["key"]]
-        wanted = sorted({word for key in keys for word in key.split(" ")})
-        found: set[str] = set()
-        for start in range(0, len(wanted), 500):
-            part = wanted[start : start + 500]
-            marks = ", ".join("?" * len(part))
-            found.update(
-                row[0] for row in self._database.execute(f"SELECT word FROM word WHERE word IN ({marks})", part)
-            )
-        return found
+    Raises:
+        AbsentError: There are no descriptors.
+        StoreError: The file cannot be written.
+    """
+    every = descriptors(tables)
+    if not every.entities.height:
+        raise AbsentError("the graph has no MeSH descriptors", hint="build it with the source mesh")
+    nodes = node_frame(tables, "MeshDescriptor", ("id", "tree_numbers"))
+    trees = dict(nodes.select("id", pl.col("tree_numbers").list.join("|").fill_null("")).iter_rows())
+    write_sides(file, {_KIND[0]: every}, tables, _meta(tables, every, trees), trees)
 
-    def _near(self, keys: Iterable[str], branches: Sequence[str]) -> Iterator[MeshCandidate]:
-        """The descriptors whose terms share most words with the name: nothing is stated of them."""
-        from rapidfuzz.fuzz import token_sort_ratio
 
-        best: dict[str, tuple[float, str]] = {}
-        for key in keys:
-            query = " OR ".join(f'"{word}"' for word in dict.fromkeys(key.replace('"', " ").split()))
-            for entity, text, near in self._database.execute(
-                "SELECT t.entity, t.text, t.key FROM (SELECT rowid FROM words WHERE words MATCH ? "
-                "ORDER BY bm25(words), rowid LIMIT 50) w "
-                "JOIN form f ON f.number = w.rowid JOIN term t ON t.key = f.key",
-                (query,),
-            ):
-                score = round(token_sort_ratio(key, near) / 100, 4)
-                best[entity] = max(best.get(entity, (0.0, "")), (score, text))
-        headings = dict(self._descriptors(best, branches).select("id", "name").iter_rows())
-        ranked = sorted((-score, entity, text) for entity, (score, text) in best.items() if entity in headings)
-        for score, entity, text in ranked[:NEAR]:
-            yield MeshCandidate(entity, headings[entity], text, "words", -score)
+def _meta(tables: Sequence[GraphTable], every: Side, trees: dict[str, str]) -> dict[str, str]:
+    digest = sha256()
+    for row in every.names.select("entity", "text", "relation").sort(pl.all()).iter_rows():
+        digest.update("\x1f".join((*row, trees.get(row[0], ""))).encode())
+    stated = dict(node_frame(tables, "Source", ("id", "version")).select("id", "version").iter_rows())
+    sources = sorted(set(every.entities["source"].drop_nulls()))
+    return {"version": ", ".join(stated[name] for name in sources if stated.get(name)), "checksum": digest.hexdigest()}
 
 
 def open_index(snapshot: Snapshot, store: Callable[[], Store]) -> MeshIndex:
@@ -280,56 +242,77 @@ def open_index(snapshot: Snapshot, store: Callable[[], Store]) -> MeshIndex:
         found = store()
         rows = NodeTable("MeshDescriptor", found.export_nodes("MeshDescriptor", columns))
         sources = NodeTable("Source", found.export_nodes("Source", ["version", "checksum"]))
-        write_index(folder / FILE, [rows, sources])
+        write_mesh(folder / FILE, [rows, sources])
 
-    file = snapshot.derived("mesh", layout(), compute) / FILE
-    try:
-        return MeshIndex(file)
-    except StoreError:  # it is damaged
-        snapshot.discard("mesh", layout())
-        return MeshIndex(snapshot.derived("mesh", layout(), compute) / FILE)
+    return MeshIndex(*cached_file(snapshot, "mesh", FILE, compute))
 
 
-def _asked(name: str, synonyms: Sequence[str]) -> Side:
-    texts = [name, *synonyms]
-    nodes = pl.DataFrame({"id": ["?"], "name": [name], "source": [""]})
-    names = pl.DataFrame(
-        {
-            "entity": ["?"] * len(texts),
-            "text": texts,
-            "weight": [1.0] + [0.995] * len(synonyms),
-            "relation": ["exact"] * len(texts),
-        }
-    )
-    return side(nodes, names, diseases=True)
+_UNSTATED = ("no term shares a word", "no term is the same or a typo away; others share words")
+"""Reasons to state none where no term comes into question: without and with others near it."""
 
 
-def _within(trees: str, branches: Sequence[str]) -> bool:
-    return any(tree.startswith(tuple(branches)) for tree in trees.split("|"))
-
-
-def _states(decided: pl.DataFrame) -> bool:
-    return bool((decided["outcome"] == "stated").any())
-
-
-_UNSTATED = ("no term shares a word", "no term is the same or a slip away; others share words")
-"""Why none is stated where no term comes into question: without and with others near it."""
-
-
-def _reason(decided: pl.DataFrame, listed: bool) -> str:
-    """Why a descriptor is stated, or none."""
-    if not decided.height:
+def _reason(decided: Sequence[dict[str, Any]], listed: bool) -> str:
+    """The reason why a descriptor is stated, or none."""
+    if not decided:
         return _UNSTATED[listed]
-    best = decided.row(0, named=True)
+    best = decided[0]
     said = f"{best['said']!r} and {best['matched']!r}"
     if best["outcome"] == "stated":
         how = {
             "exact": "are the same",
             "normalised": "are the same but for inflection, spelling, numerals or word order",
-            "edit": "differ by a slip of spelling",
+            "edit": "differ by a typo",
         }[best["method"]]
         return f"{said} {how}"
     if best["outcome"] == "ambiguous":
-        rivals = int((decided["outcome"] == "ambiguous").sum())
+        rivals = sum(row["outcome"] == "ambiguous" for row in decided)
         return f"{rivals} descriptors are equally near"
     return f"{said} match with {best['score']:.2f}, which is not enough"
+
+
+class Headings:
+    """Decides which heading a disease has, by its names, each once; safe with several threads.
+
+    Args:
+        open_index: Opens the index of descriptors, when the first name is asked for.
+    """
+
+    def __init__(self, open_index: Callable[[], MeshIndex]) -> None:
+        self._open = open_index
+        self._opened: list[MeshIndex | None] = []
+        self._lock = threading.Lock()
+        self._decided: dict[tuple[str, ...], MeshDecision | None] = {}
+
+    def decide(self, names: Sequence[str]) -> MeshDecision | None:
+        """Return the decision for a disease; ``None`` where the graph has no MeSH.
+
+        Args:
+            names: Its names in English, the preferred one first.
+
+        Raises:
+            StoreError: The index cannot be made or read.
+        """
+        key = tuple(names)
+        with self._lock:
+            if key not in self._decided:
+                index = self._ready()
+                if len(self._decided) >= KEPT:
+                    self._decided.clear()
+                first, others = (key[0], key[1:]) if key else ("", ())
+                decided = None if index is None else index.map_to_mesh(first, synonyms=others, branches=BRANCHES)
+                self._decided[key] = decided
+            return self._decided[key]
+
+    def close(self) -> None:
+        """Close the index."""
+        with self._lock:
+            for index in filter(None, self._opened):
+                index.close()
+
+    def _ready(self) -> MeshIndex | None:
+        if not self._opened:
+            try:
+                self._opened.append(self._open())
+            except AbsentError:  # a graph without MeSH: its diseases have no heading, and need none
+                self._opened.append(None)
+        return self._opened[0]

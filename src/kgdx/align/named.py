@@ -1,13 +1,15 @@
-"""What looking up a name gives: entries of the graph, a decision that says why, and mentions in a text."""
+"""Results of looking up names: entries of the graph, a decision with its reason, and mentions in a text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 KINDS = ("Disease", "Phenotype", "Symptom", "Test", "Drug", "Cure", "Gene")
 """Node classes whose names can be looked up."""
+ALL_KINDS = (*KINDS, "MeshDescriptor")
+"""Node classes of which an index can be made; one is kept under its place here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class Entry:
         matched: The name or synonym of it that was found.
         method: The stage that found it (:data:`kgdx.align.cascade.STAGES`); ``id``, ``same`` for what a relation says
             to be the same as another entry, and ``words`` for one that only shares words.
-        relation: How what was asked for relates to it: ``exact``, ``narrower`` or ``broader``.
+        relation: ``exact``; or that it is ``narrower`` or ``broader`` than what was asked for.
         score: 0 to 1.
         via: Id of the entry that it is the same as, where the method is ``same``.
     """
@@ -114,12 +116,11 @@ class Mention:
     names: tuple[str, ...]
 
 
-def kinds_of(kinds: tuple[str, ...] | list[str] | str) -> Iterator[int]:
-    """Yield the numbers under which node classes are kept; unknown ones have none.
+def kinds_of(kinds: Iterable[str]) -> list[int]:
+    """Return the numbers under which node classes are kept; unknown ones have none.
 
     Example:
-        >>> list(kinds_of(("Drug", "Publication"))), list(kinds_of("Disease"))
-        ([4], [0])
+        >>> kinds_of(("Drug", "Publication"))
+        [4]
     """
-    wanted = (kinds,) if isinstance(kinds, str) else kinds
-    yield from (KINDS.index(kind) for kind in wanted if kind in KINDS)
+    return [ALL_KINDS.index(kind) for kind in kinds if kind in ALL_KINDS]

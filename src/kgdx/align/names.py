@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from kgdx.align.forms import folded, is_chinese, variants, with_forms
-from kgdx.store.protocol import GraphTable, NodeTable
-from kgdx.text.chinese import lay_wordings, wordings
+from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.text.dictionary import ROOT, descendants, lay_wordings
+from kgdx.text.stems import Form, bare, fold_name, form, has_chinese, word_rows, wordings
 
-ROOT = "HP:0000118"
-"""Phenotypic abnormality: modes of inheritance, onsets and modifiers are no findings."""
+
+def _either(name: str) -> str:
+    return "|".join(word for row in word_rows(name) for word in row)
+
 
 _WEIGHTS = {"name": 1.0, "synonym": 0.995, "translation": 0.995, "related": 0.84, "scoped": 0.9, "wording": 0.96}
-"""What a match of each kind of name counts; of equal matches, the one of the preferred names wins. A related name means
+"""Weight of a match of each kind of name; of equal matches, the one of the preferred names wins. A related name means
 something else, and makes a candidate only."""
 _LAY = 0.98
 _BARE = 0.99
 """The same for everyday wordings, and for names without the abbreviation that follows them."""
-_ABBREVIATION = r"^[A-Z0-9-]{1,3}$"
+_ABBREVIATION = "^[A-Z0-9-]{1,3}$"
 """An abbreviation that stands for too many things to be anybody's name."""
-POPULATION = (
-    r"^(?:小儿|儿童|婴儿|婴幼儿|新生儿|幼儿|青少年|老年|老年人|老年性|妊娠|妊娠期|妊娠合并|孕期|产后|女性|男性|妇女)"
-    r"|(?i:p(?:a)?ediatric|child|infant|neonat|newborn|juvenile|elder|senile|pregnan|gestation|postpartum|women)"
-)
+POPULATION = f"^(?:{_either('population_zh')})|(?i:{_either('population')})"
 """Words by which a name speaks of some patients only."""
-_DOSAGE_FORM = (
-    r"(?:肠溶|缓释|控释|分散|咀嚼|泡腾|口腔崩解|舌下|软|干|口服|外用|滴)*"
-    r"(?:片|胶囊|胶丸|颗粒|冲剂|注射液|滴眼液|滴耳液|滴鼻液|眼液|眼膏|软膏|乳膏|贴膏|凝胶|口服液|糖浆|混悬液|混悬剂|溶液|栓"
-    r"|喷雾剂|气雾剂|粉雾剂|洗剂|搽剂|合剂|滴剂)(?:[(（][^)）]*[)）])?$"
-)
-"""What a product's name says of its form; pills and powders of traditional medicine are named as a whole."""
+_DOSAGE_FORM = f"(?:{_either('dosage_before')})*(?:{_either('dosage_form')})(?:[(（][^)）]*[)）])?$"
 _EPONYM = r"^(\p{Han}{2,})氏(\p{Han}*(?:综合征|综合症|病|症|瘤|征))$"
 """A disease named after somebody, in the longer of two ways: 马凡氏综合征 for 马凡综合征."""
+_FORMS = {name: pl.Boolean if name in ("turned", "han") else pl.String for name in ("text", *Form._fields)}
 _SCHEMA = {"entity": pl.String, "text": pl.String, "weight": pl.Float64, "relation": pl.String}
 
 
@@ -44,8 +40,8 @@ class Side:
 
     Attributes:
         entities: ``id``, ``name``, ``source`` and ``vocabulary`` (the id's prefix, or the source that minted it).
-        names: The forms of all names (:func:`kgdx.align.forms.with_forms`) with ``entity`` (id), ``text``, ``weight``
-            and ``relation``: how the entity relates to what the name says.
+        names: The forms of all names (:class:`kgdx.text.stems.Form`) with ``entity`` (id), ``text``, ``weight`` and
+            ``relation``: how the entity relates to what the name says.
     """
 
     entities: pl.DataFrame
@@ -118,7 +114,13 @@ def phenotypes(tables: Sequence[GraphTable], *, lay: bool = True, lookup: bool =
     """
     columns = ("id", "name", "source", "name_zh", "synonyms", "synonym_scopes", "obsolete")
     nodes = node_frame(tables, "Phenotype", columns).filter(~pl.col("obsolete").fill_null(False))
-    inside = _below(tables, ROOT)
+    pairs = (
+        pair
+        for table in tables
+        if isinstance(table, RelationTable) and (table.type, table.start_label) == ("IS_A", "Phenotype")
+        for pair in zip(table.rows["start"].to_pylist(), table.rows["end"].to_pylist(), strict=True)
+    )
+    inside = descendants(pairs, ROOT)
     if inside:
         nodes = nodes.filter(pl.col("id").is_in(inside))
     names = [
@@ -158,12 +160,12 @@ def descriptors(tables: Sequence[GraphTable], branches: Sequence[str] = ()) -> S
 
 
 def side(nodes: pl.DataFrame, names: pl.DataFrame, *, diseases: bool = False, lookup: bool = False) -> Side:
-    """Put entities and their names together.
+    """Return entities with the forms of their names.
 
     Args:
         nodes: ``id``, ``name`` and ``source`` of the entities.
         names: ``entity``, ``text``, ``weight`` and ``relation``.
-        diseases: As for :func:`kgdx.align.forms.with_forms`.
+        diseases: As for :func:`with_forms`.
         lookup: Whether the names are for looking up, where all that a name may mean is shown: abbreviations count, and
             phrases that sources of diseases use for the same are the same.
     """
@@ -177,6 +179,56 @@ def side(nodes: pl.DataFrame, names: pl.DataFrame, *, diseases: bool = False, lo
     forms = with_forms(every, diseases=diseases or lookup)
     best = forms.sort("entity", pl.col("weight"), descending=[False, True], maintain_order=True)
     return Side(entities, best.unique(["entity", "folded"], keep="first", maintain_order=True))
+
+
+def variants(names: pl.DataFrame) -> pl.DataFrame:
+    """Add the names without the abbreviation that follows them.
+
+    Args:
+        names: With a column ``text``; its other columns are repeated.
+
+    Example:
+        >>> variants(pl.DataFrame({"text": ["Achondroplasia; ACH"]}))["text"].to_list()
+        ['Achondroplasia; ACH', 'Achondroplasia']
+    """
+    without = names.with_columns(pl.Series("text", [bare(text) for text in names["text"]], pl.String))
+    changed = (pl.col("text") != names["text"]) & (pl.col("text").str.len_chars() > 1)
+    return pl.concat([names, without.filter(changed)])
+
+
+def with_forms(names: pl.DataFrame, *, diseases: bool) -> pl.DataFrame:
+    """Add the forms (:class:`kgdx.text.stems.Form`) of the column ``text``.
+
+    Args:
+        names: With a column ``text``; rows whose folded form is empty are left out.
+        diseases: Whether phrases that sources of diseases use for the same count as the same.
+
+    Example:
+        >>> forms = with_forms(pl.DataFrame({"text": ["Tumours of the Lung, type II", "1型糖尿病"]}), diseases=True)
+        >>> forms.select("key", "bag", "mark").rows()
+        [('tumor of lung type 2', '2 lung tumor', '2'), ('1型糖尿病', None, '1')]
+    """
+    texts = names["text"].unique(maintain_order=True).to_list()
+    rows = [(text, *form(text, diseases=diseases)) for text in texts]
+    forms = pl.DataFrame(rows, schema=_FORMS, orient="row").filter(pl.col("folded") != "")
+    return names.join(forms, on="text", maintain_order="left")
+
+
+def asked_names(name: str, synonyms: Sequence[str] = ()) -> list[tuple[str, Form, float]]:
+    """Return the names of one entity with their forms and weights, as :func:`side` gives them to a column.
+
+    Args:
+        name: The preferred name.
+        synonyms: Others.
+    """
+    given = [(name, _WEIGHTS["name"]), *((other, _WEIGHTS["synonym"]) for other in synonyms)]
+    usable = [(text, weight) for text, weight in given if not re.search(_ABBREVIATION, text)]
+    usable += [(bare(text), weight * _BARE) for text, weight in usable if bare(text) != text and len(bare(text)) > 1]
+    found: dict[str, tuple[str, Form, float]] = {}
+    for text, weight in sorted(usable, key=lambda each: -each[1]):
+        found.setdefault((forms := form(text)).folded, (text, forms, weight))
+    found.pop("", None)
+    return list(found.values())
 
 
 def _plain_eponyms(names: pl.DataFrame) -> pl.DataFrame:
@@ -219,11 +271,12 @@ def _of_some_patients(nodes: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
 
 def _chinese_wordings(nodes: pl.DataFrame) -> pl.DataFrame:
     """The other wordings that clinical Chinese has for a finding's name."""
-    chinese = (
-        nodes.select("id", folded(pl.col("name_zh")).alias("zh")).drop_nulls("zh").filter(is_chinese(pl.col("zh")))
-    )
+    chinese = ((id, fold_name(name)) for id, name in nodes.select("id", "name_zh").drop_nulls().iter_rows())
     rows = [
-        (id, other, _WEIGHTS["wording"], "exact") for id, zh in chinese.iter_rows() for other in sorted(wordings(zh))
+        (id, other, _WEIGHTS["wording"], "exact")
+        for id, zh in chinese
+        if has_chinese(zh)
+        for other in sorted(wordings(zh))
     ]
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
@@ -231,20 +284,3 @@ def _chinese_wordings(nodes: pl.DataFrame) -> pl.DataFrame:
 def _lay_names(nodes: pl.DataFrame) -> pl.DataFrame:
     rows = pl.DataFrame([(id, phrase, _LAY, "exact") for phrase, id in lay_wordings()], schema=_SCHEMA, orient="row")
     return rows.join(nodes, left_on="entity", right_on="id", how="semi")
-
-
-def _below(tables: Iterable[GraphTable], root: str) -> set[str]:
-    """The descendants of a term, itself left out; none when the tables have no such hierarchy."""
-    children: dict[str, list[str]] = {}
-    for table in tables:
-        if not isinstance(table, NodeTable) and (table.type, table.start_label) == ("IS_A", "Phenotype"):
-            ends = (table.rows.column(end).to_pylist() for end in ("start", "end"))
-            for child, parent in zip(*ends, strict=True):
-                children.setdefault(parent, []).append(child)
-    found: set[str] = set()
-    waiting = [root]
-    while waiting:
-        new = [child for child in children.get(waiting.pop(), ()) if child not in found]
-        found.update(new)
-        waiting += new
-    return found

@@ -10,47 +10,27 @@ from pathlib import Path
 
 import polars as pl
 
-from kgdx.align.decisions import Decisions, manual, oriented
+from kgdx.align.decisions import Decisions, oriented
 from kgdx.align.mappings import Alignment
 from kgdx.align.sameness import vocabulary
-from kgdx.align.sssom import JUSTIFICATIONS, MANUAL, OTHER, PREDICATES, MappingSet, Statement
-from kgdx.align.tables import Row, read_rows
+from kgdx.align.sssom import JUSTIFICATIONS, MANUAL, OTHER, PREDICATES, MappingSet, Row, Statement, read_rows
 from kgdx.errors import UsageError
 from kgdx.schema import load_schema
 from kgdx.store.protocol import Store
 
+# fmt: off
 COLUMNS = (
-    "subject",
-    "subject_name",
-    "relation",
-    "object",
-    "object_name",
-    "score",
-    "method",
-    "status",
-    "matched",
-    "candidates",
-    "decision",
-    "replacement",
-    "comment",
+    "subject", "subject_name", "relation", "object", "object_name", "score", "method", "status", "matched",
+    "candidates", "decision", "replacement", "comment",
 )
+# fmt: on
 """Columns of the table; people fill in the last three, and may correct ``relation``."""
 
-WORDS = {
-    "accept": "accept",
-    "accepted": "accept",
-    "yes": "accept",
-    "reject": "reject",
-    "rejected": "reject",
-    "no": "reject",
-    "replace": "replace",
-    "add": "add",
-    "": "",
-}
-"""What may stand in the column ``decision``."""
+WORDS = {"accepted": "accept", "yes": "accept", "rejected": "reject", "no": "reject"}
+WORDS |= {word: word for word in ("accept", "reject", "replace", "add", "")}
+"""Words that the column ``decision`` may hold, and their meaning."""
 
 _OPEN = ("stated", "ambiguous", "below", "taken", "conflict")
-_STATUS = {"stated": "automatic"}
 _SHOWN = 5
 
 
@@ -80,18 +60,14 @@ def review_rows(found: Iterable[Alignment], decisions: Decisions, names: Mapping
         decisions: What people decided before.
         names: Names of the graph's nodes by id; a decision about another one is ``absent``.
     """
-    decided = {frozenset((each.subject, each.object)) for each in decisions.statements}
+    decided = {each.pair for each in decisions.statements}
     for each in decisions.statements:
         known = each.subject in names and each.object in names
         status = "rejected" if each.denied else "accepted" if each.matched else "manual"
         named = replace(each, subject_name=names.get(each.subject, ""), object_name=names.get(each.object, ""))
         yield ReviewRow(named, "review", status if known else "absent")
-    rows = [row for one in found for row in _alignment_rows(one) if _pair(row.statement) not in decided]
+    rows = [row for one in found for row in _alignment_rows(one) if row.statement.pair not in decided]
     yield from sorted(rows, key=lambda row: (row.status == "automatic", row.statement.confidence or 0))
-
-
-def _pair(statement: Statement) -> frozenset[str]:
-    return frozenset((statement.subject, statement.object))
 
 
 def _alignment_rows(one: Alignment) -> Iterator[ReviewRow]:
@@ -114,8 +90,12 @@ def _alignment_rows(one: Alignment) -> Iterator[ReviewRow]:
             matched=row["said"] if row["said"] == row["matched"] else f"{row['said']} = {row['matched']}",
         )
         rivals = [told for told in others[row["subject"]] if not told.startswith(f"{row['object']} ")]
-        outcome = row["outcome"]
-        yield ReviewRow(statement, row["method"], _STATUS.get(outcome, outcome), tuple(rivals[:_SHOWN]))
+        yield ReviewRow(
+            statement,
+            row["method"],
+            "automatic" if row["outcome"] == "stated" else row["outcome"],
+            tuple(rivals[:_SHOWN]),
+        )
 
 
 def write_review(rows: Iterable[ReviewRow]) -> str:
@@ -155,7 +135,7 @@ def read_review(file: Path, classes: Mapping[str, str]) -> list[Statement]:
     found: dict[frozenset[str], tuple[int, Statement]] = {}
     for row in table.rows:
         for each in _decisions(file, row, classes):
-            key = _pair(each)
+            key = each.pair
             before = found.get(key)
             if before is not None and before[1] != each:
                 message = f"{file}, lines {before[0]} and {row.line}, decide differently about {each.subject}"
@@ -184,10 +164,10 @@ def _decisions(file: Path, row: Row, classes: Mapping[str, str]) -> Iterator[Sta
             raise UsageError(f"{place}: the replacement is missing", hint="put its id into the column replacement")
         if replacement == object:
             raise UsageError(f"{place}: {object} is replaced by itself", hint="write accept, or give another id")
-        yield _checked(place, manual(subject, relation, object, denied=True, comment=comment), classes)
-        yield _checked(place, manual(subject, relation, replacement, comment=comment), classes)
+        yield _checked(place, Statement(subject, relation, object, denied=True, comment=comment), classes)
+        yield _checked(place, Statement(subject, relation, replacement, comment=comment), classes)
         return
-    statement = manual(subject, relation, object, denied=word == "reject", comment=comment)
+    statement = Statement(subject, relation, object, denied=word == "reject", comment=comment)
     if word == "accept":
         statement = replace(statement, matched=row.get("matched").removeprefix("'") or f"{subject} = {object}")
     yield _checked(place, statement, classes)
@@ -286,7 +266,7 @@ def _justification(row: Mapping[str, str]) -> str:
 
 
 def summary(statements: Sequence[Statement]) -> str:
-    """Say in words how many decisions there are.
+    """Return the number of decisions in words.
 
     Example:
         >>> summary([Statement("HP:1", "exact", "MESH:D1"), Statement("HP:2", "exact", "MESH:D1", denied=True)])

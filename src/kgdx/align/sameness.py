@@ -7,14 +7,15 @@ one entry of each vocabulary and of these two together, unless the loaded tables
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
 import polars as pl
 
-from kgdx.align.cascade import CANDIDATES, Given, Meaning, Rules, candidates, decide
+from kgdx.align.cascade import CANDIDATES, Given, Rules, candidates, decide
 from kgdx.align.names import Side
 from kgdx.store.protocol import GraphTable, RelationTable
+from kgdx.text.encoder import NameEncoder
 
 RULES = Rules(stages=("given", "exact", "normalised", "edit"), least=0.93, alone=True)
 """The encoder only proposes: names of two diseases are near in meaning too often."""
@@ -58,7 +59,7 @@ class Components:
         return self.members.get(root, {root})
 
     def fits(self, one: str, other: str) -> bool:
-        """Say whether joining two entries leaves each vocabulary with one entry, and joins no two rare diseases.
+        """Return whether joining two entries leaves each vocabulary with one entry, and joins no two rare diseases.
 
         Example:
             >>> joined = Components()
@@ -85,16 +86,16 @@ def vocabulary(id: str) -> str:
 
 def align_diseases(
     everything: Side,
-    tables: Sequence[GraphTable],
+    same: Iterable[tuple[str, str]],
     given: Given,
-    meaning: Meaning | None = None,
+    meaning: NameEncoder | None = None,
     words: Container[str] | None = None,
 ) -> pl.DataFrame:
     """Align the diseases of each pair of vocabularies.
 
     Args:
         everything: All diseases.
-        tables: The graph's; their SAME_AS relations are kept to, and nothing is stated that they already imply.
+        same: Pairs that are known to be the same; they are kept to, and nothing is stated that they already imply.
         given: What is known before.
         meaning: The encoder, whose candidates are only shown.
         words: Known words, as for :func:`kgdx.align.slips.near`.
@@ -104,7 +105,7 @@ def align_diseases(
         two entries of one vocabulary.
     """
     joined = Components()
-    for one, other in exact_pairs(tables):
+    for one, other in same:
         joined.join(one, other)
     present = sorted(set(everything.entities["vocabulary"]) - set(_APART), key=_place)
     sides = {name: everything.of(name) for name in present}
@@ -121,11 +122,13 @@ def align_diseases(
     return _without_conflicts(pl.concat(found), joined)
 
 
-def exact_pairs(tables: Iterable[GraphTable]) -> list[tuple[str, str]]:
-    """Return the pairs of diseases that tables say are exactly the same."""
+def exact_pairs(
+    tables: Iterable[GraphTable], type: str = "SAME_AS", ends: tuple[str, str] = ("Disease", "Disease")
+) -> list[tuple[str, str]]:
+    """Return the pairs of nodes that relations of a type say are exactly the same."""
     pairs: list[tuple[str, str]] = []
     for table in tables:
-        if isinstance(table, RelationTable) and table.type == "SAME_AS":
+        if isinstance(table, RelationTable) and (table.type, table.start_label, table.end_label) == (type, *ends):
             columns = (table.rows.column(name).to_pylist() for name in ("start", "end", "relation"))
             pairs += [(start, end) for start, end, relation in zip(*columns, strict=True) if relation == "exact"]
     return pairs

@@ -1,8 +1,8 @@
-"""Names that differ by a slip of spelling: an edit distance of at most three, and no more than their length allows.
+"""Names that differ by a typo: an edit distance of at most three, and no more than their length allows.
 
 Two names within k edits share one of their 4k + 1 rarest trigrams (prefix filtering, as in Xiao et al., Efficient
 similarity joins for near duplicate detection, WWW 2008), so 50,000 names are compared with 50,000 by one join.
-Distance alone says little about meaning: what differs must look like a slip, and be none between two known words.
+Distance alone says little about meaning: what differs must look like a typo, and be none between two known words.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from collections.abc import Callable, Container, Sequence
 import numpy as np
 import polars as pl
 
+from kgdx.text.stems import word_rows
+
 VERSION = 1
-"""Changes with what counts as a slip."""
+"""Changes with what counts as a typo."""
 
 MOST = 3
 """Greatest edit distance."""
@@ -23,7 +25,7 @@ _GRAM = 3
 _SPOILT = _GRAM + 1
 """Trigrams that one edit can spoil: a swap of neighbours is one edit of two letters."""
 _STEPS = ((18, 3), (12, 2), (8, 1))
-"""Letters of the shorter name from which on so many edits may be a slip."""
+"""Letters of the shorter name from which on so many edits may be a typo."""
 _HAN_STEPS = ((6, 1),)
 """The same for Chinese names, where one character is a word."""
 _WEAK = frozenset("性症型期样病基第之及")
@@ -32,32 +34,18 @@ _ALIKE = tuple(map(frozenset, ("凸突", "酯脂", "贮储", "他它")))
 """Chinese characters that are written for one another."""
 _SAME_SIGN = {sign: min(pair) for pair in _ALIKE for sign in pair}
 WORD_STEPS = ((14, 2), (7, 1))
-"""Letters of a word from which on so many edits in it may be a slip."""
+"""Letters of a word from which on so many edits in it may be a typo."""
 _CHUNK = 4_000_000
 """Pairs that are verified at once."""
-# fmt: off
-_PREFIXES = (
-    "hyper", "hypo", "anti", "pre", "post", "sub", "super", "supra", "infra", "inter", "intra", "macro", "micro",
-    "brady", "tachy", "poly", "oligo", "mono", "tri", "uni", "hemi", "quadri", "para", "endo", "exo", "ecto", "epi",
-    "peri", "pan", "ante", "retro", "neo", "dys", "eu", "un", "non", "in", "im", "ir", "an", "a", "ad", "ab", "dis",
-    "de", "di", "bi", "iso", "allo", "auto", "homo", "hetero", "meso", "meta", "ortho", "pseudo", "leuko", "lympho",
-    "erythro", "thrombo", "osteo", "myo", "myelo", "neuro", "nephro", "hepato", "photo", "phono", "acro", "aero",
-    "micr", "macr",
-)
-_SUFFIXES = (
-    "itis", "osis", "oma", "emia", "uria", "penia", "pathy", "plasia", "trophy", "ectomy", "algia", "megaly",
-    "sclerosis", "stenosis", "malacia", "rrhagia", "rrhea", "plegia", "paresis", "cele", "lysis", "iasis", "ectasia",
-    "ptosis", "spasm", "tonia", "kinesia", "opia", "opsia", "genic", "ine", "ase", "one", "ide", "ate", "ol",
-)
-# fmt: on
+_PREFIXES, _SUFFIXES = word_rows("prefix")[0], word_rows("ending")[0]
 _DIGIT = re.compile(r"\d")
 
 
 def near(subjects: pl.DataFrame, objects: pl.DataFrame, words: Container[str] | None = None) -> pl.DataFrame:
-    """Return the pairs of keys that a slip of spelling parts.
+    """Return the pairs of keys that a typo parts.
 
     Args:
-        subjects: Distinct keys, as :func:`kgdx.align.forms.with_forms` makes them: ``key``, ``mark``, ``han``.
+        subjects: Distinct keys, as :func:`kgdx.align.names.with_forms` makes them: ``key``, ``mark``, ``han``.
         objects: The same of the other side.
         words: The words that are known: those of the objects' keys when ``None``.
 
@@ -74,32 +62,22 @@ def near(subjects: pl.DataFrame, objects: pl.DataFrame, words: Container[str] | 
     found = [_verified(pairs, left, right) for pairs in _candidates(left, right)]
     empty = pl.DataFrame(schema={"key": pl.String, "other": pl.String, "distance": pl.Int32})
     pairs = pl.concat([empty, *found])
-    slips = [is_slip(key, other, known) for key, other, _ in pairs.iter_rows()]
-    return pairs.filter(pl.Series(slips, dtype=pl.Boolean)).sort("key", "distance", "other")
+    typos = [is_typo(key, other, known) for key, other, _ in pairs.iter_rows()]
+    return pairs.filter(pl.Series(typos, dtype=pl.Boolean)).sort("key", "distance", "other")
 
 
 def bound(letters: int, *, han: bool) -> int:
-    """Return how many edits may be a slip in a name of so many letters.
+    """Return how many edits may be a typo in a name of so many letters.
 
     Example:
         >>> [bound(n, han=False) for n in (7, 8, 12, 30)], bound(5, han=True)
         ([0, 1, 2, 3], 0)
     """
-    return next((edits for least, edits in (_HAN_STEPS if han else _STEPS) if letters >= least), 0)
+    return word_edits(letters, _HAN_STEPS if han else _STEPS)
 
 
-def rare(edits: int) -> int:
-    """Return how many of the rarest trigrams of a name one within so many edits must share one of.
-
-    Example:
-        >>> rare(1), rare(3)
-        (5, 13)
-    """
-    return edits * _SPOILT + 1
-
-
-def is_slip(one: str, other: str, words: Container[str], steps: Sequence[tuple[int, int]] = WORD_STEPS) -> bool:
-    """Say whether what parts two keys within the edit distance can be a slip rather than another meaning.
+def is_typo(one: str, other: str, words: Container[str], steps: Sequence[tuple[int, int]] = WORD_STEPS) -> bool:
+    """Return whether the difference of two keys within the edit distance can be a typo rather than another meaning.
 
     Blanks may be missing; otherwise the words must agree one by one, and a word that differs may do so by few letters,
     not in its first one, not in a prefix or suffix of its own meaning, and not be another word that is known. In
@@ -107,24 +85,24 @@ def is_slip(one: str, other: str, words: Container[str], steps: Sequence[tuple[i
 
     Example:
         >>> none = set()
-        >>> is_slip("lobarpneumonia", "lobar pneumonia", none), is_slip("hypertension", "hypotension", none)
+        >>> is_typo("lobarpneumonia", "lobar pneumonia", none), is_typo("hypertension", "hypotension", none)
         (True, False)
-        >>> is_slip("急性间歇型卟啉病", "急性间歇性卟啉病", none), is_slip("家族性腹主动脉瘤", "家族性胸主动脉瘤", none)
+        >>> is_typo("急性间歇型卟啉病", "急性间歇性卟啉病", none), is_typo("家族性腹主动脉瘤", "家族性胸主动脉瘤", none)
         (True, False)
-        >>> is_slip("pneumona", "pneumonia", {"pneumonia"}), is_slip("gout 2", "gout 3", none)
+        >>> is_typo("pneumona", "pneumonia", {"pneumonia"}), is_typo("gout 2", "gout 3", none)
         (True, False)
     """
     if one.replace(" ", "") == other.replace(" ", ""):
         return True
     if not one.isascii() or not other.isascii():
-        return _han_slip(one, other)
+        return _han_typo(one, other)
     mine, yours = one.split(" "), other.split(" ")
     return len(mine) == len(yours) and all(
-        is_word_slip(a, b, words, steps) for a, b in zip(mine, yours, strict=True) if a != b
+        is_word_typo(a, b, words, steps) for a, b in zip(mine, yours, strict=True) if a != b
     )
 
 
-def _han_slip(one: str, other: str) -> bool:
+def _han_typo(one: str, other: str) -> bool:
     """Whether only characters differ that say little."""
     from rapidfuzz.distance import Levenshtein
 
@@ -140,7 +118,7 @@ def _han_slip(one: str, other: str) -> bool:
 
 
 def han_skeleton(key: str) -> str:
-    """Return what slips leave of a Chinese key: without weak characters, one character for those written alike.
+    """Return what typos leave of a Chinese key: without weak characters, one character for those written alike.
 
     Example:
         >>> han_skeleton("急性间歇型卟啉病")
@@ -150,7 +128,7 @@ def han_skeleton(key: str) -> str:
 
 
 def word_edits(letters: int, steps: Sequence[tuple[int, int]] = WORD_STEPS) -> int:
-    """Return how many edits may be a slip in a word of so many letters.
+    """Return how many edits may be a typo in a word of so many letters.
 
     Example:
         >>> [word_edits(n) for n in (6, 7, 14)]
@@ -159,8 +137,8 @@ def word_edits(letters: int, steps: Sequence[tuple[int, int]] = WORD_STEPS) -> i
     return next((edits for least, edits in steps if letters >= least), 0)
 
 
-def is_word_slip(one: str, other: str, words: Container[str], steps: Sequence[tuple[int, int]] = WORD_STEPS) -> bool:
-    """Say whether what parts two words can be a slip; see :func:`is_slip`."""
+def is_word_typo(one: str, other: str, words: Container[str], steps: Sequence[tuple[int, int]] = WORD_STEPS) -> bool:
+    """Return whether the difference of two words can be a typo; see :func:`is_typo`."""
     from rapidfuzz.distance import OSA
 
     shortest = min(len(one), len(other))
@@ -169,17 +147,13 @@ def is_word_slip(one: str, other: str, words: Container[str], steps: Sequence[tu
         return False
     if one in words and other in words:
         return False
-    return _part(one, _PREFIXES, str.startswith) == _part(other, _PREFIXES, str.startswith) and not _ends(one, other)
+    starts = [_part(word, _PREFIXES, str.startswith) for word in (one, other)]
+    ends = [_part(word, _SUFFIXES, str.endswith) for word in (one, other)]
+    return starts[0] == starts[1] and (ends[0] == ends[1] or not all(ends))
 
 
 def _part(word: str, parts: tuple[str, ...], has: Callable[[str, str], bool]) -> str:
     return max((part for part in parts if has(word, part)), key=len, default="")
-
-
-def _ends(one: str, other: str) -> bool:
-    """Whether both words end in a suffix of its own meaning, and not the same."""
-    ends = _part(one, _SUFFIXES, str.endswith), _part(other, _SUFFIXES, str.endswith)
-    return bool(ends[0] and ends[1]) and ends[0] != ends[1]
 
 
 def known_words(side: pl.DataFrame) -> set[str]:
@@ -194,7 +168,7 @@ def known_words(side: pl.DataFrame) -> set[str]:
 
 
 def _measured(side: pl.DataFrame) -> pl.DataFrame:
-    """The keys long enough for a slip, with their length and how many edits they may be away."""
+    """The keys long enough for a typo, with their length and how many edits they may be away."""
     length = pl.col("key").str.len_chars().cast(pl.Int32)
     edits = pl.when("han").then(_stepped(length, _HAN_STEPS)).otherwise(_stepped(length, _STEPS))
     measured = side.select("key", "mark", "han").unique("key", maintain_order=True)

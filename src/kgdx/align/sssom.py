@@ -1,6 +1,8 @@
 """Mappings as SSSOM/TSV (Simple Standard for Sharing Ontological Mappings): a YAML header and a table.
 
 https://mapping-commons.github.io/sssom/spec-formats-tsv/
+
+Tables may have been open in a spreadsheet: tabs, semicolons or commas, a byte-order mark, UTF-16.
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from kgdx.align.tables import Row, read_rows
 from kgdx.errors import UsageError
 
 MANUAL = "semapv:ManualMappingCuration"
@@ -37,8 +38,9 @@ BASES: Mapping[str, str] = {
     "OMIM": "https://omim.org/entry/",
     "ORPHA": "http://www.orpha.net/ORDO/Orphanet_",
 }
-"""What the prefixes of kgdx's ids stand for."""
-_SYNONYMS = {"orphanet": "ORPHA", "ordo": "ORPHA", "orphanet.ordo": "ORPHA", "msh": "MESH", "hpo": "HP"}
+"""Expansions of the prefixes of kgdx's ids."""
+PREFIXES = {"orphanet": "ORPHA", "ordo": "ORPHA", "orphanet.ordo": "ORPHA", "msh": "MESH", "hpo": "HP", "mim": "OMIM"}
+"""Other ways to write the prefixes, in lower case."""
 _VOCABULARIES = {"semapv": "https://w3id.org/semapv/vocab/", "skos": "http://www.w3.org/2004/02/skos/core#"}
 
 PREDICATES = {"exact": "skos:exactMatch", "narrower": "skos:broadMatch", "broader": "skos:narrowMatch"}
@@ -50,19 +52,17 @@ _RELATIONS = {predicate.lower(): relation for relation, predicate in PREDICATES.
 }
 LICENCE = "https://creativecommons.org/publicdomain/zero/1.0/"
 _REQUIRED = ("subject_id", "predicate_id", "object_id", "mapping_justification")
+# fmt: off
 _COLUMNS = (
-    "subject_id",
-    "subject_label",
-    "predicate_modifier",
-    "predicate_id",
-    "object_id",
-    "object_label",
-    "mapping_justification",
-    "confidence",
-    "match_string",
-    "mapping_tool",
-    "comment",
+    "subject_id", "subject_label", "predicate_modifier", "predicate_id", "object_id", "object_label",
+    "mapping_justification", "confidence", "match_string", "mapping_tool", "comment",
 )
+# fmt: on
+
+
+LARGEST = 512_000_000
+"""Bytes of the largest file that is read."""
+_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,11 @@ class Statement:
     matched: str = ""
     comment: str = ""
 
+    @property
+    def pair(self) -> frozenset[str]:
+        """The two ids, whichever is the subject."""
+        return frozenset((self.subject, self.object))
+
     def turned(self) -> Statement:
         """Return the same statement, said of the object.
 
@@ -113,7 +118,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class MappingSet:
-    """What an SSSOM file says.
+    """Content of an SSSOM file.
 
     Attributes:
         metadata: The header.
@@ -188,17 +193,14 @@ def read_sssom(file: Path) -> MappingSet:
             skipped.append((row.line, found))
             continue
         key = found.subject, found.object
-        if key in statements and _said(statements[key][1]) != _said(found):
+        before = statements.get(key, (0, found))[1]
+        if (before.relation, before.denied) != (found.relation, found.denied):
             message = f"{file}, lines {statements[key][0]} and {row.line}: {key[0]} and {key[1]} are mapped differently"
             raise UsageError(message, hint="keep one of them")
         statements.setdefault(key, (row.line, found))
     return MappingSet(
         metadata, [each for _, each in statements.values()], [line for line, _ in statements.values()], skipped
     )
-
-
-def _said(statement: Statement) -> tuple[str, bool]:
-    return statement.relation, statement.denied
 
 
 def _metadata(file: Path, comment: str) -> dict[str, Any]:
@@ -246,7 +248,7 @@ def curie(id: str, bases: Mapping[str, str]) -> str | None:
     for ours, base in BASES.items():
         if prefix in bases and expanded.startswith(base):
             return f"{ours}:{expanded.removeprefix(base)}"
-    ours = _SYNONYMS.get(prefix.lower(), prefix.upper())
+    ours = PREFIXES.get(prefix.lower(), prefix.upper())
     return f"{ours}:{local.removeprefix(ours + ':')}" if ours in BASES else None
 
 
@@ -290,3 +292,92 @@ def _confidence(file: Path, row: Row) -> float | None:
     if not 0 <= value <= 1:
         raise UsageError(f"{file}, line {row.line}: confidence is {text!r}", hint="give a number from 0 to 1")
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: its line in the file, and its cells by column."""
+
+    line: int
+    cells: Mapping[str, str]
+
+    def get(self, column: str) -> str:
+        """Return a cell without blanks around it; an absent one is empty."""
+        return self.cells.get(column, "").strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The lines before the table that begin with ``#``, without it; and the rows that are not empty."""
+
+    comment: str
+    rows: Sequence[Row]
+
+
+def read_rows(file: Path, required: Sequence[str], *, what: str) -> Table:
+    """Read a table with a line of column names.
+
+    Args:
+        file: The table.
+        required: Columns that it must have.
+        what: What the file is meant to be, for messages.
+
+    Raises:
+        UsageError: It cannot be read, is no text, lacks a column or has one twice, or a row has too many cells.
+    """
+    text = _text(file, what)
+    lines = text.splitlines(keepends=True)
+    skipped = next((n for n, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    comment = "".join(line[1:] for line in lines[:skipped])
+    if skipped == len(lines) or not lines[skipped].strip():
+        raise UsageError(f"{file} has no table", hint=f"its first line names the columns: {', '.join(required)}")
+    separator = max("\t;,", key=lambda sign: lines[skipped].count(sign))
+    reader = csv.reader(io.StringIO("".join(lines[skipped:]), newline=""), delimiter=separator)
+    rows: list[Row] = []
+    try:
+        columns = [name.strip() for name in next(reader)]
+        _check_columns(file, columns, required, what)
+        before = reader.line_num
+        for cells in reader:
+            line, before = skipped + before + 1, reader.line_num
+            if any(cell.strip() for cell in cells[len(columns) :]):
+                hint = "put a cell that holds the separator into quotes"
+                raise UsageError(f"{file}, line {line}: more cells than the {len(columns)} columns", hint=hint)
+            if any(cell.strip() for cell in cells):
+                rows.append(Row(line, dict(zip(columns, cells, strict=False))))
+    except csv.Error as error:
+        raise UsageError(f"{file}, line {skipped + reader.line_num}: {error}", hint="mend the quotes") from error
+    return Table(comment, rows)
+
+
+def _text(file: Path, what: str) -> str:
+    try:
+        if file.exists() and not file.is_file():
+            raise UsageError(f"{file} is no regular file", hint="save its content to a file first")
+        if file.stat().st_size > LARGEST:
+            raise UsageError(f"{file} is larger than {LARGEST // 10**6} MB", hint=f"is it {what}?")
+        raw = file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read ({error.strerror})", hint="check the path") from error
+    encoding = next((name for mark, name in _MARKS if raw.startswith(mark)), "utf-8")
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        hint = "save it as UTF-8 (in a spreadsheet: CSV UTF-8)"
+        raise UsageError(f"{file}, line {line}: no {encoding} text", hint=hint) from error
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise UsageError(f"{file}, line {line}: a NUL byte", hint=f"is it {what}?")
+    return text
+
+
+def _check_columns(file: Path, columns: Sequence[str], required: Sequence[str], what: str) -> None:
+    twice = sorted({name for name in columns if name and columns.count(name) > 1})
+    if twice:
+        raise UsageError(f"{file}: the column {twice[0]!r} is there twice", hint="delete one of them")
+    missing = [name for name in required if name not in columns]
+    if missing:
+        shown = ", ".join(filter(None, columns[:12]))
+        hint = f"it has {shown}; {what} needs {', '.join(required)}"
+        raise UsageError(f"{file} lacks the column {missing[0]!r}", hint=hint)

@@ -322,24 +322,31 @@ def _index(settings: Settings, tell: Callable[[str], None]) -> None:
     from kgdx.actions.graph import GraphContext
 
     with suppress(KgdxError), GraphContext(settings, progress=tell) as graph:
-        for opened in (lambda: graph.names, graph.mesh):
-            opened().close()
+        graph.names.close()
+        graph.mesh().close()
 
 
 def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     """What a build infers from its tables, and what it compiles from its snapshot."""
+    from kgdx.align import mappings
     from kgdx.align.decisions import Decisions
-    from kgdx.align.encoders import meaning
     from kgdx.align.equivalence import SOURCE, infer
-    from kgdx.align.mappings import step as mappings
     from kgdx.extract.annotate import step as texts
     from kgdx.load.derive import Derive
     from kgdx.rank.compile import compile_if_annotated
     from kgdx.text.dictionary import build_dictionary
+    from kgdx.text.encoder import meaning
 
     reads = ("Disease", "Phenotype", "IS_A", "HAS_PHENOTYPE", "ASSOCIATED_GENE", "SAME_AS")
     equivalence = Derive(SOURCE, "1", reads, lambda tables: [infer(tables)], "inferring equivalences")
-    names = mappings(Decisions.read(settings.graph_folder), meaning(settings))
+    decisions, encoder = Decisions.read(settings.graph_folder), meaning(settings)
+    names = Derive(
+        mappings.SOURCE,
+        mappings.version(decisions, encoder),
+        mappings.READS,
+        lambda tables: mappings.relations(tables, decisions, encoder),
+        "aligning names",
+    )
     return (texts(_document_reader(settings)), equivalence, names), (compile_if_annotated, build_dictionary)
 
 

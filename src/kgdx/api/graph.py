@@ -68,8 +68,8 @@ class Graph(GraphContext):
         Args:
             case: A case, free text, a path to a file, a parsed phenopacket, or HPO terms (ids, labels, phrases).
             top: How many candidates.
-            policy: Name of a policy (:data:`kgdx.policies.POLICIES`), or a policy of your own; by default the first that
-                diagnoses, and asks a model if one is given.
+            policy: Name of a policy (:data:`kgdx.policies.POLICIES`), or a policy of your own; by default the first
+                that diagnoses, and asks a model if one is given.
             explain: For how many of them to find evidence paths, which takes most of the time: 10 by default, and at
                 most 1,000; :meth:`explain` finds those of any other candidate.
             limits: When to stop a policy that would go on.

@@ -52,12 +52,12 @@ def review(
     """
     import kgdx
     from kgdx.align.decisions import Decisions
-    from kgdx.align.encoders import meaning
     from kgdx.align.mappings import align, names_and_classes, vocabulary_tables
     from kgdx.align.review import review_rows, write_review
     from kgdx.config import Settings
     from kgdx.report.words import count
     from kgdx.show.mappings import by_status
+    from kgdx.text.encoder import meaning
 
     settings = Settings.load(store)
     decisions = Decisions.read(settings.graph_folder)

@@ -23,7 +23,7 @@ from kgdx.registry import Registry
 from kgdx.store.rows import digest
 
 if TYPE_CHECKING:
-    from kgdx.align.headings import Headings
+    from kgdx.align.mesh import Headings
     from kgdx.literature import Literature
 
 Row = dict[str, Any]
@@ -221,7 +221,7 @@ class GraphLike(Queries, Protocol):
         ...
 
     @property
-    def compiled(self) -> Compiled:
+    def compiled(self) -> Any:
         """Runs what has a compiled form."""
         ...
 

@@ -1,4 +1,4 @@
-"""What a text says of a finding: present, absent, unknown, in the family, or hypothetical.
+"""The status that a text gives a finding: present, absent, unknown, in the family, or hypothetical.
 
 The method is that of ConText (doi:10.1016/j.jbi.2009.05.002): trigger phrases before or after a finding hold as far as
 their scope reaches, which a clause or a termination phrase ends; some phrases only look like triggers. The phrases
@@ -12,11 +12,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from kgdx.case.model import Status
-from kgdx.text.chinese import simplify
-from kgdx.text.tokens import CJK
+from kgdx.text.stems import CJK, read_table, simplify
 
 _SENTENCE = re.compile(r"[.!?;](?=\s|$)|[。！？；]|\n\s*\n|\n\s*(?=[-*•\d])|\n(?=\s*[A-Z" + CJK + r"])|\r")
 _RELATIVES = (
@@ -64,10 +63,8 @@ class Trigger:
 @cache
 def _phrases() -> dict[str, tuple[tuple[str, str], ...]]:
     rows: dict[str, list[tuple[str, str]]] = {}
-    for line in files("kgdx.text").joinpath("context.tsv").read_text(encoding="utf-8").splitlines():
-        if line and not line.startswith(("#", "language\t")):
-            _, kind, status, phrase = line.split("\t")
-            rows.setdefault(phrase, []).append((kind, status))
+    for _, kind, status, phrase in read_table(Path(__file__).with_name("context.tsv")):
+        rows.setdefault(phrase, []).append((kind, status))
     return {phrase: tuple(kinds) for phrase, kinds in rows.items()}
 
 
@@ -169,14 +166,10 @@ def _reaches(
         return not any(k in ("backward",) and not t.chinese and s != status for t in ends for k, s in t.kinds)
     if _COMMA.search(between):
         before = part[max(0, span[0] - _REACH) : span[0]]
-        return not _VERB.search(before) and not _VERB.search(between[: max(_last_comma(between), 0)])
+        return not _VERB.search(before) and not _VERB.search(between[: max(between.rfind(","), between.rfind("，"))])
     return True
 
 
 def _ends(end: str, status: str) -> bool:
     """Whether a termination phrase (for one status, or "-" for all but family) ends a scope."""
     return end == status or (end == "-" and status != "family")
-
-
-def _last_comma(between: str) -> int:
-    return max(between.rfind(","), between.rfind("，"))

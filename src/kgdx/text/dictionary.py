@@ -6,32 +6,29 @@ pulmonary artery", "pulmonary artery stenosis") and all windows of a text are lo
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from kgdx.text.chinese import fold_chinese, lay_wordings, substring_keys, wordings
-from kgdx.text.fuzzy import Spelling
-from kgdx.text.shortened import Name, shortened
-from kgdx.text.stems import inflection, word_class
-from kgdx.text.tokens import fold, scan
+from kgdx.text.stems import fold, fold_chinese, inflection, read_table, word_class, word_list, wordings
+from kgdx.text.tokens import NONE, SOFT, Spelling, scan, stable_hash
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
 
-VERSION = 6
+VERSION = 7
 """Changes with the files' layout or with the rules that fill them."""
 
 CHINESE = "zh.json"
-"""What is to be known of the Chinese names: their lengths, and whether the graph has any of its own."""
+"""File with the lengths of the Chinese names, and whether the graph has any of its own."""
 
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only what lies below it is a finding (not inheritance, onset, severity or frequency)."""
@@ -43,19 +40,15 @@ _SCOPE_RANK = {"EXACT": 1, "NARROW": 3, "BROAD": 3, "RELATED": 3}
 _REWRITTEN = 4
 SHORTENED = 12
 """Rank of names with one word left out."""
+_LONGEST_SHORTENED = 6
+"""Content words of the longest name that is shortened."""
+_RARE = 2
+"""Terms at most whose names have the word that carries the meaning."""
+_PARTICIPLE = ("ed", "ing", "ive")
+"""Endings of words that mostly tell what is wrong."""
 
 _MASK = (1 << 64) - 1
-
-
-@lru_cache(maxsize=65536)
-def class_hash(name: str) -> int:
-    """Return the 64-bit hash of a word class, as a signed integer that is the same in every process.
-
-    Example:
-        >>> class_hash("kidney") == class_hash("kidney") != class_hash("liver")
-        True
-    """
-    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little", signed=True)
+_T = TypeVar("_T")
 
 
 @lru_cache(maxsize=65536)
@@ -66,7 +59,7 @@ def word_hash(folded: str) -> int:
         >>> word_hash("renal") == word_hash("kidneys")
         True
     """
-    return class_hash(word_class(folded))
+    return stable_hash(word_class(folded))
 
 
 @lru_cache(maxsize=65536)
@@ -77,7 +70,7 @@ def single_hash(folded: str) -> int:
         >>> single_hash("seizures") == single_hash("seizure"), single_hash("number") == single_hash("numbness")
         (True, False)
     """
-    return class_hash(f"1 {inflection(folded)}")
+    return stable_hash(f"1 {inflection(folded)}")
 
 
 def sum_hashes(hashes: Iterable[int]) -> int:
@@ -89,6 +82,31 @@ def sum_hashes(hashes: Iterable[int]) -> int:
     """
     total = sum(hashes) & _MASK
     return total - (1 << 64) if total >> 63 else total
+
+
+class Name(NamedTuple):
+    """A name as the dictionary's compiler reads it.
+
+    Attributes:
+        term: Row of the ``phenotype`` table.
+        number: 0 for the term's name, n for its n-th synonym.
+        rank: How good it is; see :class:`Entries`.
+        folded: Content words.
+        partings: How each is parted from the one before.
+        hashes: Hash of each word's class.
+    """
+
+    term: int
+    number: int
+    rank: int
+    folded: Sequence[str]
+    partings: Sequence[int]
+    hashes: list[int]
+
+    @property
+    def joined(self) -> bool:
+        """It holds a comma, slash or conjunction."""
+        return any(parting >= SOFT for parting in self.partings[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +168,34 @@ class Entries:
         return range(position, end)
 
 
+def substring_keys(text: str, size: int) -> npt.NDArray[np.int64]:
+    """Return the key of every substring of a length: a polynomial hash of its code points, modulo 2**64.
+
+    Example:
+        >>> keys = substring_keys("发热发热", 2)
+        >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1])
+        (True, False)
+    """
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
+    mixed = (points + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(31)
+    total = np.zeros(len(text) - size + 1, np.uint64)
+    for place in range(size):
+        total = total * np.uint64(0x94D049BB133111EB) + mixed[place : place + len(total)]
+    return total.view(np.int64)
+
+
+def lay_wordings() -> Iterator[tuple[str, str]]:
+    """Yield wordings of everyday and clinical Chinese that translations lack, and the HPO id that each means.
+
+    Example:
+        >>> dict(lay_wordings())["拉肚子"]
+        'HP:0002014'
+    """
+    for phrase, curie, _ in read_table(Path(__file__).with_name("lay_zh.tsv")):
+        yield phrase, curie
+
+
 def build_dictionary(snapshot: Snapshot) -> Path:
     """Return the folder of the snapshot's dictionary, compiling it when it is not there yet."""
     return snapshot.derived("text", VERSION, lambda folder: compile_dictionary(snapshot, folder))
@@ -206,19 +252,31 @@ def in_scope(snapshot: Snapshot) -> npt.NDArray[np.bool_]:
     ids = table.column("id").to_pylist()
     if ROOT not in ids:
         return ~obsolete
-    children: dict[int, list[int]] = {}
     edges = snapshot.table("is_a")
-    for child, parent in zip(edges.column("child").to_pylist(), edges.column("parent").to_pylist(), strict=True):
-        children.setdefault(parent, []).append(child)
+    pairs = zip(edges.column("child").to_pylist(), edges.column("parent").to_pylist(), strict=True)
     found = np.zeros(len(ids), bool)
-    stack = list(children.get(ids.index(ROOT), ()))
-    while stack:
-        row = stack.pop()
-        if not found[row]:
-            found[row] = True
-            stack.extend(children.get(row, ()))
+    found[list(descendants(pairs, ids.index(ROOT)))] = True
     result: npt.NDArray[np.bool_] = found & ~obsolete
     return result
+
+
+def descendants(pairs: Iterable[tuple[_T, _T]], root: _T) -> set[_T]:
+    """Return what is below a root in a hierarchy of (child, parent) pairs, itself left out.
+
+    Example:
+        >>> descendants([("b", "a"), ("c", "b"), ("a", "x")], "a") == {"b", "c"}
+        True
+    """
+    children: dict[_T, list[_T]] = defaultdict(list)
+    for child, parent in pairs:
+        children[parent].append(child)
+    found: set[_T] = set()
+    waiting = [root]
+    while waiting:
+        new = [child for child in children.get(waiting.pop(), ()) if child not in found]
+        found.update(new)
+        waiting += new
+    return found
 
 
 def _names(term: int, row: dict[str, Any]) -> Iterator[Name]:
@@ -244,23 +302,8 @@ def _english(names: list[Name]) -> Iterator[tuple[int, int, int, int, bool]]:
             key = sum_hashes(variant)
             taken.add(key)
             yield key, name.term, name.number, name.rank + penalty, name.joined
-    for key, name in shortened(names, taken, sum_hashes):
+    for key, name in shortened(names, taken):
         yield key, name.term, name.number, name.rank + SHORTENED, name.joined
-
-
-_VAGUE = (
-    "change",
-    "characteristic",
-    "deformity",
-    "difficulty",
-    "feature",
-    "finding",
-    "impairment",
-    "involvement",
-    "manifestation",
-    "symptom",
-)
-"""Nouns by which an organ is said to be abnormal without saying how; looked for only where no name has them."""
 
 
 def _rewritten(hashes: list[int]) -> Iterator[tuple[list[int], int]]:
@@ -272,10 +315,55 @@ def _rewritten(hashes: list[int]) -> Iterator[tuple[list[int], int]]:
     if not rest or word_hash("chromosome") in rest:  # "chromosomal abnormalities" are causes, seldom findings
         return
     looser = _REWRITTEN + 2 + (morphology in hashes)
-    yield from (([*rest, word_hash(noun)], looser) for noun in _VAGUE)
+    yield from (([*rest, word_hash(noun)], looser) for noun in word_list("vague"))
     if morphology in hashes:
         yield [*rest, abnormal], _REWRITTEN
         yield [*rest, malformation], 1
     else:
         yield [*rest, malformation], _REWRITTEN + 1
         yield [*rest, abnormal, morphology], _REWRITTEN + 1
+
+
+def shortened(names: Sequence[Name], taken: Set[int]) -> Iterator[tuple[int, Name]]:
+    """Yield (key of the rest, name) of names with one word left out: "happy disposition", "odontogenic keratocysts".
+
+    The rest must be no name, be of one term only and have a word that hardly any other finding has; the word left out
+    neither is the noun that the others describe nor says by itself what is wrong.
+
+    Args:
+        names: All names.
+        taken: Keys of whole names.
+    """
+    owners: dict[int, set[int]] = defaultdict(set)
+    for name in names:
+        for value in name.hashes:
+            owners[value].add(name.term)
+    rare = {value for value, terms in owners.items() if len(terms) <= _RARE}
+    rests: dict[int, dict[int, Name]] = defaultdict(dict)
+    for name in names:
+        if name.rank > 1 or not 2 < len(name.folded) <= _LONGEST_SHORTENED or rare.isdisjoint(name.hashes):
+            continue
+        for place in _spare(name):
+            rest = [*name.hashes[:place], *name.hashes[place + 1 :]]
+            if not rare.isdisjoint(rest) and (value := sum_hashes(rest)) not in taken:
+                rests[value].setdefault(name.term, name)
+    for value, by_term in rests.items():
+        if len(by_term) == 1:
+            yield value, next(iter(by_term.values()))
+
+
+def _spare(name: Name) -> Iterator[int]:
+    """Places of words that may be left out."""
+    wrong = _wrong()
+    parted = [place for place, parting in enumerate(name.partings) if place and parting > NONE]
+    head = (parted[0] if parted else len(name.folded)) - 1
+    for place, word in enumerate(name.folded):
+        telling = word_class(word) in wrong or word.endswith(_PARTICIPLE)
+        if place != head and len(word) > 2 and word.isalpha() and not telling:
+            yield place
+
+
+@cache
+def _wrong() -> frozenset[str]:
+    """The classes of the words that tell what is wrong."""
+    return frozenset(map(word_class, word_list("wrong")))

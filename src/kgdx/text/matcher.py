@@ -1,4 +1,6 @@
-"""Finds the dictionary's names in the words of a text: windows of neighbouring words, and coordinated phrases.
+"""Finds the dictionary's names in a text and chooses among them: the longest, and the term it most likely means.
+
+Names are windows of neighbouring words, and coordinated phrases.
 
 "Renal and ear anomalies" names two findings of which one is no window of the text: where a comma or conjunction parts
 a phrase, the words before and after the shared part are also looked up with the conjuncts in between left out.
@@ -6,21 +8,27 @@ a phrase, the words before and after the shared part are also looked up with the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from kgdx.text.dictionary import MAX_WORDS, Entries, single_hash, sum_hashes, word_hash
-from kgdx.text.lexicon import MODIFIERS
-from kgdx.text.tokens import ATTACHED, HARD, NONE, SOFT, Words
+from kgdx.text.dictionary import MAX_WORDS, SHORTENED, Entries, single_hash, substring_keys, sum_hashes, word_hash
+from kgdx.text.stems import MODIFIERS, inflection, word_class, word_rows
+from kgdx.text.tokens import ATTACHED, HARD, LINKED, NONE, SOFT, Words, words
 
 _CONJUNCT = 3
 """Content words at most in a conjunct or in the part that conjuncts share."""
 
 _REACH = 8
 """Content words at most between a coordinated phrase's first word and its conjunction, and after it."""
+
+
+(_ADJECTIVE,) = word_rows("adjective")
+
+_CHROMOSOMAL = (["short", "arm"], ["long", "arm"])
+"""Parts of a chromosome; people who have short or long arms have two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,3 +184,156 @@ def _cuts(whole: list[Match], start: int, gap_start: int, gap_end: int, end: int
         if over_right and match.end > end and match.start >= gap_end:
             return True
     return False
+
+
+def find_chinese(text: str, entries: Entries, lengths: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Return (start, end, term) of the names in a folded Chinese text; where two overlap, the longer one.
+
+    Args:
+        text: Folded by :func:`kgdx.text.stems.fold_chinese`.
+        entries: Chinese names.
+        lengths: The lengths that names have, in characters.
+    """
+    found: list[tuple[int, int, int]] = []
+    taken = np.zeros(len(text), bool)
+    for size in sorted(lengths, reverse=True):
+        if size > len(text):
+            continue
+        at = entries.find(substring_keys(text, size))
+        for start in np.flatnonzero(at >= 0).tolist():
+            if not taken[start : start + size].any():
+                taken[start : start + size] = True
+                found.append((start, start + size, int(entries.terms[at[start]])))
+    return sorted(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A name in a text and the term it was taken for.
+
+    Attributes:
+        start: First character.
+        end: One past the last character.
+        term: Row of the ``phenotype`` table.
+        label: The name or synonym that matched.
+        exact: The text has the label's own words in their order.
+        rank: The entry's rank; see :class:`kgdx.text.dictionary.Entries`.
+        corrected: A misspelt word was put right.
+        nested: It stands inside a longer name of a more specific term.
+    """
+
+    start: int
+    end: int
+    term: int
+    label: str
+    exact: bool
+    rank: int
+    corrected: bool = False
+    nested: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """Data that :func:`choose` needs.
+
+    Attributes:
+        entries: The dictionary.
+        label: Gives the label of an entry.
+        above: Whether one term (a row) is an ancestor of another.
+        corrected: Words of the text that were misspelt.
+    """
+
+    entries: Entries
+    label: Callable[[int], str]
+    above: Callable[[int, int], bool]
+    corrected: Set[int] = frozenset()
+
+
+def choose(found: Words, whole: list[Match], split: list[Match], lexicon: Lexicon) -> list[Choice]:
+    """Return the choices in the order of the text.
+
+    Of matches that overlap the longest wins. A shorter one inside it is kept too where it names a more general term
+    ("brachydactyly" in "brachydactyly type C"): it is said as well; any other is a part of the longer name.
+
+    Args:
+        found: The text's words.
+        whole: Matches of neighbouring words.
+        split: Matches of coordinated phrases; they add to the others.
+        lexicon: Dictionary and ontology.
+    """
+    complete = {(match.start, match.end) for match in whole}
+    owner = [-1] * len(found)
+    choices: list[Choice] = []
+    for match in sorted(whole, key=lambda m: (-len(m), m.start)):
+        owners = set(owner[match.start : match.end])
+        if owners != {-1} and (len(owners) > 1 or -1 in owners):
+            continue
+        choice = None if _denied(found, match, complete) else _read(found, match, lexicon)
+        if choice is None:
+            continue
+        if owners == {-1}:
+            owner[match.start : match.end] = [len(choices)] * len(match)
+            choices.append(choice)
+        elif lexicon.above(choice.term, choices[owners.pop()].term):
+            choices.append(replace(choice, nested=True))
+    choices.extend(choice for match in split if (choice := _read(found, match, lexicon)))
+    return sorted(set(choices), key=lambda c: (c.start, c.end, c.term, c.label))
+
+
+def _denied(found: Words, match: Match, complete: set[tuple[int, int]]) -> bool:
+    """Whether a match is a whole finding and the word that says it is not there: "seizures were absent"."""
+    last = match.end - 1
+    said_absent = found.parting[last] == LINKED and word_class(found.folded[last]) == word_class("absent")
+    return bool(said_absent) and (match.start, last) in complete
+
+
+def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:
+    entries = lexicon.entries
+    start, end = int(found.starts[match.start]), int(found.ends[match.end - 1])
+    kept = [i for i in range(match.start, match.end) if not match.gap[0] <= i < match.gap[1]]
+    said = [found.folded[i] for i in kept]
+    crossing = match.gap == (0, 0) and any(found.parting[i] >= SOFT for i in kept[1:])
+    corrected = not lexicon.corrected.isdisjoint(kept)
+    best: tuple[float, Choice] | None = None
+    for position in entries.at(match.entry):
+        name = lexicon.label(position)
+        if not _fits(found.text[start:end], said, name, crossing):
+            continue
+        parts = words(name).folded
+        exact = parts == said
+        rank = int(entries.ranks[position])
+        if rank >= SHORTENED and match.gap != (0, 0):
+            continue
+        if not exact and _runs_on(found, match, parts):
+            continue
+        value = rank - (0.5 if exact else 0.4 * _literal(said, parts))
+        if best is None or value < best[0]:
+            best = value, Choice(start, end, int(entries.terms[position]), name, exact, rank, corrected)
+    return best[1] if best else None
+
+
+def _fits(text: str, said: list[str], name: str, crossing: bool) -> bool:
+    """Whether a name whose word classes agree may really be meant by these words."""
+    parts = words(name).folded
+    if said in _CHROMOSOMAL:
+        return False
+    if len(said) == 1 and len(name) <= 5 and name.isupper():  # an acronym
+        return len(name) > 2 and text == name
+    if crossing:
+        return [word_class(word) for word in said] == [word_class(word) for word in parts]
+    return True
+
+
+def _literal(said: list[str], parts: list[str]) -> float:
+    """Share of the words said that the name has too, inflected or not."""
+    own = {inflection(part) for part in parts}
+    return sum(inflection(word) in own for word in said) / len(said)
+
+
+def _runs_on(found: Words, match: Match, parts: list[str]) -> bool:
+    """Whether the last word is an adjective of a noun that follows: "absence of retinal" before "hamartomas"."""
+    after = match.end
+    if len(match) < 2 or after >= len(found) or found.parting[after] != NONE:
+        return False
+    last = found.folded[after - 1]
+    return last != parts[-1] and last.endswith(_ADJECTIVE)

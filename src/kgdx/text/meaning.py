@@ -1,21 +1,17 @@
-"""What the optional encoder works on: the graph's names as vectors, and the parts of a text without any of them."""
+"""Reading by meaning: the graph's names as vectors, and the parts of a text that hold none of them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from kgdx.case.model import Finding, Span
-from kgdx.errors import UsageError
 from kgdx.text.dictionary import in_scope
-from kgdx.text.encoder import VERSION, Encoder, Vectors
-from kgdx.text.lexicon import MODIFIERS
+from kgdx.text.encoder import VERSION, Encoder, Rows, Vectors, name_vectors, nearest_names
+from kgdx.text.stems import MODIFIERS, word_rows
 from kgdx.text.tokens import SOFT, words
 
 if TYPE_CHECKING:
@@ -31,24 +27,11 @@ PART = 0.90
 MOST_WORDS = 8
 """Content words of the longest part of a text that is compared; longer ones are about several things."""
 
-_STEP = 256
 _NEXT = 10
 """How many of the nearest names are tried until one does not say the contrary."""
 
-_FILES = ("vectors", "terms")
-_OPPOSED = tuple(
-    (frozenset(one.split()), frozenset(other.split()))
-    for one, other in (
-        (
-            "big broad elevated enlarged excessive extra high increased large long raised tall thick wide widened",
-            "absent decreased deficient lack loss low missing narrow narrowed reduced short small thin",
-        ),
-        ("accelerated early fast premature rapid", "delayed late slow slowed"),
-        ("prenatal antenatal", "postnatal"),
-        ("upper", "lower"),
-        ("right", "left"),
-    )
-)
+_CONTRARY = [frozenset(words) for words in word_rows("contrary")]
+_OPPOSED = tuple(zip(_CONTRARY[::2], _CONTRARY[1::2], strict=True))
 """Words that turn a name into its contrary, which an encoder hardly tells apart."""
 
 
@@ -59,12 +42,12 @@ class Meaning:
     Attributes:
         encoder: What made the vectors, and makes those of the phrases to compare.
         vectors: float32, memory-mapped; one row of length 1 a name.
-        terms: int32, row of the snapshot's ``phenotype`` table.
+        terms: int64, row of the snapshot's ``phenotype`` table.
     """
 
     encoder: Encoder
     vectors: Vectors
-    terms: npt.NDArray[np.int32]
+    terms: Rows
 
     @classmethod
     def open(cls, snapshot: Snapshot, encoder: Encoder, progress: Callable[[str], None] | None = None) -> Meaning:
@@ -79,31 +62,24 @@ class Meaning:
             UsageError: The encoder's name cannot name a folder.
             StoreError: The vectors cannot be written.
         """
-        if not re.fullmatch(r"[\w.-]+", encoder.name):
-            raise UsageError(f"an encoder cannot be called {encoder.name!r}", hint="use letters, digits, '.' and '-'")
 
-        def compute(folder: Path) -> None:
-            encode_names(snapshot, encoder, folder, progress)
+        def names() -> dict[int, str]:
+            column = snapshot.table("phenotype").column("name").to_pylist()
+            return {row: column[row] for row in np.flatnonzero(in_scope(snapshot)).tolist() if column[row]}
 
-        folder = snapshot.derived("meaning", f"{VERSION}-{encoder.name}", compute)
-        return cls(encoder, *(np.load(folder / f"{name}.npy", mmap_mode="r") for name in _FILES))
+        return cls(encoder, *name_vectors(snapshot, ("meaning", str(VERSION)), encoder, names, progress))
 
     def nearest(self, phrases: Sequence[str], terms: Terms) -> list[tuple[int, float]]:
         """Return for each phrase the term whose name comes nearest without saying the contrary, and the cosine."""
-        if not len(self.terms):
+        if not len(self.terms) or not phrases:
             return [(0, 0.0)] * len(phrases)
-        found: list[tuple[int, float]] = []
-        for start in range(0, len(phrases), _STEP):
-            block = phrases[start : start + _STEP]
-            cosines = self.encoder.encode(block) @ self.vectors.T
-            found += [self._best(phrase, row, terms) for phrase, row in zip(block, cosines, strict=True)]
-        return found
+        found = nearest_names(self.encoder.encode(phrases), self.vectors, _NEXT)
+        return [self._best(*each, terms) for each in zip(phrases, *found, strict=True)]
 
-    def _best(self, phrase: str, cosines: Vectors, terms: Terms) -> tuple[int, float]:
-        some = np.argpartition(cosines, -min(_NEXT, len(cosines)))[-_NEXT:]
-        for at in some[np.argsort(-cosines[some], kind="stable")].tolist():
-            if not contrary(phrase, terms.name(int(self.terms[at]))):
-                return int(self.terms[at]), min(1.0, float(cosines[at]))
+    def _best(self, phrase: str, rows: Rows, cosines: Vectors, terms: Terms) -> tuple[int, float]:
+        for term, cosine in zip(self.terms[rows].tolist(), cosines.tolist(), strict=True):
+            if not contrary(phrase, terms.name(term)):
+                return term, cosine
         return 0, 0.0
 
     def find(self, phrase: str, terms: Terms) -> Finding | None:
@@ -149,24 +125,6 @@ def contrary(phrase: str, name: str) -> bool:
 
 def _direction(words: set[str], one: frozenset[str], other: frozenset[str]) -> int:
     return bool(words & one) - bool(words & other)
-
-
-def encode_names(
-    snapshot: Snapshot, encoder: Encoder, folder: Path, progress: Callable[[str], None] | None = None
-) -> None:
-    """Write the vectors of the names of all of a snapshot's findings into a folder."""
-    column = snapshot.table("phenotype").column("name").to_pylist()
-    terms = [row for row in np.flatnonzero(in_scope(snapshot)).tolist() if column[row]]
-    tell = progress or (lambda _: None)
-    tell(f"encoding {len(terms):,} names, once for this graph; this takes about a minute")
-    step = len(terms) // 4 + 1
-    blocks: list[Vectors] = []
-    for start in range(0, len(terms), step):
-        if start:
-            tell(f"{start / len(terms):.0%} of the names are encoded")
-        blocks.append(encoder.encode([column[row] for row in terms[start : start + step]]))
-    np.save(folder / "vectors.npy", np.concatenate(blocks) if blocks else np.zeros((0, 1), np.float32))
-    np.save(folder / "terms.npy", np.array(terms, np.int32))
 
 
 def silent_parts(text: str, spans: Sequence[Span]) -> Iterator[Span]:

@@ -1,15 +1,61 @@
-"""One class for all forms of a word: plurals, British and American spelling, Greek and Latin derivations, organ words.
+"""The normaliser: the forms in which words, names and texts are compared, for text matching, look-ups and alignment.
 
-The rules are those of English and of medical word formation, not of any corpus. A class need not be a word; it only
-has to be the same for forms that mean the same in the name of a finding, on the side of the ontology and of the text.
+Characters are folded first (case, widths, accents, traditional characters); then words lose plurals, spelling variants
+and derivations (:func:`inflection`, :func:`word_class`), and names numerals, articles and word order (:class:`Form`).
+The rules are those of English, of medical word formation and of clinical Chinese, not of any corpus; their word lists
+are in ``words.tsv``.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+import unicodedata
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
 
-from kgdx.text.lexicon import CLASSES
+VERSION = 2
+"""Changes with what any form of a name looks like."""
+
+CJK = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+"""Character-class ranges of Han characters, which are matched as characters, not as words."""
+
+
+def read_table(file: Path) -> list[list[str]]:
+    """Return the rows of a tab-separated file that ships with the package, without comments and column names."""
+    lines = [line for line in file.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    return [line.split("\t") for line in lines[1:]]
+
+
+@cache
+def word_rows(name: str) -> tuple[tuple[str, ...], ...]:
+    """Return the rows of a list of ``words.tsv``.
+
+    Example:
+        >>> word_rows("plural")[0]
+        ('mata', 'ma')
+    """
+    rows = read_table(Path(__file__).with_name("words.tsv"))
+    return tuple(tuple(words.split(" ")) for row, words in rows if row == name)
+
+
+def word_list(name: str) -> frozenset[str]:
+    """Return the words of a list of ``words.tsv``.
+
+    Example:
+        >>> "bilateral" in word_list("modifier")
+        True
+    """
+    return frozenset(word for row in word_rows(name) for word in row)
+
+
+MODIFIERS = word_list("modifier")
+_CLASSES = {word: row[0] for row in word_rows("class") for word in row}
+_PLURALS, _DERIVED = word_rows("plural"), word_rows("derived")
+(_SUFFIXES,) = word_rows("suffix")
+_TELLING = word_list("telling")
+_CLASSES_ZH = tuple((re.compile("|".join(sorted(row, key=len, reverse=True))), row) for row in word_rows("class_zh"))
 
 _SPELLING = (
     (re.compile(r"ae|oe"), "e"),
@@ -20,72 +66,65 @@ _SPELLING = (
     (re.compile(r"ll(?=ed$|ing$)"), "l"),
     (re.compile(r"(?<=[ent])tre$"), "ter"),
 )
-_PLURALS = (
-    ("mata", "ma"),
-    ("ces", "x"),
-    ("nges", "nx"),
-    ("oses", "osis"),
-    ("yses", "ysis"),
-    ("eses", "esis"),
-    ("ises", "is"),
-    ("ies", "y"),
-    ("sses", "ss"),
-    ("shes", "sh"),
-    ("ches", "ch"),
-    ("xes", "x"),
-    ("i", "us"),
+_UNITS = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
+NUMERALS = {ten + unit: str(10 * tens + at) for tens, ten in enumerate(("", "x")) for at, unit in enumerate(_UNITS)}
+"""Roman numerals up to 19."""
+_ROMAN = "|".join(sorted(filter(None, NUMERALS), key=len, reverse=True))
+_SUBTYPE = re.compile(f"({_ROMAN})([a-h])")
+PHRASES = (
+    ("mental retardation", "intellectual disability"),
+    ("intellectual developmental disorder", "intellectual disability"),
+    ("aciduria", "acidemia"),
+    ("neurosensory", "sensorineural"),
+    ("hearing loss", "deafness"),
+    ("x-linked", "xlinked"),
+    ("x linked", "xlinked"),
 )
-_DERIVED = (
-    ("plastic", "plasia"),
-    ("trophic", "trophy"),
-    ("cephalic", "cephaly"),
-    ("cephalous", "cephaly"),
-    ("dactylic", "dactyly"),
-    ("dactylous", "dactyly"),
-    ("dactylism", "dactyly"),
-    ("dactylia", "dactyly"),
-    ("cephalia", "cephaly"),
-    ("gnathic", "gnathia"),
-    ("gnathism", "gnathia"),
-    ("emic", "emia"),
-    ("uric", "uria"),
-    ("plegic", "plegia"),
-    ("phagic", "phagia"),
-    ("pneic", "pnea"),
-    ("penic", "penia"),
-    ("kinetic", "kinesia"),
-    ("ectatic", "ectasia"),
-    ("ectasis", "ectasia"),
-    ("genetic", "genesis"),
-    ("paretic", "paresis"),
-    ("morphic", "morphism"),
-    ("tropic", "tropia"),
-    ("metropic", "metropia"),
-    ("otic", "osis"),
-    ("itic", "itis"),
-    ("axic", "axia"),
-    ("tactic", "taxia"),
-    ("megalic", "megaly"),
-    ("megalia", "megaly"),
-    ("arthric", "arthria"),
-    ("phasic", "phasia"),
-    ("praxic", "praxia"),
-    ("phonic", "phonia"),
-    ("lexic", "lexia"),
-    ("clonic", "clonus"),
-    ("leptic", "lepsy"),
-    ("istic", "ism"),
-    ("otonic", "otonia"),
-    ("ertonic", "ertonia"),
-    ("ystonic", "ystonia"),
-    ("ismic", "ism"),
-    ("pathic", "pathy"),
+"""Phrases that OMIM and Orphanet use for the same."""
+_PHRASES = {f" {old.replace('-', ' ')} ": f" {new} " for old, new in PHRASES}
+_PHRASE = re.compile("|".join(map(re.escape, _PHRASES)))
+
+_LETTERS = {chr(code): unicodedata.name(chr(code)).rsplit(" ", 1)[-1].lower() for code in range(0x3B1, 0x3CA)}
+_GREEK = str.maketrans({letter: f" {name} " for letter, name in _LETTERS.items() if name != "sigma" or letter == "σ"})
+_GENITIVE = re.compile(r"['’`]s\b")
+_APOSTROPHE = re.compile("['’`]")
+_BETWEEN = re.compile(r"(?:[^\w+<>%]|_)+")
+_PARTED = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+"""Between a letter and a digit."""
+_TYPE_IN = re.compile(r"\btype in *$")
+_DIGIT = re.compile(r"\d")
+_ABBREVIATION = re.compile(r"\s*(?:[;；,，]\s*[A-Z][A-Z0-9]{1,9}|[(（]\s*[A-Z][A-Za-z0-9-]{1,9}\s*[)）])\s*$")
+"""An abbreviation that stands after a name: "Achondroplasia; ACH", "软骨发育不全（ACH）"."""
+_ARTICLES = frozenset({"an", "the"})
+_UNORDERED, _ORDERING = word_list("unordered"), word_list("ordering")
+_TURNED = re.compile(r"[,;]|\b(?:of|in|and|with)\b")
+"""Signs that a name's words may have been put into another order; the order of two eponyms is part of a name."""
+
+_HAN = re.compile(f"[{CJK}]")
+_HAN_ROMAN = re.compile(f"(?<![a-z])({_ROMAN})(?![a-z])")
+_NUMBERED = {"一型": "1型", "二型": "2型", "三型": "3型", "四型": "4型", "五型": "5型"}
+_NUMBERED_TYPE = re.compile("|".join(_NUMBERED))
+_SAME_ZH = {"综合症": "综合征", "症候群": "综合征", "征候群": "综合征", "粘": "黏", "癫癎": "癫痫", "的": ""}
+"""Characters and words that Chinese names use for one another without a difference in meaning."""
+_SAME_ZH_SAID = re.compile("|".join(_SAME_ZH))
+_TELLING_ZH = re.compile(
+    "[0-9a-z]+|[左右上下前后内外急慢高低大小多少增减无不非阳阴男女原继先后早晚良恶显隐轻重新旧初次长短厚薄快慢动静]"
 )
-_SUFFIXES = (
-    "ational", "ation", "ement", "ments", "ment", "ities", "ity", "ness", "ical", "ally", "ions", "ion", "ing", "ive",
-    "ous", "ary", "ory", "ant", "ent", "ate", "ian", "ial", "ium", "al", "ly", "ed", "ic", "ia", "is", "es", "er", "ar",
-    "um", "us", "y", "e", "a", "s", "o",
-)  # fmt: skip
+_DISORDER = re.compile("(?<!综合)(?<!并发)(?<=...)症$")
+"""A last word that clinicians leave out: 血小板减少症 is written 血小板减少."""
+
+
+def fold(text: str) -> str:
+    """Fold case, compatibility forms and accents.
+
+    Example:
+        >>> fold("Café-au-lait ﬁssure")
+        'cafe-au-lait fissure'
+    """
+    if text.isascii():
+        return text.lower()
+    parts = unicodedata.normalize("NFKD", text)
+    return "".join(sign for sign in parts if unicodedata.category(sign)[0] != "M").casefold()
 
 
 @lru_cache(maxsize=65536)
@@ -110,19 +149,21 @@ def inflection(folded: str) -> str:
 
 @lru_cache(maxsize=65536)
 def word_class(folded: str) -> str:
-    """Return the class of a folded word.
+    """Return the class of a folded word: the same for all words that mean the same in the name of a finding.
+
+    It need not be a word itself.
 
     Example:
         >>> word_class("hypoplastic") == word_class("hypoplasia"), word_class("tumours") == word_class("neoplasm")
         (True, True)
     """
-    if folded in CLASSES:
-        return CLASSES[folded]
+    if folded in _CLASSES:
+        return _CLASSES[folded]
     word = inflection(folded)
-    if word in CLASSES or not word.isalpha():
-        return CLASSES.get(word, word)
+    if word in _CLASSES or not word.isalpha():
+        return _CLASSES.get(word, word)
     stem = _strip(word)
-    return CLASSES.get(stem, stem)
+    return _CLASSES.get(stem, stem)
 
 
 def _singular(word: str) -> str:
@@ -140,3 +181,200 @@ def _strip(word: str) -> str:
             word = word[: -len(suffix)]
             break
     return word[:-1] if len(word) > 4 and word[-1] == word[-2] else word
+
+
+@lru_cache(maxsize=65536)
+def word_key(word: str) -> tuple[str, ...]:
+    """Return what a folded word of a name is compared as: nothing for an article, two words for a lettered numeral.
+
+    Example:
+        >>> word_key("the"), word_key("iib"), word_key("rashes")
+        ((), ('2', 'b'), ('rash',))
+    """
+    if word in _ARTICLES:
+        return ()
+    if word in NUMERALS and word not in ("", "x"):
+        return (NUMERALS[word],)
+    if len(parts := lettered(word)) > 1:
+        return parts
+    if word.endswith(("shes", "ches", "sses", "xes")) and len(word) > 4:
+        return (inflection(word[:-2]),)
+    return (inflection(word[:-1] if word.endswith(("nces", "rces")) else word),)
+
+
+def lettered(word: str) -> tuple[str, ...]:
+    """Part a Roman numeral from the letter of a subtype.
+
+    Example:
+        >>> lettered("iib"), lettered("gout")
+        (('2', 'b'), ('gout',))
+    """
+    found = _SUBTYPE.fullmatch(word)
+    return (NUMERALS[found[1]], found[2]) if found else (word,)
+
+
+class Form(NamedTuple):
+    """The forms of one name.
+
+    Attributes:
+        folded: Without case, accents, punctuation and traditional characters.
+        key: Also without plural, spelling variant, Roman numerals and articles.
+        bag: The key's words in alphabetical order; ``None`` where their order tells.
+        turned: Whether the name is of a kind whose words come in several orders.
+        mark: The numbers, letters and telling words, which a typo may not change.
+        han: Whether it holds Han characters.
+    """
+
+    folded: str
+    key: str
+    bag: str | None
+    turned: bool
+    mark: str
+    han: bool
+
+
+def form(text: str, *, diseases: bool = True) -> Form:
+    """Return the forms of a name.
+
+    Args:
+        text: The name.
+        diseases: Whether phrases that sources of diseases use for the same count as the same.
+
+    Example:
+        >>> form("Tumours of the Lung, type II")
+        Form(folded='tumours of the lung type ii', key='tumor of lung type 2', bag='2 lung tumor', turned=True, \
+mark='2', han=False)
+        >>> form("1型糖尿病").mark
+        '1'
+    """
+    folded = fold_name(text)
+    turned = bool(_TURNED.search(text.lower()))
+    if has_chinese(folded):
+        key = _han_key(folded)
+        return Form(folded, key or folded, None, turned, " ".join(_TELLING_ZH.findall(key)), True)
+    plain = _PHRASE.sub(lambda found: _PHRASES[found[0]], f" {folded} ") if diseases else folded
+    if _DIGIT.search(plain):
+        plain = _PARTED.sub(" ", plain)
+    if "type in" in plain:
+        plain = _TYPE_IN.sub("type 1 n", plain)  # the subtype In is no preposition
+    said = [part for word in plain.split() for part in word_key(word)]
+    telling = sorted(filter(_tells, said))
+    bag = None
+    if len(said) > 1 and _ORDERING.isdisjoint(said):
+        bag = " ".join(sorted(word for word in said if word not in _UNORDERED))
+    return Form(folded, " ".join(said) or folded, bag, turned, " ".join(telling), False)
+
+
+@lru_cache(maxsize=65536)
+def _tells(word: str) -> bool:
+    return word in _TELLING or len(word) == 1 or _DIGIT.search(word) is not None
+
+
+def fold_name(text: str) -> str:
+    """Fold a name: also without genitives and punctuation; a Chinese one loses its blanks.
+
+    Example:
+        >>> fold_name("Ménière’s  Disease"), fold_name("Ⅱ型 糖尿病（ＤＭ）"), fold_name("β-Thalassemia")
+        ('meniere disease', 'ii型糖尿病dm', 'beta thalassemia')
+    """
+    plain = fold(text)
+    if not plain.isascii():
+        plain = simplify(plain).translate(_GREEK)
+    if _APOSTROPHE.search(plain):
+        plain = _APOSTROPHE.sub("", _GENITIVE.sub("", plain))
+    plain = _BETWEEN.sub(" ", plain).strip()
+    return plain.replace(" ", "") if has_chinese(plain) else plain
+
+
+def bare(text: str) -> str:
+    """Return a name without the abbreviation that follows it.
+
+    Example:
+        >>> bare("软骨发育不全（ACH）"), bare("Gout")
+        ('软骨发育不全', 'Gout')
+    """
+    return _ABBREVIATION.sub("", text)
+
+
+def _han_key(folded: str) -> str:
+    text = _NUMBERED_TYPE.sub(lambda found: _NUMBERED[found[0]], folded)
+    text = _HAN_ROMAN.sub(lambda found: NUMERALS[found[1]], text)
+    return _SAME_ZH_SAID.sub(lambda found: _SAME_ZH[found[0]], text)
+
+
+def same_length(folded: str) -> str:
+    """Return a folded Chinese text with one wording for those of equal length that are used for one another.
+
+    Example:
+        >>> same_length("粘膜综合症")
+        '黏膜综合征'
+    """
+    swapped = {old: new for old, new in _SAME_ZH.items() if len(old) == len(new)}
+    return re.sub("|".join(swapped), lambda found: swapped[found[0]], folded)
+
+
+def has_chinese(text: str) -> bool:
+    """Return whether a text holds Han characters.
+
+    Example:
+        >>> has_chinese("发热"), has_chinese("fever")
+        (True, False)
+    """
+    return not text.isascii() and _HAN.search(text) is not None
+
+
+@cache
+def _simplified() -> dict[int, str]:
+    """The simplified character of each traditional one, by code point."""
+    traditional, simplified = read_table(Path(__file__).with_name("traditional.tsv"))
+    return {ord(char): simple for char, simple in zip(*traditional, *simplified, strict=True)}
+
+
+def simplify(text: str) -> str:
+    """Return a text of the same length with simplified characters.
+
+    Example:
+        >>> simplify("從未發熱")
+        '从未发热'
+    """
+    return text if text.isascii() else text.translate(_simplified())
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A folded text; ``places[i]`` is where its i-th character stands in the original."""
+
+    text: str
+    places: list[int]
+
+
+def fold_chinese(text: str) -> Folded:
+    """Fold a text character by character: full-width forms to ASCII, traditional to simplified, no spaces.
+
+    Example:
+        >>> fold_chinese("Ⅱ型 發熱（Ａ）").text
+        'ii型发热(a)'
+    """
+    chars: list[str] = []
+    places: list[int] = []
+    for place, char in enumerate(text):
+        if not char.isspace():
+            parts = simplify(unicodedata.normalize("NFKC", char).lower())
+            chars.append(parts)
+            places += [place] * len(parts)
+    return Folded("".join(chars), places)
+
+
+def wordings(name: str) -> set[str]:
+    """Return the other wordings that clinical Chinese has for a folded name.
+
+    Example:
+        >>> sorted(wordings("肝脏肿大"))
+        ['肝增大', '肝肿大', '肝脏增大']
+        >>> "血小板减少" in wordings("血小板减少症")
+        True
+    """
+    found = {name, _DISORDER.sub("", name)}
+    for said, group in _CLASSES_ZH:
+        found |= {said.sub(word, other, count=1) for other in tuple(found) if said.search(other) for word in group}
+    return {other for other in found if len(other) > 1} - {name}

@@ -113,7 +113,7 @@ class Terms:
         return False
 
     def current(self, curie: str) -> tuple[Finding | None, list[Issue]]:
-        """Return the finding for an HPO id, and what had to be mended."""
+        """Return the finding for an HPO id, and issues about what was corrected."""
         row = self.row(curie)
         if row is None:
             row = self._alternative.get(curie)

@@ -1,18 +1,23 @@
-"""Words of a text with their places in it, and how firmly each is parted from the word before."""
+"""Words of a text with their places in it, and how firmly each is parted from the word before; and misspelt words.
+
+A word is misspelt that neither names nor definitions know, one letter away from a word of a name.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
-import unicodedata
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
-CJK = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
-"""Character-class ranges of Han characters, which are matched as characters, not as words."""
+from kgdx.text.stems import CJK, fold, inflection, word_list
 
 _MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f"
 _WORD = re.compile(rf"(?:\b[A-Za-z]-\d+\b)|(?:[^\W_{CJK}][{_MARKS}]*)+")
@@ -23,20 +28,10 @@ _HARD = re.compile(
 _SOFT = re.compile(r"[,/&+]")
 _NEW_LINE = re.compile(r"[\r\n]\s*$")
 
-ATTACHING = frozenset(
-    """a an the of in on to at both some any each this these those their his her its our your my s type
-    affecting involving""".split()  # noqa: SIM905
-)
-"""Articles, determiners, prepositions and participles with which a noun hangs on the one before, and the word type."""
-
-FUNCTION_WORDS = frozenset(
-    "by for from with within into is are was were be been being such as very".split()  # noqa: SIM905
-)
-
-CLAUSES = frozenset(
-    """but however although though whereas while because yet that which who whose has have had having""".split()  # noqa: SIM905
-)
-"""Conjunctions, relative pronouns and the verb "have", which part clauses: they count as hard partings."""
+ATTACHING = word_list("attaching")
+FUNCTION_WORDS = word_list("function")
+CLAUSES = word_list("clause")
+"""Words that part clauses: they count as hard partings."""
 
 NEGATORS = frozenset(("no", "not", "without"))
 """A name may start with one of these, but none runs over it."""
@@ -45,6 +40,11 @@ COORDINATORS = frozenset(("and", "or", "nor", "and/or", "plus"))
 
 _LETTERED = frozenset(("type", "hepatitis", "vitamin"))
 """After these a capital A is a letter, not the article."""
+
+LONGEST = 60
+"""Letters of the longest word that is corrected; no word of a name is as long."""
+SHORTEST = 6
+"""Letters of the shortest word that is corrected: shorter ones have too many neighbours."""
 
 NONE, ATTACHED, LINKED, SOFT, HARD = 0, 1, 2, 3, 4
 """Degrees of parting: none; an attaching word such as "of the"; another function word; a comma, slash or conjunction;
@@ -71,20 +71,6 @@ class Words:
 
     def __len__(self) -> int:
         return len(self.folded)
-
-
-@lru_cache(maxsize=65536)
-def fold(text: str) -> str:
-    """Lower case, compatibility forms resolved, diacritics removed.
-
-    Example:
-        >>> fold("Café-au-lait ﬁssure")
-        'cafe-au-lait fissure'
-    """
-    if text.isascii():
-        return text.lower()
-    parts = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(char for char in parts if not unicodedata.combining(char))
 
 
 def words(text: str) -> Words:
@@ -156,3 +142,67 @@ def _parting(between: str, word: str) -> int:
     if _HARD.search(between) or (word[0].isupper() and _NEW_LINE.search(between)):
         return HARD
     return SOFT if _SOFT.search(between) else NONE
+
+
+def stable_hash(word: str) -> int:
+    """Return a 64-bit hash as a signed integer that is the same in every process."""
+    return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "little", signed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """The words of names, and the words that need no correction.
+
+    Attributes:
+        known: int64, sorted hashes of all words of names and definitions.
+        words: The words of names by their first letter and length.
+    """
+
+    known: npt.NDArray[np.int64]
+    words: Mapping[tuple[str, int], Sequence[str]]
+
+    @classmethod
+    def of(cls, names: Iterable[str], known: Iterable[str]) -> Spelling:
+        """Index the words of names; ``known`` are further words that are spelt right.
+
+        Example:
+            >>> Spelling.of(["microcephaly"], ["patient"]).correct("microcepaly")
+            'microcephaly'
+        """
+        words = sorted({word for word in names if len(word) >= SHORTEST and word.isalpha()})
+        right = {form for word in (*known, *words) for form in (word, inflection(word))}
+        return cls(np.unique(np.array([stable_hash(word) for word in right], np.int64)), _grouped(words))
+
+    def save(self, folder: Path) -> None:
+        """Write the index into a folder."""
+        np.save(folder / "spelling-known.npy", self.known)
+        words = sorted(word for group in self.words.values() for word in group)
+        (folder / "spelling.txt").write_text("\n".join(words), encoding="utf-8")
+
+    @classmethod
+    def open(cls, folder: Path) -> Spelling:
+        """Open the index that :meth:`save` wrote."""
+        words = (folder / "spelling.txt").read_text(encoding="utf-8").split("\n")
+        return cls(np.load(folder / "spelling-known.npy", mmap_mode="r"), _grouped(filter(None, words)))
+
+    def correct(self, word: str) -> str | None:
+        """Return the only word of a name that a folded, unknown word is one typo away from, or ``None``."""
+        if not SHORTEST <= len(word) <= LONGEST or not word.isalpha() or not word.isascii():
+            return None
+        if self._knows(word) or self._knows(inflection(word)):
+            return None
+        near = [other for size in (-1, 0, 1) for other in self.words.get((word[0], len(word) + size), ())]
+        found = process.extract(word, near, scorer=OSA.distance, score_cutoff=1, limit=2)
+        return found[0][0] if len(found) == 1 else None
+
+    def _knows(self, word: str) -> bool:
+        key = stable_hash(word)
+        at = int(np.searchsorted(self.known, key))
+        return at < len(self.known) and int(self.known[at]) == key
+
+
+def _grouped(words: Iterable[str]) -> dict[tuple[str, int], list[str]]:
+    groups: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for word in words:
+        groups[word[0], len(word)].append(word)
+    return dict(groups)
