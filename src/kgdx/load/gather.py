@@ -67,7 +67,7 @@ def _fetch(work: Work, choice: Choice) -> tuple[dict[str, Fetched], dict[str, Pa
 
 
 def _parse(work: Work, choice: Choice, fetched: Mapping[str, Fetched], kept: Mapping[str, Parsed]) -> list[Parsed]:
-    """Parse two sources at a time: pronto keeps one core busy, polars does the tables on the other."""
+    """Parse two sources at a time."""
     clock, order = work.clock, work.order
     mended = corrections.read(order.folder.path)
     with clock.stage("parse", "reading the sources"), ThreadPoolExecutor(2) as pool:
