@@ -72,6 +72,24 @@ def test_a_column_of_names_belongs_to_the_ids_before_it(write: Write) -> None:
     assert [node.properties["name"].column for node in found.nodes if node.class_ == "Disease"] == ["name"]
 
 
+def test_a_column_called_after_the_class_holds_the_names_of_its_ids(write: Write, graph: GraphFolder) -> None:
+    path = write("table.csv", "disease_id,disease,score\nOMIM:1,Fever,2\nOMIM:2,Cough,3\n")
+    found = read_manifest(write("mine.yaml", scaffold("mine", path, load_schema(), str(path))))
+    (node,) = found.nodes
+    assert (node.id.column, node.properties["name"].column) == ("disease_id", "disease")
+    trial = attempt(found, path, load_schema(), graph)
+    assert (trial.counts.read, trial.counts.loaded, trial.warnings) == (2, 2, ())
+    assert trial.samples[0].first[0]["name"] == "Fever"
+
+
+def test_rows_that_nothing_counts_as_records_are_named(write: Write, graph: GraphFolder) -> None:
+    path = write("table.csv", "disease_id,disease\nOMIM:1,Fever\n")
+    text = scaffold("mine", path, load_schema(), str(path)).replace("role: record", "role: implied")
+    trial = attempt(read_manifest(write("mine.yaml", text)), path, load_schema(), graph)
+    (warning,) = trial.warnings
+    assert warning.startswith("no row counts as a record") and "role: record" in warning
+
+
 @pytest.mark.parametrize("format", ["jsonl", "parquet", "tsv", "utf-16", "gb18030", "gz"])
 def test_a_scaffold_is_made_of_every_format_and_can_be_tried_at_once(
     write: Write, tmp_path: Path, graph: GraphFolder, format: str

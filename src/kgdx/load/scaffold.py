@@ -105,8 +105,9 @@ def scaffold(name: str, path: Path, schema: Schema, default: str | None = None) 
         raise SourceError(f"{name!r} cannot be a source's name", hint="use small letters, digits and _")
     found = sample(path)
     keys = list(_keys(found, schema))
-    parts = [*_head(name, path, default or path.name, found, keys), "nodes:", *_nodes(keys, name, schema)]
+    parts = [*_head(name, path, default or path.name, found, keys), "nodes:"]
     relations = list(_relations(keys, schema))
+    parts += _nodes(keys, name, schema, "implied" if relations else "record")
     parts += ["relations:", *relations] if relations else ["relations: []", *_no_relation(schema)]
     return "\n".join([*parts, *_left(found, keys)]) + "\n"
 
@@ -180,14 +181,16 @@ def _delimited(path: Path, text: str, encoding: str) -> Sampled:
 
 def _keys(found: Sampled, schema: Schema) -> Iterator[Key]:
     """The columns that name things of the ontology's classes, each with the column that holds their names, if any."""
-    keys = [key for name, values in found.columns.items() if (key := _key(name, _given(values), schema))]
-    known = {key.label for key in keys if not key.minted}
-    keys = [key for key in keys if not key.minted or key.label not in known]
+    every = [key for name, values in found.columns.items() if (key := _key(name, _given(values), schema))]
+    known = {key.label for key in every if not key.minted}
+    keys = [key for key in every if not key.minted or key.label not in known]
     taken = {key.column for key in keys}
+    worded = {key.column: key.label for key in every if key.column not in taken}
     for key in keys:
         words = _WORDS.get(key.label, (key.label.lower(),))
         near = [name for name in found.columns if name not in taken and _NAMES.search(name)]
         own = [name for name in near if any(word in name.lower() for word in words)]
+        own += [name for name, label in worded.items() if label == key.label]
         beside = [name for left, name in pairwise(found.columns) if left == key.column and name in near]
         names = own or (near if len(keys) == 1 else beside)
         several = bool(key.separator) or any(isinstance(value, list) for value in found.columns[key.column])
@@ -271,7 +274,7 @@ def _head(name: str, path: Path, default: str, found: Sampled, keys: Sequence[Ke
         yield f"delimiter: {_plain(found.delimiter or '')}"
 
 
-def _nodes(keys: Sequence[Key], name: str, schema: Schema) -> Iterator[str]:
+def _nodes(keys: Sequence[Key], name: str, schema: Schema, role: str) -> Iterator[str]:
     if not keys:
         yield "  # No column was recognised. Say which class a row is of, and which column is its id:"
         yield f"  # one of {', '.join(schema.nodes)}"
@@ -282,7 +285,7 @@ def _nodes(keys: Sequence[Key], name: str, schema: Schema) -> Iterator[str]:
         if key.label == "Phenotype":
             continue  # HPO brings them
         yield f"  - class: {key.label}"
-        yield "    role: implied         # mentioned by rows; `record` where each row is about one"
+        yield f"    role: {role:<15} # `implied`: mentioned by rows; `record`: each row is about one"
         yield from _each(key)
         yield f"    id: {key.expression}"
         if "name" in schema.node(key.label).properties:

@@ -142,6 +142,9 @@ def attempt(
     counts = checked.counts.get(manifest.name, Counts())
     counts.read += records.merged
     counts.merged += records.merged
+    if not counts.read and samples:
+        hint = "give the class that each row is about `role: record` in the manifest, or state a relation"
+        warnings = (*warnings, f"no row counts as a record, since every class is implied: {hint}")
     return Trial(counts, tuple(samples), tuple(reasons(mine)), mine, against, warnings)
 
 
