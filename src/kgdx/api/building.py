@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from kgdx.load.report import BuildReport
     from kgdx.load.sources import Reader
     from kgdx.store.copy import CopyReport
+    from kgdx.store.protocol import Store
+    from kgdx.store.snapshot import Snapshot
 
 
 def build(
@@ -59,10 +62,8 @@ def build(
     settings = _embedded(store)
     from kgdx.load.build import build as build_graph
 
-    with _then_indexed(settings, progress):
-        return build_graph(
-            sources, settings.graph_folder, progress=progress, keep_cases=keep_cases, force=force, **_making(settings)
-        )
+    means = _making(settings)
+    return build_graph(sources, settings.graph_folder, progress=progress, keep_cases=keep_cases, force=force, **means)
 
 
 def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> BuildReport | None:
@@ -98,8 +99,7 @@ def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> 
     begin = time.perf_counter()
     while not folder.exists:
         try:
-            with _then_indexed(settings, progress):
-                return build_graph(None, folder, progress=progress, first=True, **_making(settings))
+            return build_graph(None, folder, progress=progress, first=True, **_making(settings))
         except StoreLockedError:
             if progress is not None:
                 waited = time.perf_counter() - begin
@@ -133,8 +133,7 @@ def update(
     settings = _embedded(store)
     from kgdx.load.build import update as update_graph
 
-    with _then_indexed(settings, progress):
-        return update_graph(sources, settings.graph_folder, progress=progress, force=force, **_making(settings))
+    return update_graph(sources, settings.graph_folder, progress=progress, force=force, **_making(settings))
 
 
 def remove(
@@ -156,8 +155,7 @@ def remove(
     settings = _embedded(store)
     from kgdx.load.build import remove as remove_source
 
-    with _then_indexed(settings, progress):
-        return remove_source(source, settings.graph_folder, progress=progress, **_making(settings))
+    return remove_source(source, settings.graph_folder, progress=progress, **_making(settings))
 
 
 def retry(
@@ -291,7 +289,7 @@ def push(
     with folder.reading() as build, ArcadeStore.open(build.store) as source:
         kept = held(build, Stages(folder.path / "stages"), source)
         report = copy(source, settings, access, kept=kept, force=force, progress=progress or _quiet)
-    _index(settings, progress or _quiet)
+    _indexed(settings, progress or _quiet)
     with folder.reading() as build:
         keep_snapshot(build.snapshot, settings.home, report.fingerprint)
     return report
@@ -325,7 +323,7 @@ def pull(
     _, compile = _derived(settings)
     with Neo4jStore.connect(access) as source:
         report = copy(source, settings.graph_folder, compile=compile, force=force, progress=progress or _quiet)
-    _index(settings, progress or _quiet)
+    _indexed(settings, progress or _quiet)
     return report
 
 
@@ -341,31 +339,25 @@ def _embedded(store: str | Path | None) -> Settings:
     return settings
 
 
-@contextmanager
-def _then_indexed(settings: Settings, progress: Callable[[Progress], None] | None) -> Iterator[None]:
-    """Make a graph in the block, and then its indexes."""
-    begin = time.perf_counter()
-    yield
-
-    def tell(what: str) -> None:
-        if progress is not None:
-            from kgdx.load.clock import Progress
-
-            progress(Progress("finish", what, 1.0, time.perf_counter() - begin))
-
-    _index(settings, tell)
-
-
-def _index(settings: Settings, tell: Callable[[str], None]) -> None:
+def _index_names(chinese: bool, snapshot: Snapshot, store: Callable[[], Store], tell: Callable[[str], None]) -> None:
     """Make the indexes of names and of MeSH descriptors, for which the first question would have to wait.
 
     The graph is whole without them: one that cannot be made now is made when it is first asked for.
     """
-    from kgdx.actions.graph import GraphContext
+    from kgdx.align import index, mesh
 
-    with suppress(KgdxError), GraphContext(settings, progress=tell) as graph:
-        for opened in (lambda: graph.names, graph.mesh):
-            opened().close()
+    with suppress(KgdxError):
+        index.open_index(snapshot, store, chinese=chinese, progress=tell).close()
+        mesh.open_index(snapshot, store).close()
+
+
+def _indexed(settings: Settings, tell: Callable[[str], None]) -> None:
+    """Make the indexes of the graph that is there."""
+    from kgdx.load.deliver import index
+    from kgdx.load.folder import GraphFolder
+
+    with suppress(KgdxError), GraphFolder(settings.graph_folder).reading() as build:
+        index(build, (partial(_index_names, "zh" in settings.align_languages),), tell)
 
 
 def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
@@ -399,7 +391,14 @@ def _document_reader(settings: Settings) -> DocumentReader | None:
 def _making(settings: Settings) -> dict[str, Any]:
     """What every way to make a graph has in common."""
     derive, compile = _derived(settings)
-    return {"derive": derive, "compile": compile, "readers": readers(), "cache": settings.cache / "downloads"}
+    index = (partial(_index_names, "zh" in settings.align_languages),)
+    return {
+        "derive": derive,
+        "compile": compile,
+        "index": index,
+        "readers": readers(),
+        "cache": settings.cache / "downloads",
+    }
 
 
 def readers() -> dict[str, Reader]:

@@ -13,6 +13,7 @@ from kgdx.errors import SourceError, StoreError
 from kgdx.load.carry import USER
 from kgdx.load.choice import Wanted, choose, parse_choice
 from kgdx.load.clock import Progress
+from kgdx.load.deliver import Index
 from kgdx.load.derive import Derive
 from kgdx.load.engine import run
 from kgdx.load.folder import GraphFolder
@@ -33,6 +34,7 @@ class Means(TypedDict, total=False):
         progress: Called as it goes on.
         derive: Steps that infer further tables from the checked ones, such as equivalences.
         compile: Functions that compute something from the finished snapshot; they run in a second process.
+        index: Functions that make what is looked up beside the snapshot, once the store is filled.
         cache: Where downloads are kept; the configured place when it is not said.
         readers: Readers of formats that are not in :data:`kgdx.load.sources.FORMATS`, by format.
     """
@@ -40,6 +42,7 @@ class Means(TypedDict, total=False):
     progress: Callable[[Progress], None] | None
     derive: Sequence[Derive]
     compile: Sequence[Hook]
+    index: Sequence[Index]
     cache: Path
     readers: Mapping[str, Reader]
 

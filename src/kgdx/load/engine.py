@@ -21,7 +21,7 @@ from kgdx.load.assemble import Assembled, assemble
 from kgdx.load.carry import USER, Saved, saved
 from kgdx.load.choice import Wanted
 from kgdx.load.clock import Clock
-from kgdx.load.deliver import Before, fill_store, make_snapshot, snapshot_key
+from kgdx.load.deliver import Before, StoreLoad, fill_store, index, make_snapshot, snapshot_key
 from kgdx.load.derive import Derived, derive
 from kgdx.load.diff import Difference, compare
 from kgdx.load.digests import DIGESTS, Digests
@@ -57,8 +57,11 @@ def run(order: Order) -> BuildReport:
     """
     clock = Clock(order.progress)
     schema = load_schema()
-    with order.folder.building(float(order.first), first=order.first) as made, closing(Hooks(order.compile)) as hooks:
-        stages = Stages(order.folder.path / "stages")
+    with (
+        order.folder.building(float(order.first), first=order.first) as made,
+        closing(Hooks(order.compile)) as hooks,
+        closing(StoreLoad(made, stages := Stages(order.folder.path / "stages"), clock)) as load,
+    ):
         stages.sweep()
         digests = Digests(stages.path / DIGESTS)
         before = _before(order.folder, stages)
@@ -68,7 +71,7 @@ def run(order: Order) -> BuildReport:
         if order.keep_cases:
             had = before is not None and any(USER in table.parts for table in before.graph.tables)
             carried = saved(order.folder, schema, carried=had)
-        report = _make(work, choice, carried, hooks)
+        report = _make(work, choice, carried, hooks, load)
         stages.clean(stages.used | (before.graph.stages if before else set()))
         digests.write()
         return report
@@ -89,7 +92,7 @@ def _before(folder: GraphFolder, stages: Stages) -> Before | None:
     return Before(current, graph, report.schema_checksum)
 
 
-def _make(work: Work, choice: Choice, carried: Saved, hooks: Hooks) -> BuildReport:
+def _make(work: Work, choice: Choice, carried: Saved, hooks: Hooks, load: StoreLoad) -> BuildReport:
     """Go through all stages, and return the report."""
     order, clock, stages = work.order, work.clock, work.stages
     parsed, sources = gather(work, choice)
@@ -100,6 +103,8 @@ def _make(work: Work, choice: Choice, carried: Saved, hooks: Hooks) -> BuildRepo
         checked = assemble(parsed, stages, work.schema, partial(clock.tell, "check"))
         _refuse_empty(parsed, sources, checked)
         work.note("check", "tables", checked.made, checked.found, clock.elapsed - started)
+    if work.before is None:  # there is nothing that the graph could be refused for, or made from, later on
+        load.add(checked.tables)
     reports = reporting.source_reports(choice.wanted, parsed, sources, checked.counts)
     with clock.stage("derive", "inferring"):
         inferred = _derive(work, checked.tables, reports)
@@ -110,7 +115,7 @@ def _make(work: Work, choice: Choice, carried: Saved, hooks: Hooks) -> BuildRepo
     if not order.force and work.before is not None and difference is not None:
         _refuse_losses(work.before.graph.sources, sources, difference)
     created = reporting.now()
-    how = _deliver(work, graph, difference, hooks, created)
+    how = _deliver(work, graph, difference, hooks, load, created)
     quarantine = _quarantine(work, checked, parsed, sources)
     clock.seconds |= hooks.seconds
     clock.seconds["total"] = clock.elapsed
@@ -223,7 +228,9 @@ def _as_now(work: Work, carried: Saved) -> list[BuiltTable]:
     return [*(table for table in work.before.graph.tables if table.title not in titles), *now]
 
 
-def _deliver(work: Work, graph: BuiltGraph, difference: Difference | None, hooks: Hooks, created: str) -> str:
+def _deliver(
+    work: Work, graph: BuiltGraph, difference: Difference | None, hooks: Hooks, load: StoreLoad, created: str
+) -> str:
     """Make the snapshot and fill the store, the hooks running beside it."""
     clock = work.clock
     with clock.stage("compile", "compiling the snapshot"):
@@ -237,9 +244,11 @@ def _deliver(work: Work, graph: BuiltGraph, difference: Difference | None, hooks
     delta = difference.delta if difference is not None and same else None
     with clock.stage("load", "filling the store"):
         started = clock.elapsed
-        how = fill_store(work.made, graph, work.before, delta, work.stages, clock, build, proven=again)
+        how = fill_store(load, work.made, graph, work.before, delta, clock, build, proven=again)
         work.note("load", "store", int(how == "loaded"), int(how == "changed"), clock.elapsed - started)
-    with clock.stage("finish", "waiting for the rank model and the dictionary"):
+    with clock.stage("finish", "finishing"):
+        index(work.made, work.order.index, partial(clock.tell, "finish"))
+        clock.tell("finish", "waiting for the rank model and the dictionary", 0.8)
         hooks.finish()
     return how
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kgdx.load.choice import Wanted
 from kgdx.load.clock import Clock, Progress
-from kgdx.load.deliver import Before
+from kgdx.load.deliver import Before, Index
 from kgdx.load.derive import Derive
 from kgdx.load.digests import Digests
 from kgdx.load.folder import BuildFolder, GraphFolder
@@ -30,6 +30,7 @@ class Order:
         choose: Says which sources the graph is to have, from what it has.
         derive: Steps that infer further tables.
         compile: Functions that compute something from the finished snapshot; they run in a second process.
+        index: Functions that make what is looked up beside the snapshot, once the store is filled.
         readers: Readers of formats that live elsewhere.
         cache: Where downloads are kept.
         progress: Called as the build goes on.
@@ -44,6 +45,7 @@ class Order:
     cache: Path
     derive: Sequence[Derive] = ()
     compile: Sequence[Hook] = ()
+    index: Sequence[Index] = ()
     readers: Mapping[str, Reader] = field(default_factory=dict)
     progress: Callable[[Progress], None] | None = None
     keep_cases: bool = True
