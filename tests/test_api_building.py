@@ -9,8 +9,8 @@ import pytest
 import kgdx
 from kgdx import api
 from kgdx.align.index_file import FILE
-from kgdx.load.clock import Progress
 from kgdx.load.deliver import snapshot_key
+from kgdx.load.report import Progress
 from kgdx.load.tables import BuiltTable
 
 FILES = {"hp": "hp.obo", "hpoa": "phenotype.hpoa", "genes": "genes_to_phenotype.txt"}

@@ -14,8 +14,8 @@ import pytest
 
 import kgdx
 from kgdx import api
-from kgdx.load.clock import Progress
 from kgdx.load.folder import GraphFolder
+from kgdx.load.report import Progress
 
 SCRIPT = """
 import json, sys

@@ -15,13 +15,12 @@ from kgdx.errors import KgdxError, StoreLockedError, UsageError
 if TYPE_CHECKING:
     from kgdx.align.sssom import Statement
     from kgdx.extract.annotate import DocumentReader
-    from kgdx.load.clock import Progress
-    from kgdx.load.compared import Comparison
     from kgdx.load.derive import Derive
+    from kgdx.load.diff import Comparison
     from kgdx.load.hooks import Hook
     from kgdx.load.info import Freshness
     from kgdx.load.quarantine import Retried
-    from kgdx.load.report import BuildReport
+    from kgdx.load.report import BuildReport, Progress
     from kgdx.load.sources import Reader
     from kgdx.store.copy import CopyReport
     from kgdx.store.protocol import Store
@@ -91,13 +90,14 @@ def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> 
     settings = Settings.load()
     if settings.is_neo4j:
         return None
-    from kgdx.load.build import build as build_graph
-    from kgdx.load.clock import Progress
     from kgdx.load.folder import GraphFolder
 
     folder = GraphFolder(settings.graph_folder)
     begin = time.perf_counter()
     while not folder.exists:
+        from kgdx.load.build import build as build_graph
+        from kgdx.load.report import Progress
+
         try:
             return build_graph(None, folder, progress=progress, first=True, **_making(settings))
         except StoreLockedError:
@@ -234,7 +234,7 @@ def diff(old: str | Path | None = None, new: str | Path | None = None) -> Compar
     """
     before = None if old is None else _embedded(old).graph_folder
     target = _embedded(new).graph_folder
-    from kgdx.load.compared import diff as compare
+    from kgdx.load.diff import diff as compare
 
     return compare(before, target)
 
@@ -279,8 +279,8 @@ def push(
     settings = _embedded(store)
     access = settings.neo4j(neo4j)
     from kgdx.actions.graph_source import keep_snapshot
+    from kgdx.load.carry import held
     from kgdx.load.folder import GraphFolder
-    from kgdx.load.held import held
     from kgdx.load.stages import Stages
     from kgdx.store.arcade import ArcadeStore
     from kgdx.store.copy import push as copy
@@ -381,7 +381,7 @@ def _document_reader(settings: Settings) -> DocumentReader | None:
     """The language model, where it is set to read documents; its answers are kept."""
     if not settings.llm_reads_documents:
         return None
-    from kgdx.extract.asking import Asking
+    from kgdx.extract.asked import Asking
     from kgdx.llm.connect import connect
 
     access = settings.llm()

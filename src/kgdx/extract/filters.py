@@ -35,7 +35,7 @@ def believe(found: Found, text: str) -> Filtered:
 
     Args:
         found: What was read.
-        text: The text, as :func:`kgdx.extract.records.clean` leaves it.
+        text: The text, as :func:`kgdx.extract.pages.clean` leaves it.
 
     Example:
         >>> seen = Statement("HAS_SYMPTOM", "感冒", "发热", "Disease", "Symptom", "感冒会发热")

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kgdx.extract.model import TYPES, Found, Statement, ends
-from kgdx.extract.vocabulary import Vocabulary
-from kgdx.extract.wording import cues, denied, fits, listed, looks_like, pattern, running, sentences
+from kgdx.extract.wording import Vocabulary, cues, denied, fits, listed, looks_like, pattern, running, sentences
 
 VERSION = "1"
 _LONGEST_QUESTION = 300

@@ -14,9 +14,8 @@ from typing import Any, cast
 import polars as pl
 
 from kgdx.load.check import plain_table
-from kgdx.load.nodes import current_ids, merged_nodes
+from kgdx.load.nodes import checked_relations, current_ids, is_updated, merged_nodes
 from kgdx.load.parse import ENDS, REJECTS, Parsed, ParsedTable
-from kgdx.load.relations import checked_relations, is_updated
 from kgdx.load.stages import Stage, Stages, key_of, write_table
 from kgdx.load.tables import TABLE, BuiltTable, built, graph_table, keep_table
 from kgdx.load.tally import Counts, Tally, quarantine_table

@@ -12,7 +12,6 @@ from kgdx.config import Settings
 from kgdx.errors import SourceError, StoreError
 from kgdx.load.carry import USER
 from kgdx.load.choice import Wanted, choose, parse_choice
-from kgdx.load.clock import Progress
 from kgdx.load.deliver import Index
 from kgdx.load.derive import Derive
 from kgdx.load.engine import run
@@ -20,7 +19,7 @@ from kgdx.load.folder import GraphFolder
 from kgdx.load.hooks import Hook
 from kgdx.load.manifest import is_manifest, read_manifest
 from kgdx.load.order import Choice, Order
-from kgdx.load.report import BuildReport, read_report
+from kgdx.load.report import BuildReport, Progress, read_report
 from kgdx.load.sources import Reader
 from kgdx.load.tables import BuiltGraph
 

@@ -10,12 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgdx.errors import StoreError
-from kgdx.load.folder import GraphFolder
+from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.mapping import Role, Staged
 from kgdx.load.records import LINE
-from kgdx.schema import Schema
+from kgdx.load.stages import Stages
+from kgdx.load.tables import load_tables, read_graph
+from kgdx.schema import Schema, load_schema
 from kgdx.store.arcade import ArcadeStore
+from kgdx.store.copy import Kept
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
+from kgdx.store.tables import merged
 
 USER = "user"
 NODES: Mapping[str, Role] = {"PatientCase": "record", "Diagnosis": "record", "Publication": "implied"}
@@ -101,3 +105,21 @@ def _of_user(rows: pa.Table) -> pl.DataFrame:
     kept = rows.filter(pc.equal(rows.column("source"), USER)) if rows.num_rows else rows
     frame = pl.DataFrame(pl.from_arrow(kept))
     return frame.with_columns(pl.lit(None, pl.Int64).alias(LINE))
+
+
+def held(build: BuildFolder, stages: Stages, store: Store) -> Kept | None:
+    """Return a build's tables; ``None`` where their files are not there, as in a graph that was copied from a server.
+
+    Args:
+        build: The current build, held for reading.
+        stages: The graph folder's stages.
+        store: The build's store: what users saved is read from it.
+
+    Raises:
+        StoreError: A file is damaged.
+    """
+    graph = read_graph(build.tables, stages)
+    if graph is None:
+        return None
+    carried = any(USER in table.parts for table in graph.tables)
+    return Kept(merged(load_tables(graph.tables, stages)), tables_now(store, load_schema(), carried=carried))

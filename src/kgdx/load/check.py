@@ -16,8 +16,7 @@ from kgdx.case.row import TRUTH
 from kgdx.errors import SourceError
 from kgdx.load.corrections import part_of
 from kgdx.load.mapping import Staged
-from kgdx.load.nodes import current_ids, merged_nodes
-from kgdx.load.relations import checked_relations
+from kgdx.load.nodes import checked_relations, current_ids, merged_nodes
 from kgdx.load.tally import ROLE, SOURCE, Counts, Tally, marked
 from kgdx.schema import NodeClass, Property, Relation, Schema
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable

@@ -11,8 +11,8 @@ from functools import cache
 from queue import SimpleQueue
 
 from kgdx.errors import StoreError
-from kgdx.load.clock import Clock
 from kgdx.load.folder import BuildFolder
+from kgdx.load.report import Clock
 from kgdx.load.stages import Stages, code_digest, key_of
 from kgdx.load.tables import BuiltGraph, BuiltTable, load_table, load_tables
 from kgdx.store.arcade import ArcadeStore

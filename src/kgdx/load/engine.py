@@ -20,17 +20,15 @@ from kgdx.load import reporting
 from kgdx.load.assemble import Assembled, assemble
 from kgdx.load.carry import USER, Saved, saved
 from kgdx.load.choice import Wanted
-from kgdx.load.clock import Clock
 from kgdx.load.deliver import Before, StoreLoad, fill_store, index, make_snapshot, snapshot_key
 from kgdx.load.derive import Derived, derive
 from kgdx.load.diff import Difference, compare
-from kgdx.load.digests import DIGESTS, Digests
+from kgdx.load.fetch import DIGESTS, Digests
 from kgdx.load.folder import GraphFolder
-from kgdx.load.gather import gather
 from kgdx.load.hooks import Hooks
 from kgdx.load.order import Choice, Order, Work
-from kgdx.load.parse import Parsed, write_tables
-from kgdx.load.report import BuildReport, SourceReport, read_report
+from kgdx.load.parse import Parsed, gather, write_tables
+from kgdx.load.report import BuildReport, Clock, SourceReport, read_report
 from kgdx.load.stages import Stages, code_digest, key_of
 from kgdx.load.tables import TABLE, BuiltGraph, BuiltSource, BuiltTable, built, keep_table, load_table, read_graph
 from kgdx.load.tally import Tally

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kgdx.load.choice import Wanted
-from kgdx.load.digests import DIGESTS, Digests
+from kgdx.load.fetch import DIGESTS, Digests
 from kgdx.load.folder import GraphFolder
 from kgdx.load.manifest import Manifest, manifests
 from kgdx.load.parse import mapping_digest, recipe

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kgdx.load.choice import Wanted
-from kgdx.load.clock import Clock, Progress
 from kgdx.load.deliver import Before, Index
 from kgdx.load.derive import Derive
-from kgdx.load.digests import Digests
+from kgdx.load.fetch import Digests
 from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.hooks import Hook
-from kgdx.load.report import StageReport
+from kgdx.load.report import Clock, Progress, StageReport
 from kgdx.load.sources import Reader
 from kgdx.load.stages import Stages
 from kgdx.load.tables import BuiltGraph, BuiltSource

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import polars as pl
 import pyarrow as pa
 
-from kgdx.load.change import Change
 from kgdx.load.choice import Wanted
 from kgdx.load.parse import Parsed
-from kgdx.load.report import Reason, SourceReport
+from kgdx.load.report import Change, Reason, SourceReport
 from kgdx.load.stages import Stages
 from kgdx.load.tables import BuiltSource, BuiltTable, name_of
 from kgdx.load.tally import Counts

@@ -16,8 +16,7 @@ from typing import Any
 import polars as pl
 
 from kgdx.load.manifest import Manifest
-from kgdx.load.records import Records, join_rejects
-from kgdx.load.sources.columns import TEXT, TEXTS, Columns, Refused
+from kgdx.load.records import TEXT, TEXTS, Columns, Records, Refused, join_rejects
 from kgdx.load.sources.mesh_tree import edges
 from kgdx.load.sources.xml import XmlFile, shown, text, texts, unexpanded
 
@@ -51,7 +50,7 @@ class Kind:
         title: What the file is, for messages.
         more: Columns of the frame ``record`` beside :data:`RECORD`, and their types.
         frames: The other frames' columns; ``place`` becomes the frame ``is_a``.
-        extract: Gets a record, its id and the reading; returns the values of ``more``, and adds relations to the frames.
+        extract: Gets a record, its id and the reading; returns the values of ``more``, and adds relations to frames.
     """
 
     root: str

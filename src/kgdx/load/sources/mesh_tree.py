@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from kgdx.load.records import LINE
-from kgdx.load.sources.cycles import COMPONENT, in_cycles
+from kgdx.load.sources.terms import COMPONENT, in_cycles
 
 
 def edges(places: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -26,8 +26,7 @@ from kgdx.errors import SourceError
 from kgdx.load.fetch import fetch
 from kgdx.load.manifest import Manifest
 from kgdx.load.manifest import manifest as manifest_of
-from kgdx.load.records import Records, join_rejects
-from kgdx.load.sources.columns import TEXT, TEXTS, Columns, Refused
+from kgdx.load.records import TEXT, TEXTS, Columns, Records, Refused, join_rejects
 from kgdx.load.sources.xml import XmlFile, shown, text, texts, unexpanded
 from kgdx.schema.frequency import EXCLUDED, FREQUENCIES
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import Records
-from kgdx.load.sources.ontology import Ontology, Term, text_of
-from kgdx.load.sources.terms import FRAMES, SCOPES, curie, prefixes, release
+from kgdx.load.sources.terms import FRAMES, SCOPES, Ontology, Term, curie, prefixes, release, text_of
 from kgdx.load.sources.xml import XmlFile
 
 VERSION = "1"
