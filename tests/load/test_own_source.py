@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT
 from kgdx.errors import SourceError, UsageError
 from kgdx.load import corrections, quarantine
-from kgdx.load.agreement import faults
+from kgdx.load.agreement import disagreements
 from kgdx.load.build import build, update
 from kgdx.load.folder import GraphFolder
 from kgdx.load.manifest import manifests, read_manifest
@@ -50,7 +50,7 @@ def test_a_scaffold_guesses_ids_names_lists_and_relations(write: Write, tmp_path
     path = write("table.csv", TABLE)
     text = scaffold("mine", path, load_schema())
     found = read_manifest(write("mine.yaml", text))
-    assert faults(found, load_schema(), manifests()) == []
+    assert disagreements(found, load_schema(), manifests()) == []
     assert {(node.class_, node.id.column or node.id.template, node.id.mint) for node in found.nodes} == {
         ("Disease", "disease_id", None),
         ("Gene", "NCBIGene:{gene_id}", None),
@@ -185,7 +185,7 @@ HEAD = "name: mine\ntitle: t\nhomepage: h\nlicence: l\ncitation: c\ndefault: nul
 def test_a_disagreement_with_the_ontology_is_named_with_its_line(
     write: Write, text: str, line: int, message: str
 ) -> None:
-    found = faults(read_manifest(write("mine.yaml", f"{HEAD}{text}\n")), load_schema(), manifests())
+    found = disagreements(read_manifest(write("mine.yaml", f"{HEAD}{text}\n")), load_schema(), manifests())
     assert found[0].line == line
     assert re.search(message, found[0].message), found[0].message
 
@@ -193,7 +193,7 @@ def test_a_disagreement_with_the_ontology_is_named_with_its_line(
 @pytest.mark.parametrize("name", list(manifests()))
 def test_every_manifest_that_ships_agrees(name: str) -> None:
     formats = [*FORMATS, "huatuo"]  # which the extraction room reads
-    assert faults(manifests()[name], load_schema(), manifests(), formats) == []
+    assert disagreements(manifests()[name], load_schema(), manifests(), formats) == []
 
 
 def test_trying_it_out_against_a_graph_finds_ends_that_are_missing_and_changes_nothing(

@@ -279,7 +279,7 @@ def push(
     settings = _embedded(store)
     access = settings.neo4j(neo4j)
     from kgdx.actions.graph_source import keep_snapshot
-    from kgdx.load.carry import held
+    from kgdx.load.carry import kept_tables
     from kgdx.load.folder import GraphFolder
     from kgdx.load.stages import Stages
     from kgdx.store.arcade import ArcadeStore
@@ -287,7 +287,7 @@ def push(
 
     folder = GraphFolder(settings.graph_folder)
     with folder.reading() as build, ArcadeStore.open(build.store) as source:
-        kept = held(build, Stages(folder.path / "stages"), source)
+        kept = kept_tables(build, Stages(folder.path / "stages"), source)
         report = copy(source, settings, access, kept=kept, force=force, progress=progress or _quiet)
     _indexed(settings, progress or _quiet)
     with folder.reading() as build:

@@ -44,7 +44,7 @@ def believe(found: Found, text: str) -> Filtered:
         >>> [relation.tail for relation in kept.relations], dict(kept.refused)
         (['发热'], {'not in the text': 1})
     """
-    kept = Filtered(refused=Counter(found.faults or {}))
+    kept = Filtered(refused=Counter(found.set_aside or {}))
     said = sentences(text)
     known: set[tuple[str, str, str]] = set()
     for number, statement in enumerate(found.statements):
@@ -53,7 +53,7 @@ def believe(found: Found, text: str) -> Filtered:
             break
         head, tail = name(statement.head), name(statement.tail)
         key = (statement.type, head, tail)
-        reason = _fault(statement, head, tail, text) or ("duplicate" if key in known else None)
+        reason = _problem(statement, head, tail, text) or ("duplicate" if key in known else None)
         span = None if reason else _span(said, statement.evidence, head, tail, statement.type)
         if span is None:
             kept.refused[reason or "denied by the text"] += 1
@@ -76,7 +76,7 @@ def name(text: str) -> str:
     return _BLANK.sub(" ", text).strip(_EDGE)
 
 
-def _fault(statement: Statement, head: str, tail: str, text: str) -> str | None:
+def _problem(statement: Statement, head: str, tail: str, text: str) -> str | None:
     """Why a statement cannot be believed, whatever its passage."""
     wanted = ends().get(statement.type)
     if wanted is None:

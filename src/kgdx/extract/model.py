@@ -64,12 +64,12 @@ class Found:
     Attributes:
         statements: Relations.
         entities: Everything that was named, by (text, class).
-        faults: What was set aside before the filter, by reason.
+        set_aside: What was set aside before the filter, by reason.
     """
 
     statements: tuple[Statement, ...] = ()
     entities: tuple[tuple[str, str], ...] = ()
-    faults: Mapping[str, int] | None = None
+    set_aside: Mapping[str, int] | None = None
 
 
 class RelationReader(Protocol):

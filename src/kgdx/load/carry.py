@@ -39,13 +39,13 @@ class Saved:
     now: Sequence[GraphTable] = ()
 
 
-def saved(folder: GraphFolder, schema: Schema, *, carried: bool = False) -> Saved:
+def saved(folder: GraphFolder, schema: Schema, *, expected: bool = False) -> Saved:
     """Return what users saved in the current graph; nothing where there is no graph.
 
     Args:
         folder: The graph folder.
         schema: The ontology.
-        carried: Whether the graph's build had such rows already; if so the tables are read though none may be left.
+        expected: Whether the graph's build had such rows already; if so the tables are read though none may be left.
 
     Raises:
         StoreError: There is a graph, but it cannot be read.
@@ -59,19 +59,19 @@ def saved(folder: GraphFolder, schema: Schema, *, carried: bool = False) -> Save
             hint = "to build without the cases that were saved in it, use `kgdx build --discard-cases`"
             raise StoreError(f"the old graph cannot be read ({error.message})", hint=hint) from error
         with store:
-            now = tables_now(store, schema, carried=carried)
+            now = tables_now(store, schema, expected=expected)
             return Saved(list(_staged(now)), now)
 
 
-def tables_now(store: Store, schema: Schema, *, carried: bool) -> list[GraphTable]:
+def tables_now(store: Store, schema: Schema, *, expected: bool) -> list[GraphTable]:
     """Return the tables that hold what users saved, whole, as a store has them now; none where nobody saved anything.
 
     Args:
         store: The store.
         schema: The ontology.
-        carried: Whether the graph's build had such rows already; if so the tables are read though none may be left.
+        expected: Whether the graph's build had such rows already; if so the tables are read though none may be left.
     """
-    if not carried and not store.run("user_cases", source=USER, limit=1):  # every run belongs to a case
+    if not expected and not store.run("user_cases", source=USER, limit=1):  # every run belongs to a case
         return []
     return list(_tables(store, schema))
 
@@ -107,7 +107,7 @@ def _of_user(rows: pa.Table) -> pl.DataFrame:
     return frame.with_columns(pl.lit(None, pl.Int64).alias(LINE))
 
 
-def held(build: BuildFolder, stages: Stages, store: Store) -> Kept | None:
+def kept_tables(build: BuildFolder, stages: Stages, store: Store) -> Kept | None:
     """Return a build's tables; ``None`` where their files are not there, as in a graph that was copied from a server.
 
     Args:
@@ -121,5 +121,5 @@ def held(build: BuildFolder, stages: Stages, store: Store) -> Kept | None:
     graph = read_graph(build.tables, stages)
     if graph is None:
         return None
-    carried = any(USER in table.parts for table in graph.tables)
-    return Kept(merged(load_tables(graph.tables, stages)), tables_now(store, load_schema(), carried=carried))
+    expected = any(USER in table.parts for table in graph.tables)
+    return Kept(merged(load_tables(graph.tables, stages)), tables_now(store, load_schema(), expected=expected))

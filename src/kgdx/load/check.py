@@ -98,7 +98,7 @@ def typed(table: Staged, schema: Schema, tally: Tally) -> Staged:
     reasons: list[pl.Expr] = [
         pl.when(pl.col(key).fill_null("").str.strip_chars() == "").then(pl.lit(f"its {key} is empty")) for key in keys
     ]
-    reasons += [reason for each in properties for reason in _faults(each, rows.schema[each.name])]
+    reasons += [reason for each in properties for reason in _problems(each, rows.schema[each.name])]
     if table.role != "patch":
         given = set(names) | set(keys)
         absent = [each.name for each in kind.properties.values() if each.required and each.name not in given]
@@ -133,17 +133,17 @@ def _foreign(key: str, kind: NodeClass) -> pl.Expr:
     return pl.when(other).then(shown)
 
 
-def _faults(each: Property, given: pl.DataType) -> list[pl.Expr]:
+def _problems(each: Property, given: pl.DataType) -> list[pl.Expr]:
     """Reasons why a property's value cannot stand, as expressions over the raw column."""
     column, wanted = pl.col(each.name), _TYPES[each.type]
-    faults: list[pl.Expr] = []
+    reasons: list[pl.Expr] = []
     if given in (pl.String, pl.List(pl.String)):
-        faults.append(_long(each.name, column, LONGEST_NAME if each.name == "name" else LONGEST_TEXT, each.is_list))
+        reasons.append(_long(each.name, column, LONGEST_NAME if each.name == "name" else LONGEST_TEXT, each.is_list))
     if isinstance(given, pl.List) != each.is_list:
         return [pl.when(column.is_not_null()).then(pl.lit(f"{each.name} is not {_article(each.type)}"))]
     if given != wanted and not each.is_list:
         lost = column.is_not_null() & _read(each, given).is_null()
-        faults.append(pl.when(lost).then(pl.format(f"{each.name} is '{{}}', not {_article(each.type)}", column)))
+        reasons.append(pl.when(lost).then(pl.format(f"{each.name} is '{{}}', not {_article(each.type)}", column)))
     if each.values:
         unknown = (
             ~column.is_in(list(each.values))
@@ -152,8 +152,8 @@ def _faults(each: Property, given: pl.DataType) -> list[pl.Expr]:
         )
         shown = column.list.join(", ") if each.is_list else column
         reason = pl.format(f"{each.name} is '{{}}', not one of {', '.join(each.values)}", shown)
-        faults.append(pl.when(column.is_not_null() & unknown).then(reason))
-    return faults
+        reasons.append(pl.when(column.is_not_null() & unknown).then(reason))
+    return reasons
 
 
 def _long(name: str, column: pl.Expr, most: int, listed: bool = False) -> pl.Expr:

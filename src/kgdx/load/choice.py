@@ -36,7 +36,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class Selection:
     """Sources with their files, what was found in a folder, and the sources that have no file."""
 
     sources: Mapping[str, str | None]
@@ -104,12 +104,12 @@ def choose(
     return wanted
 
 
-def gather(
+def select(
     sources: Iterable[str],
     *,
     everything: bool = False,
     place: Path | None = None,
-) -> Gathered:
+) -> Selection:
     """Complete named sources by the files that lie in a place, and by all others where that is asked for.
 
     Args:
@@ -126,7 +126,7 @@ def gather(
     assert named is not None
     known = manifests(paths)
     if place is not None and not place.is_dir():
-        return Gathered(_back({**named, **_for_one(named, place)}, paths))
+        return Selection(_back({**named, **_for_one(named, place)}, paths))
     found = Found() if place is None else in_folder(place, known)
     if place is not None and len(named) == 1 and not everything:
         (only,) = named
@@ -146,7 +146,7 @@ def gather(
     chosen = {name: str(found.files[name]) if name in found.files else None for name in (*wanted, *named)}
     chosen |= {name: origin for name, origin in named.items() if origin is not None}
     without = tuple(name for name in known if name not in chosen) if everything else ()
-    return Gathered(_back(chosen, paths), found, without)
+    return Selection(_back(chosen, paths), found, without)
 
 
 def _for_one(named: Mapping[str, str | None], place: Path) -> dict[str, str]:

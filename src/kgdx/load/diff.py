@@ -247,7 +247,7 @@ def diff(old: GraphFolder | str | Path | None, new: GraphFolder | str | Path) ->
                 "the build before", target, (before.tables, partial(load_table, stages=stages)), (tables, load)
             )
         other = old if isinstance(old, GraphFolder) else GraphFolder(old)
-        with other.reading() as held, _tables(other, held) as before_it:
+        with other.reading() as other_build, _tables(other, other_build) as before_it:
             return _comparison(str(other.path), target, before_it, (tables, load))
 
 
@@ -280,10 +280,10 @@ def _names(changes: Iterable[Change], graphs: Iterable[Tables]) -> dict[str, str
             rows = load(table).rows
             called = next((name for name in NAMES if name in rows.column_names), None)
             if called is not None:
-                held = rows.filter(pc.is_in(rows.column("id").cast(pa.string()), value_set=wanted)).select(
+                found = rows.filter(pc.is_in(rows.column("id").cast(pa.string()), value_set=wanted)).select(
                     ["id", called]
                 )
-                names |= {str(row["id"]): str(row[called]) for row in held.to_pylist() if row[called]}
+                names |= {str(row["id"]): str(row[called]) for row in found.to_pylist() if row[called]}
     return names
 
 
@@ -296,9 +296,9 @@ def _tables(folder: GraphFolder, build: BuildFolder) -> Iterator[Tables]:
         yield list(graph.tables), partial(load_table, stages=stages)
         return
     with ArcadeStore.open(build.store) as store:
-        held = [(_built(table), table) for table in store.tables()]
-        rows = {built.title: table for built, table in held}
-        yield [built for built, _ in held], lambda built: rows[built.title]
+        pairs = [(_built(table), table) for table in store.tables()]
+        rows = {built.title: table for built, table in pairs}
+        yield [built for built, _ in pairs], lambda built: rows[built.title]
 
 
 def _built(table: GraphTable) -> BuiltTable:

@@ -117,14 +117,14 @@ class GraphFolder:
         end = time.monotonic() + wait_s
         while True:
             build = self.current()
-            with _locked(build.path / "lock", fcntl.LOCK_SH, end) as held:
-                if held is None:
+            with _locked(build.path / "lock", fcntl.LOCK_SH, end) as locked:
+                if locked is None:
                     message = f"another process is writing to the graph at {self.path}"
                     raise StoreLockedError(message, hint="wait for it to finish, then try again")
-                if held and self._current() == build:
+                if locked and self._current() == build:
                     yield build
                     return
-            if held is False and self._current() == build:
+            if locked is False and self._current() == build:
                 self._mend_lock(build)
             elif time.monotonic() > end:
                 raise StoreError(f"the graph at {self.path} keeps changing", hint="try again")
@@ -145,8 +145,8 @@ class GraphFolder:
             build = self.current()
             if not (build.path / "lock").exists():
                 self._mend_lock(build)
-            with _locked(build.path / "lock", fcntl.LOCK_EX, end) as held:
-                if not held:
+            with _locked(build.path / "lock", fcntl.LOCK_EX, end) as locked:
+                if not locked:
                     message = f"another process is reading the graph at {self.path}"
                     raise StoreLockedError(message, hint="close it (a notebook, a running `kgdx`), then try again")
                 yield build
@@ -238,8 +238,8 @@ class GraphFolder:
         for path in (self.path / "builds").iterdir():
             if current is not None and path == current.path:
                 continue
-            with _locked(path / "lock", fcntl.LOCK_EX, 0.0) as held:
-                if held is not None:
+            with _locked(path / "lock", fcntl.LOCK_EX, 0.0) as locked:
+                if locked is not None:
                     shutil.rmtree(path, ignore_errors=True)
         for leftover in self.path.glob(".CURRENT.*"):
             leftover.unlink(missing_ok=True)
@@ -257,8 +257,8 @@ class GraphFolder:
             lock.touch()
         except OSError as error:
             raise _unwritable(self.path, error) from error
-        with _locked(lock, fcntl.LOCK_EX, time.monotonic() + wait_s) as held:
-            if not held:
+        with _locked(lock, fcntl.LOCK_EX, time.monotonic() + wait_s) as locked:
+            if not locked:
                 message = f"another process is changing mappings or mended records of the graph at {self.path}"
                 raise StoreLockedError(message, hint="wait for it to finish, then try again; nothing was changed")
             yield
@@ -276,8 +276,8 @@ class GraphFolder:
             (self.path / "lock").touch()
         except OSError as error:
             raise _unwritable(self.path, error) from error
-        with _locked(self.path / "lock", fcntl.LOCK_EX, end) as held:
-            if not held:
+        with _locked(self.path / "lock", fcntl.LOCK_EX, end) as locked:
+            if not locked:
                 message = f"another process is building or writing the graph at {self.path}"
                 raise StoreLockedError(message, hint="wait for it to finish, then try again; nothing was changed")
             yield

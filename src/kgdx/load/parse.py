@@ -211,7 +211,7 @@ def _ends(pair: Sequence[str] | None) -> tuple[str, str] | None:
     return None if pair is None else (pair[0], pair[1])
 
 
-def gather(work: Work, choice: Choice) -> tuple[list[Parsed], dict[str, BuiltSource]]:
+def fetch_and_parse(work: Work, choice: Choice) -> tuple[list[Parsed], dict[str, BuiltSource]]:
     """Fetch and parse all sources.
 
     Returns:
@@ -245,11 +245,11 @@ def _fetch(work: Work, choice: Choice) -> tuple[dict[str, Fetched], dict[str, Pa
                 kept[name] = found
                 continue
             arrived = partial(_arrived, clock, title)
-            held = wanted.manifest.checksum if wanted.origin == wanted.manifest.default else None
+            expected = wanted.manifest.checksum if wanted.origin == wanted.manifest.default else None
             try:
                 folder = wanted.manifest.format in (*FOLDERS, *order.readers)
                 file = fetch(
-                    wanted.origin, order.cache, expected=held, progress=arrived, digests=work.digests, folder=folder
+                    wanted.origin, order.cache, expected=expected, progress=arrived, digests=work.digests, folder=folder
                 )
             except SourceError as error:
                 raise _without_download(error, name, choice) from error

@@ -72,8 +72,8 @@ def pull(
 
 
 def _refuse_another(target: GraphFolder, content: Content) -> None:
-    with target.reading() as build, ArcadeStore.open(build.store) as held:
-        if held.fingerprint() != content.fingerprint:
+    with target.reading() as build, ArcadeStore.open(build.store) as store:
+        if store.fingerprint() != content.fingerprint:
             raise StoreError(
                 f"the folder {target.path} holds another graph", hint="replace it with `kgdx pull --force`"
             )

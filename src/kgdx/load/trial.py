@@ -169,9 +169,9 @@ def _in_graph(folder: GraphFolder, source: str) -> list[Staged]:
                 return []
             found = []
             for table in graph.tables:
-                held = stages.find(table.stage) if table.ends is None else None
-                if held is not None:
-                    rows = cast(pl.DataFrame, pl.from_arrow(held.table(table.file)))
+                kept = stages.find(table.stage) if table.ends is None else None
+                if kept is not None:
+                    rows = cast(pl.DataFrame, pl.from_arrow(kept.table(table.file)))
                     rows = rows.filter(pl.col("source") != source).with_columns(pl.lit(None, pl.Int64).alias(LINE))
                     found.append(Staged(OTHERS, table.name, None, "implied", rows))
             return found

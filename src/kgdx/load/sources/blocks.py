@@ -98,33 +98,33 @@ def read_blocks(path: Path, header: Header, encoding: str = "utf-8") -> Iterator
     Raises:
         SourceError: The file cannot be read, or has a line without end.
     """
-    line, carried, headed = 2, b"", False
+    line, unfinished, headed = 2, b"", False
     for lines in _lines(path, encoding):
         block = lines
         if not headed:
             block, headed = lines.split(b"\n", 1)[1], True
-        block = carried + block.replace(b"\r\n", b"\n")
-        frame, rejects, carried = _parsed(block, line, header, final=False)
-        line += block.count(b"\n") - carried.count(b"\n")
+        block = unfinished + block.replace(b"\r\n", b"\n")
+        frame, rejects, unfinished = _parsed(block, line, header, final=False)
+        line += block.count(b"\n") - unfinished.count(b"\n")
         yield frame, rejects
-    if carried:
-        yield _parsed(carried, line, header, final=True)[:2]
+    if unfinished:
+        yield _parsed(unfinished, line, header, final=True)[:2]
 
 
 def _lines(path: Path, encoding: str = "utf-8") -> Iterator[bytes]:
     """The file's bytes in pieces that end with a line."""
     rest: list[bytes] = []
-    held = 0
+    pending = 0
     for piece in _pieces(path, encoding):
         end = piece.rfind(b"\n") + 1
         if end:
             yield b"".join([*rest, piece[:end]])
-            rest, held = [], 0
+            rest, pending = [], 0
         rest.append(piece[end:])
-        held += len(piece) - end
-        if held > LONGEST_LINE:
+        pending += len(piece) - end
+        if pending > LONGEST_LINE:
             raise SourceError(f"{path} has a line of more than {LONGEST_LINE:,} bytes", hint="it is no table")
-    if held:
+    if pending:
         yield b"".join(rest) + b"\n"
 
 
@@ -231,7 +231,7 @@ def _one_by_one(block: bytes, line: int, header: Header, *, final: bool) -> tupl
         elif "\ufffd" in text or "\0" in text:
             reason = _DAMAGED
         elif text.strip():
-            reason = _fault(text.split(header.separator), width)
+            reason = _problem(text.split(header.separator), width)
         if reason is not None:
             refused.append((line + at, text, reason))
         elif cells:
@@ -278,10 +278,10 @@ def _cells(text: str, header: Header) -> tuple[list[str], str | None]:
     except csv.Error as error:
         return [], f"the line is not CSV ({error})"
     cells = rows[0] if len(rows) == 1 else []
-    return cells, _fault(cells, len(header.columns))
+    return cells, _problem(cells, len(header.columns))
 
 
-def _fault(cells: Sequence[str], width: int) -> str | None:
+def _problem(cells: Sequence[str], width: int) -> str | None:
     if len(cells) != width:
         return f"the line has {len(cells)} columns, the header has {width}"
     if max(len(cell) for cell in cells) > LONGEST_CELL:

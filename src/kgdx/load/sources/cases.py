@@ -17,7 +17,7 @@ from kgdx.case import Case, Failure, Status, read_cases
 from kgdx.errors import CaseError, SourceError
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import Records, minted
-from kgdx.load.sources.documents import MAX_TEXT, WORDS, Reading, fault_of_phrase, phrase
+from kgdx.load.sources.documents import MAX_TEXT, WORDS, Reading, phrase, problem_of_phrase
 
 VERSION = "1"
 
@@ -131,7 +131,7 @@ class _Adding:
 
     def _symptom(self, given: str, status: str, path: str) -> None:
         words = phrase(given)
-        if reason := fault_of_phrase(words):
+        if reason := problem_of_phrase(words):
             self.reading.rejects.append(
                 (path, self.number, self.case.id, f"'{words[:40]}' names nothing: {reason}", None)
             )
@@ -144,7 +144,7 @@ class _Adding:
         stated = self.case.extra.get("diagnosis", [])
         for name in stated if isinstance(stated, list) else [stated]:
             words = phrase(name) if isinstance(name, str) else ""
-            if reason := fault_of_phrase(words):
+            if reason := problem_of_phrase(words):
                 record = str(name)[:_SHOWN_TEXT]
                 self.reading.rejects.append((path, self.number, record, f"the diagnosis names nothing: {reason}", None))
                 continue

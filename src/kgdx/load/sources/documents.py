@@ -222,15 +222,15 @@ def phrase(text: str) -> str:
     return unicodedata.normalize("NFC", " ".join(prose(text).split()))
 
 
-def fault_of_phrase(text: str) -> str | None:
+def problem_of_phrase(text: str) -> str | None:
     """Say why a clean phrase cannot be a name, or return ``None``.
 
     Example:
-        >>> fault_of_phrase("：")
+        >>> problem_of_phrase("：")
         'it has no word'
-        >>> fault_of_phrase("loss of senso...")
+        >>> problem_of_phrase("loss of senso...")
         'it is cut off'
-        >>> fault_of_phrase("咳") is None
+        >>> problem_of_phrase("咳") is None
         True
     """
     letters = sum(bool(_WORD.match(char)) for char in text)

@@ -8,7 +8,7 @@ from kgdx.errors import SourceError
 from kgdx.load.fetch import read_text
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import Records, minted
-from kgdx.load.sources.documents import WORDS, Reading, fault_of_phrase, phrase
+from kgdx.load.sources.documents import WORDS, Reading, phrase, problem_of_phrase
 
 VERSION = "1"
 FRAMES = {"symptom": ("id", "name", "synonyms")}
@@ -37,12 +37,12 @@ def read(path: Path, manifest: Manifest) -> Records:
         name, tab, wordings = text.partition("\t")
         name = phrase(name)
         damaged = "it is not UTF-8 text" if "\ufffd" in text or "\0" in text else None
-        reason = damaged or ("it has no tab after the symptom" if not tab else fault_of_phrase(name))
+        reason = damaged or ("it has no tab after the symptom" if not tab else problem_of_phrase(name))
         if reason:
             reading.refuse(line, text, reason)
             continue
         said = dict.fromkeys(phrase(each) for each in wordings.split("/"))
-        synonyms = [each for each in said if each != name and not fault_of_phrase(each)]
+        synonyms = [each for each in said if each != name and not problem_of_phrase(each)]
         reading.rows["symptom"].append((line, minted(DIALOGUES, "Symptom", name), name, synonyms))
     if not reading.rows["symptom"]:
         reason = reading.rejects[0][3] if reading.rejects else "it is empty"

@@ -49,7 +49,7 @@ def read(path: Path, manifest: Manifest) -> Records:
     """
     rows, rejects, version = read_lines(path, manifest)
     rows = rows.drop("_text").with_columns(*frequencies("frequency"))
-    reason = _faults()
+    reason = _problems()
     rejects.append(refuse(rows.filter(reason.is_not_null()).drop("_n", "_m"), reason_of(rows, reason)))
     rows = rows.filter(reason.is_null())
     rows = rows.with_columns(pl.col("_n").alias("numerator"), pl.col("_m").alias("denominator")).drop("_n", "_m")
@@ -84,7 +84,7 @@ def frequencies(column: str) -> tuple[pl.Expr, ...]:
     )
 
 
-def _faults() -> pl.Expr:
+def _problems() -> pl.Expr:
     """Return an expression that says what is wrong with a row; null where nothing is."""
     read = pl.any_horizontal(pl.col("_n", "percentage", "frequency_class").is_not_null())
     return pl.coalesce(

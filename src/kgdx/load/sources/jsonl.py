@@ -36,7 +36,7 @@ def read(path: Path, manifest: Manifest) -> Records:
     lines: list[int] = []
     rejects = []
     for line, text, entry in entries(content):
-        reason = entry if isinstance(entry, str) else _fault(entry)
+        reason = entry if isinstance(entry, str) else _problem(entry)
         if reason is not None:
             rejects.append({"file": None, "line": line, "record": text, "reason": reason})
             continue
@@ -148,7 +148,7 @@ def _entry(raw: bytes) -> tuple[str, Mapping[str, Any] | str]:
     return ("", entry) if isinstance(entry, dict) else (text, "the line is no JSON object")
 
 
-def _fault(entry: Mapping[str, Any]) -> str | None:
+def _problem(entry: Mapping[str, Any]) -> str | None:
     long = next((name for name, value in entry.items() if isinstance(value, str) and len(value) > LONGEST_VALUE), None)
     return None if long is None else f"{long} has more than {LONGEST_VALUE:,} characters"
 

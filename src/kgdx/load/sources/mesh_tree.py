@@ -27,8 +27,8 @@ def edges(places: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         [(2, 'MESH:D2', 'MESH:D1')]
     """
     first = places["tree_number"].is_first_distinct()
-    held = places.filter(first)
-    owner = held.select(parent="id", _above="tree_number")
+    owned = places.filter(first)
+    owner = owned.select(parent="id", _above="tree_number")
     found = places.with_columns(
         pl.col("tree_number").str.extract(r"^(.+)\.[^.]*$").alias("_above"), first.alias("_first")
     ).join(owner, on="_above", how="left", maintain_order="left")

@@ -149,9 +149,9 @@ def _described(rows: pl.DataFrame, nodes: Nodes) -> pl.DataFrame:
     if bad.is_empty():
         return rows.with_columns(pl.lit(None, pl.String).alias("_why"))
     for side in "xy":
-        faults = bad.rename({name: f"{side}_{name}" if name != "why" else f"_why_{side}" for name in bad.columns})
-        on = [name for name in faults.columns if not name.startswith("_")]
-        rows = rows.join(faults, on=on, how="left", nulls_equal=True, maintain_order="left")
+        problems = bad.rename({name: f"{side}_{name}" if name != "why" else f"_why_{side}" for name in bad.columns})
+        on = [name for name in problems.columns if not name.startswith("_")]
+        rows = rows.join(problems, on=on, how="left", nulls_equal=True, maintain_order="left")
     return rows.with_columns(pl.coalesce("_why_x", "_why_y").alias("_why"))
 
 
@@ -191,12 +191,12 @@ def _take(rows: pl.DataFrame, edges: _Edges) -> pl.DataFrame:
     edges.add(rows.filter(usable))
     bad = rows.filter(~usable)
     given = [name for name in (*_EDGE, *COLUMNS) if name in rows.columns and (name in _EDGE or "x_id" in rows.columns)]
-    reasons = bad.select(_faults(edges)).to_series()
+    reasons = bad.select(_problems(edges)).to_series()
     frames = bad.select(pl.concat_str(pl.lit("frame:"), "relation")).to_series()
     return refuse(bad.select(LINE, *dict.fromkeys(given)), pl.lit(reasons)).with_columns(frames.alias("part"))
 
 
-def _faults(edges: _Edges) -> pl.Expr:
+def _problems(edges: _Edges) -> pl.Expr:
     unknown = ~pl.col("relation").is_in(list(edges.ends))
     return pl.coalesce(
         *(

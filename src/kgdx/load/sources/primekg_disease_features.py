@@ -51,7 +51,7 @@ def read(path: Path, manifest: Manifest) -> Records:
     blocks = list(read_blocks(path, header))
     rows = pl.concat([rows.select(LINE, *_ENTRY, *TEXTS) for rows, _ in blocks])
     rows = rows.with_columns(pl.col(name).str.strip_suffix(".0") for name in ("mondo_id", "group_id_bert"))
-    reason = _faults()
+    reason = _problems()
     bad = rows.filter(reason.is_not_null())
     rejects = [*(refused for _, refused in blocks), refuse(bad, pl.lit(bad.select(reason).to_series()))]
     rows = rows.filter(reason.is_null()).with_columns(_mondo("mondo_id").alias("id"))
@@ -72,7 +72,7 @@ def _mondo(column: str) -> pl.Expr:
     return pl.concat_str(pl.lit("MONDO:"), pl.col(column).str.zfill(7))
 
 
-def _faults() -> pl.Expr:
+def _problems() -> pl.Expr:
     """An expression that says what is wrong with a row; null where nothing is."""
     shown = {name: pl.col(name).fill_null("").str.slice(0, 60) for name in ("mondo_id", "group_id_bert")}
     return pl.coalesce(
