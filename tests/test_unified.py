@@ -8,6 +8,7 @@ import pytest
 
 import kgdx
 from kgdx import api
+from kgdx.load.choice import select
 from kgdx.load.report import BuildReport
 from kgdx.store.arcade import ArcadeStore
 

@@ -361,7 +361,7 @@ def _indexed(settings: Settings, tell: Callable[[str], None]) -> None:
 
 
 def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
-    """What a build infers from its tables, and what it compiles from its snapshot."""
+    """Return what a build infers from its tables, and what it compiles from its snapshot."""
     from kgdx.align.decisions import Decisions
     from kgdx.align.encoders import meaning
     from kgdx.align.equivalence import SOURCE, infer
@@ -378,7 +378,7 @@ def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
 
 
 def _document_reader(settings: Settings) -> DocumentReader | None:
-    """The language model, where it is set to read documents; its answers are kept."""
+    """Return the language model, where it is set to read documents; its answers are kept."""
     if not settings.llm_reads_documents:
         return None
     from kgdx.extract.asked import Asking
@@ -389,7 +389,7 @@ def _document_reader(settings: Settings) -> DocumentReader | None:
 
 
 def _making(settings: Settings) -> dict[str, Any]:
-    """What every way to make a graph has in common."""
+    """Return what every way to make a graph has in common."""
     derive, compile = _derived(settings)
     index = (partial(_index_names, "zh" in settings.align_languages),)
     return {

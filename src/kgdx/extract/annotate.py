@@ -62,7 +62,7 @@ class Parts:
     kept: tuple[bool, ...]
 
     def covers(self, place: int) -> bool:
-        """Whether a place is in a part about what patients have."""
+        """Return whether a place is in a part about what patients have."""
         at = bisect_right(self.starts, place) - 1
         return at < 0 or self.kept[at]
 
@@ -237,7 +237,7 @@ def _patients(tables: Sequence[GraphTable]) -> list[tuple[str, str, str | None]]
 
 
 def _said(tables: Sequence[GraphTable]) -> list[tuple[str, str, str]]:
-    """What a source says of patients in words: (relation, case, the words)."""
+    """Return what a source says of patients in words: (relation, case, the words)."""
     names = dict(_nodes(tables, "Symptom", "id", "name"))
     return [
         (type, case, names[symptom])
@@ -256,7 +256,7 @@ def _stated(tables: Sequence[GraphTable]) -> set[tuple[str, str]]:
 
 
 def _of_documents(articles: Sequence[Article], reader: DocumentReader, matcher: FindingReader) -> Iterator[Row]:
-    """One row for each phenotype of a document, with the place where it is said best."""
+    """Yield one row for each phenotype of a document, with the place where it is said best."""
     for article, (name, read) in zip(articles, reader.read_all(articles, matcher), strict=True):
         own = frozenset(_words(article.title))
         part = about_symptoms(article.text)
@@ -327,7 +327,7 @@ def _row(start: str, finding: Finding) -> Row:
 
 
 def _whole(finding: Finding, words: str) -> bool:
-    """Whether a finding is all that a phrase says, negation aside."""
+    """Return whether a finding is all that a phrase says, negation aside."""
     rest = words[: finding.span.start] + words[finding.span.end :] if finding.span else words
     return all(word in _NEGATIONS for word in _words(rest))
 
@@ -340,7 +340,7 @@ def _words(text: str) -> list[str]:
 
 
 def _passage(text: str, start: int, end: int) -> str:
-    """The sentence in which something stands."""
+    """Return the sentence in which something stands."""
     before = [found.end() for found in _ENDS.finditer(text, max(0, start - _PASSAGE), start)]
     after = _ENDS.search(text, end, min(len(text), end + _PASSAGE))
     first = before[-1] if before else max(0, start - _PASSAGE)

@@ -159,7 +159,7 @@ class Asking:
 
 
 def _findings(text: str, phrases: Sequence[str], matcher: FindingReader) -> Iterator[Finding]:
-    """What the phrases name, each with its place in the text."""
+    """Yield what the phrases name, each with its place in the text."""
     for phrase in dict.fromkeys(each.strip() for each in phrases):
         at = text.find(phrase) if len(phrase) >= SHORTEST else -1
         if at < 0:

@@ -98,7 +98,7 @@ def _problem(statement: Statement, head: str, tail: str, text: str) -> str | Non
 
 
 def _span(said: Sequence[str], evidence: str, head: str, tail: str, type_: str) -> str | None:
-    """The passage that says so; ``None`` where each sentence that names the end denies it."""
+    """Return the passage that says so; ``None`` where each sentence that names the end denies it."""
     holding = [each for each in said if tail in each and not denied(each, tail, type_)]
     if not holding:
         return None

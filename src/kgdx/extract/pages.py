@@ -78,7 +78,7 @@ def clean(text: str) -> str:
 
 
 def _texts(value: Any, field: str, depth: int = 0) -> list[str]:
-    """The texts of a value: one, or a list of them, or a list of lists."""
+    """Return the texts of a value: one, or a list of them, or a list of lists."""
     if isinstance(value, str):
         text = clean(value).strip()
         if len(text) > LONGEST_TEXT:
@@ -199,7 +199,7 @@ def count(files: Sequence[Path], size: int = PAGE) -> int:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not empty; of one that is too long, as much as shows it."""
+    """Yield the lines that are not empty; of one that is too long, as much as shows it."""
     try:
         with unpacked(path) as stream:
             buffer, number, dropping = b"", 0, False
@@ -268,7 +268,7 @@ def _believed(reader: RelationReader, question: str, answer: str) -> Filtered:
 
 
 def _done(tasks: Sequence[Callable[[], Filtered]], jobs: int) -> list[Filtered | LlmError]:
-    """Each task's result, or its error where that concerns its record alone; the first other error ends all."""
+    """Return each task's result, or its error where that concerns its record alone; the first other error ends all."""
     if jobs == 1:
         return [_tried(task) for task in tasks]
     pool = ThreadPoolExecutor(jobs)

@@ -88,7 +88,7 @@ class RuleReader:
         return Found(tuple(found))
 
     def _topic(self, question: str) -> tuple[str | None, str | None]:
-        """The disease that is asked about, and what is asked of it."""
+        """Return the disease that is asked about, and what is asked of it."""
         asked = next((type_ for type_ in listed("asked") if pattern("asked", type_).search(question)), None)
         clauses = [part for part in re.split(r"[，,。？?！!；;：:\n]", question) if len(part.strip()) > 1]
         for clause in reversed(clauses):
@@ -129,12 +129,12 @@ class RuleReader:
                     break
 
     def _subject(self, before: str) -> str | None:
-        """The disease that a sentence begins with, before its cue."""
+        """Return the disease that a sentence begins with, before its cue."""
         match = _SUBJECT.match(before.strip())
         return self._disease(match["name"]) if match else None
 
     def _bare(self, parts: list[str], topic: str, asked: str) -> list[Statement]:
-        """An answer, or a sentence of it, that is nothing but a list."""
+        """Return an answer, or a sentence of it, that is nothing but a list."""
         for part in parts:
             text = part.strip(_MARKS)
             items = self._items(text, ends()[asked][1], strict=False)
@@ -143,7 +143,7 @@ class RuleReader:
         return []
 
     def _loose(self, parts: list[str], topic: str, asked: str) -> list[Statement]:
-        """The first list of names that are worded like what was asked for, whatever stands around it."""
+        """Return the first list of names that are worded like what was asked for, whatever stands around it."""
         class_ = ends()[asked][1]
         for part in parts:
             pieces = [piece for piece in re.split(r"[、，,；;\s]+", _NUMBER.sub("、", part)) if piece]
@@ -162,7 +162,7 @@ class RuleReader:
         return []
 
     def _loose_name(self, piece: str, class_: str, *, first: bool) -> str | None:
-        """A piece without what leads to it or follows, if it is surely a name of the class."""
+        """Return a piece without what leads to it or follows, if it is surely a name of the class."""
         led = pattern("leading").search(piece) if first else None
         if first and led is None and class_ == "Symptom":
             return None
@@ -170,7 +170,7 @@ class RuleReader:
         return name if name is None or class_ == "Symptom" or self._sure(name, class_) else None
 
     def _items(self, text: str, class_: str, *, strict: bool) -> list[str]:
-        """The names of a list, up to where the sentence goes on without them."""
+        """Return the names of a list, up to where the sentence goes on without them."""
         end = pattern("tail").search(text)
         text = text[: end.start()] if end else text
         text = _NUMBER.sub("、", text).strip(_MARKS + "、，,；;")
@@ -192,7 +192,7 @@ class RuleReader:
         return items
 
     def _name(self, piece: str, class_: str) -> str | None:
-        """The name that a piece of a list is, if it is one."""
+        """Return the name that a piece of a list is, if it is one."""
         piece = re.split("[:：]", piece.strip(_MARKS))[-1]
         if class_ == "Cure" and (end := pattern("cure_end").search(piece)):
             piece = piece[: end.start()]
@@ -203,7 +203,7 @@ class RuleReader:
         return piece if self._plausible(piece, class_) else None
 
     def _parted(self, piece: str, class_: str) -> list[str]:
-        """The two names that a list's last piece joins; of a name and something else, the name."""
+        """Return the two names that a list's last piece joins; of a name and something else, the name."""
         if self.vocabulary.holds(piece, class_):
             return [piece]
         if len(piece) > 2 * _LONGEST_ITEM:
@@ -228,7 +228,7 @@ class RuleReader:
 
 
 def _cued(patterns: Sequence[re.Pattern[str]], sentence: str) -> Iterator[tuple[int, str]]:
-    """Where a cue stands in a sentence, and what follows it."""
+    """Yield where a cue stands in a sentence, and what follows it."""
     for cue in patterns:
         at = 0
         for _ in range(_MOST_CUES):

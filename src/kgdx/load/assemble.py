@@ -26,7 +26,7 @@ _Use = tuple[Parsed, ParsedTable]
 
 @dataclass(slots=True)
 class Assembled:
-    """What the check gave.
+    """The checked tables of a graph, with what became of the records.
 
     Attributes:
         tables: Tables that fit the ontology; none is empty.
@@ -57,7 +57,7 @@ class Assembled:
             self.tables.append(table)
 
     def quarantine(self, parsed: Sequence[Parsed], origins: Mapping[str, str]) -> pl.DataFrame:
-        """All refused records, of all stages."""
+        """Return all refused records, of all stages."""
         parts = []
         for each in parsed:
             if each.stage.facts["refused"]:
@@ -114,7 +114,7 @@ def assemble(parsed: Sequence[Parsed], stages: Stages, schema: Schema, tell: Cal
 
 
 def _before(parsed: Parsed) -> Counts:
-    """What became of a source's records before the check."""
+    """Return what became of a source's records before the check."""
     facts = parsed.stage.facts
     merged = facts.get("merged", 0)
     return Counts(read=facts["read"] + merged, merged=merged, quarantined=facts["refused"])

@@ -125,7 +125,7 @@ def remove(source: str, folder: GraphFolder | str | Path, **means: Unpack[Means]
 
 
 def _updated(target: GraphFolder, named: Mapping[str, str | None], before: BuiltGraph | None) -> Choice:
-    """All sources that the graph has, those that were named from where they were named, and what these need."""
+    """Return all sources that the graph has, those that were named from where they were named, and what these need."""
     origins = _origins(target, before)
     names = {word: _name(word) for word in named}
     others = {name: origin for name, origin in origins.items() if name not in names.values()}
@@ -149,7 +149,7 @@ def _without(target: GraphFolder, source: str, before: BuiltGraph | None) -> Cho
 
 
 def _origins(target: GraphFolder, before: BuiltGraph | None) -> dict[str, str | None]:
-    """Where the sources of the graph were read from.
+    """Return where the sources of the graph were read from.
 
     Raises:
         StoreError: It was not built here.
@@ -171,7 +171,7 @@ def _chosen(target: GraphFolder, origins: Mapping[str, str | None]) -> dict[str,
 
 
 def _name(word: str) -> str:
-    """The source that a word stands for: its name, or the path of its manifest."""
+    """Return the source that a word stands for: its name, or the path of its manifest."""
     return read_manifest(Path(word).expanduser(), named=False).name if is_manifest(word) else word
 
 
@@ -180,7 +180,7 @@ def _folder(folder: GraphFolder | str | Path) -> GraphFolder:
 
 
 def _order(target: GraphFolder, kind: str, choose: Callable[[BuiltGraph | None], Choice], means: Means) -> Order:
-    """The order of a graph, made with the given means, and otherwise as usual."""
+    """Return the order of a graph, made with the given means, and otherwise as usual."""
     given = Means(**means)
     if "cache" not in given:
         given["cache"] = Settings.load().cache / "downloads"

@@ -125,7 +125,7 @@ def _property(table: Staged, kind: NodeClass | Relation, name: str) -> Property:
 
 
 def _foreign(key: str, kind: NodeClass) -> pl.Expr:
-    """The reason why an id is none of a class: it has another prefix."""
+    """Return the reason why an id is none of a class: it has another prefix."""
     if not kind.prefixes:
         return pl.lit(None, pl.String)
     other = ~pl.col(key).str.contains(f"^(?:{'|'.join(kind.prefixes)}):\\S")
@@ -157,7 +157,7 @@ def _problems(each: Property, given: pl.DataType) -> list[pl.Expr]:
 
 
 def _long(name: str, column: pl.Expr, most: int, listed: bool = False) -> pl.Expr:
-    """The reason why a text cannot stand: it is so long that it must be damage."""
+    """Return the reason why a text cannot stand: it is so long that it must be damage."""
     size = pl.element().str.len_bytes() if listed else column.str.len_bytes()
     beyond = column.list.eval(size > most).list.any() if listed else size > most
     return pl.when(beyond).then(pl.lit(f"{name} has more than {most:,} bytes"))

@@ -71,7 +71,7 @@ def choose(
     more: Sequence[Path] = (),
     home: Path | None = None,
 ) -> dict[str, Wanted]:
-    """Say what a build takes, in the order in which it is loaded.
+    """Choose what a build takes, in the order in which it is loaded.
 
     Args:
         sources: Names, ``name=path-or-URL``, or a mapping of both; what they need is added. In the place of a name

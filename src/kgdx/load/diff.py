@@ -116,7 +116,7 @@ def _by_title(
 
 
 def _differing(before: Iterable[BuiltTable], after: Iterable[BuiltTable]) -> set[str]:
-    """The sources whose rows of a table are not the same on both sides."""
+    """Return the sources whose rows of a table are not the same on both sides."""
     one, other = ({s: tuple(d) for table in tables for s, d in table.parts.items()} for tables in (before, after))
     return {source for source in one.keys() | other.keys() if one.get(source) != other.get(source)}
 
@@ -149,7 +149,7 @@ def _hashes(table: BuiltTable, rows: pa.Table) -> np.ndarray[Any, Any]:
 
 
 def _masks(nodes: bool, one: _Side, other: _Side) -> tuple[Any, Any, Any]:
-    """Which rows of the old side are gone; which of the new one have come, and which have other values."""
+    """Return which rows of the old side are gone; which of the new one have come, and which have other values."""
     if one.hashes is None or other.hashes is None:
         return np.ones(one.height, bool), np.ones(other.height, bool), np.zeros(other.height, bool)
     old, new = _keys(one, "old", nodes), _keys(other, "new", nodes)
@@ -176,7 +176,7 @@ def _mask(rows: pl.Series, height: int) -> np.ndarray[Any, Any]:
 
 
 def _counted(title: str, one: _Side, other: _Side, gone: Any, come: Any, values: Any) -> Iterator[Change]:
-    """The changes by source, with examples."""
+    """Yield the changes by source, with examples."""
     kinds = (("removed", "-", one, gone), ("added", "+", other, come), ("changed", "~", other, values))
     counts: dict[str, dict[str, int]] = {}
     examples: dict[str, list[str]] = {}

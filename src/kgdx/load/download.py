@@ -127,7 +127,7 @@ def _with_patience(url: str, target: Path, progress: Callable[[int, int], None])
 
 
 def _is_offline(error: Exception, attempt: int) -> bool:
-    """Whether there is no network, or no such host: asking once more is enough."""
+    """Return whether there is no network, or no such host: asking once more is enough."""
     reason = getattr(error, "reason", error)
     unreachable = isinstance(reason, OSError) and reason.errno in (errno.ENETUNREACH, errno.EHOSTUNREACH)
     return attempt > 0 and (isinstance(reason, socket.gaierror) or unreachable)

@@ -76,7 +76,7 @@ def run(order: Order) -> BuildReport:
 
 
 def _before(folder: GraphFolder, stages: Stages) -> Before | None:
-    """The build before, where its tables are known and are of an ontology that this one only adds to."""
+    """Return the build before, where its tables are known and are of an ontology that this one only adds to."""
     if not folder.exists:
         return None
     current = folder.current()
@@ -157,7 +157,7 @@ def _quarantine(
 
 
 def _saved(work: Work, saved_rows: Saved) -> Parsed:
-    """What users saved, as a parsed source of its own."""
+    """Return what users saved, as a parsed source of its own."""
     content = [(table.name, table.ends, table.role, table.rows.write_json()) for table in saved_rows.staged]
     key = key_of(content, code_digest("kgdx.load"), work.schema.checksum)
 

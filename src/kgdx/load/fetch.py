@@ -28,7 +28,7 @@ Signature = list[list[Any]]
 
 
 def signature(path: Path) -> Signature:
-    """Say in what state a file, or every file of a folder, is; equal signatures mean an unchanged content.
+    """Return in what state a file, or every file of a folder, is; equal signatures mean an unchanged content.
 
     Raises:
         OSError: There is no such file.
@@ -77,7 +77,7 @@ class Digests:
         return digest
 
     def unchanged(self, path: Path) -> bool | None:
-        """Whether a file is as it was when it was last read; ``None`` when it never was."""
+        """Return whether a file is as it was when it was last read; ``None`` when it never was."""
         known = self._known.get(str(path.absolute()))
         try:
             return None if known is None else bool(known["signature"] == signature(path))

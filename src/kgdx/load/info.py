@@ -65,7 +65,7 @@ class Freshness:
 
 
 def freshness(folder: GraphFolder | str | os.PathLike[str], readers: Mapping[str, Reader] = _NONE) -> Freshness:
-    """Say how a graph was made last, and which of its sources an update would read anew; no source is read for this.
+    """Return how a graph was made last, and which of its sources an update would read anew; no source is read for this.
 
     Args:
         folder: The graph folder.

@@ -228,7 +228,7 @@ class Manifest(_Model):
 
 
 def is_manifest(word: str) -> bool:
-    """Whether a word that stands for a source is the path of a manifest rather than a name.
+    """Return whether a word that stands for a source is the path of a manifest rather than a name.
 
     Example:
         >>> is_manifest("my/clinic.yaml"), is_manifest("hpoa")
@@ -272,7 +272,7 @@ def read_manifest(path: Path, *, named: bool = True) -> Manifest:
 
 
 def _advice(error: Any) -> str:
-    """What is wrong with a field, with the names that it may have where it has an unknown one."""
+    """Return what is wrong with a field, with the names that it may have where it has an unknown one."""
     if error["type"] != "extra_forbidden":
         return str(error["msg"])
     parts = [part for part in error["loc"] if isinstance(part, str)]

@@ -39,7 +39,7 @@ def merged_nodes(tables: Sequence[Staged], tally: Tally) -> pl.DataFrame:
 
 
 def _coalesced(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row per id: of each property the first value that is not absent (or empty, for a list)."""
+    """Return one row per id: of each property the first value that is not absent (or empty, for a list)."""
     repeated = rows.filter(pl.col("id").is_duplicated())
     if repeated.is_empty():
         return rows
@@ -155,7 +155,7 @@ def checked_relations(
 
 
 def is_updated(type: str, label: str) -> bool:
-    """Whether an end of this class in this relation is brought from obsolete and alternative ids to current ones.
+    """Return whether obsolete and alternative ids at an end of this class are replaced in this relation.
 
     Example:
         >>> is_updated("HAS_PHENOTYPE", "Phenotype"), is_updated("IS_A", "Phenotype")
@@ -183,7 +183,7 @@ def _without_duplicates(rows: pl.DataFrame, identity: Sequence[str], part: str, 
 
 
 def _first_of(rows: pl.DataFrame, names: Sequence[str]) -> pl.Series:
-    """Which rows are the first with their values of these columns."""
+    """Return which rows are the first with their values of these columns."""
     return rows.select(pl.struct(_plain_lists(rows, names)).is_first_distinct()).to_series()
 
 

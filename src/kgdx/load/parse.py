@@ -179,7 +179,7 @@ def _parse(
 
 
 def _mended(tables: list[Staged], mending: corrections.Mending) -> Iterator[Staged]:
-    """The tables one by one, each being let go when the next is asked for."""
+    """Yield the tables one by one, each being let go when the next is asked for."""
     tables.reverse()
     while tables:
         yield mending.table(tables.pop())
@@ -232,7 +232,7 @@ def fetch_and_parse(work: Work, choice: Choice) -> tuple[list[Parsed], dict[str,
 
 
 def _fetch(work: Work, choice: Choice) -> tuple[dict[str, Fetched], dict[str, Parsed]]:
-    """The files of the sources, and those sources that need not be looked at."""
+    """Return the files of the sources, and those sources that need not be looked at."""
     clock, order = work.clock, work.order
     fetched: dict[str, Fetched] = {}
     kept: dict[str, Parsed] = {}

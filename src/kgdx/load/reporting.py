@@ -184,11 +184,11 @@ FEW = 100
 
 
 def now() -> str:
-    """The time, UTC, ISO 8601."""
+    """Return the time, UTC, ISO 8601."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def peak_memory() -> int:
-    """The most memory that this process had, in bytes."""
+    """Return the most memory that this process had, in bytes."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024

@@ -147,7 +147,7 @@ def _json(path: Path, text: str, encoding: str) -> Sampled:
 
 
 def _paths(entry: Any, before: str = "") -> Iterator[str]:
-    """The dotted paths of all values in an object, through lists of objects too."""
+    """Yield the dotted paths of all values in an object, through lists of objects too."""
     if isinstance(entry, dict):
         for name, value in entry.items():
             yield from _paths(value, f"{before}.{name}" if before else name)
@@ -222,7 +222,7 @@ def _key(name: str, values: Sequence[str], schema: Schema) -> Key | None:
 
 
 def _label(values: Sequence[str], name: str, schema: Schema) -> str | None:
-    """The class whose prefixes nearly all values have; of several, the one that the column's name speaks of."""
+    """Return the class whose prefixes nearly all values have; of several, the one that the column's name speaks of."""
     fitting = [
         each.name
         for each in schema.nodes.values()
@@ -234,7 +234,7 @@ def _label(values: Sequence[str], name: str, schema: Schema) -> str | None:
 
 
 def _by_word(name: str, values: Sequence[str], schema: Schema) -> Key | None:
-    """A column of words that is called after a class whose members may be known by their names only."""
+    """Return a column of words that is called after a class whose members may be known by their names only."""
     for label, words in _WORDS.items():
         minted = label in schema.nodes and (not schema.node(label).prefixes or "KGDX" in schema.node(label).prefixes)
         if minted and any(word in name.lower() for word in words) and not re.search(r"(^|[._])id$", name.lower()):

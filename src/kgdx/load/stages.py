@@ -126,7 +126,7 @@ class Stages:
 
 
 def _sound(name: str, folder: Path) -> Stage | None:
-    """The result in a folder, if its facts and files are as they were written."""
+    """Return the result in a folder, if its facts and files are as they were written."""
     try:
         content = json.loads((folder / FACTS).read_bytes())
         facts, files = content["facts"], content["files"]

@@ -149,7 +149,7 @@ def attempt(
 
 
 def _own(tables: list[Staged], table: Any, source: str) -> pl.Expr:
-    """The rows that the source states: of relations its own, of nodes those whose ids it names."""
+    """Return the rows that the source states: of relations its own, of nodes those whose ids it names."""
     if not isinstance(table, NodeTable):
         return pl.col("source") == source
     named = [each.rows["id"].cast(pl.String) for each in tables if each.ends is None and each.name == table.label]
@@ -158,7 +158,7 @@ def _own(tables: list[Staged], table: Any, source: str) -> pl.Expr:
 
 
 def _in_graph(folder: GraphFolder, source: str) -> list[Staged]:
-    """The nodes of a graph, but for those that only the source itself states."""
+    """Return the nodes of a graph, but for those that only the source itself states."""
     try:
         if not folder.exists:
             return []
@@ -180,7 +180,7 @@ def _in_graph(folder: GraphFolder, source: str) -> list[Staged]:
 
 
 def _assumed(tables: list[Staged], schema: Schema) -> list[Staged]:
-    """Nodes for every end of the source's relations, and for every node that it adds properties to."""
+    """Return nodes for every end of the source's relations, and for every node that it adds properties to."""
     found: dict[str, list[pl.Series]] = {}
     for table in tables:
         if table.ends is None:

@@ -112,7 +112,7 @@ def read_blocks(path: Path, header: Header, encoding: str = "utf-8") -> Iterator
 
 
 def _lines(path: Path, encoding: str = "utf-8") -> Iterator[bytes]:
-    """The file's bytes in pieces that end with a line."""
+    """Yield the file's bytes in pieces that end with a line."""
     rest: list[bytes] = []
     pending = 0
     for piece in _pieces(path, encoding):
@@ -145,7 +145,7 @@ def _pieces(path: Path, encoding: str) -> Iterator[bytes]:
 
 
 def _begun(path: Path, piece: bytes) -> bytes:
-    """The first piece without its byte order mark, if it is text at all."""
+    """Return the first piece without its byte order mark, if it is text at all."""
     if piece.startswith(_UTF16):
         raise SourceError(f"{path} is UTF-16", hint="save it as UTF-8, or say `encoding: utf-16` in its manifest")
     head = piece[: 1 << 20]
@@ -163,7 +163,7 @@ def _parsed(block: bytes, line: int, header: Header, *, final: bool) -> tuple[pl
 
 
 def _at_once(block: bytes, line: int, header: Header) -> pl.DataFrame | None:
-    """The block's records if nothing is wrong with any."""
+    """Return the block's records if nothing is wrong with any."""
     if b"\0" in block or _REPLACED in block or block.count(b'"') % 2:
         return None
     try:
@@ -187,7 +187,7 @@ def _at_once(block: bytes, line: int, header: Header) -> pl.DataFrame | None:
 
 
 def _complete(block: bytes, frame: pl.DataFrame, header: Header) -> bool:
-    """Whether no line has fewer columns than the header, which polars would read as empty cells."""
+    """Return whether no line has fewer columns than the header, which polars would read as empty cells."""
     if not frame[frame.columns[-1]].null_count():
         return True
     inner, separators = 0, block.count(header.separator.encode())
@@ -250,7 +250,7 @@ def _one_by_one(block: bytes, line: int, header: Header, *, final: bool) -> tupl
 
 
 def _record(lines: Sequence[str], at: int, header: Header, *, final: bool) -> tuple[int, list[str], str | None]:
-    """The record that begins at a line with quotation marks: how many lines it has, its cells, or what is wrong.
+    """Return the record that begins at a line with quotation marks: how many lines it has, its cells, or what is wrong.
 
     It has no line when the block ends before it does.
     """
@@ -270,7 +270,7 @@ def _record(lines: Sequence[str], at: int, header: Header, *, final: bool) -> tu
 
 
 def _cells(text: str, header: Header) -> tuple[list[str], str | None]:
-    """A record's cells, and what is wrong with it."""
+    """Return a record's cells, and what is wrong with it."""
     if "\ufffd" in text or "\0" in text:
         return [], _DAMAGED
     try:

@@ -149,7 +149,7 @@ def _text(line: int, document: dict[str, Any], key: str, reading: Reading) -> st
 def _phrases(
     line: int, document: dict[str, Any], key: str, reading: Reading, part: str | None, disease: str
 ) -> Iterator[str]:
-    """The phrases of a field, clean; those that cannot be used are refused one by one."""
+    """Yield the phrases of a field, clean; those that cannot be used are refused one by one."""
     value = document.get(key)
     if value is None:
         return
@@ -172,7 +172,7 @@ def _phrases(
 
 
 def _drug_of(product: str) -> str:
-    """What is sold under a product's name, which stands in brackets after it."""
+    """Return what is sold under a product's name, which stands in brackets after it."""
     found = _PRODUCT.fullmatch(product)
     drug = phrase(found["drug"]) if found else product
     return product if problem_of_phrase(drug) else drug

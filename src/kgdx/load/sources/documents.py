@@ -119,7 +119,7 @@ def _lines(content: bytes, reading: Reading) -> Iterator[tuple[int, dict[str, An
 
 
 def _whole(content: bytes) -> dict[str, Any] | None:
-    """One object written over several lines; its first line alone is no JSON."""
+    """Return one object written over several lines; its first line alone is no JSON."""
     try:
         json.loads(content.lstrip().split(b"\n", 1)[0])
     except _BAD_JSON:

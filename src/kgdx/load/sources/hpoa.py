@@ -108,7 +108,7 @@ def reason_of(rows: pl.DataFrame, reason: pl.Expr) -> pl.Expr:
 
 
 def _diseases(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row per disease: its first name, and the other names that its annotations give it."""
+    """Return one row per disease: its first name, and the other names that its annotations give it."""
     names = rows.select("database_id", "disease_name", LINE).unique(
         subset=["database_id", "disease_name"], keep="first", maintain_order=True
     )

@@ -120,7 +120,7 @@ def _texts(values: Iterable[Any]) -> list[str]:
 
 
 def _text(value: Any) -> str | None:
-    """A value as text without blanks around it; what is empty is absent."""
+    """Return a value as text without blanks around it; what is empty is absent."""
     if value is None:
         return None
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -142,7 +142,7 @@ def _reason(
 
 
 def _common(element: Any, heading: str | None) -> tuple[Any, ...]:
-    """The values of :data:`RECORD` after the name."""
+    """Return the values of :data:`RECORD` after the name."""
     concepts = element.findall("ConceptList/Concept")
     preferred = next((each for each in concepts if each.get("PreferredConceptYN") == "Y"), None)
     terms, permuted = _terms(concepts, preferred, heading)

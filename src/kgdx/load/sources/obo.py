@@ -66,7 +66,7 @@ def read(path: Path, manifest: Manifest) -> Records:
 
 
 def _lines(content: bytes) -> pl.DataFrame:
-    """All lines with their number, stanza (0 is the header) and the stanza's kind."""
+    """Return all lines with their number, stanza (0 is the header) and the stanza's kind."""
     lines = pl.read_lines(io.BytesIO(content), name="text", row_index_name=LINE, row_index_offset=1)
     lines = lines.with_columns(pl.col("text").str.strip_chars_end())
     starts = pl.col("text").str.starts_with("[") & pl.col("text").str.ends_with("]")
@@ -75,7 +75,7 @@ def _lines(content: bytes) -> pl.DataFrame:
 
 
 def _tagged(lines: pl.DataFrame, tag: str, name: str) -> pl.DataFrame:
-    """The first word after ``tag:`` in the term stanzas."""
+    """Return the first word after ``tag:`` in the term stanzas."""
     value = pl.col("text").str.extract(rf"^{tag}:\s*(\S+)").alias(name)
     chosen = (pl.col("_kind") == "[Term]") & pl.col("text").str.starts_with(f"{tag}:")
     return lines.filter(chosen).select(LINE, "_stanza", "text", value)
@@ -159,14 +159,14 @@ def _unescaped(text: str) -> str:
 
 
 def _edges(lines: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
-    """The is_a lines of the kept terms."""
+    """Return the is_a lines of the kept terms."""
     edges = _tagged(lines, "is_a", "parent")
     edges = edges.join(ids.select("_stanza", child="id"), on="_stanza", maintain_order="left")
     return edges.select(LINE, "child", "parent", "text")
 
 
 def _matches(lines: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
-    """What a term is said to match: by what qualifies its cross-references, and by SKOS."""
+    """Return what a term is said to match: by what qualifies its cross-references, and by SKOS."""
     xrefs = _tagged(lines, "xref", "other")
     said = pl.col("text").str.extract(r"\{(.*)\}\s*(?:!.*)?$").str.extract_all(r'source="[^"]*"')
     xrefs = xrefs.with_columns(said.alias("evidence")).explode("evidence", empty_as_null=False, keep_nulls=False)

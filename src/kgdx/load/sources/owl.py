@@ -109,7 +109,7 @@ def _axiom(element: Any, ontology: Ontology) -> None:
 
 
 def _parents(element: Any) -> Iterator[str]:
-    """The named class that a subClassOf refers to, if it is no restriction."""
+    """Yield the named class that a subClassOf refers to, if it is no restriction."""
     if resource := element.get(f"{_RDF}resource"):
         yield curie(resource)
     for inner in element.iterchildren(tag=f"{_OWL}Class"):
@@ -122,7 +122,7 @@ def _is_english(element: Any) -> bool:
 
 
 def _value(element: Any) -> str | None:
-    """An annotation's value: what it refers to, or its text."""
+    """Return an annotation's value: what it refers to, or its text."""
     if element is None:
         return None
     return element.get(f"{_RDF}resource") or text_of(element.text)

@@ -143,7 +143,7 @@ def _ends(manifest: Manifest) -> dict[str, tuple[str, str]]:
 
 
 def _described(rows: pl.DataFrame, nodes: Nodes) -> pl.DataFrame:
-    """Rows of kg.csv with ``_x``, ``_y`` (indices as numbers) and ``_why``, what is wrong with a node."""
+    """Return rows of kg.csv with ``_x``, ``_y`` (indices as numbers) and ``_why``, what is wrong with a node."""
     rows = rows.with_columns(pl.col(f"{side}_index").cast(pl.Int64, strict=False).alias(f"_{side}") for side in "xy")
     bad = nodes.bad()
     if bad.is_empty():
@@ -156,7 +156,7 @@ def _described(rows: pl.DataFrame, nodes: Nodes) -> pl.DataFrame:
 
 
 def _named(rows: pl.DataFrame, nodes: Nodes) -> pl.DataFrame:
-    """Rows of edges.csv with what :func:`_described` adds, and the types of their nodes."""
+    """Return rows of edges.csv with what :func:`_described` adds, and the types of their nodes."""
     known = nodes.sound().select("_n", "type")
     for side in "xy":
         rows = rows.with_columns(pl.col(f"{side}_index").cast(pl.Int64, strict=False).alias(f"_{side}"))
@@ -265,7 +265,7 @@ def _joined(parts: list[np.ndarray], kind: type) -> np.ndarray:
 
 
 def _contradicted(words: list[tuple[str, str]], keys: np.ndarray) -> int:
-    """How many pairs of a disease and a phenotype stand as present and as absent."""
+    """Return how many pairs of a disease and a phenotype stand as present and as absent."""
     pairs = []
     for relation in ("disease_phenotype_positive", "disease_phenotype_negative"):
         numbers = [number for number, (name, _) in enumerate(words) if name == relation]

@@ -73,7 +73,7 @@ def _mondo(column: str) -> pl.Expr:
 
 
 def _problems() -> pl.Expr:
-    """An expression that says what is wrong with a row; null where nothing is."""
+    """Return an expression that says what is wrong with a row; null where nothing is."""
     shown = {name: pl.col(name).fill_null("").str.slice(0, 60) for name in ("mondo_id", "group_id_bert")}
     return pl.coalesce(
         pl.when(~pl.col("mondo_id").fill_null("").str.contains("^[0-9]{1,7}$")).then(

@@ -109,11 +109,11 @@ class Nodes:
         self.known = every.with_columns(why).select(self.known.columns)
 
     def bad(self) -> pl.DataFrame:
-        """The descriptions that cannot be used, with ``why``."""
+        """Return the descriptions that cannot be used, with ``why``."""
         return self.known.filter(pl.col("why").is_not_null()).select(*_CELLS, "why")
 
     def sound(self) -> pl.DataFrame:
-        """The node of each index that can be used, with the name that was met first."""
+        """Return the node of each index that can be used, with the name that was met first."""
         good = self.known.filter(pl.col("why").is_null())
         return good.unique("_n", keep="first", maintain_order=True)
 
@@ -132,7 +132,7 @@ class Nodes:
         return at.join(sound.select("_n", "curie"), on="_n", how="left", maintain_order="left")["curie"]
 
     def warnings(self) -> Iterator[str]:
-        """What is odd about the nodes that can be used."""
+        """Yield what is odd about the nodes that can be used."""
         good = self.known.filter(pl.col("why").is_null())
         named = good.group_by("_n", maintain_order=True).agg(pl.col("name").unique(maintain_order=True))
         several = named.filter(pl.col("name").list.len() > 1)
@@ -146,7 +146,7 @@ class Nodes:
 
 
 def sides(rows: pl.DataFrame) -> pl.DataFrame:
-    """The descriptions of both ends of kg.csv's rows."""
+    """Return the descriptions of both ends of kg.csv's rows."""
     return pl.concat([rows.select(*(pl.col(f"{side}_{c}").alias(c) for c in _CELLS), LINE) for side in "xy"])
 
 
@@ -185,7 +185,7 @@ def beside(path: Path) -> Path:
 
 
 def node_frames(nodes: Nodes) -> dict[str, pl.DataFrame]:
-    """Nodes by type, each once, and the members of groups."""
+    """Return nodes by type, each once, and the members of groups."""
     sound = nodes.sound().unique("curie", keep="first", maintain_order=True).rename({"id": "_id"})
     sound = sound.select(LINE, "type", "_id", id="curie", name="name")
     frames = {
@@ -199,7 +199,7 @@ def node_frames(nodes: Nodes) -> dict[str, pl.DataFrame]:
 
 
 def members(groups: pl.DataFrame) -> pl.DataFrame:
-    """The entries of MONDO that a group's id (column ``group``) is made of.
+    """Return the entries of MONDO that a group's id (column ``group``) is made of.
 
     Example:
         >>> members(pl.DataFrame({"group": ["MONDO_GROUPED:13924_12592"]}))["id"].to_list()
