@@ -240,7 +240,7 @@ def diff(old: str | Path | None = None, new: str | Path | None = None) -> Compar
 
 
 def freshness(store: str | Path | None = None) -> Freshness:
-    """Say how the embedded graph was made last, and which of its sources an update would read anew.
+    """Return how the embedded graph was made last, and which of its sources an update would read anew.
 
     No source is read for this: a file counts as changed when its size, time or place on the disk has.
 
@@ -409,4 +409,4 @@ def readers() -> dict[str, Reader]:
 
 
 def _quiet(message: str) -> None:
-    """Say nothing."""
+    """Ignore a progress message."""

@@ -1,4 +1,4 @@
-"""What texts and phrases name, as relations to phenotypes: read once per build, by the matcher that reads patients.
+"""Relations from documents and phrases to phenotypes: read once per build, by the matcher that reads patients.
 
 A document that is about one disease gives HAS_SYMPTOM from the disease to each phenotype that it says to be present. It
 goes to the phenotype itself, not to a symptom of its own: the matcher has already decided which term the words stand

@@ -45,7 +45,7 @@ class Stated(_Form):
 
 
 class Report(_Form):
-    """What a model is asked for."""
+    """The answer that a model has to give."""
 
     entities: list[Entity]
     relations: list[Stated]

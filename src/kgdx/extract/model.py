@@ -1,4 +1,4 @@
-"""What is read from a text, and the five relations it may be: their ends come from the ontology."""
+"""Statements read from text, and the five relations they may be; the ends come from the ontology."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was read from one text.
+    """Statements and entities read from one text.
 
     Attributes:
         statements: Relations.

@@ -153,7 +153,7 @@ class Refused:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of a page.
+    """The outcome of reading a page.
 
     Attributes:
         page: Its number.

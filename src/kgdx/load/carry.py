@@ -1,4 +1,4 @@
-"""What users saved in the old graph (source ``user``: cases and runs) → staged tables for the new one."""
+"""Cases and runs that users saved (source ``user``): carried from the old graph into the new one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STARTS = ("PatientCase", "Diagnosis")
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What users saved in a graph.
+    """Rows that users saved in a graph.
 
     Attributes:
         staged: Their rows, to be checked against the new graph.

@@ -28,7 +28,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a folder holds: the file of each source; files that stand beside another; files of no source."""
+    """Files found in a folder: the file of each source; files that stand beside another; files of no source."""
 
     files: Mapping[str, Path] = field(default_factory=dict)
     companions: tuple[Path, ...] = ()

@@ -1,4 +1,4 @@
-"""What users have mended of the refused records: kept in the graph's folder, and put in their place by every build.
+"""Corrections of refused records: kept in the graph's folder, and applied by every build.
 
 A correction replaces one record by another. Records that the reader or the mapping refused are rows of a frame; those
 that the check refused are rows of a class or relation. ``part`` of the quarantine table tells them apart.

@@ -1,4 +1,4 @@
-"""What two graphs differ in, by table and source, down to the rows; only tables whose digests differ are read."""
+"""Comparison of two graphs by table and source, down to the rows; only tables whose digests differ are read."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ NAMES = ("name", "title", "label")
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What two graphs differ in.
+    """The differences between two graphs.
 
     Attributes:
         old: The old graph: its folder, or ``the build before``.

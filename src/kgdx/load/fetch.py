@@ -42,7 +42,7 @@ def signature(path: Path) -> Signature:
 
 
 class Digests:
-    """What is remembered of files, kept in one JSON file.
+    """Checksums of files, kept in one JSON file.
 
     Example:
         >>> from tempfile import mkdtemp

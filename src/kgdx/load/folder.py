@@ -65,7 +65,7 @@ class BuildFolder:
 
     @property
     def tables(self) -> Path:
-        """What the graph is made of, JSON; see :mod:`kgdx.load.tables`."""
+        """The tables and sources of the graph, JSON; see :mod:`kgdx.load.tables`."""
         return self.path / "tables.json"
 
     @property

@@ -1,4 +1,4 @@
-"""What there is to load, and whether a graph still is what its sources give: for `kgdx sources` and `kgdx status`."""
+"""The sources there are, and whether a graph is up to date with them: for `kgdx sources` and `kgdx status`."""
 
 from __future__ import annotations
 

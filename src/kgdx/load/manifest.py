@@ -111,7 +111,7 @@ Members = Annotated[Each, BeforeValidator(lambda value: {"column": value} if isi
 
 
 class _Map(_Model):
-    """What mappings of nodes and of relations share.
+    """Fields that mappings of nodes and of relations share.
 
     Attributes:
         frame: The frame whose rows are mapped.

@@ -1,4 +1,4 @@
-"""What is ordered of a build, and what its stages share while it is made."""
+"""The settings of a build, and the state that its stages share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kgdx.schema import Schema
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to build, and how.
+    """Settings of a build.
 
     Attributes:
         folder: The graph folder.
@@ -62,7 +62,7 @@ class Choice:
 
 @dataclass(slots=True)
 class Work:
-    """What the stages of one build share.
+    """State that the stages of one build share.
 
     Attributes:
         order: What to build.

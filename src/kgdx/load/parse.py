@@ -314,7 +314,7 @@ def _source(parsed: Parsed, wanted: Wanted, fetched: Fetched, work: Work) -> Bui
 
 
 def _without_download(error: SourceError, name: str, choice: Choice) -> SourceError:
-    """Say which sources are downloaded, and how to do without them, where one could not be."""
+    """Return the error of a failed download with a hint how to build without the sources that are downloaded."""
     remote = [each for each, wanted in choice.wanted.items() if wanted.origin.startswith(("http://", "https://"))]
     if name not in remote:
         return error

@@ -80,7 +80,7 @@ def _refuse_another(target: GraphFolder, content: Content) -> None:
 
 
 def _build_report(made: BuildFolder, content: Content, source: Store) -> BuildReport:
-    """What the server's graph says of its sources; the records that its builder refused stayed where it was built."""
+    """Return a report from the server's Source nodes; the quarantine stays where the graph was built."""
     nodes, relations = totals(content.tables)
     sources = {
         row["id"]: SourceReport(

@@ -133,7 +133,7 @@ def mended(table: pl.DataFrame, path: Path) -> Mapping[str, pl.DataFrame]:
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """What became of refused records that were tried again.
+    """The outcome of loading refused records again.
 
     Attributes:
         report: Of the update.

@@ -1,4 +1,4 @@
-"""What a format's reader hands on: frames of records with their line numbers, and what it had to refuse."""
+"""Records of one source file: frames with line numbers, refused records, and builders that fill both row by row."""
 
 from __future__ import annotations
 

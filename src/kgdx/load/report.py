@@ -1,4 +1,4 @@
-"""What a build reports: for people first what they want to know, for machines everything, as JSON."""
+"""The report of a build, its changes and its progress, as dataclasses; the report is written and read as JSON."""
 
 from __future__ import annotations
 

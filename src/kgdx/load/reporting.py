@@ -134,7 +134,7 @@ def warnings(
     sources: Mapping[str, BuiltSource],
     counts: Mapping[str, Counts],
 ) -> Iterator[str]:
-    """Say what the readers had to say, and where the default files are not what their manifests describe."""
+    """Yield the readers' warnings, and one for each default file that differs from what its manifest describes."""
     for each in parsed:
         for warning in each.stage.facts.get("warnings", ()):
             yield f"{each.source}: {warning}"

@@ -1,4 +1,4 @@
-"""What becomes of a source's records: counted, and kept with the reason where they are refused."""
+"""Counts of loaded, merged and refused records by source, and the table of refused records with reasons."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUARANTINE = {"source": pl.String, **REFUSED}
 
 @dataclass(slots=True)
 class Counts:
-    """What became of a source's records: ``read = loaded + merged + quarantined``.
+    """Counts of a source's records: ``read = loaded + merged + quarantined``.
 
     ``resolved`` counts those whose obsolete or alternative HPO id was replaced by the current one.
     """

@@ -50,7 +50,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a build would make of a source.
+    """The result of trying out a source.
 
     Attributes:
         counts: What would become of its records.

@@ -31,7 +31,7 @@ MAX_PHRASE = 300
 """Most characters of a name or phrase."""
 
 _BAD_JSON = (ValueError, RecursionError)
-"""What the parser raises: syntax errors, numbers of thousands of digits, and nesting without end."""
+"""Errors of the parser: syntax errors, numbers of thousands of digits, and nesting without end."""
 _TAG = re.compile(r"<(?:/?[A-Za-z][^<>]{0,1000}|!--.*?--)/?>", re.DOTALL)
 _BREAK = re.compile(r"<(?:br|/p|/div|/li|/tr|/h\d)\b[^<>]*>", re.IGNORECASE)
 _HIDDEN = {code: None for code in range(32) if chr(code) not in "\t\n\r\v\f"} | {0x7F: None, 0xFEFF: None, 0x200B: None}
@@ -42,7 +42,7 @@ _LEAST_LETTERS = 2
 
 @dataclass(slots=True)
 class Reading:
-    """What a reader has gathered of a file so far.
+    """Rows and refused records of a file that is being read.
 
     Attributes:
         frames: Frame → its columns.
@@ -223,7 +223,7 @@ def phrase(text: str) -> str:
 
 
 def problem_of_phrase(text: str) -> str | None:
-    """Say why a clean phrase cannot be a name, or return ``None``.
+    """Return why a clean phrase cannot be a name, or ``None``.
 
     Example:
         >>> problem_of_phrase("：")

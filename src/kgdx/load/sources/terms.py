@@ -1,4 +1,4 @@
-"""What an ontology of terms says: OBO, OWL (RDF/XML) and obographs JSON give equal frames.
+"""Frames of an ontology of terms: OBO, OWL (RDF/XML) and obographs JSON give equal frames.
 
 A reader hands on its terms, is_a edges and matches to other vocabularies as frames; what is wrong with an edge, which
 matches stand and how ids are written is decided here, once.
@@ -152,7 +152,7 @@ def prefixes(manifest: Manifest) -> tuple[str, ...]:
 
 
 def is_own(id: str, own: Collection[str]) -> bool:
-    """Say whether a term's id has one of these prefixes (none: any).
+    """Return whether a term's id has one of these prefixes (none: any).
 
     Example:
         >>> is_own("MONDO:1", ("MONDO",)), is_own("CL:1", ("MONDO",))
@@ -232,7 +232,7 @@ def _refuse_cycle(path: Path, edges: pl.DataFrame) -> None:
 
 @dataclass(slots=True)
 class Term:
-    """What a class says of itself; ids are CURIEs.
+    """One class of an ontology; ids are CURIEs.
 
     Attributes:
         synonyms: Text and scope.
