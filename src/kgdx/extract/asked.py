@@ -1,4 +1,8 @@
-"""Reads relations by asking a language model, record by record, with a strict schema; nothing is believed here."""
+"""Readers that ask a language model: relations of a record, and symptoms of a document, each by a strict schema.
+
+Of a document each phrase has to stand in the text, character by character, and to name a phenotype for the matcher,
+which also decides which one. A document whose answer cannot be used is read by the matcher alone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How clinical Chinese words things: the shapes of names by class, what denies, and where sentences end."""
+"""Wording of clinical Chinese: shapes of names by class, denials, sentences, and names known from a vocabulary."""
 
 from __future__ import annotations
 

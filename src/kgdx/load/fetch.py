@@ -1,4 +1,4 @@
-"""Where bytes come from: a file of an installed package, a path, or a URL (kept in a cache)."""
+"""Source files: of an installed package, at a path, or behind a URL (kept in a cache), and their checksums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes of one class from all sources → one row each; and which ids of phenotypes are out of date."""
+"""Merging and checking of rows: one row for each node, current ids of phenotypes, checked ends of relations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A source's file → its tables with the ontology's types, kept by the content of all that they were made from."""
+"""Fetching and parsing: a source's file → tables with the ontology's types, kept by the content of their inputs."""
 
 from __future__ import annotations
 

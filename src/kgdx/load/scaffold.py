@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ import yaml
 
 from kgdx.errors import SourceError
 from kgdx.load.sources.delimited import head_of, header_of
-from kgdx.load.sources.jsonl import at, entries
+from kgdx.load.sources.documents import Reading, objects
+from kgdx.load.sources.jsonl import at
 from kgdx.load.sources.parquet import fields
 from kgdx.load.unpack import unpacked
 from kgdx.schema import Schema
@@ -136,12 +137,7 @@ def _parquet(path: Path) -> Sampled:
 
 def _json(path: Path, text: str, encoding: str) -> Sampled:
     whole = text if text.lstrip()[:1] == "[" else text[: text.rfind("\n") + 1] or text
-    rows: list[Mapping[str, Any]] = []
-    for _, _, entry in entries(whole.encode()):
-        if not isinstance(entry, str):
-            rows.append(entry)
-        if len(rows) == ROWS:
-            break
+    rows = [entry for _, entry in islice(objects(path, whole.encode(), Reading({})), ROWS)]
     names = dict.fromkeys(name for row in rows for name in _paths(row))
     return Sampled("jsonl", {name: [at(row, name) for row in rows] for name in names}, encoding)
 

@@ -27,17 +27,17 @@ FORMATS: Mapping[str, str] = {
     "orphanet_product6": "kgdx.load.sources.orphanet:read_genes",
     "orphanet_prevalence": "kgdx.load.sources.orphanet:read_prevalence",
     "orphanet_ages": "kgdx.load.sources.orphanet:read_ages",
-    "phenopackets": "kgdx.load.sources.phenopackets",
+    "phenopackets": "kgdx.load.sources.cases:read_phenopackets",
     "mesh_descriptors": "kgdx.load.sources.mesh:read_descriptors",
     "mesh_supplements": "kgdx.load.sources.mesh:read_supplements",
     "mesh_qualifiers": "kgdx.load.sources.mesh:read_qualifiers",
     "chinese_kg": "kgdx.load.sources.chinese_kg",
     "encyclopedia": "kgdx.load.sources.encyclopedia",
     "cases": "kgdx.load.sources.cases",
-    "dx_symptoms": "kgdx.load.sources.dx_symptoms",
+    "dx_symptoms": "kgdx.load.sources.cases:read_symptoms",
     "primekg": "kgdx.load.sources.primekg",
-    "primekg_disease_features": "kgdx.load.sources.primekg_disease_features",
-    "primekg_drug_features": "kgdx.load.sources.primekg_drug_features",
+    "primekg_disease_features": "kgdx.load.sources.primekg_features:read_diseases",
+    "primekg_drug_features": "kgdx.load.sources.primekg_features:read_drugs",
 }
 """Format → module with ``read(path, manifest) -> Records``, or ``module:function``."""
 

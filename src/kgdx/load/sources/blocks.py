@@ -42,11 +42,15 @@ class Header:
     separator: str
 
 
-def read_header(path: Path) -> Header:
+def read_header(path: Path, required: Sequence[str] = ()) -> Header:
     """Read the first line; tabs or commas separate the columns.
 
+    Args:
+        path: The file, compressed or not.
+        required: Columns that it has to have.
+
     Raises:
-        SourceError: The file cannot be read, is empty, is no text, or has a column name twice.
+        SourceError: The file cannot be read, is empty, is no text, has a column name twice, or lacks a column.
     """
     first = next(_lines(path), b"").split(b"\n", 1)[0]
     try:
@@ -59,6 +63,9 @@ def read_header(path: Path) -> Header:
         raise SourceError(f"{path} is empty", hint="fetch it again")
     if len(set(columns)) != len(columns) or any(name.startswith("_") for name in columns):
         raise SourceError(f"{path} has a column name twice, or one that starts with '_'", hint="mend the header line")
+    if missing := [name for name in required if name not in columns]:
+        hint = f"it should have {', '.join(required)}"
+        raise SourceError(f"{path} has no column {missing[0]!r} in its header line", hint=hint)
     return Header(columns, separator)
 
 

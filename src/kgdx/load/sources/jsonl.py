@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from kgdx.errors import SourceError
 from kgdx.load.fetch import read_text
 from kgdx.load.manifest import Manifest
 from kgdx.load.mapping import mapped_columns
-from kgdx.load.records import LINE, Records, join_rejects
+from kgdx.load.records import LINE, Records
+from kgdx.load.sources.documents import Reading, objects
 from kgdx.load.sources.table import find_version
 
 VERSION = "1"
@@ -34,11 +35,11 @@ def read(path: Path, manifest: Manifest) -> Records:
     names = mapped_columns(manifest)
     values: dict[str, list[Any]] = {name: [] for name in names}
     lines: list[int] = []
-    rejects = []
-    for line, text, entry in entries(content):
-        reason = entry if isinstance(entry, str) else _problem(entry)
-        if reason is not None:
-            rejects.append({"file": None, "line": line, "record": text, "reason": reason})
+    reading = Reading({})
+    damaged = "\ufffd".encode() in content
+    for line, entry in objects(path, content, reading):
+        if reason := _problem(entry, damaged):
+            reading.refuse(line, entry, reason)
             continue
         lines.append(line)
         for name in names:
@@ -47,31 +48,8 @@ def read(path: Path, manifest: Manifest) -> Records:
         raise SourceError(f"{path} holds no JSON objects", hint="give one object a line, or a list of objects")
     frame = pl.DataFrame([column(name, found) for name, found in values.items()])
     _check(path, frame, manifest)
-    refused = pl.DataFrame(rejects, schema={"file": str, "line": int, "record": str, "reason": str})
     frames = {"rows": frame.with_columns(pl.Series(LINE, lines, pl.Int64))}
-    return Records(frames, join_rejects([refused]), find_version(content, manifest))
-
-
-def entries(content: bytes) -> Iterator[tuple[int, str, Mapping[str, Any] | str]]:
-    r"""Go through the objects of a text, with the line (or, in a list, the number) of each.
-
-    Yields:
-        Line, the text of what is refused, and the object, or why there is none.
-
-    Example:
-        >>> [(line, entry) for line, _, entry in entries(b'{"a": 1}\n[]\n')]
-        [(1, {'a': 1}), (2, 'the line is no JSON object')]
-    """
-    if content.lstrip()[:1] == b"[":
-        whole = _list(content)
-        if whole is not None:
-            for number, entry in enumerate(whole, 1):
-                fits = isinstance(entry, dict)
-                yield number, "" if fits else json.dumps(entry), entry if fits else "the member is no JSON object"
-            return
-    for line, raw in enumerate(content.split(b"\n"), 1):
-        if raw.strip():
-            yield line, *_entry(raw)
+    return Records(frames, reading.records().rejects, find_version(content, manifest))
 
 
 def at(entry: Any, path: str) -> Any:
@@ -127,28 +105,10 @@ def _text(value: Any) -> str | None:
     return text.strip() or None
 
 
-def _list(content: bytes) -> list[Any] | None:
-    try:
-        whole = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    return whole if isinstance(whole, list) and not all(isinstance(entry, list) for entry in whole) else None
-
-
-def _entry(raw: bytes) -> tuple[str, Mapping[str, Any] | str]:
-    text = raw.decode("utf-8", "replace").strip()
-    if "\ufffd" in text or "\0" in text:
-        return text, "the line holds bytes that are no text in the file's encoding"
-    try:
-        entry = json.loads(text, parse_constant=lambda _: None)
-    except RecursionError:
-        return text, "the line is nested too deeply"
-    except ValueError as error:
-        return text, f"the line is no JSON ({error})"
-    return ("", entry) if isinstance(entry, dict) else (text, "the line is no JSON object")
-
-
-def _problem(entry: Mapping[str, Any]) -> str | None:
+def _problem(entry: Mapping[str, Any], damaged: bool) -> str | None:
+    """Return why an object cannot be used; in a damaged file it may hold what stands for bytes that are no text."""
+    if damaged and "\ufffd" in json.dumps(entry, ensure_ascii=False):
+        return "it holds bytes that are no text in the file's encoding"
     long = next((name for name, value in entry.items() if isinstance(value, str) and len(value) > LONGEST_VALUE), None)
     return None if long is None else f"{long} has more than {LONGEST_VALUE:,} characters"
 

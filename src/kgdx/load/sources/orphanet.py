@@ -121,16 +121,7 @@ class Product:
             yield Disorder(element, f"ORPHA:{code}", name, record)
 
     def records(self, frames: dict[str, pl.DataFrame], found: int, what: str) -> Records:
-        """Return the frames, if there is any of what the product is about.
-
-        Args:
-            frames: The frames.
-            found: How many rows say what the product is about.
-            what: The word for them.
-
-        Raises:
-            SourceError: There is none: the file is another product.
-        """
+        """Return the frames; SourceError where no row says what (a word) the product is about: it is another one."""
         if not found:
             raise SourceError(f"{self.path} has no {what}", hint=f"it should be {self.title}")
         return Records(frames, join_rejects([self.refused.frame()]), self._file.attributes.get("date"))
@@ -186,8 +177,7 @@ def read_genes(path: Path, manifest: Manifest) -> Records:
     Raises:
         SourceError: It is not well-formed XML, or not Orphanet's product 6.
     """
-    product, table = _rows(path, _GENES)
-    return product.records({"rows": table}, table.height, _GENES.what)
+    return _one_frame(path, _GENES)
 
 
 def read_prevalence(path: Path, manifest: Manifest) -> Records:
@@ -196,8 +186,12 @@ def read_prevalence(path: Path, manifest: Manifest) -> Records:
     Raises:
         SourceError: It is not well-formed XML, or not Orphanet's file of prevalences.
     """
-    product, table = _rows(path, _PREVALENCES)
-    return product.records({"rows": table}, table.height, _PREVALENCES.what)
+    return _one_frame(path, _PREVALENCES)
+
+
+def _one_frame(path: Path, table: Table) -> Records:
+    product, rows = _rows(path, table)
+    return product.records({"rows": rows}, rows.height, table.what)
 
 
 def read_ages(path: Path, manifest: Manifest) -> Records:

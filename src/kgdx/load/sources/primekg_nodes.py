@@ -156,11 +156,7 @@ def read_nodes(path: Path, nodes: Nodes) -> pl.DataFrame:
     Raises:
         SourceError: It is unreadable, or a column is missing.
     """
-    header = read_header(path)
-    missing = [name for name in NODE_COLUMNS if name not in header.columns]
-    if missing:
-        hint = f"it should have {', '.join(NODE_COLUMNS)}"
-        raise SourceError(f"{path} has no column {missing[0]!r} in its header line", hint=hint)
+    header = read_header(path, NODE_COLUMNS)
     rejects = []
     for rows, refused in read_blocks(path, header):
         described = rows.select(*(pl.col(f"node_{name}").alias(name) for name in _CELLS), LINE)
