@@ -15,31 +15,6 @@ from kgdx.load.records import LINE, Records, join_rejects, refuse
 from kgdx.load.sources.table import read_lines, shown
 from kgdx.schema.frequency import EXCLUDED
 
-FRAMES = {
-    "disease": ("database_id", "name", "other_names"),
-    **dict.fromkeys(
-        ("present", "absent"),
-        (
-            "database_id",
-            "disease_name",
-            "qualifier",
-            "hpo_id",
-            "reference",
-            "evidence",
-            "onset",
-            "frequency",
-            "sex",
-            "modifier",
-            "aspect",
-            "biocuration",
-            "numerator",
-            "denominator",
-            "percentage",
-            "frequency_class",
-        ),
-    ),
-}
-
 
 def read(path: Path, manifest: Manifest) -> Records:
     """Read annotations into the frames ``present`` and ``absent``, and the diseases that they name.

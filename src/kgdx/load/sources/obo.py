@@ -17,7 +17,7 @@ from kgdx.load.fetch import read_text
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import LINE, Records, join_rejects
 from kgdx.load.sources.table import find_version
-from kgdx.load.sources.terms import FRAMES, HINT, TERM, curie, finished, prefixes
+from kgdx.load.sources.terms import HINT, TERM, curie, finished, prefixes
 
 VERSION = "3"
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
@@ -41,7 +41,6 @@ _VALUES = {
 _LISTS = {"alt_id": "alt_ids", "xref": "xrefs", "consider": "consider", "subset": "subsets"}
 _ESCAPED = {"n": "\n", "t": "\t", "W": " "}
 _MATCH = r"^property_value:\s+(?:skos:|http://www\.w3\.org/2004/02/skos/core#)?(exactMatch|broadMatch|narrowMatch)\s"
-__all__ = ["FRAMES", "VERSION", "read"]
 
 
 def read(path: Path, manifest: Manifest) -> Records:

@@ -15,7 +15,7 @@ import numpy as np
 from kgdx.errors import SourceError
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import Records
-from kgdx.load.sources.terms import FRAMES, HINT, SCOPES, Ontology, Term, curie, prefixes, release, text_of
+from kgdx.load.sources.terms import HINT, SCOPES, Ontology, Term, curie, prefixes, release, text_of
 from kgdx.load.unpack import Readable, unpacked
 
 VERSION = "1"
@@ -24,8 +24,6 @@ _IN_OWL = "http://www.geneontology.org/formats/oboInOwl#"
 _REPLACED_BY = "http://purl.obolibrary.org/obo/IAO_0100001"
 _REASON = "http://purl.obolibrary.org/obo/IAO_0000231"
 _MERGED = "IAO:0000227"
-
-__all__ = ["FRAMES", "VERSION", "read"]
 
 
 def read(path: Path, manifest: Manifest) -> Records:

@@ -12,7 +12,7 @@ from typing import Any
 
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import Records
-from kgdx.load.sources.terms import FRAMES, SCOPES, Ontology, Term, curie, prefixes, release, text_of
+from kgdx.load.sources.terms import SCOPES, Ontology, Term, curie, prefixes, release, text_of
 from kgdx.load.sources.xml import XmlFile
 
 VERSION = "1"
@@ -24,8 +24,6 @@ _OBO = "{http://purl.obolibrary.org/obo/}"
 _IN_OWL = "{http://www.geneontology.org/formats/oboInOwl#}"
 _MERGED = "IAO:0000227"
 """The reason 'terms merged': the class is an alternative id."""
-
-__all__ = ["FRAMES", "VERSION", "read"]
 
 
 def read(path: Path, manifest: Manifest) -> Records:

@@ -20,7 +20,7 @@ from kgdx.errors import SourceError
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import LINE, Records, join_rejects, no_rejects, refuse
 from kgdx.load.sources.blocks import read_blocks, read_header
-from kgdx.load.sources.primekg_nodes import CLASSES, FRAMES_OF_NODES, Nodes, beside, node_frames, read_nodes, sides
+from kgdx.load.sources.primekg_nodes import CLASSES, Nodes, beside, node_frames, read_nodes, sides
 
 VERSION = "1"
 """Changes when the same file would be read otherwise."""
@@ -64,8 +64,6 @@ RELATIONS = (
     "anatomy_protein_absent",
 )
 """PrimeKG's relations, each of them a frame."""
-
-FRAMES = {**FRAMES_OF_NODES, **dict.fromkeys(RELATIONS, ("start", "end", "display_relation"))}
 
 
 @dataclass(slots=True)

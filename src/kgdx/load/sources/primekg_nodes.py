@@ -28,12 +28,6 @@ CLASSES = {
 }
 """PrimeKG's node types and the ontology's classes."""
 
-FRAMES_OF_NODES = {
-    **{name: ("id", "name") for name in CLASSES if name != "effect/phenotype"},
-    "member": ("group", "id"),
-}
-"""Nodes by type, but for phenotypes, which HPO itself brings; and the members of groups of diseases."""
-
 NODE_COLUMNS = ("node_index", "node_id", "node_type", "node_name", "node_source")
 INDICES = 1 << 24
 """Node indices are below this; PrimeKG has 129,375."""
@@ -186,8 +180,8 @@ def node_frames(nodes: Nodes) -> dict[str, pl.DataFrame]:
     sound = sound.select(LINE, "type", "_id", id="curie", name="name")
     frames = {
         name: sound.filter(pl.col("type") == name).select(LINE, "id", "name")
-        for name in FRAMES_OF_NODES
-        if name != "member"
+        for name in CLASSES
+        if name != "effect/phenotype"  # HPO itself brings phenotypes
     }
     groups = sound.filter(pl.col("id").str.starts_with("MONDO_GROUPED:"))
     frames["member"] = members(groups.select(LINE, group="id"))
