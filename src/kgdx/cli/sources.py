@@ -130,7 +130,7 @@ def accept_licence(name: str, words: Sequence[str] = ()) -> None:
         words: Sources as a command line gives them, among them perhaps the path of its manifest.
     """
     from kgdx.config import Settings
-    from kgdx.load.licences import accept as remember
+    from kgdx.load.choice import accept as remember
     from kgdx.load.manifest import is_manifest
 
     paths = (word.partition("=")[0] for word in words)

@@ -14,10 +14,9 @@ import polars as pl
 import yaml
 
 from kgdx.errors import SourceError
-from kgdx.load.sources.delimited import head_of, header_of
 from kgdx.load.sources.documents import Reading, objects
-from kgdx.load.sources.jsonl import at
-from kgdx.load.sources.parquet import fields
+from kgdx.load.sources.jsonl import at, fields
+from kgdx.load.sources.table import head_of, header_of
 from kgdx.load.unpack import unpacked
 from kgdx.schema import Schema
 

@@ -21,7 +21,7 @@ from kgdx.load.check import Checked
 from kgdx.load.manifest import manifest
 from kgdx.load.records import Records
 from kgdx.load.sources import mesh
-from kgdx.load.sources.mesh_tree import edges
+from kgdx.load.sources.mesh import edges
 
 Parse = Callable[[str, Path], Records]
 Write = Callable[[str, str | bytes], Path]

@@ -15,9 +15,9 @@ from kgdx.load.unpack import PACKED
 FORMATS: Mapping[str, str] = {
     "table": "kgdx.load.sources.table",
     "tsv": "kgdx.load.sources.table",
-    "csv": "kgdx.load.sources.delimited",
+    "csv": "kgdx.load.sources.table:read_csv",
     "jsonl": "kgdx.load.sources.jsonl",
-    "parquet": "kgdx.load.sources.parquet",
+    "parquet": "kgdx.load.sources.jsonl:read_parquet",
     "obo": "kgdx.load.sources.obo",
     "owl": "kgdx.load.sources.owl",
     "obographs": "kgdx.load.sources.obographs",
