@@ -17,10 +17,10 @@ from typing import Any
 from benchmarks.extraction_text import FIELDS, Known, diseases, held_out, records, unseen
 
 from kgdx.extract.filters import believe
-from kgdx.extract.records import clean, read_line
+from kgdx.extract.pages import clean, read_line
 from kgdx.extract.rules import RuleReader
-from kgdx.extract.vocabulary import FIELDS as CLASSES
-from kgdx.extract.vocabulary import Vocabulary
+from kgdx.extract.wording import FIELDS as CLASSES
+from kgdx.extract.wording import Vocabulary
 
 ROOT = Path(__file__).resolve().parents[1]
 GRAPH = ROOT.parent / "shared" / "data" / "chinese-disease-kg.jsonl.gz"

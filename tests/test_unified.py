@@ -8,7 +8,7 @@ import pytest
 
 import kgdx
 from kgdx import api
-from kgdx.load.choice import gather
+from kgdx.load.choice import select
 from kgdx.load.report import BuildReport
 from kgdx.store.arcade import ArcadeStore
 
@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def report(shared_data: Path, folder: Path) -> BuildReport:
-    return kgdx.build(gather((), place=shared_data).sources, store=folder)
+    return kgdx.build(select((), place=shared_data).sources, store=folder)
 
 
 def test_every_source_adds_up(report: BuildReport) -> None:

@@ -11,7 +11,7 @@ import pytest
 from kgdx.case import Extraction, Finding, Resolution, Span, Status
 from kgdx.errors import LlmError
 from kgdx.extract.annotate import Article, Matching
-from kgdx.extract.asking import Asking
+from kgdx.extract.asked import Asking
 from kgdx.llm.protocol import ChatModel, Completion, OnText, Request
 
 WORDS = {"seizures": "HP:0001250", "fever": "HP:0001945"}

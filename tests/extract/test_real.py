@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kgdx.extract.filters import believe
-from kgdx.extract.records import read_line
+from kgdx.extract.pages import read_line
 from kgdx.extract.rules import RuleReader
 
 

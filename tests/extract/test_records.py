@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.errors import SourceError
-from kgdx.extract.pages import LARGEST, pages
-from kgdx.extract.records import LONGEST_LINE, LONGEST_TEXT, clean, read_line
+from kgdx.extract.pages import LARGEST, LONGEST_LINE, LONGEST_TEXT, clean, pages, read_line
 
 
 def line(value: Any) -> bytes:

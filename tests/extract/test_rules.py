@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from kgdx.errors import SourceError
 from kgdx.extract.filters import believe
-from kgdx.extract.records import clean
+from kgdx.extract.pages import clean
 from kgdx.extract.rules import RuleReader
-from kgdx.extract.vocabulary import Vocabulary, read_vocabulary
-from kgdx.extract.wording import denied
+from kgdx.extract.wording import Vocabulary, denied, read_vocabulary
 
 
 def read(question: str, answer: str, vocabulary: Vocabulary | None = None) -> set[tuple[str, str, str]]:

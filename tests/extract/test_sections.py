@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgdx.extract.sections import about_symptoms
+from kgdx.extract.annotate import about_symptoms
 
 
 def kept(text: str) -> str:

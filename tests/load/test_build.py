@@ -15,12 +15,11 @@ import pytest
 
 from kgdx.errors import KgdxError, SourceError, StoreError, UsageError
 from kgdx.load.build import build, parse_choice, remove
-from kgdx.load.clock import SHARES, Progress
 from kgdx.load.derive import Derive
 from kgdx.load.folder import GraphFolder
 from kgdx.load.info import sources
 from kgdx.load.manifest import manifests
-from kgdx.load.report import read_report
+from kgdx.load.report import SHARES, Progress, read_report
 from kgdx.schema import load_schema, schema_checksum
 from kgdx.store.arcade import ArcadeStore
 from kgdx.store.protocol import Delta, GraphTable, RelationTable

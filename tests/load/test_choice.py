@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgdx.errors import ConfigError, SourceError, UsageError
-from kgdx.load import licences
+from kgdx.load import choice
 from kgdx.load.choice import choose, companions, in_folder
 from kgdx.load.manifest import manifest, manifests, own_folder
 
@@ -137,9 +137,9 @@ def test_a_source_that_asks_for_it_is_downloaded_only_under_an_accepted_licence(
     url = f"{path}=https://example.org/x.csv"
     with pytest.raises(SourceError, match=r"licence of My table .My terms. must be .*kgdx sources accept mine"):
         choose([url])
-    licences.accept(manifest("mine", [path]), home)
+    choice.accept(manifest("mine", [path]), home)
     assert choose([url])
-    assert licences.accepted(home)["mine"]["licence"] == "My terms"
+    assert choice.accepted(home)["mine"]["licence"] == "My terms"
     write("mine.yaml", MINE.replace("My terms", "Other terms") + "accept: always\n")
     with pytest.raises(SourceError, match="has changed since you accepted it"):
         choose([str(path)])
@@ -148,6 +148,6 @@ def test_a_source_that_asks_for_it_is_downloaded_only_under_an_accepted_licence(
 def test_a_damaged_list_of_licences_is_not_taken_for_consent(home: Path) -> None:
     home.mkdir()
     for content in ("{", '["mine"]', '{"mine": true}'):
-        (home / licences.FILE).write_text(content)
+        (home / choice.FILE).write_text(content)
         with pytest.raises(ConfigError, match="licences.json"):
-            licences.accepted(home)
+            choice.accepted(home)

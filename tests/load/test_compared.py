@@ -8,10 +8,10 @@ import pytest
 
 from kgdx.errors import StoreError
 from kgdx.load.build import build, update
-from kgdx.load.change import Change, by_table
-from kgdx.load.compared import diff
+from kgdx.load.diff import diff
 from kgdx.load.folder import GraphFolder
 from kgdx.load.info import freshness
+from kgdx.load.report import Change, by_table
 from load import own
 from load.test_build import save_a_case
 

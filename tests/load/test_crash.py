@@ -12,9 +12,9 @@ import pytest
 
 from kgdx.errors import SourceError, StoreLockedError
 from kgdx.load.build import build, update
-from kgdx.load.clock import SHARES
 from kgdx.load.folder import GraphFolder
 from kgdx.load.records import Records
+from kgdx.load.report import SHARES
 from kgdx.load.sources import read
 from kgdx.store.arcade import ArcadeStore
 from kgdx.store.snapshot import Snapshot

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kgdx.load.build import build
+from kgdx.load.carry import held
 from kgdx.load.folder import BuildFolder, GraphFolder
-from kgdx.load.held import held
 from kgdx.load.stages import Stages
 from kgdx.store.arcade import ArcadeStore
 from kgdx.store.copy import Content

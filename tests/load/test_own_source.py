@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT
 from kgdx.errors import SourceError, UsageError
 from kgdx.load import corrections, quarantine
-from kgdx.load.agreement import faults
+from kgdx.load.agreement import disagreements
 from kgdx.load.build import build, update
 from kgdx.load.folder import GraphFolder
 from kgdx.load.manifest import manifests, read_manifest
@@ -50,7 +50,7 @@ def test_a_scaffold_guesses_ids_names_lists_and_relations(write: Write, tmp_path
     path = write("table.csv", TABLE)
     text = scaffold("mine", path, load_schema())
     found = read_manifest(write("mine.yaml", text))
-    assert faults(found, load_schema(), manifests()) == []
+    assert disagreements(found, load_schema(), manifests()) == []
     assert {(node.class_, node.id.column or node.id.template, node.id.mint) for node in found.nodes} == {
         ("Disease", "disease_id", None),
         ("Gene", "NCBIGene:{gene_id}", None),
@@ -70,6 +70,24 @@ def test_a_column_of_names_belongs_to_the_ids_before_it(write: Write) -> None:
     path = write("table.csv", "omim,name,hpo\nOMIM:1,Fever,HP:0001250\nOMIM:2,Cough,HP:0001251\n")
     found = read_manifest(write("mine.yaml", scaffold("mine", path, load_schema())))
     assert [node.properties["name"].column for node in found.nodes if node.class_ == "Disease"] == ["name"]
+
+
+def test_a_column_called_after_the_class_holds_the_names_of_its_ids(write: Write, graph: GraphFolder) -> None:
+    path = write("table.csv", "disease_id,disease,score\nOMIM:1,Fever,2\nOMIM:2,Cough,3\n")
+    found = read_manifest(write("mine.yaml", scaffold("mine", path, load_schema(), str(path))))
+    (node,) = found.nodes
+    assert (node.id.column, node.properties["name"].column) == ("disease_id", "disease")
+    trial = attempt(found, path, load_schema(), graph)
+    assert (trial.counts.read, trial.counts.loaded, trial.warnings) == (2, 2, ())
+    assert trial.samples[0].first[0]["name"] == "Fever"
+
+
+def test_rows_that_nothing_counts_as_records_are_named(write: Write, graph: GraphFolder) -> None:
+    path = write("table.csv", "disease_id,disease\nOMIM:1,Fever\n")
+    text = scaffold("mine", path, load_schema(), str(path)).replace("role: record", "role: implied")
+    trial = attempt(read_manifest(write("mine.yaml", text)), path, load_schema(), graph)
+    (warning,) = trial.warnings
+    assert warning.startswith("no row counts as a record") and "role: record" in warning
 
 
 @pytest.mark.parametrize("format", ["jsonl", "parquet", "tsv", "utf-16", "gb18030", "gz"])
@@ -167,7 +185,7 @@ HEAD = "name: mine\ntitle: t\nhomepage: h\nlicence: l\ncitation: c\ndefault: nul
 def test_a_disagreement_with_the_ontology_is_named_with_its_line(
     write: Write, text: str, line: int, message: str
 ) -> None:
-    found = faults(read_manifest(write("mine.yaml", f"{HEAD}{text}\n")), load_schema(), manifests())
+    found = disagreements(read_manifest(write("mine.yaml", f"{HEAD}{text}\n")), load_schema(), manifests())
     assert found[0].line == line
     assert re.search(message, found[0].message), found[0].message
 
@@ -175,7 +193,7 @@ def test_a_disagreement_with_the_ontology_is_named_with_its_line(
 @pytest.mark.parametrize("name", list(manifests()))
 def test_every_manifest_that_ships_agrees(name: str) -> None:
     formats = [*FORMATS, "huatuo"]  # which the extraction room reads
-    assert faults(manifests()[name], load_schema(), manifests(), formats) == []
+    assert disagreements(manifests()[name], load_schema(), manifests(), formats) == []
 
 
 def test_trying_it_out_against_a_graph_finds_ends_that_are_missing_and_changes_nothing(

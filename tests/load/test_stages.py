@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from kgdx.errors import StoreError
-from kgdx.load.digests import Digests
+from kgdx.load.fetch import Digests
 from kgdx.load.stages import Stages, code_digest, key_of, write_table
 
 NUMBERS = pa.table({"id": ["a", "b"], "n": [1, 2]})

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from kgdx.load.change import Change
-from kgdx.load.compared import Comparison
+from kgdx.load.diff import Comparison
+from kgdx.load.report import Change
 from kgdx.show.changes import comparison
 from kgdx.show.console import text
 

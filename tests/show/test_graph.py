@@ -7,10 +7,8 @@ from dataclasses import replace
 from rich.console import Console
 
 from kgdx.actions import Replayed
-from kgdx.load.change import Change
-from kgdx.load.clock import Progress
 from kgdx.load.manifest import manifests
-from kgdx.load.report import BuildReport, Reason, SourceReport
+from kgdx.load.report import BuildReport, Change, Progress, Reason, SourceReport
 from kgdx.schema import load_schema
 from kgdx.show import build, graph, progress, schema, sources
 from kgdx.show.console import text

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgdx.config import Settings
-from kgdx.errors import KgdxError, UsageError
+from kgdx.errors import KgdxError, StoreLockedError, UsageError
 
 if TYPE_CHECKING:
     from kgdx.align.sssom import Statement
     from kgdx.extract.annotate import DocumentReader
-    from kgdx.load.clock import Progress
-    from kgdx.load.compared import Comparison
     from kgdx.load.derive import Derive
+    from kgdx.load.diff import Comparison
     from kgdx.load.hooks import Hook
     from kgdx.load.info import Freshness
     from kgdx.load.quarantine import Retried
-    from kgdx.load.report import BuildReport
+    from kgdx.load.report import BuildReport, Progress
     from kgdx.load.sources import Reader
     from kgdx.store.copy import CopyReport
+    from kgdx.store.protocol import Store
+    from kgdx.store.snapshot import Snapshot
 
 
 def build(
@@ -59,10 +61,50 @@ def build(
     settings = _embedded(store)
     from kgdx.load.build import build as build_graph
 
-    with _then_indexed(settings, progress):
-        return build_graph(
-            sources, settings.graph_folder, progress=progress, keep_cases=keep_cases, force=force, **_making(settings)
-        )
+    means = _making(settings)
+    return build_graph(sources, settings.graph_folder, progress=progress, keep_cases=keep_cases, force=force, **means)
+
+
+def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> BuildReport | None:
+    """Build the standard graph in the configured folder if there is none yet; then :func:`kgdx.open` opens it.
+
+    Of processes that call this together one builds, and the others wait until its graph is complete. If that process
+    is killed, one of those that wait takes over.
+
+    Args:
+        progress: Called as the build goes on, and about once a second while another process builds.
+
+    Returns:
+        The report of the build, or ``None`` where there was a graph, another process built it, or the configured store
+        is a Neo4j server.
+
+    Raises:
+        SourceError: A standard source cannot be read.
+        StoreError: The folder cannot be written, or names a build that is not there.
+
+    Example:
+        >>> ensure_default_graph()  # doctest: +SKIP
+        >>> with kgdx.open() as graph:  # doctest: +SKIP
+        ...     print(graph.diagnose("She has ptosis and muscle weakness.").table())
+    """
+    settings = Settings.load()
+    if settings.is_neo4j:
+        return None
+    from kgdx.load.folder import GraphFolder
+
+    folder = GraphFolder(settings.graph_folder)
+    begin = time.perf_counter()
+    while not folder.exists:
+        from kgdx.load.build import build as build_graph
+        from kgdx.load.report import Progress
+
+        try:
+            return build_graph(None, folder, progress=progress, first=True, **_making(settings))
+        except StoreLockedError:
+            if progress is not None:
+                waited = time.perf_counter() - begin
+                progress(Progress("fetch", "waiting for another process that builds the graph", 0.0, waited))
+    return None
 
 
 def update(
@@ -91,8 +133,7 @@ def update(
     settings = _embedded(store)
     from kgdx.load.build import update as update_graph
 
-    with _then_indexed(settings, progress):
-        return update_graph(sources, settings.graph_folder, progress=progress, force=force, **_making(settings))
+    return update_graph(sources, settings.graph_folder, progress=progress, force=force, **_making(settings))
 
 
 def remove(
@@ -114,8 +155,7 @@ def remove(
     settings = _embedded(store)
     from kgdx.load.build import remove as remove_source
 
-    with _then_indexed(settings, progress):
-        return remove_source(source, settings.graph_folder, progress=progress, **_making(settings))
+    return remove_source(source, settings.graph_folder, progress=progress, **_making(settings))
 
 
 def retry(
@@ -194,13 +234,13 @@ def diff(old: str | Path | None = None, new: str | Path | None = None) -> Compar
     """
     before = None if old is None else _embedded(old).graph_folder
     target = _embedded(new).graph_folder
-    from kgdx.load.compared import diff as compare
+    from kgdx.load.diff import diff as compare
 
     return compare(before, target)
 
 
 def freshness(store: str | Path | None = None) -> Freshness:
-    """Say how the embedded graph was made last, and which of its sources an update would read anew.
+    """Return how the embedded graph was made last, and which of its sources an update would read anew.
 
     No source is read for this: a file counts as changed when its size, time or place on the disk has.
 
@@ -239,17 +279,17 @@ def push(
     settings = _embedded(store)
     access = settings.neo4j(neo4j)
     from kgdx.actions.graph_source import keep_snapshot
+    from kgdx.load.carry import kept_tables
     from kgdx.load.folder import GraphFolder
-    from kgdx.load.held import held
     from kgdx.load.stages import Stages
     from kgdx.store.arcade import ArcadeStore
     from kgdx.store.copy import push as copy
 
     folder = GraphFolder(settings.graph_folder)
     with folder.reading() as build, ArcadeStore.open(build.store) as source:
-        kept = held(build, Stages(folder.path / "stages"), source)
+        kept = kept_tables(build, Stages(folder.path / "stages"), source)
         report = copy(source, settings, access, kept=kept, force=force, progress=progress or _quiet)
-    _index(settings, progress or _quiet)
+    _indexed(settings, progress or _quiet)
     with folder.reading() as build:
         keep_snapshot(build.snapshot, settings.home, report.fingerprint)
     return report
@@ -283,7 +323,7 @@ def pull(
     _, compile = _derived(settings)
     with Neo4jStore.connect(access) as source:
         report = copy(source, settings.graph_folder, compile=compile, force=force, progress=progress or _quiet)
-    _index(settings, progress or _quiet)
+    _indexed(settings, progress or _quiet)
     return report
 
 
@@ -299,35 +339,29 @@ def _embedded(store: str | Path | None) -> Settings:
     return settings
 
 
-@contextmanager
-def _then_indexed(settings: Settings, progress: Callable[[Progress], None] | None) -> Iterator[None]:
-    """Make a graph in the block, and then its indexes."""
-    begin = time.perf_counter()
-    yield
-
-    def tell(what: str) -> None:
-        if progress is not None:
-            from kgdx.load.clock import Progress
-
-            progress(Progress("finish", what, 1.0, time.perf_counter() - begin))
-
-    _index(settings, tell)
-
-
-def _index(settings: Settings, tell: Callable[[str], None]) -> None:
+def _index_names(chinese: bool, snapshot: Snapshot, store: Callable[[], Store], tell: Callable[[str], None]) -> None:
     """Make the indexes of names and of MeSH descriptors, for which the first question would have to wait.
 
     The graph is whole without them: one that cannot be made now is made when it is first asked for.
     """
-    from kgdx.actions.graph import GraphContext
+    from kgdx.align import index, mesh
 
-    with suppress(KgdxError), GraphContext(settings, progress=tell) as graph:
-        graph.names.close()
-        graph.mesh().close()
+    with suppress(KgdxError):
+        index.open_index(snapshot, store, chinese=chinese, progress=tell).close()
+        mesh.open_index(snapshot, store).close()
+
+
+def _indexed(settings: Settings, tell: Callable[[str], None]) -> None:
+    """Make the indexes of the graph that is there."""
+    from kgdx.load.deliver import index
+    from kgdx.load.folder import GraphFolder
+
+    with suppress(KgdxError), GraphFolder(settings.graph_folder).reading() as build:
+        index(build, (partial(_index_names, "zh" in settings.align_languages),), tell)
 
 
 def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
-    """What a build infers from its tables, and what it compiles from its snapshot."""
+    """Return what a build infers from its tables, and what it compiles from its snapshot."""
     from kgdx.align import mappings
     from kgdx.align.decisions import Decisions
     from kgdx.align.equivalence import SOURCE, infer
@@ -351,10 +385,10 @@ def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
 
 
 def _document_reader(settings: Settings) -> DocumentReader | None:
-    """The language model, where it is set to read documents; its answers are kept."""
+    """Return the language model, where it is set to read documents; its answers are kept."""
     if not settings.llm_reads_documents:
         return None
-    from kgdx.extract.asking import Asking
+    from kgdx.extract.asked import Asking
     from kgdx.llm.connect import connect
 
     access = settings.llm()
@@ -362,9 +396,16 @@ def _document_reader(settings: Settings) -> DocumentReader | None:
 
 
 def _making(settings: Settings) -> dict[str, Any]:
-    """What every way to make a graph has in common."""
+    """Return what every way to make a graph has in common."""
     derive, compile = _derived(settings)
-    return {"derive": derive, "compile": compile, "readers": readers(), "cache": settings.cache / "downloads"}
+    index = (partial(_index_names, "zh" in settings.align_languages),)
+    return {
+        "derive": derive,
+        "compile": compile,
+        "index": index,
+        "readers": readers(),
+        "cache": settings.cache / "downloads",
+    }
 
 
 def readers() -> dict[str, Reader]:
@@ -375,4 +416,4 @@ def readers() -> dict[str, Reader]:
 
 
 def _quiet(message: str) -> None:
-    """Say nothing."""
+    """Ignore a progress message."""

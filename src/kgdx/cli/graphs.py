@@ -70,10 +70,10 @@ def chosen(
         accept_licence(name, named)
     if not everything and place is None:
         return named or None
-    from kgdx.load.choice import gather
+    from kgdx.load.choice import select
     from kgdx.show.sources import gathered
 
-    found = gather(named, everything=everything, place=place)
+    found = select(named, everything=everything, place=place)
     for line in gathered(found):
         output.remark(line)
     return found.sources

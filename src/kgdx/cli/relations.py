@@ -78,7 +78,7 @@ def _reader(
 
     if llm is None:
         from kgdx.extract.rules import RuleReader
-        from kgdx.extract.vocabulary import Vocabulary, read_vocabulary
+        from kgdx.extract.wording import Vocabulary, read_vocabulary
 
         known = Vocabulary() if vocabulary is None else read_vocabulary(vocabulary)
         return RuleReader(known), Meter(), os.cpu_count() or 1

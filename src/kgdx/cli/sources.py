@@ -89,7 +89,7 @@ def check(
 
     from kgdx.api import readers
     from kgdx.config import Settings
-    from kgdx.load.agreement import faults
+    from kgdx.load.agreement import disagreements
     from kgdx.load.folder import GraphFolder
     from kgdx.load.manifest import manifests
     from kgdx.load.sources import FORMATS
@@ -99,7 +99,7 @@ def check(
 
     found = _manifest(manifest)
     known = manifests([] if found.shipped or found.path is None else [found.path])
-    if problems := faults(found, load_schema(), known, [*FORMATS, *readers()]):
+    if problems := disagreements(found, load_schema(), known, [*FORMATS, *readers()]):
         if as_json:
             output.write_json({"faults": [asdict(each) for each in problems]})
         else:
@@ -130,7 +130,7 @@ def accept_licence(name: str, words: Sequence[str] = ()) -> None:
         words: Sources as a command line gives them, among them perhaps the path of its manifest.
     """
     from kgdx.config import Settings
-    from kgdx.load.licences import accept as remember
+    from kgdx.load.choice import accept as remember
     from kgdx.load.manifest import is_manifest
 
     paths = (word.partition("=")[0] for word in words)

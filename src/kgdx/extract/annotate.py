@@ -1,4 +1,4 @@
-"""What texts and phrases name, as relations to phenotypes: read once per build, by the matcher that reads patients.
+"""Relations from documents and phrases to phenotypes: read once per build, by the matcher that reads patients.
 
 A document that is about one disease gives HAS_SYMPTOM from the disease to each phenotype that it says to be present. It
 goes to the phenotype itself, not to a symptom of its own: the matcher has already decided which term the words stand
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +23,69 @@ import pyarrow as pa
 
 from kgdx.case import Case, Extraction, Finding, FindingReader, Status, read_text
 from kgdx.errors import CaseError
-from kgdx.extract.sections import about_symptoms
 from kgdx.load.derive import Derive
 from kgdx.store.compile import compile_snapshot
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.text.dictionary import VERSION as DICTIONARY
 from kgdx.text.extractor import Extractor
+
+_ABOUT = ("Signs and symptoms", "Symptoms", "Symptoms and signs", "Clinical features", "Presentation", "Overview")
+_ABOUT_ZH = ("临床表现", "症状体征", "症状", "概述")
+_OTHER = (
+    *("Causes", "Cause", "Etiology", "Risk factors", "Complications", "Prevention", "Diagnosis"),
+    *("Differential diagnosis", "Treatment", "Treatments", "Emergency care", "More Information", "References"),
+    *("When to see a doctor", "When to see your doctor", "When to see a health care provider"),
+    *("When to see your health care provider", "When to see a health care professional"),
+    *("When to get emergency help", "When to get medical help", "When to seek emergency care"),
+    *("Request an Appointment", "From Mayo Clinic to your inbox"),
+)
+_OTHER_ZH = ("病因", "发病原因", "并发症", "预防", "鉴别诊断", "诊断", "治疗", "参考文献")
+
+
+def _heading(names: tuple[str, ...], names_zh: tuple[str, ...]) -> str:
+    """English headings may have lost their line break: a capital follows. Chinese ones have one, or a colon."""
+    return rf"(?:{'|'.join(names)})(?=[ \t]*(?:$|\n|:|[ \t][A-Z0-9]))|(?:{'|'.join(names_zh)})(?=[ \t]*(?:$|\n|[:：]))"
+
+
+_HEADING = re.compile(
+    rf"(?:^|(?<=[.!?。\n]))[ \t]*(?:(?P<about>{_heading(_ABOUT, _ABOUT_ZH)})|(?P<other>{_heading(_OTHER, _OTHER_ZH)}))",
+    re.MULTILINE,
+)
+_LITERATURE = re.compile(r"https?://|\bdoi:|\bAccessed [A-Z][a-z]+\.? \d")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Where the text changes between what patients have and what not: from ``starts[i]`` on it is ``kept[i]``."""
+
+    starts: tuple[int, ...]
+    kept: tuple[bool, ...]
+
+    def covers(self, place: int) -> bool:
+        """Return whether a place is in a part about what patients have."""
+        at = bisect_right(self.starts, place) - 1
+        return at < 0 or self.kept[at]
+
+
+def about_symptoms(text: str) -> Parts:
+    r"""Return which parts of a text are about what patients have: all of it, where there are no headings.
+
+    Example:
+        >>> parts = about_symptoms("Fever and cough.\nCauses\nSmoking.\nSymptoms\nChills.")
+        >>> [parts.covers(place) for place in (0, 27, 45)]
+        [True, False, True]
+    """
+    starts, kept = [], []
+    for found in _HEADING.finditer(text):
+        starts.append(found.start())
+        kept.append(found["about"] is not None)
+    literature = _LITERATURE.search(text)
+    if literature:
+        line = text.rfind("\n", 0, literature.start()) + 1
+        cut = bisect_right(starts, line)
+        starts[cut:], kept[cut:] = [line], [False]
+    return Parts(tuple(starts), tuple(kept))
+
 
 SOURCE = "kgdx:text"
 VERSION = "1"
@@ -179,7 +237,7 @@ def _patients(tables: Sequence[GraphTable]) -> list[tuple[str, str, str | None]]
 
 
 def _said(tables: Sequence[GraphTable]) -> list[tuple[str, str, str]]:
-    """What a source says of patients in words: (relation, case, the words)."""
+    """Return what a source says of patients in words: (relation, case, the words)."""
     names = dict(_nodes(tables, "Symptom", "id", "name"))
     return [
         (type, case, names[symptom])
@@ -198,7 +256,7 @@ def _stated(tables: Sequence[GraphTable]) -> set[tuple[str, str]]:
 
 
 def _of_documents(articles: Sequence[Article], reader: DocumentReader, matcher: FindingReader) -> Iterator[Row]:
-    """One row for each phenotype of a document, with the place where it is said best."""
+    """Yield one row for each phenotype of a document, with the place where it is said best."""
     for article, (name, read) in zip(articles, reader.read_all(articles, matcher), strict=True):
         own = frozenset(_words(article.title))
         part = about_symptoms(article.text)
@@ -269,7 +327,7 @@ def _row(start: str, finding: Finding) -> Row:
 
 
 def _whole(finding: Finding, words: str) -> bool:
-    """Whether a finding is all that a phrase says, negation aside."""
+    """Return whether a finding is all that a phrase says, negation aside."""
     rest = words[: finding.span.start] + words[finding.span.end :] if finding.span else words
     return all(word in _NEGATIONS for word in _words(rest))
 
@@ -282,7 +340,7 @@ def _words(text: str) -> list[str]:
 
 
 def _passage(text: str, start: int, end: int) -> str:
-    """The sentence in which something stands."""
+    """Return the sentence in which something stands."""
     before = [found.end() for found in _ENDS.finditer(text, max(0, start - _PASSAGE), start)]
     after = _ENDS.search(text, end, min(len(text), end + _PASSAGE))
     first = before[-1] if before else max(0, start - _PASSAGE)

@@ -35,7 +35,7 @@ def believe(found: Found, text: str) -> Filtered:
 
     Args:
         found: What was read.
-        text: The text, as :func:`kgdx.extract.records.clean` leaves it.
+        text: The text, as :func:`kgdx.extract.pages.clean` leaves it.
 
     Example:
         >>> seen = Statement("HAS_SYMPTOM", "感冒", "发热", "Disease", "Symptom", "感冒会发热")
@@ -44,7 +44,7 @@ def believe(found: Found, text: str) -> Filtered:
         >>> [relation.tail for relation in kept.relations], dict(kept.refused)
         (['发热'], {'not in the text': 1})
     """
-    kept = Filtered(refused=Counter(found.faults or {}))
+    kept = Filtered(refused=Counter(found.set_aside or {}))
     said = sentences(text)
     known: set[tuple[str, str, str]] = set()
     for number, statement in enumerate(found.statements):
@@ -53,7 +53,7 @@ def believe(found: Found, text: str) -> Filtered:
             break
         head, tail = name(statement.head), name(statement.tail)
         key = (statement.type, head, tail)
-        reason = _fault(statement, head, tail, text) or ("duplicate" if key in known else None)
+        reason = _problem(statement, head, tail, text) or ("duplicate" if key in known else None)
         span = None if reason else _span(said, statement.evidence, head, tail, statement.type)
         if span is None:
             kept.refused[reason or "denied by the text"] += 1
@@ -76,7 +76,7 @@ def name(text: str) -> str:
     return _BLANK.sub(" ", text).strip(_EDGE)
 
 
-def _fault(statement: Statement, head: str, tail: str, text: str) -> str | None:
+def _problem(statement: Statement, head: str, tail: str, text: str) -> str | None:
     """Why a statement cannot be believed, whatever its passage."""
     wanted = ends().get(statement.type)
     if wanted is None:
@@ -98,7 +98,7 @@ def _fault(statement: Statement, head: str, tail: str, text: str) -> str | None:
 
 
 def _span(said: Sequence[str], evidence: str, head: str, tail: str, type_: str) -> str | None:
-    """The passage that says so; ``None`` where each sentence that names the end denies it."""
+    """Return the passage that says so; ``None`` where each sentence that names the end denies it."""
     holding = [each for each in said if tail in each and not denied(each, tail, type_)]
     if not holding:
         return None

@@ -51,7 +51,7 @@ _TEMPORARY = ".part"
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """What a finished page's file says of itself.
+    """Metadata of a finished page's file.
 
     Attributes:
         page: Its number.

@@ -87,7 +87,7 @@ def _stated(outcome: Outcome, model: str) -> pl.DataFrame:
 
 
 def _joined(stated: pl.LazyFrame) -> pl.LazyFrame:
-    """One row for each relation: where it is stated first, and in how many records."""
+    """Return one row for each relation: where it is stated first, and in how many records."""
     first = ["page", "record", "model", "prompt", "span", "line"]
     return (
         stated.group_by("head", "tail", maintain_order=True)

@@ -1,4 +1,4 @@
-"""What is read from a text, and the five relations it may be: their ends come from the ontology."""
+"""Statements read from text, and the five relations they may be; the ends come from the ontology."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was read from one text.
+    """Statements and entities read from one text.
 
     Attributes:
         statements: Relations.
         entities: Everything that was named, by (text, class).
-        faults: What was set aside before the filter, by reason.
+        set_aside: What was set aside before the filter, by reason.
     """
 
     statements: tuple[Statement, ...] = ()
     entities: tuple[tuple[str, str], ...] = ()
-    faults: Mapping[str, int] | None = None
+    set_aside: Mapping[str, int] | None = None
 
 
 class RelationReader(Protocol):

@@ -3,18 +3,98 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from kgdx.errors import LlmError, SourceError
 from kgdx.extract.filters import Filtered, believe
 from kgdx.extract.model import RelationReader
-from kgdx.extract.records import LONGEST_LINE, clean, read_line
 from kgdx.load.records import RECORD_LENGTH
 from kgdx.load.unpack import unpacked
+
+LONGEST_LINE = 2_000_000
+"""Bytes of a line; no question and answer are longer."""
+
+LONGEST_TEXT = 200_000
+"""Characters of a question or an answer."""
+
+_PAIRS = (("questions", "answers"), ("question", "answer"), ("input", "output"), ("instruction", "output"))
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\ud800-\udfff]")
+
+
+def read_line(line: bytes) -> tuple[str, str, str | None]:
+    """Read one record.
+
+    ``{"questions": [["…", "…"]] or ["…"] or "…", "answers": ["…"]}``, ``{"question", "answer"}``,
+    ``{"input", "output"}``, each with or without ``id``. Of several wordings of a question the first is taken, since
+    they ask the same; several answers are put together.
+
+    Returns:
+        Question, answer, and the record's own id, if it has one.
+
+    Raises:
+        ValueError: It is no such record; the message says why.
+
+    Example:
+        >>> read_line('{"questions": [["感冒了怎么办？", "感冒怎么治？"]], "answers": ["多休息。"]}'.encode())
+        ('感冒了怎么办？', '多休息。', None)
+    """
+    if len(line) > LONGEST_LINE:
+        raise ValueError(f"the line is longer than {LONGEST_LINE:,} bytes")
+    if b"\0" in line:
+        raise ValueError("the line holds NUL bytes")
+    try:
+        record = json.loads(line.decode("utf-8").removeprefix("\ufeff"))
+    except UnicodeDecodeError:
+        raise ValueError("the line is not UTF-8") from None
+    except (ValueError, RecursionError):
+        raise ValueError("the line is no JSON") from None
+    if not isinstance(record, dict):
+        raise ValueError("the line is no JSON object")
+    for asked, answered in _PAIRS:
+        if asked in record and answered in record:
+            question, answer = _texts(record[asked], asked), _texts(record[answered], answered)
+            if not question or not answer:
+                raise ValueError(f"{asked if not question else answered} is empty")
+            return question[0], "\n".join(dict.fromkeys(answer)), _id(record)
+    raise ValueError("it has no question and answer")
+
+
+def clean(text: str) -> str:
+    r"""Return a text without markup and control characters.
+
+    Example:
+        >>> clean("<p>发热\x00、咳嗽</p>")
+        '发热、咳嗽'
+    """
+    return _CONTROL.sub("", _TAG.sub("", text))
+
+
+def _texts(value: Any, field: str, depth: int = 0) -> list[str]:
+    """Return the texts of a value: one, or a list of them, or a list of lists."""
+    if isinstance(value, str):
+        text = clean(value).strip()
+        if len(text) > LONGEST_TEXT:
+            raise ValueError(f"{field} is longer than {LONGEST_TEXT:,} characters")
+        return [text] if text else []
+    if isinstance(value, list) and depth < 2:
+        return [text for each in value for text in _texts(each, field, depth + 1)]
+    raise ValueError(f"{field} is no text")
+
+
+def _id(record: dict[str, Any]) -> str | None:
+    found = record.get("id", record.get("_id"))
+    if isinstance(found, bool) or not isinstance(found, str | int):
+        return None
+    return clean(str(found)).strip()[:100] or None
+
 
 PAGE = 1000
 """Records of a page."""
@@ -73,7 +153,7 @@ class Refused:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of a page.
+    """The outcome of reading a page.
 
     Attributes:
         page: Its number.
@@ -119,7 +199,7 @@ def count(files: Sequence[Path], size: int = PAGE) -> int:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not empty; of one that is too long, as much as shows it."""
+    """Yield the lines that are not empty; of one that is too long, as much as shows it."""
     try:
         with unpacked(path) as stream:
             buffer, number, dropping = b"", 0, False
@@ -188,7 +268,7 @@ def _believed(reader: RelationReader, question: str, answer: str) -> Filtered:
 
 
 def _done(tasks: Sequence[Callable[[], Filtered]], jobs: int) -> list[Filtered | LlmError]:
-    """Each task's result, or its error where that concerns its record alone; the first other error ends all."""
+    """Return each task's result, or its error where that concerns its record alone; the first other error ends all."""
     if jobs == 1:
         return [_tried(task) for task in tasks]
     pool = ThreadPoolExecutor(jobs)

@@ -158,7 +158,7 @@ class _Run:
     in_a_row: int = 0
 
     def open_pages(self, files: Sequence[Path], size: int, only: range | None) -> Iterator[Page]:
-        """The pages that are to be done; those that are finished are counted."""
+        """Yield the pages that are to be done; those that are finished are counted."""
         for page in pages(files, size):
             self.total = page.number + 1
             if only is not None and page.number >= only.stop:

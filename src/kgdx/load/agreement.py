@@ -14,14 +14,16 @@ Place = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Disagreement:
     """Something in a manifest that cannot be: its line, and what to do about it in words."""
 
     line: int
     message: str
 
 
-def faults(manifest: Manifest, schema: Schema, known: Collection[str], formats: Iterable[str] = FORMATS) -> list[Fault]:
+def disagreements(
+    manifest: Manifest, schema: Schema, known: Collection[str], formats: Iterable[str] = FORMATS
+) -> list[Disagreement]:
     """Compare a manifest with what there is.
 
     Args:
@@ -33,7 +35,7 @@ def faults(manifest: Manifest, schema: Schema, known: Collection[str], formats: 
     Example:
         >>> from kgdx.load.manifest import manifest, manifests
         >>> from kgdx.schema import load_schema
-        >>> faults(manifest("hpoa"), load_schema(), manifests())
+        >>> disagreements(manifest("hpoa"), load_schema(), manifests())
         []
     """
     text = manifest.path.read_text("utf-8") if manifest.path else ""
@@ -42,7 +44,7 @@ def faults(manifest: Manifest, schema: Schema, known: Collection[str], formats: 
         found += _node(node, schema, ("nodes", number))
     for number, relation in enumerate(manifest.relations):
         found += _relation(relation, schema, ("relations", number))
-    return sorted((Fault(line_of(text, place), message) for place, message in found), key=lambda fault: fault.line)
+    return sorted((Disagreement(line_of(text, place), message) for place, message in found), key=lambda each: each.line)
 
 
 def _about(manifest: Manifest, known: Collection[str], formats: list[str]) -> Iterator[tuple[Place, str]]:

@@ -14,9 +14,8 @@ from typing import Any, cast
 import polars as pl
 
 from kgdx.load.check import plain_table
-from kgdx.load.nodes import current_ids, merged_nodes
+from kgdx.load.nodes import checked_relations, current_ids, is_updated, merged_nodes
 from kgdx.load.parse import ENDS, REJECTS, Parsed, ParsedTable
-from kgdx.load.relations import checked_relations, is_updated
 from kgdx.load.stages import Stage, Stages, key_of, write_table
 from kgdx.load.tables import TABLE, BuiltTable, built, graph_table, keep_table
 from kgdx.load.tally import Counts, Tally, quarantine_table
@@ -27,7 +26,7 @@ _Use = tuple[Parsed, ParsedTable]
 
 @dataclass(slots=True)
 class Assembled:
-    """What the check gave.
+    """The checked tables of a graph, with what became of the records.
 
     Attributes:
         tables: Tables that fit the ontology; none is empty.
@@ -58,7 +57,7 @@ class Assembled:
             self.tables.append(table)
 
     def quarantine(self, parsed: Sequence[Parsed], origins: Mapping[str, str]) -> pl.DataFrame:
-        """All refused records, of all stages."""
+        """Return all refused records, of all stages."""
         parts = []
         for each in parsed:
             if each.stage.facts["refused"]:
@@ -115,7 +114,7 @@ def assemble(parsed: Sequence[Parsed], stages: Stages, schema: Schema, tell: Cal
 
 
 def _before(parsed: Parsed) -> Counts:
-    """What became of a source's records before the check."""
+    """Return what became of a source's records before the check."""
     facts = parsed.stage.facts
     merged = facts.get("merged", 0)
     return Counts(read=facts["read"] + merged, merged=merged, quarantined=facts["refused"])

@@ -12,14 +12,14 @@ from kgdx.config import Settings
 from kgdx.errors import SourceError, StoreError
 from kgdx.load.carry import USER
 from kgdx.load.choice import Wanted, choose, parse_choice
-from kgdx.load.clock import Progress
+from kgdx.load.deliver import Index
 from kgdx.load.derive import Derive
 from kgdx.load.engine import run
 from kgdx.load.folder import GraphFolder
 from kgdx.load.hooks import Hook
 from kgdx.load.manifest import is_manifest, read_manifest
 from kgdx.load.order import Choice, Order
-from kgdx.load.report import BuildReport, read_report
+from kgdx.load.report import BuildReport, Progress, read_report
 from kgdx.load.sources import Reader
 from kgdx.load.tables import BuiltGraph
 
@@ -33,6 +33,7 @@ class Means(TypedDict, total=False):
         progress: Called as it goes on.
         derive: Steps that infer further tables from the checked ones, such as equivalences.
         compile: Functions that compute something from the finished snapshot; they run in a second process.
+        index: Functions that make what is looked up beside the snapshot, once the store is filled.
         cache: Where downloads are kept; the configured place when it is not said.
         readers: Readers of formats that are not in :data:`kgdx.load.sources.FORMATS`, by format.
     """
@@ -40,6 +41,7 @@ class Means(TypedDict, total=False):
     progress: Callable[[Progress], None] | None
     derive: Sequence[Derive]
     compile: Sequence[Hook]
+    index: Sequence[Index]
     cache: Path
     readers: Mapping[str, Reader]
 
@@ -50,6 +52,7 @@ def build(
     *,
     keep_cases: bool = True,
     force: bool = False,
+    first: bool = False,
     **means: Unpack[Means],
 ) -> BuildReport:
     """Build a graph beside the one that is there, and put it in its place when it is complete.
@@ -63,16 +66,17 @@ def build(
         folder: The graph folder.
         keep_cases: Whether what users saved in the old graph is carried over.
         force: Whether a source may have lost half of the rows that it has in the old graph.
+        first: Whether to build only where there is no graph yet, and to wait a second for another builder.
         means: See :class:`Means`.
 
     Raises:
         SourceError: A source is missing, not what it should be, or has lost half of its rows.
-        StoreLockedError: Another process builds or writes.
+        StoreLockedError: Another process builds or writes, or has made the graph that was to be the first.
         StoreError: The folder cannot be written, the disk is full, or the old graph cannot be read.
     """
     wanted = choose(sources)
     order = _order(_folder(folder), "build", lambda _before: Choice(wanted), means)
-    return run(replace(order, keep_cases=keep_cases, force=force))
+    return run(replace(order, keep_cases=keep_cases, force=force, first=first))
 
 
 def update(
@@ -121,7 +125,7 @@ def remove(source: str, folder: GraphFolder | str | Path, **means: Unpack[Means]
 
 
 def _updated(target: GraphFolder, named: Mapping[str, str | None], before: BuiltGraph | None) -> Choice:
-    """All sources that the graph has, those that were named from where they were named, and what these need."""
+    """Return all sources that the graph has, those that were named from where they were named, and what these need."""
     origins = _origins(target, before)
     names = {word: _name(word) for word in named}
     others = {name: origin for name, origin in origins.items() if name not in names.values()}
@@ -145,7 +149,7 @@ def _without(target: GraphFolder, source: str, before: BuiltGraph | None) -> Cho
 
 
 def _origins(target: GraphFolder, before: BuiltGraph | None) -> dict[str, str | None]:
-    """Where the sources of the graph were read from.
+    """Return where the sources of the graph were read from.
 
     Raises:
         StoreError: It was not built here.
@@ -167,7 +171,7 @@ def _chosen(target: GraphFolder, origins: Mapping[str, str | None]) -> dict[str,
 
 
 def _name(word: str) -> str:
-    """The source that a word stands for: its name, or the path of its manifest."""
+    """Return the source that a word stands for: its name, or the path of its manifest."""
     return read_manifest(Path(word).expanduser(), named=False).name if is_manifest(word) else word
 
 
@@ -176,7 +180,7 @@ def _folder(folder: GraphFolder | str | Path) -> GraphFolder:
 
 
 def _order(target: GraphFolder, kind: str, choose: Callable[[BuiltGraph | None], Choice], means: Means) -> Order:
-    """The order of a graph, made with the given means, and otherwise as usual."""
+    """Return the order of a graph, made with the given means, and otherwise as usual."""
     given = Means(**means)
     if "cache" not in given:
         given["cache"] = Settings.load().cache / "downloads"

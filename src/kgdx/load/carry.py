@@ -1,4 +1,4 @@
-"""What users saved in the old graph (source ``user``: cases and runs) → staged tables for the new one."""
+"""Cases and runs that users saved (source ``user``): carried from the old graph into the new one."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgdx.errors import StoreError
-from kgdx.load.folder import GraphFolder
+from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.mapping import Role, Staged
 from kgdx.load.records import LINE
-from kgdx.schema import Schema
+from kgdx.load.stages import Stages
+from kgdx.load.tables import load_tables, read_graph
+from kgdx.schema import Schema, load_schema
 from kgdx.store.arcade import ArcadeStore
+from kgdx.store.copy import Kept
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
+from kgdx.store.tables import merged
 
 USER = "user"
 NODES: Mapping[str, Role] = {"PatientCase": "record", "Diagnosis": "record", "Publication": "implied"}
@@ -24,7 +28,7 @@ _STARTS = ("PatientCase", "Diagnosis")
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What users saved in a graph.
+    """Rows that users saved in a graph.
 
     Attributes:
         staged: Their rows, to be checked against the new graph.
@@ -35,13 +39,13 @@ class Saved:
     now: Sequence[GraphTable] = ()
 
 
-def saved(folder: GraphFolder, schema: Schema, *, carried: bool = False) -> Saved:
+def saved(folder: GraphFolder, schema: Schema, *, expected: bool = False) -> Saved:
     """Return what users saved in the current graph; nothing where there is no graph.
 
     Args:
         folder: The graph folder.
         schema: The ontology.
-        carried: Whether the graph's build had such rows already; if so the tables are read though none may be left.
+        expected: Whether the graph's build had such rows already; if so the tables are read though none may be left.
 
     Raises:
         StoreError: There is a graph, but it cannot be read.
@@ -55,19 +59,19 @@ def saved(folder: GraphFolder, schema: Schema, *, carried: bool = False) -> Save
             hint = "to build without the cases that were saved in it, use `kgdx build --discard-cases`"
             raise StoreError(f"the old graph cannot be read ({error.message})", hint=hint) from error
         with store:
-            now = tables_now(store, schema, carried=carried)
+            now = tables_now(store, schema, expected=expected)
             return Saved(list(_staged(now)), now)
 
 
-def tables_now(store: Store, schema: Schema, *, carried: bool) -> list[GraphTable]:
+def tables_now(store: Store, schema: Schema, *, expected: bool) -> list[GraphTable]:
     """Return the tables that hold what users saved, whole, as a store has them now; none where nobody saved anything.
 
     Args:
         store: The store.
         schema: The ontology.
-        carried: Whether the graph's build had such rows already; if so the tables are read though none may be left.
+        expected: Whether the graph's build had such rows already; if so the tables are read though none may be left.
     """
-    if not carried and not store.run("user_cases", source=USER, limit=1):  # every run belongs to a case
+    if not expected and not store.run("user_cases", source=USER, limit=1):  # every run belongs to a case
         return []
     return list(_tables(store, schema))
 
@@ -101,3 +105,21 @@ def _of_user(rows: pa.Table) -> pl.DataFrame:
     kept = rows.filter(pc.equal(rows.column("source"), USER)) if rows.num_rows else rows
     frame = pl.DataFrame(pl.from_arrow(kept))
     return frame.with_columns(pl.lit(None, pl.Int64).alias(LINE))
+
+
+def kept_tables(build: BuildFolder, stages: Stages, store: Store) -> Kept | None:
+    """Return a build's tables; ``None`` where their files are not there, as in a graph that was copied from a server.
+
+    Args:
+        build: The current build, held for reading.
+        stages: The graph folder's stages.
+        store: The build's store: what users saved is read from it.
+
+    Raises:
+        StoreError: A file is damaged.
+    """
+    graph = read_graph(build.tables, stages)
+    if graph is None:
+        return None
+    expected = any(USER in table.parts for table in graph.tables)
+    return Kept(merged(load_tables(graph.tables, stages)), tables_now(store, load_schema(), expected=expected))

@@ -16,8 +16,7 @@ from kgdx.case.row import TRUTH
 from kgdx.errors import SourceError
 from kgdx.load.corrections import part_of
 from kgdx.load.mapping import Staged
-from kgdx.load.nodes import current_ids, merged_nodes
-from kgdx.load.relations import checked_relations
+from kgdx.load.nodes import checked_relations, current_ids, merged_nodes
 from kgdx.load.tally import ROLE, SOURCE, Counts, Tally, marked
 from kgdx.schema import NodeClass, Property, Relation, Schema
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
@@ -99,7 +98,7 @@ def typed(table: Staged, schema: Schema, tally: Tally) -> Staged:
     reasons: list[pl.Expr] = [
         pl.when(pl.col(key).fill_null("").str.strip_chars() == "").then(pl.lit(f"its {key} is empty")) for key in keys
     ]
-    reasons += [reason for each in properties for reason in _faults(each, rows.schema[each.name])]
+    reasons += [reason for each in properties for reason in _problems(each, rows.schema[each.name])]
     if table.role != "patch":
         given = set(names) | set(keys)
         absent = [each.name for each in kind.properties.values() if each.required and each.name not in given]
@@ -126,7 +125,7 @@ def _property(table: Staged, kind: NodeClass | Relation, name: str) -> Property:
 
 
 def _foreign(key: str, kind: NodeClass) -> pl.Expr:
-    """The reason why an id is none of a class: it has another prefix."""
+    """Return the reason why an id is none of a class: it has another prefix."""
     if not kind.prefixes:
         return pl.lit(None, pl.String)
     other = ~pl.col(key).str.contains(f"^(?:{'|'.join(kind.prefixes)}):\\S")
@@ -134,17 +133,17 @@ def _foreign(key: str, kind: NodeClass) -> pl.Expr:
     return pl.when(other).then(shown)
 
 
-def _faults(each: Property, given: pl.DataType) -> list[pl.Expr]:
+def _problems(each: Property, given: pl.DataType) -> list[pl.Expr]:
     """Reasons why a property's value cannot stand, as expressions over the raw column."""
     column, wanted = pl.col(each.name), _TYPES[each.type]
-    faults: list[pl.Expr] = []
+    reasons: list[pl.Expr] = []
     if given in (pl.String, pl.List(pl.String)):
-        faults.append(_long(each.name, column, LONGEST_NAME if each.name == "name" else LONGEST_TEXT, each.is_list))
+        reasons.append(_long(each.name, column, LONGEST_NAME if each.name == "name" else LONGEST_TEXT, each.is_list))
     if isinstance(given, pl.List) != each.is_list:
         return [pl.when(column.is_not_null()).then(pl.lit(f"{each.name} is not {_article(each.type)}"))]
     if given != wanted and not each.is_list:
         lost = column.is_not_null() & _read(each, given).is_null()
-        faults.append(pl.when(lost).then(pl.format(f"{each.name} is '{{}}', not {_article(each.type)}", column)))
+        reasons.append(pl.when(lost).then(pl.format(f"{each.name} is '{{}}', not {_article(each.type)}", column)))
     if each.values:
         unknown = (
             ~column.is_in(list(each.values))
@@ -153,12 +152,12 @@ def _faults(each: Property, given: pl.DataType) -> list[pl.Expr]:
         )
         shown = column.list.join(", ") if each.is_list else column
         reason = pl.format(f"{each.name} is '{{}}', not one of {', '.join(each.values)}", shown)
-        faults.append(pl.when(column.is_not_null() & unknown).then(reason))
-    return faults
+        reasons.append(pl.when(column.is_not_null() & unknown).then(reason))
+    return reasons
 
 
 def _long(name: str, column: pl.Expr, most: int, listed: bool = False) -> pl.Expr:
-    """The reason why a text cannot stand: it is so long that it must be damage."""
+    """Return the reason why a text cannot stand: it is so long that it must be damage."""
     size = pl.element().str.len_bytes() if listed else column.str.len_bytes()
     beyond = column.list.eval(size > most).list.any() if listed else size > most
     return pl.when(beyond).then(pl.lit(f"{name} has more than {most:,} bytes"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import fnmatch
+import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,10 +12,74 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kgdx.config import Settings
-from kgdx.errors import SourceError, UsageError
-from kgdx.load.licences import require
+from kgdx.errors import ConfigError, SourceError, UsageError
 from kgdx.load.manifest import Manifest, is_manifest, manifest, manifests, read_manifest, with_needs
 from kgdx.load.unpack import PACKED
+
+FILE = "licences.json"
+
+
+def accepted(home: Path) -> Mapping[str, Mapping[str, str]]:
+    """Return what was accepted: source → ``licence``, ``homepage`` and ``date``.
+
+    Raises:
+        ConfigError: The record of it is damaged.
+
+    Example:
+        >>> accepted(Path("/nowhere"))
+        {}
+    """
+    try:
+        content = json.loads((home / FILE).read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{home / FILE} cannot be read ({error})", hint="mend or remove it") from error
+    if not isinstance(content, dict) or not all(isinstance(each, dict) for each in content.values()):
+        raise ConfigError(f"{home / FILE} is no list of licences", hint="remove it, and accept them again")
+    return content
+
+
+def accept(manifest: Manifest, home: Path) -> None:
+    """Remember that the user accepts a source's licence.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    entry = {"licence": manifest.licence, "homepage": manifest.homepage, "date": now}
+    content = {**accepted(home), manifest.name: entry}
+    beside = home / f".{FILE}.{os.getpid()}"
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        beside.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        os.replace(beside, home / FILE)
+    except OSError as error:
+        raise ConfigError(f"{home / FILE} cannot be written ({error.strerror or error})") from error
+
+
+def require(manifest: Manifest, origin: str, home: Path) -> None:
+    """Refuse to fetch a source whose licence must be accepted and was not, or was in another wording.
+
+    Args:
+        manifest: The source.
+        origin: Where it is to be read from; a local file needs no acceptance unless the manifest says so.
+        home: The folder of the configuration.
+
+    Raises:
+        SourceError: It was not accepted.
+    """
+    local = not origin.lower().startswith(("http://", "https://"))
+    if not manifest.accept or (local and manifest.accept != "always"):
+        return
+    given = accepted(home).get(manifest.name)
+    if given is None or given.get("licence") != manifest.licence:
+        again = "" if given is None else " has changed since you accepted it and"
+        raise SourceError(
+            f"the licence of {manifest.title} ({manifest.licence}){again} must be accepted before it is used",
+            hint=f"read it, then `kgdx sources accept {manifest.name}` or give --accept-licence {manifest.name}",
+        )
+
 
 _ELSEWHERE = re.compile(r"[a-z][a-z+]*://|[A-Za-z][\w.-]+:[\w./-]+$")
 
@@ -28,7 +94,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a folder holds: the file of each source; files that stand beside another; files of no source."""
+    """Files found in a folder: the file of each source; files that stand beside another; files of no source."""
 
     files: Mapping[str, Path] = field(default_factory=dict)
     companions: tuple[Path, ...] = ()
@@ -36,7 +102,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class Selection:
     """Sources with their files, what was found in a folder, and the sources that have no file."""
 
     sources: Mapping[str, str | None]
@@ -71,7 +137,7 @@ def choose(
     more: Sequence[Path] = (),
     home: Path | None = None,
 ) -> dict[str, Wanted]:
-    """Say what a build takes, in the order in which it is loaded.
+    """Choose what a build takes, in the order in which it is loaded.
 
     Args:
         sources: Names, ``name=path-or-URL``, or a mapping of both; what they need is added. In the place of a name
@@ -104,12 +170,12 @@ def choose(
     return wanted
 
 
-def gather(
+def select(
     sources: Iterable[str],
     *,
     everything: bool = False,
     place: Path | None = None,
-) -> Gathered:
+) -> Selection:
     """Complete named sources by the files that lie in a place, and by all others where that is asked for.
 
     Args:
@@ -126,7 +192,7 @@ def gather(
     assert named is not None
     known = manifests(paths)
     if place is not None and not place.is_dir():
-        return Gathered(_back({**named, **_for_one(named, place)}, paths))
+        return Selection(_back({**named, **_for_one(named, place)}, paths))
     found = Found() if place is None else in_folder(place, known)
     if place is not None and len(named) == 1 and not everything:
         (only,) = named
@@ -146,7 +212,7 @@ def gather(
     chosen = {name: str(found.files[name]) if name in found.files else None for name in (*wanted, *named)}
     chosen |= {name: origin for name, origin in named.items() if origin is not None}
     without = tuple(name for name in known if name not in chosen) if everything else ()
-    return Gathered(_back(chosen, paths), found, without)
+    return Selection(_back(chosen, paths), found, without)
 
 
 def _for_one(named: Mapping[str, str | None], place: Path) -> dict[str, str]:

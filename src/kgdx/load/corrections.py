@@ -1,4 +1,4 @@
-"""What users have mended of the refused records: kept in the graph's folder, and put in their place by every build.
+"""Corrections of refused records: kept in the graph's folder, and applied by every build.
 
 A correction replaces one record by another. Records that the reader or the mapping refused are rows of a frame; those
 that the check refused are rows of a class or relation. ``part`` of the quarantine table tells them apart.
@@ -206,7 +206,7 @@ def _row(rows: pl.DataFrame, correction: Mapping[str, Any], old: pl.DataFrame | 
 
 
 def _cell(name: str, value: Any, kind: pl.DataType) -> pl.Series:
-    """One value as a column that can stand below one of the given type."""
+    """Return one value as a column that can stand below one of the given type."""
     if value is None:
         return pl.Series(name, [None], dtype=kind)
     if isinstance(kind, pl.List):
@@ -215,7 +215,7 @@ def _cell(name: str, value: Any, kind: pl.DataType) -> pl.Series:
 
 
 def _object(text: str) -> dict[str, Any]:
-    """A record that is JSON; of what is none, nothing is known."""
+    """Return a record that is JSON; of what is none, nothing is known."""
     try:
         content = json.loads(text)
     except ValueError:
@@ -228,7 +228,7 @@ def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _mends(row: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
-    """Whether a correction mends what an earlier one made of the record."""
+    """Return whether a correction mends what an earlier one made of the record."""
     if (row["part"], row["line"]) != (old["part"], old["line"]):
         return False
     given, before = _object(row["record"]), _object(old["mended"])

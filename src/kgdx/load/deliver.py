@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
+from queue import SimpleQueue
 
 from kgdx.errors import StoreError
-from kgdx.load.clock import Clock
 from kgdx.load.folder import BuildFolder
+from kgdx.load.report import Clock
 from kgdx.load.stages import Stages, code_digest, key_of
 from kgdx.load.tables import BuiltGraph, BuiltTable, load_table, load_tables
 from kgdx.store.arcade import ArcadeStore
 from kgdx.store.compile import compile_snapshot, link_snapshot, reads
-from kgdx.store.protocol import Delta, GraphTable
-from kgdx.store.snapshot import FORMAT
+from kgdx.store.protocol import Delta, GraphTable, Store
+from kgdx.store.snapshot import FORMAT, Snapshot
 from kgdx.store.tables import BOOKKEEPING
+
+Index = Callable[[Snapshot, Callable[[], Store], Callable[[str], None]], None]
+"""Makes an index beside the snapshot, from the store that it opens where it has to; says in words what takes long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +68,78 @@ def make_snapshot(made: BuildFolder, graph: BuiltGraph, before: Before | None, s
     return False
 
 
+class StoreLoad:
+    """A new store, filled in a second thread while the build goes on.
+
+    Most of a load is done outside Python, so the tables that are complete are loaded while others are inferred.
+    """
+
+    def __init__(self, made: BuildFolder, stages: Stages, clock: Clock) -> None:
+        self._made, self._stages, self._clock = made, stages, clock
+        self._build: Mapping[str, str] = {}
+        self._added: list[BuiltTable] = []
+        self._tables: SimpleQueue[BuiltTable | None] = SimpleQueue()
+        self._begun: SimpleQueue[BuiltTable | None] = SimpleQueue()
+        self._stopped = False
+        self._pool = ThreadPoolExecutor(1)
+        self._loading: Future[None] | None = None
+
+    def add(self, tables: Iterable[BuiltTable]) -> None:
+        """Load the tables that were not added before, nodes first."""
+        new = sorted((table for table in tables if table not in self._added), key=lambda table: table.ends is not None)
+        self._added += new
+        for table in new:
+            self._tables.put(table)
+        if self._loading is None:
+            self._loading = self._pool.submit(self._load)
+
+    def finish(self, build: Mapping[str, str]) -> None:
+        """Wait until the store holds all tables, telling how far it is.
+
+        Args:
+            build: What the store is to know of its build.
+
+        Raises:
+            StoreError: The tables cannot be loaded.
+        """
+        self._build = build
+        self._tables.put(None)
+        total = sum(table.rows for table in self._added) or 1
+        done = 0
+        while (table := self._begun.get()) is not None:
+            self._clock.tell("load", f"{table.rows:,} {table.name}", done / total, rows=done, total=total)
+            done += table.rows
+        if self._loading is not None:
+            self._loading.result()
+
+    def close(self) -> None:
+        """Stop after the table that is being loaded, and wait for that."""
+        self._stopped = True
+        self._tables.put(None)
+        self._pool.shutdown()
+
+    def _load(self) -> None:
+        try:
+            with ArcadeStore.create(self._made.store) as store:
+                store.load(self._given())
+                store.write("set_build", **self._build)
+        finally:
+            self._begun.put(None)
+
+    def _given(self) -> Iterator[GraphTable]:
+        while (table := self._tables.get()) is not None and not self._stopped:
+            self._begun.put(table)
+            yield load_table(table, self._stages)
+        if self._stopped:
+            raise StoreError("the load was stopped", hint="build again with `kgdx build`")
+
+
 def fill_store(
+    load: StoreLoad,
     made: BuildFolder,
     graph: BuiltGraph,
     before: Before | None,
     delta: Delta | None,
-    stages: Stages,
     clock: Clock,
     build: Mapping[str, str],
     *,
@@ -75,11 +148,11 @@ def fill_store(
     """Fill the store; returns how: ``changed`` from a copy of the one before, or ``loaded`` anew.
 
     Args:
+        load: Loads the store anew; it may have begun.
         made: The new build.
         graph: What the store is to hold.
         before: The build before, if its store may be brought to the new state.
         delta: What differs; ``None`` to load the store anew.
-        stages: Where the tables are.
         clock: Told how far it is.
         build: What the store is to know of its build.
         proven: Whether a changed copy has to show by its fingerprint that it holds the tables: whoever builds again may
@@ -97,9 +170,8 @@ def fill_store(
         except (StoreError, OSError):  # the store before is not what its build says, or a copy does not fit on the disk
             pass
         shutil.rmtree(made.store, ignore_errors=True)
-    with ArcadeStore.create(made.store) as store:
-        store.load(_told(graph, stages, clock))
-        store.write("set_build", **build)
+    load.add(graph.tables)
+    load.finish(build)
     return "loaded"
 
 
@@ -109,12 +181,10 @@ def _holds(store: ArcadeStore, graph: BuiltGraph, proven: bool) -> bool:
     return counts == {**nodes, **relations} and (not proven or store.fingerprint() == graph.fingerprint)
 
 
-def _told(graph: BuiltGraph, stages: Stages, clock: Clock) -> Iterator[GraphTable]:
-    """The tables, nodes first, telling the progress as the store takes them."""
-    ordered = sorted(graph.tables, key=lambda table: table.ends is not None)
-    total = sum(table.rows for table in ordered) or 1
-    done = 0
-    for table in ordered:
-        clock.tell("load", f"{table.rows:,} {table.name}", done / total, rows=done, total=total)
-        yield load_table(table, stages)
-        done += table.rows
+def index(made: BuildFolder, indexes: Sequence[Index], tell: Callable[[str], None]) -> None:
+    """Make what is looked up beside the snapshot; the store is opened for what an index has to be made from."""
+    snapshot = Snapshot.open(made.snapshot)
+    with ExitStack() as stack:
+        store = cache(lambda: stack.enter_context(ArcadeStore.open(made.store)))
+        for make in indexes:
+            make(snapshot, store, tell)

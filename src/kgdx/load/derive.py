@@ -42,7 +42,7 @@ class Derive:
     detail: str = "inferring"
 
     def looks_at(self, name: str) -> bool:
-        """Whether the step reads a node class or relation type.
+        """Return whether the step reads a node class or relation type.
 
         Example:
             >>> Derive("kgdx:x", "1", ("Disease",), lambda tables: []).looks_at("Gene")
@@ -53,7 +53,7 @@ class Derive:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What a step gave: its tables, whether they were found made, and how long it took."""
+    """The outcome of a derive step: its tables, whether an earlier build made them, and how long it took."""
 
     name: str
     tables: Sequence[BuiltTable]
@@ -133,7 +133,7 @@ def _make(
 
 
 def _conformed(table: GraphTable, step: Derive, schema: Schema) -> pa.Table:
-    """The step's table in the schema's types, its source named."""
+    """Return the step's table in the schema's types, its source named."""
     rows = table.rows.drop_columns(["source"]) if "source" in table.rows.column_names else table.rows
     named = rows.append_column("source", pa.repeat(step.name, rows.num_rows))
     ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
@@ -141,7 +141,7 @@ def _conformed(table: GraphTable, step: Derive, schema: Schema) -> pa.Table:
 
 
 def _new_nodes(rows: pl.DataFrame, label: str, step: Derive, ids: dict[str, list[pa.ChunkedArray]]) -> pl.DataFrame:
-    """The nodes that are not in the graph yet; they count as known from here on."""
+    """Return the nodes that are not in the graph yet; they count as known from here on."""
     if not step.looks_at(label):
         message = f"the step {step.name} gives nodes of {label}, which it does not read"
         raise StoreError(message, hint="add the class to what it reads")
@@ -168,7 +168,7 @@ def _series(parts: Sequence[pa.ChunkedArray]) -> pl.Series:
 
 
 def _sorted(table: GraphTable) -> GraphTable:
-    """A table in an order that does not depend on how it came about."""
+    """Return a table in an order that does not depend on how it came about."""
     keys = ["id"] if isinstance(table, NodeTable) else ["start", "end"]
     ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
     return graph_table(name_of(table), ends, table.rows.sort_by([(key, "ascending") for key in keys]))

@@ -1,19 +1,26 @@
-"""What two graphs differ in, by table and source, down to the rows; only tables whose digests differ are read."""
+"""Comparison of two graphs by table and source, down to the rows; only tables whose digests differ are read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from kgdx.load.change import Change
-from kgdx.load.tables import BuiltTable, graph_table
-from kgdx.schema import Schema
-from kgdx.store.fingerprint import lines
+from kgdx.errors import StoreError
+from kgdx.load.folder import BuildFolder, GraphFolder
+from kgdx.load.report import Change
+from kgdx.load.stages import Stages
+from kgdx.load.tables import BuiltTable, graph_table, load_table, name_of, read_graph
+from kgdx.schema import Schema, load_schema
+from kgdx.store.arcade import ArcadeStore
+from kgdx.store.fingerprint import lines, part_digests
 from kgdx.store.protocol import Delta, GraphTable, NodeTable
 from kgdx.store.tables import conformed
 
@@ -108,7 +115,7 @@ def _by_title(
 
 
 def _differing(before: Iterable[BuiltTable], after: Iterable[BuiltTable]) -> set[str]:
-    """The sources whose rows of a table are not the same on both sides."""
+    """Return the sources whose rows of a table are not the same on both sides."""
     one, other = ({s: tuple(d) for table in tables for s, d in table.parts.items()} for tables in (before, after))
     return {source for source in one.keys() | other.keys() if one.get(source) != other.get(source)}
 
@@ -141,7 +148,7 @@ def _hashes(table: BuiltTable, rows: pa.Table) -> np.ndarray[Any, Any]:
 
 
 def _masks(nodes: bool, one: _Side, other: _Side) -> tuple[Any, Any, Any]:
-    """Which rows of the old side are gone; which of the new one have come, and which have other values."""
+    """Return which rows of the old side are gone; which of the new one have come, and which have other values."""
     if one.hashes is None or other.hashes is None:
         return np.ones(one.height, bool), np.ones(other.height, bool), np.zeros(other.height, bool)
     old, new = _keys(one, "old", nodes), _keys(other, "new", nodes)
@@ -168,7 +175,7 @@ def _mask(rows: pl.Series, height: int) -> np.ndarray[Any, Any]:
 
 
 def _counted(title: str, one: _Side, other: _Side, gone: Any, come: Any, values: Any) -> Iterator[Change]:
-    """The changes by source, with examples."""
+    """Yield the changes by source, with examples."""
     kinds = (("removed", "-", one, gone), ("added", "+", other, come), ("changed", "~", other, values))
     counts: dict[str, dict[str, int]] = {}
     examples: dict[str, list[str]] = {}
@@ -188,3 +195,112 @@ def _counted(title: str, one: _Side, other: _Side, gone: Any, come: Any, values:
 def _taken(table: BuiltTable, side: _Side, mask: Any) -> Iterator[GraphTable]:
     if side.rows is not None and mask.any():
         yield graph_table(table.name, table.ends, side.rows.filter(pa.array(mask)))
+
+
+Tables = tuple[Sequence[BuiltTable], Loader]
+"""The tables of a graph, and what reads them."""
+NAMES = ("name", "title", "label")
+"""Properties that say how a node is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The differences between two graphs.
+
+    Attributes:
+        old: The old graph: its folder, or ``the build before``.
+        new: The new graph's folder.
+        changes: By table and source, nodes first; the Source nodes, which only describe the build, are left out.
+        names: How the nodes are called that the examples speak of, by id; those without a name are left out.
+    """
+
+    old: str
+    new: str
+    changes: tuple[Change, ...]
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return asdict(self)
+
+
+def diff(old: GraphFolder | str | Path | None, new: GraphFolder | str | Path) -> Comparison:
+    """Compare two graphs as they were built; what users saved since then does not count.
+
+    Args:
+        old: A graph folder; ``None`` for the build before the new one.
+        new: A graph folder.
+
+    Raises:
+        StoreError: One of them is no graph, or nothing is known of the build before.
+    """
+    target = new if isinstance(new, GraphFolder) else GraphFolder(new)
+    with target.reading() as build, _tables(target, build) as (tables, load):
+        if old is None:
+            stages = Stages(target.path / "stages")
+            before = read_graph(build.previous, stages)
+            if before is None:
+                message = f"nothing is known of what {target.path} held before"
+                raise StoreError(message, hint="give two graph folders: `kgdx diff OLD NEW`")
+            return _comparison(
+                "the build before", target, (before.tables, partial(load_table, stages=stages)), (tables, load)
+            )
+        other = old if isinstance(old, GraphFolder) else GraphFolder(old)
+        with other.reading() as other_build, _tables(other, other_build) as before_it:
+            return _comparison(str(other.path), target, before_it, (tables, load))
+
+
+def _comparison(old: str, new: GraphFolder, before: Tables, after: Tables) -> Comparison:
+    """Compare the tables of two graphs, without those that only describe the build."""
+    (one, load_one), (other, load_other) = (
+        ([table for table in tables if table.name != "Source"], load) for tables, load in (before, after)
+    )
+    found = compare(one, other, load_one, load_other, load_schema()).changes
+    changes = tuple(sorted(found, key=lambda change: ("->" in change.table, change.table, change.source)))
+    return Comparison(old, str(new.path), changes, _names(changes, ((one, load_one), (other, load_other))))
+
+
+def _names(changes: Iterable[Change], graphs: Iterable[Tables]) -> dict[str, str]:
+    """Look up the names of the nodes in the examples; where both graphs have one, the new one's."""
+    import pyarrow.compute as pc
+
+    classes: set[str] = set()
+    ids: set[str] = set()
+    for change in changes:
+        start, _, rest = change.table.partition("-")
+        classes |= {start, rest.rpartition("->")[2]}
+        ids.update(word for example in change.examples for word in example.split(" ")[1:])
+    wanted = pa.array(sorted(ids), pa.string())
+    names: dict[str, str] = {}
+    for tables, load in graphs:
+        for table in tables:
+            if table.ends is not None or table.name not in classes:
+                continue
+            rows = load(table).rows
+            called = next((name for name in NAMES if name in rows.column_names), None)
+            if called is not None:
+                found = rows.filter(pc.is_in(rows.column("id").cast(pa.string()), value_set=wanted)).select(
+                    ["id", called]
+                )
+                names |= {str(row["id"]): str(row[called]) for row in found.to_pylist() if row[called]}
+    return names
+
+
+@contextmanager
+def _tables(folder: GraphFolder, build: BuildFolder) -> Iterator[Tables]:
+    """The tables of a graph: as its build kept them, or read from the store where it kept none."""
+    stages = Stages(folder.path / "stages")
+    graph = read_graph(build.tables, stages)
+    if graph is not None:
+        yield list(graph.tables), partial(load_table, stages=stages)
+        return
+    with ArcadeStore.open(build.store) as store:
+        pairs = [(_built(table), table) for table in store.tables()]
+        rows = {built.title: table for built, table in pairs}
+        yield [built for built, _ in pairs], lambda built: rows[built.title]
+
+
+def _built(table: GraphTable) -> BuiltTable:
+    ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
+    parts = {source: digest for (_, source), digest in part_digests(table).items()}
+    return BuiltTable(name_of(table), ends, "", parts)

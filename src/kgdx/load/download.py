@@ -127,7 +127,7 @@ def _with_patience(url: str, target: Path, progress: Callable[[int, int], None])
 
 
 def _is_offline(error: Exception, attempt: int) -> bool:
-    """Whether there is no network, or no such host: asking once more is enough."""
+    """Return whether there is no network, or no such host: asking once more is enough."""
     reason = getattr(error, "reason", error)
     unreachable = isinstance(reason, OSError) and reason.errno in (errno.ENETUNREACH, errno.EHOSTUNREACH)
     return attempt > 0 and (isinstance(reason, socket.gaierror) or unreachable)
@@ -135,22 +135,22 @@ def _is_offline(error: Exception, attempt: int) -> bool:
 
 def _attempt(url: str, target: Path, progress: Callable[[int, int], None]) -> None:
     part = target.with_name(target.name + ".part")
-    held = part.stat().st_size if part.exists() else 0
+    received = part.stat().st_size if part.exists() else 0
     headers = {"User-Agent": "kgdx", "Accept-Encoding": "identity"}
-    if held and (validator := _known(part).get("validator")):
-        headers |= {"Range": f"bytes={held}-", "If-Range": validator}
+    if received and (validator := _known(part).get("validator")):
+        headers |= {"Range": f"bytes={received}-", "If-Range": validator}
     elif target.exists() and (validator := _known(target).get("validator")):
         headers["If-None-Match" if '"' in validator else "If-Modified-Since"] = validator
     try:
         with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=TIMEOUT_S) as answer:
             resumed = answer.status == 206
-            if resumed and not answer.headers.get("Content-Range", "").startswith(f"bytes {held}-"):
+            if resumed and not answer.headers.get("Content-Range", "").startswith(f"bytes {received}-"):
                 _forget(part)
                 raise http.client.IncompleteRead(b"")  # another piece than the one that was asked for
             if not resumed:
                 _forget(part)
                 _remember(part, validator=answer.headers.get("ETag") or answer.headers.get("Last-Modified"))
-            arrived = _receive(url, answer, part, held if resumed else 0, progress)
+            arrived = _receive(url, answer, part, received if resumed else 0, progress)
             length = answer.headers.get("Content-Range", "").rpartition("/")[2] or answer.headers.get("Content-Length")
     except urllib.error.HTTPError as error:
         if error.code == 304:
@@ -171,12 +171,12 @@ def _attempt(url: str, target: Path, progress: Callable[[int, int], None]) -> No
 
 
 def _receive(
-    url: str, answer: http.client.HTTPResponse, part: Path, held: int, progress: Callable[[int, int], None]
+    url: str, answer: http.client.HTTPResponse, part: Path, received: int, progress: Callable[[int, int], None]
 ) -> int:
     """Write what arrives, and return how long the file is then."""
     length = answer.headers.get("Content-Length", "")
-    total = held + int(length) if length.isdigit() else 0
-    with part.open("ab" if held else "wb") as stream:
+    total = received + int(length) if length.isdigit() else 0
+    with part.open("ab" if received else "wb") as stream:
         while block := answer.read(CHUNK):
             stream.write(block)
             if stream.tell() > MOST:

@@ -20,17 +20,15 @@ from kgdx.load import reporting
 from kgdx.load.assemble import Assembled, assemble
 from kgdx.load.carry import USER, Saved, saved
 from kgdx.load.choice import Wanted
-from kgdx.load.clock import Clock
-from kgdx.load.deliver import Before, fill_store, make_snapshot, snapshot_key
+from kgdx.load.deliver import Before, StoreLoad, fill_store, index, make_snapshot, snapshot_key
 from kgdx.load.derive import Derived, derive
 from kgdx.load.diff import Difference, compare
-from kgdx.load.digests import DIGESTS, Digests
+from kgdx.load.fetch import DIGESTS, Digests
 from kgdx.load.folder import GraphFolder
-from kgdx.load.gather import gather
 from kgdx.load.hooks import Hooks
 from kgdx.load.order import Choice, Order, Work
-from kgdx.load.parse import Parsed, write_tables
-from kgdx.load.report import BuildReport, SourceReport, read_report
+from kgdx.load.parse import Parsed, fetch_and_parse, write_tables
+from kgdx.load.report import BuildReport, Clock, SourceReport, read_report
 from kgdx.load.stages import Stages, code_digest, key_of
 from kgdx.load.tables import TABLE, BuiltGraph, BuiltSource, BuiltTable, built, keep_table, load_table, read_graph
 from kgdx.load.tally import Tally
@@ -57,25 +55,28 @@ def run(order: Order) -> BuildReport:
     """
     clock = Clock(order.progress)
     schema = load_schema()
-    with order.folder.building() as made, closing(Hooks(order.compile)) as hooks:
-        stages = Stages(order.folder.path / "stages")
+    with (
+        order.folder.building(float(order.first), first=order.first) as made,
+        closing(Hooks(order.compile)) as hooks,
+        closing(StoreLoad(made, stages := Stages(order.folder.path / "stages"), clock)) as load,
+    ):
         stages.sweep()
         digests = Digests(stages.path / DIGESTS)
         before = _before(order.folder, stages)
         work = Work(order, made, stages, digests, schema, clock, before)
         choice = order.choose(before.graph if before else None)
-        carried = Saved()
+        saved_rows = Saved()
         if order.keep_cases:
             had = before is not None and any(USER in table.parts for table in before.graph.tables)
-            carried = saved(order.folder, schema, carried=had)
-        report = _make(work, choice, carried, hooks)
+            saved_rows = saved(order.folder, schema, expected=had)
+        report = _make(work, choice, saved_rows, hooks, load)
         stages.clean(stages.used | (before.graph.stages if before else set()))
         digests.write()
         return report
 
 
 def _before(folder: GraphFolder, stages: Stages) -> Before | None:
-    """The build before, where its tables are known and are of an ontology that this one only adds to."""
+    """Return the build before, where its tables are known and are of an ontology that this one only adds to."""
     if not folder.exists:
         return None
     current = folder.current()
@@ -89,28 +90,30 @@ def _before(folder: GraphFolder, stages: Stages) -> Before | None:
     return Before(current, graph, report.schema_checksum)
 
 
-def _make(work: Work, choice: Choice, carried: Saved, hooks: Hooks) -> BuildReport:
+def _make(work: Work, choice: Choice, saved_rows: Saved, hooks: Hooks, load: StoreLoad) -> BuildReport:
     """Go through all stages, and return the report."""
     order, clock, stages = work.order, work.clock, work.stages
-    parsed, sources = gather(work, choice)
-    if carried.staged:
-        parsed = [*parsed, _saved(work, carried)]
+    parsed, sources = fetch_and_parse(work, choice)
+    if saved_rows.staged:
+        parsed = [*parsed, _saved(work, saved_rows)]
     with clock.stage("check", "checking against the ontology"):
         started = clock.elapsed
         checked = assemble(parsed, stages, work.schema, partial(clock.tell, "check"))
         _refuse_empty(parsed, sources, checked)
         work.note("check", "tables", checked.made, checked.found, clock.elapsed - started)
+    if work.before is None:  # there is nothing that the graph could be refused for, or made from, later on
+        load.add(checked.tables)
     reports = reporting.source_reports(choice.wanted, parsed, sources, checked.counts)
     with clock.stage("derive", "inferring"):
         inferred = _derive(work, checked.tables, reports)
     reports |= reporting.inferred_reports((step.name, step.tables) for step in inferred)
     tables = [*checked.tables, *(table for step in inferred for table in step.tables), _source_table(work, reports)]
     graph = BuiltGraph(tables, sources, snapshot_key(tuple(tables)))
-    difference = _compare(work, graph, carried)
+    difference = _compare(work, graph, saved_rows)
     if not order.force and work.before is not None and difference is not None:
         _refuse_losses(work.before.graph.sources, sources, difference)
     created = reporting.now()
-    how = _deliver(work, graph, difference, hooks, created)
+    how = _deliver(work, graph, difference, hooks, load, created)
     quarantine = _quarantine(work, checked, parsed, sources)
     clock.seconds |= hooks.seconds
     clock.seconds["total"] = clock.elapsed
@@ -153,13 +156,13 @@ def _quarantine(
     return refused
 
 
-def _saved(work: Work, carried: Saved) -> Parsed:
-    """What users saved, as a parsed source of its own."""
-    content = [(table.name, table.ends, table.role, table.rows.write_json()) for table in carried.staged]
+def _saved(work: Work, saved_rows: Saved) -> Parsed:
+    """Return what users saved, as a parsed source of its own."""
+    content = [(table.name, table.ends, table.role, table.rows.write_json()) for table in saved_rows.staged]
     key = key_of(content, code_digest("kgdx.load"), work.schema.checksum)
 
     def make(folder: Path) -> Mapping[str, object]:
-        return write_tables(carried.staged, work.schema, Tally(), folder)
+        return write_tables(saved_rows.staged, work.schema, Tally(), folder)
 
     return Parsed(USER, work.stages.get("saved", key, make))
 
@@ -204,26 +207,28 @@ def _kept(stages: Stages, kind: str, table: GraphTable) -> BuiltTable:
     return built(stage, stage.facts)
 
 
-def _compare(work: Work, graph: BuiltGraph, carried: Saved) -> Difference | None:
+def _compare(work: Work, graph: BuiltGraph, saved_rows: Saved) -> Difference | None:
     """How the graph differs from the one before, whose store may hold cases that were saved since it was built."""
     if work.before is None:
         return None
     load = partial(load_table, stages=work.stages)
-    before = _as_now(work, carried)
+    before = _as_now(work, saved_rows)
     work.before = replace(work.before, graph=replace(work.before.graph, tables=before))
     total = sum(table.rows for table in graph.tables)
     limit = max(DELTA_ALWAYS, min(DELTA_ROWS, int(total * DELTA_SHARE)))
     return compare(before, graph.tables, load, load, work.schema, limit=limit)
 
 
-def _as_now(work: Work, carried: Saved) -> list[BuiltTable]:
+def _as_now(work: Work, saved_rows: Saved) -> list[BuiltTable]:
     assert work.before is not None
-    now = [_kept(work.stages, "now", table) for table in carried.now if table.rows.num_rows]
-    titles = {title(table) for table in carried.now}
+    now = [_kept(work.stages, "now", table) for table in saved_rows.now if table.rows.num_rows]
+    titles = {title(table) for table in saved_rows.now}
     return [*(table for table in work.before.graph.tables if table.title not in titles), *now]
 
 
-def _deliver(work: Work, graph: BuiltGraph, difference: Difference | None, hooks: Hooks, created: str) -> str:
+def _deliver(
+    work: Work, graph: BuiltGraph, difference: Difference | None, hooks: Hooks, load: StoreLoad, created: str
+) -> str:
     """Make the snapshot and fill the store, the hooks running beside it."""
     clock = work.clock
     with clock.stage("compile", "compiling the snapshot"):
@@ -237,9 +242,11 @@ def _deliver(work: Work, graph: BuiltGraph, difference: Difference | None, hooks
     delta = difference.delta if difference is not None and same else None
     with clock.stage("load", "filling the store"):
         started = clock.elapsed
-        how = fill_store(work.made, graph, work.before, delta, work.stages, clock, build, proven=again)
+        how = fill_store(load, work.made, graph, work.before, delta, clock, build, proven=again)
         work.note("load", "store", int(how == "loaded"), int(how == "changed"), clock.elapsed - started)
-    with clock.stage("finish", "waiting for the rank model and the dictionary"):
+    with clock.stage("finish", "finishing"):
+        index(work.made, work.order.index, partial(clock.tell, "finish"))
+        clock.tell("finish", "waiting for the rank model and the dictionary", 0.8)
         hooks.finish()
     return how
 

@@ -65,7 +65,7 @@ class BuildFolder:
 
     @property
     def tables(self) -> Path:
-        """What the graph is made of, JSON; see :mod:`kgdx.load.tables`."""
+        """The tables and sources of the graph, JSON; see :mod:`kgdx.load.tables`."""
         return self.path / "tables.json"
 
     @property
@@ -117,14 +117,14 @@ class GraphFolder:
         end = time.monotonic() + wait_s
         while True:
             build = self.current()
-            with _locked(build.path / "lock", fcntl.LOCK_SH, end) as held:
-                if held is None:
+            with _locked(build.path / "lock", fcntl.LOCK_SH, end) as locked:
+                if locked is None:
                     message = f"another process is writing to the graph at {self.path}"
                     raise StoreLockedError(message, hint="wait for it to finish, then try again")
-                if held and self._current() == build:
+                if locked and self._current() == build:
                     yield build
                     return
-            if held is False and self._current() == build:
+            if locked is False and self._current() == build:
                 self._mend_lock(build)
             elif time.monotonic() > end:
                 raise StoreError(f"the graph at {self.path} keeps changing", hint="try again")
@@ -145,18 +145,22 @@ class GraphFolder:
             build = self.current()
             if not (build.path / "lock").exists():
                 self._mend_lock(build)
-            with _locked(build.path / "lock", fcntl.LOCK_EX, end) as held:
-                if not held:
+            with _locked(build.path / "lock", fcntl.LOCK_EX, end) as locked:
+                if not locked:
                     message = f"another process is reading the graph at {self.path}"
                     raise StoreLockedError(message, hint="close it (a notebook, a running `kgdx`), then try again")
                 yield build
 
     @contextmanager
-    def building(self, wait_s: float = 0.0) -> Iterator[BuildFolder]:
+    def building(self, wait_s: float = 0.0, *, first: bool = False) -> Iterator[BuildFolder]:
         """Make a new build: an empty folder that becomes current when the block ends, or goes when it fails.
 
+        Args:
+            wait_s: How long to wait for another process that builds or writes, in seconds.
+            first: Whether the build is wanted only where there is no graph yet.
+
         Raises:
-            StoreLockedError: Another process builds or writes.
+            StoreLockedError: Another process builds or writes, or has made the graph that was to be the first.
             StoreError: The folder cannot be written.
         """
         try:
@@ -166,6 +170,8 @@ class GraphFolder:
         with self._exclusive(time.monotonic() + wait_s):
             self._recover()
             self._clean()
+            if first and self.exists:
+                raise StoreLockedError(f"another process has made the graph at {self.path}", hint="open it")
             name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(2)}"
             build = BuildFolder(name, self.path / "builds" / name)
             try:
@@ -232,8 +238,8 @@ class GraphFolder:
         for path in (self.path / "builds").iterdir():
             if current is not None and path == current.path:
                 continue
-            with _locked(path / "lock", fcntl.LOCK_EX, 0.0) as held:
-                if held is not None:
+            with _locked(path / "lock", fcntl.LOCK_EX, 0.0) as locked:
+                if locked is not None:
                     shutil.rmtree(path, ignore_errors=True)
         for leftover in self.path.glob(".CURRENT.*"):
             leftover.unlink(missing_ok=True)
@@ -251,8 +257,8 @@ class GraphFolder:
             lock.touch()
         except OSError as error:
             raise _unwritable(self.path, error) from error
-        with _locked(lock, fcntl.LOCK_EX, time.monotonic() + wait_s) as held:
-            if not held:
+        with _locked(lock, fcntl.LOCK_EX, time.monotonic() + wait_s) as locked:
+            if not locked:
                 message = f"another process is changing mappings or mended records of the graph at {self.path}"
                 raise StoreLockedError(message, hint="wait for it to finish, then try again; nothing was changed")
             yield
@@ -270,8 +276,8 @@ class GraphFolder:
             (self.path / "lock").touch()
         except OSError as error:
             raise _unwritable(self.path, error) from error
-        with _locked(self.path / "lock", fcntl.LOCK_EX, end) as held:
-            if not held:
+        with _locked(self.path / "lock", fcntl.LOCK_EX, end) as locked:
+            if not locked:
                 message = f"another process is building or writing the graph at {self.path}"
                 raise StoreLockedError(message, hint="wait for it to finish, then try again; nothing was changed")
             yield

@@ -1,4 +1,4 @@
-"""What there is to load, and whether a graph still is what its sources give: for `kgdx sources` and `kgdx status`."""
+"""The sources there are, and whether a graph is up to date with them: for `kgdx sources` and `kgdx status`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kgdx.load.choice import Wanted
-from kgdx.load.digests import DIGESTS, Digests
+from kgdx.load.fetch import DIGESTS, Digests
 from kgdx.load.folder import GraphFolder
 from kgdx.load.manifest import Manifest, manifests
 from kgdx.load.parse import mapping_digest, recipe
@@ -65,7 +65,7 @@ class Freshness:
 
 
 def freshness(folder: GraphFolder | str | os.PathLike[str], readers: Mapping[str, Reader] = _NONE) -> Freshness:
-    """Say how a graph was made last, and which of its sources an update would read anew; no source is read for this.
+    """Return how a graph was made last, and which of its sources an update would read anew; no source is read for this.
 
     Args:
         folder: The graph folder.

@@ -111,7 +111,7 @@ Members = Annotated[Each, BeforeValidator(lambda value: {"column": value} if isi
 
 
 class _Map(_Model):
-    """What mappings of nodes and of relations share.
+    """Fields that mappings of nodes and of relations share.
 
     Attributes:
         frame: The frame whose rows are mapped.
@@ -151,7 +151,7 @@ class RelationMap(_Map):
 
     ``role`` says what a row is: a ``record`` that is counted, and quarantined where an end is not in the graph; or
     ``implied``, a reference that a record makes beside what it states itself, which is left out in that case: a
-    cross-reference to a vocabulary that was not loaded is no fault.
+    cross-reference to a vocabulary that was not loaded is no error.
     """
 
     type: str
@@ -228,7 +228,7 @@ class Manifest(_Model):
 
 
 def is_manifest(word: str) -> bool:
-    """Whether a word that stands for a source is the path of a manifest rather than a name.
+    """Return whether a word that stands for a source is the path of a manifest rather than a name.
 
     Example:
         >>> is_manifest("my/clinic.yaml"), is_manifest("hpoa")
@@ -271,11 +271,11 @@ def read_manifest(path: Path, *, named: bool = True) -> Manifest:
     return found
 
 
-def _advice(fault: Any) -> str:
-    """What is wrong with a field, with the names that it may have where it has an unknown one."""
-    if fault["type"] != "extra_forbidden":
-        return str(fault["msg"])
-    parts = [part for part in fault["loc"] if isinstance(part, str)]
+def _advice(error: Any) -> str:
+    """Return what is wrong with a field, with the names that it may have where it has an unknown one."""
+    if error["type"] != "extra_forbidden":
+        return str(error["msg"])
+    parts = [part for part in error["loc"] if isinstance(part, str)]
     model = _PLACES.get(parts[-2], Value) if len(parts) > 1 else Manifest
     known = [field.alias or name for name, field in model.model_fields.items()]
     return f"no such field; one of {', '.join(known)}{did_you_mean(parts[-1], known)}"

@@ -74,7 +74,7 @@ def stage(records: Records, manifest: Manifest) -> tuple[list[Staged], pl.DataFr
 
 
 def _fullest(rows: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
-    """Rows that state all of a node before those that only mention it, otherwise as they come."""
+    """Return rows that state all of a node before those that only mention it, otherwise as they come."""
     absent = [pl.col(name).is_null() for name in names if rows[name].null_count()]
     return rows.sort(pl.sum_horizontal(absent), maintain_order=True) if absent else rows
 
@@ -128,7 +128,7 @@ def _untaken(records: Records, manifest: Manifest) -> Iterator[pl.DataFrame]:
 
 
 def _holds(where: Mapping[str, Sequence[str | None]]) -> pl.Expr:
-    """Whether a row has one of the values in each of the columns."""
+    """Return whether a row has one of the values in each of the columns."""
     return pl.all_horizontal(
         [
             pl.col(column)
@@ -141,7 +141,7 @@ def _holds(where: Mapping[str, Sequence[str | None]]) -> pl.Expr:
 
 
 def _rows(frame: pl.DataFrame, entry: NodeMap | RelationMap) -> pl.DataFrame:
-    """The rows that an entry takes, one for each member of the list that it may go through."""
+    """Return the rows that an entry takes, one for each member of the list that it may go through."""
     if entry.where:
         frame = frame.filter(_holds(entry.where))
     if entry.each is None:
@@ -197,7 +197,7 @@ def _translatable(frame: pl.DataFrame, values: dict[str, Value], name: str) -> t
 
 
 def _expression(value: Value, frame: pl.DataFrame, source: str) -> pl.Expr:
-    """A property's value, made from the columns, changed, translated and minted."""
+    """Return a property's value, made from the columns, changed, translated and minted."""
     made = _changed(value, frame)
     several = _is_list(value, frame)
     if value.values is not None:
@@ -210,7 +210,7 @@ def _expression(value: Value, frame: pl.DataFrame, source: str) -> pl.Expr:
 
 
 def _changed(value: Value, frame: pl.DataFrame) -> pl.Expr:
-    """The value before it is translated."""
+    """Return the value before it is translated."""
     made = _origin(value)
     if value.separator is not None and not _has_list(value, frame):
         parts = made.cast(pl.String).str.split(value.separator).list.eval(pl.element().str.strip_chars())

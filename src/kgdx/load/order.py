@@ -1,4 +1,4 @@
-"""What is ordered of a build, and what its stages share while it is made."""
+"""The settings of a build, and the state that its stages share."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kgdx.load.choice import Wanted
-from kgdx.load.clock import Clock, Progress
-from kgdx.load.deliver import Before
+from kgdx.load.deliver import Before, Index
 from kgdx.load.derive import Derive
-from kgdx.load.digests import Digests
+from kgdx.load.fetch import Digests
 from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.hooks import Hook
-from kgdx.load.report import StageReport
+from kgdx.load.report import Clock, Progress, StageReport
 from kgdx.load.sources import Reader
 from kgdx.load.stages import Stages
 from kgdx.load.tables import BuiltGraph, BuiltSource
@@ -22,7 +21,7 @@ from kgdx.schema import Schema
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to build, and how.
+    """Settings of a build.
 
     Attributes:
         folder: The graph folder.
@@ -30,11 +29,13 @@ class Order:
         choose: Says which sources the graph is to have, from what it has.
         derive: Steps that infer further tables.
         compile: Functions that compute something from the finished snapshot; they run in a second process.
+        index: Functions that make what is looked up beside the snapshot, once the store is filled.
         readers: Readers of formats that live elsewhere.
         cache: Where downloads are kept.
         progress: Called as the build goes on.
         keep_cases: Whether what users saved is carried over.
         force: Whether a source may lose half of its rows.
+        first: Whether to build only where there is no graph yet, and to wait a second for another builder.
     """
 
     folder: GraphFolder
@@ -43,10 +44,12 @@ class Order:
     cache: Path
     derive: Sequence[Derive] = ()
     compile: Sequence[Hook] = ()
+    index: Sequence[Index] = ()
     readers: Mapping[str, Reader] = field(default_factory=dict)
     progress: Callable[[Progress], None] | None = None
     keep_cases: bool = True
     force: bool = False
+    first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ class Choice:
 
 @dataclass(slots=True)
 class Work:
-    """What the stages of one build share.
+    """State that the stages of one build share.
 
     Attributes:
         order: What to build.

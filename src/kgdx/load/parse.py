@@ -1,10 +1,11 @@
-"""A source's file → its tables with the ontology's types, kept by the content of all that they were made from."""
+"""Fetching and parsing: a source's file → tables with the ontology's types, kept by the content of their inputs."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,11 +16,13 @@ import polars as pl
 from kgdx.errors import SourceError
 from kgdx.load import corrections
 from kgdx.load.choice import Wanted, companions
-from kgdx.load.digests import Digests
-from kgdx.load.fetch import Fetched, file_digest
+from kgdx.load.fetch import Digests, Fetched, fetch, file_digest
 from kgdx.load.mapping import Role, Staged, stage
-from kgdx.load.sources import Reader, read, reader
+from kgdx.load.order import Choice, Work
+from kgdx.load.report import Clock
+from kgdx.load.sources import FOLDERS, Reader, read, reader
 from kgdx.load.stages import Stage, Stages, code_digest, key_of, write_table
+from kgdx.load.tables import BuiltSource
 from kgdx.load.tally import Tally
 from kgdx.schema import Schema
 
@@ -176,7 +179,7 @@ def _parse(
 
 
 def _mended(tables: list[Staged], mending: corrections.Mending) -> Iterator[Staged]:
-    """The tables one by one, each being let go when the next is asked for."""
+    """Yield the tables one by one, each being let go when the next is asked for."""
     tables.reverse()
     while tables:
         yield mending.table(tables.pop())
@@ -206,3 +209,118 @@ def write_tables(tables: Iterable[Staged], schema: Schema, tally: Tally, folder:
 
 def _ends(pair: Sequence[str] | None) -> tuple[str, str] | None:
     return None if pair is None else (pair[0], pair[1])
+
+
+def fetch_and_parse(work: Work, choice: Choice) -> tuple[list[Parsed], dict[str, BuiltSource]]:
+    """Fetch and parse all sources.
+
+    Returns:
+        The parsed sources in the order of the choice, and for an update what was read of each, and where.
+
+    Raises:
+        SourceError: A source is missing, or not what it should be.
+    """
+    fetched, kept = _fetch(work, choice)
+    parsed = _parse_all(work, choice, fetched, kept)
+    sources = {
+        each.source: choice.kept[each.source]
+        if each.source in kept
+        else _source(each, choice.wanted[each.source], fetched[each.source], work)
+        for each in parsed
+    }
+    return parsed, sources
+
+
+def _fetch(work: Work, choice: Choice) -> tuple[dict[str, Fetched], dict[str, Parsed]]:
+    """Return the files of the sources, and those sources that need not be looked at."""
+    clock, order = work.clock, work.order
+    fetched: dict[str, Fetched] = {}
+    kept: dict[str, Parsed] = {}
+    with clock.stage("fetch", "looking for the sources"):
+        started = clock.elapsed
+        for name, wanted in choice.wanted.items():
+            title = wanted.manifest.title
+            clock.tell("fetch", title)
+            if (found := _as_before(work, name, choice)) is not None:
+                kept[name] = found
+                continue
+            arrived = partial(_arrived, clock, title)
+            expected = wanted.manifest.checksum if wanted.origin == wanted.manifest.default else None
+            try:
+                folder = wanted.manifest.format in (*FOLDERS, *order.readers)
+                file = fetch(
+                    wanted.origin, order.cache, expected=expected, progress=arrived, digests=work.digests, folder=folder
+                )
+            except SourceError as error:
+                raise _without_download(error, name, choice) from error
+            fetched[name] = file
+            work.remarks += [file.note] if file.note else []
+        work.note("fetch", "files", len(fetched), len(kept), clock.elapsed - started)
+    return fetched, kept
+
+
+def _parse_all(work: Work, choice: Choice, fetched: Mapping[str, Fetched], kept: Mapping[str, Parsed]) -> list[Parsed]:
+    """Parse two sources at a time."""
+    clock, order = work.clock, work.order
+    mended = corrections.read(order.folder.path)
+    with clock.stage("parse", "reading the sources"), ThreadPoolExecutor(2) as pool:
+        jobs = {
+            name: pool.submit(
+                parse,
+                choice.wanted[name],
+                where,
+                work.stages,
+                work.digests,
+                work.schema,
+                readers=order.readers,
+                mended=mended.get(name),
+            )
+            for name, where in fetched.items()
+        }
+        parsed = []
+        try:
+            for number, (name, wanted) in enumerate(choice.wanted.items()):
+                each = kept[name] if name in kept else jobs[name].result()
+                parsed.append(each)
+                work.note("parse", name, int(each.stage.made), int(not each.stage.made), each.seconds)
+                clock.tell("parse", wanted.manifest.title, (number + 1) / len(choice.wanted))
+        finally:
+            pool.shutdown(cancel_futures=True)  # of a source that cannot be read one hears at once
+    return parsed
+
+
+def _as_before(work: Work, name: str, choice: Choice) -> Parsed | None:
+    """A source as it was read before, if it need not be looked at: it would be read alike, and the stage is there."""
+    if name not in choice.kept:
+        return None
+    before, wanted = choice.kept[name], choice.wanted[name]
+    now = recipe(wanted, Path(before.path), work.order.readers, work.schema), mapping_digest(wanted)
+    if (before.recipe, before.mapping) != now:
+        return None
+    stage = work.stages.find(before.parsed)
+    return None if stage is None else Parsed(name, stage)
+
+
+def _source(parsed: Parsed, wanted: Wanted, fetched: Fetched, work: Work) -> BuiltSource:
+    return BuiltSource(
+        fetched.origin,
+        str(fetched.path),
+        fetched.checksum,
+        parsed.stage.name,
+        recipe(wanted, fetched.path, work.order.readers, work.schema),
+        mapping_digest(wanted),
+        parsed.stated,
+    )
+
+
+def _without_download(error: SourceError, name: str, choice: Choice) -> SourceError:
+    """Return the error of a failed download with a hint how to build without the sources that are downloaded."""
+    remote = [each for each, wanted in choice.wanted.items() if wanted.origin.startswith(("http://", "https://"))]
+    if name not in remote:
+        return error
+    others = f"; to build without {', '.join(remote)}, name the sources that you have, or give `--from FOLDER` alone"
+    return SourceError(f"{name}: {error.message}", hint=f"{error.hint or ''}{others}")
+
+
+def _arrived(clock: Clock, title: str, arrived: int, total: int) -> None:
+    clock.tell("fetch", f"{title}: {arrived / 1e6:.1f} MB", bytes=arrived, total=total)

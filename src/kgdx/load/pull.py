@@ -72,15 +72,15 @@ def pull(
 
 
 def _refuse_another(target: GraphFolder, content: Content) -> None:
-    with target.reading() as build, ArcadeStore.open(build.store) as held:
-        if held.fingerprint() != content.fingerprint:
+    with target.reading() as build, ArcadeStore.open(build.store) as store:
+        if store.fingerprint() != content.fingerprint:
             raise StoreError(
                 f"the folder {target.path} holds another graph", hint="replace it with `kgdx pull --force`"
             )
 
 
 def _build_report(made: BuildFolder, content: Content, source: Store) -> BuildReport:
-    """What the server's graph says of its sources; the records that its builder refused stayed where it was built."""
+    """Return a report from the server's Source nodes; the quarantine stays where the graph was built."""
     nodes, relations = totals(content.tables)
     sources = {
         row["id"]: SourceReport(

@@ -133,7 +133,7 @@ def mended(table: pl.DataFrame, path: Path) -> Mapping[str, pl.DataFrame]:
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """What became of refused records that were tried again.
+    """The outcome of loading refused records again.
 
     Attributes:
         report: Of the update.
@@ -190,7 +190,7 @@ def retry(folder: GraphFolder, file: Path | None, update: Callable[[Sequence[str
 
 
 def _with_files(folder: GraphFolder, table: pl.DataFrame) -> list[str]:
-    """The sources that have refused records and that were read from a file."""
+    """Return the sources that have refused records and that were read from a file."""
     with folder.reading() as build:
         known = read_report(build.report).sources
     named = table["source"].unique(maintain_order=True).to_list()

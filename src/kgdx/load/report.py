@@ -1,15 +1,109 @@
-"""What a build reports: for people first what they want to know, for machines everything, as JSON."""
+"""The report of a build, its changes and its progress, as dataclasses; the report is written and read as JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kgdx.errors import StoreError
-from kgdx.load.change import Change
+
+SHARES = {"fetch": 0.02, "parse": 0.3, "check": 0.05, "derive": 0.08, "compile": 0.1, "load": 0.35, "finish": 0.1}
+"""Stages in order, and about how much of the whole each is: what a progress bar shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a build is.
+
+    Attributes:
+        stage: One of :data:`SHARES`.
+        detail: What it is at.
+        done: Part of the whole, 0 to 1.
+        seconds: Since the start.
+        rows: Rows done in this stage.
+        bytes: Bytes that have arrived.
+        total: How many rows (or bytes) there are, if that is known.
+    """
+
+    stage: str
+    detail: str
+    done: float
+    seconds: float
+    rows: int = 0
+    bytes: int = 0
+    total: int = 0
+
+
+@dataclass(slots=True)
+class Clock:
+    """Reports a build's progress and measures its stages (:data:`SHARES`)."""
+
+    callback: Callable[[Progress], None] | None
+    start: float = field(default_factory=time.perf_counter)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def tell(
+        self, stage: str, detail: str, part: float = 0.0, *, rows: int = 0, bytes: int = 0, total: int = 0
+    ) -> None:
+        """Report that a stage is at ``detail``, ``part`` (0 to 1) of it done."""
+        if self.callback is not None:
+            names = list(SHARES)
+            before = sum(SHARES[name] for name in names[: names.index(stage)])
+            done = min(1.0, before + SHARES[stage] * part)
+            self.callback(Progress(stage, detail, done, self.elapsed, rows, bytes, total))
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.start
+
+    @contextmanager
+    def stage(self, name: str, detail: str) -> Iterator[None]:
+        """Report that a stage begins, and measure it."""
+        self.tell(name, detail)
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How the rows of one table that one source states differ.
+
+    Attributes:
+        table: ``Disease``, or ``Disease-HAS_PHENOTYPE->Phenotype``.
+        source: Who states them; of a node that changed, who states it now.
+        added: Rows that are new. A relation of which a property changed counts as removed and added.
+        removed: Rows that are gone.
+        changed: Nodes whose properties changed.
+        examples: Some of them: ``+ OMIM:1``, ``- OMIM:1 HP:1``, ``~ OMIM:1``.
+    """
+
+    table: str
+    source: str
+    added: int = 0
+    removed: int = 0
+    changed: int = 0
+    examples: tuple[str, ...] = ()
+
+
+def by_table(changes: Iterable[Change]) -> Mapping[str, tuple[int, int, int]]:
+    """Add up changes by table: added, removed, changed.
+
+    Example:
+        >>> by_table([Change("Gene", "a", added=1), Change("Gene", "b", removed=2)])
+        {'Gene': (1, 2, 0)}
+    """
+    found: dict[str, tuple[int, int, int]] = {}
+    for each in changes:
+        added, removed, changed = found.get(each.table, (0, 0, 0))
+        found[each.table] = (added + each.added, removed + each.removed, changed + each.changed)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +148,7 @@ class StageReport:
     """One stage of a build.
 
     Attributes:
-        stage: Which, as in :data:`kgdx.load.clock.SHARES`.
+        stage: Which, as in :data:`kgdx.load.report.SHARES`.
         what: A source, a step, or the tables of the graph.
         made: Results that were made.
         found: Results that were found as an earlier build made them.

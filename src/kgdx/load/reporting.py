@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import polars as pl
 import pyarrow as pa
 
-from kgdx.load.change import Change
 from kgdx.load.choice import Wanted
 from kgdx.load.parse import Parsed
-from kgdx.load.report import Reason, SourceReport
+from kgdx.load.report import Change, Reason, SourceReport
 from kgdx.load.stages import Stages
 from kgdx.load.tables import BuiltSource, BuiltTable, name_of
 from kgdx.load.tally import Counts
@@ -135,7 +134,7 @@ def warnings(
     sources: Mapping[str, BuiltSource],
     counts: Mapping[str, Counts],
 ) -> Iterator[str]:
-    """Say what the readers had to say, and where the default files are not what their manifests describe."""
+    """Yield the readers' warnings, and one for each default file that differs from what its manifest describes."""
     for each in parsed:
         for warning in each.stage.facts.get("warnings", ()):
             yield f"{each.source}: {warning}"
@@ -185,11 +184,11 @@ FEW = 100
 
 
 def now() -> str:
-    """The time, UTC, ISO 8601."""
+    """Return the time, UTC, ISO 8601."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def peak_memory() -> int:
-    """The most memory that this process had, in bytes."""
+    """Return the most memory that this process had, in bytes."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,9 @@ import polars as pl
 import yaml
 
 from kgdx.errors import SourceError
-from kgdx.load.sources.delimited import head_of, header_of
-from kgdx.load.sources.jsonl import at, entries
-from kgdx.load.sources.parquet import fields
+from kgdx.load.sources.documents import Reading, objects
+from kgdx.load.sources.jsonl import at, fields
+from kgdx.load.sources.table import head_of, header_of
 from kgdx.load.unpack import unpacked
 from kgdx.schema import Schema
 
@@ -105,8 +105,9 @@ def scaffold(name: str, path: Path, schema: Schema, default: str | None = None) 
         raise SourceError(f"{name!r} cannot be a source's name", hint="use small letters, digits and _")
     found = sample(path)
     keys = list(_keys(found, schema))
-    parts = [*_head(name, path, default or path.name, found, keys), "nodes:", *_nodes(keys, name, schema)]
+    parts = [*_head(name, path, default or path.name, found, keys), "nodes:"]
     relations = list(_relations(keys, schema))
+    parts += _nodes(keys, name, schema, "implied" if relations else "record")
     parts += ["relations:", *relations] if relations else ["relations: []", *_no_relation(schema)]
     return "\n".join([*parts, *_left(found, keys)]) + "\n"
 
@@ -135,18 +136,13 @@ def _parquet(path: Path) -> Sampled:
 
 def _json(path: Path, text: str, encoding: str) -> Sampled:
     whole = text if text.lstrip()[:1] == "[" else text[: text.rfind("\n") + 1] or text
-    rows: list[Mapping[str, Any]] = []
-    for _, _, entry in entries(whole.encode()):
-        if not isinstance(entry, str):
-            rows.append(entry)
-        if len(rows) == ROWS:
-            break
+    rows = [entry for _, entry in islice(objects(path, whole.encode(), Reading({})), ROWS)]
     names = dict.fromkeys(name for row in rows for name in _paths(row))
     return Sampled("jsonl", {name: [at(row, name) for row in rows] for name in names}, encoding)
 
 
 def _paths(entry: Any, before: str = "") -> Iterator[str]:
-    """The dotted paths of all values in an object, through lists of objects too."""
+    """Yield the dotted paths of all values in an object, through lists of objects too."""
     if isinstance(entry, dict):
         for name, value in entry.items():
             yield from _paths(value, f"{before}.{name}" if before else name)
@@ -180,14 +176,16 @@ def _delimited(path: Path, text: str, encoding: str) -> Sampled:
 
 def _keys(found: Sampled, schema: Schema) -> Iterator[Key]:
     """The columns that name things of the ontology's classes, each with the column that holds their names, if any."""
-    keys = [key for name, values in found.columns.items() if (key := _key(name, _given(values), schema))]
-    known = {key.label for key in keys if not key.minted}
-    keys = [key for key in keys if not key.minted or key.label not in known]
+    every = [key for name, values in found.columns.items() if (key := _key(name, _given(values), schema))]
+    known = {key.label for key in every if not key.minted}
+    keys = [key for key in every if not key.minted or key.label not in known]
     taken = {key.column for key in keys}
+    worded = {key.column: key.label for key in every if key.column not in taken}
     for key in keys:
         words = _WORDS.get(key.label, (key.label.lower(),))
         near = [name for name in found.columns if name not in taken and _NAMES.search(name)]
         own = [name for name in near if any(word in name.lower() for word in words)]
+        own += [name for name, label in worded.items() if label == key.label]
         beside = [name for left, name in pairwise(found.columns) if left == key.column and name in near]
         names = own or (near if len(keys) == 1 else beside)
         several = bool(key.separator) or any(isinstance(value, list) for value in found.columns[key.column])
@@ -219,7 +217,7 @@ def _key(name: str, values: Sequence[str], schema: Schema) -> Key | None:
 
 
 def _label(values: Sequence[str], name: str, schema: Schema) -> str | None:
-    """The class whose prefixes nearly all values have; of several, the one that the column's name speaks of."""
+    """Return the class whose prefixes nearly all values have; of several, the one that the column's name speaks of."""
     fitting = [
         each.name
         for each in schema.nodes.values()
@@ -231,7 +229,7 @@ def _label(values: Sequence[str], name: str, schema: Schema) -> str | None:
 
 
 def _by_word(name: str, values: Sequence[str], schema: Schema) -> Key | None:
-    """A column of words that is called after a class whose members may be known by their names only."""
+    """Return a column of words that is called after a class whose members may be known by their names only."""
     for label, words in _WORDS.items():
         minted = label in schema.nodes and (not schema.node(label).prefixes or "KGDX" in schema.node(label).prefixes)
         if minted and any(word in name.lower() for word in words) and not re.search(r"(^|[._])id$", name.lower()):
@@ -271,7 +269,7 @@ def _head(name: str, path: Path, default: str, found: Sampled, keys: Sequence[Ke
         yield f"delimiter: {_plain(found.delimiter or '')}"
 
 
-def _nodes(keys: Sequence[Key], name: str, schema: Schema) -> Iterator[str]:
+def _nodes(keys: Sequence[Key], name: str, schema: Schema, role: str) -> Iterator[str]:
     if not keys:
         yield "  # No column was recognised. Say which class a row is of, and which column is its id:"
         yield f"  # one of {', '.join(schema.nodes)}"
@@ -282,7 +280,7 @@ def _nodes(keys: Sequence[Key], name: str, schema: Schema) -> Iterator[str]:
         if key.label == "Phenotype":
             continue  # HPO brings them
         yield f"  - class: {key.label}"
-        yield "    role: implied         # mentioned by rows; `record` where each row is about one"
+        yield f"    role: {role:<15} # `implied`: mentioned by rows; `record`: each row is about one"
         yield from _each(key)
         yield f"    id: {key.expression}"
         if "name" in schema.node(key.label).properties:

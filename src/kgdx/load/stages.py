@@ -126,7 +126,7 @@ class Stages:
 
 
 def _sound(name: str, folder: Path) -> Stage | None:
-    """The result in a folder, if its facts and files are as they were written."""
+    """Return the result in a folder, if its facts and files are as they were written."""
     try:
         content = json.loads((folder / FACTS).read_bytes())
         facts, files = content["facts"], content["files"]
@@ -192,7 +192,7 @@ def code_digest(package: str) -> str:
     if spec and not roots and spec.origin:
         files = [Path(spec.origin)]
     else:
-        files = sorted(file for root in roots for file in root.rglob("*") if file.suffix in (".py", ".tsv"))
+        files = sorted(file for root in roots for file in root.rglob("*") if file.suffix in (".py", ".tsv", ".yaml"))
     digest = hashlib.sha256()
     for file in files:
         if file.is_file():

@@ -1,4 +1,4 @@
-"""What becomes of a source's records: counted, and kept with the reason where they are refused."""
+"""Counts of loaded, merged and refused records by source, and the table of refused records with reasons."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUARANTINE = {"source": pl.String, **REFUSED}
 
 @dataclass(slots=True)
 class Counts:
-    """What became of a source's records: ``read = loaded + merged + quarantined``.
+    """Counts of a source's records: ``read = loaded + merged + quarantined``.
 
     ``resolved`` counts those whose obsolete or alternative HPO id was replaced by the current one.
     """
@@ -48,7 +48,7 @@ class Tally:
     rejects: list[pl.DataFrame] = field(default_factory=list)
 
     def of(self, source: str) -> Counts:
-        """The counts of a source."""
+        """Return the counts of a source."""
         return self.counts.setdefault(source, Counts())
 
     def add(self, rows: pl.DataFrame, outcome: str) -> None:
@@ -77,7 +77,7 @@ class Tally:
         return judged.filter(pl.col(_REASON).is_null()).drop(_REASON)
 
     def quarantine(self) -> pl.DataFrame:
-        """All refused records."""
+        """Return all refused records."""
         return quarantine_table(self.rejects)
 
 
@@ -92,13 +92,13 @@ def quarantine_table(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _as_given(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with the ids that stand in the file."""
+    """Return the rows with the ids that stand in the file."""
     given = [name for name in rows.columns if name.startswith(GIVEN)]
     return rows.with_columns(pl.col(name).alias(name.removeprefix(GIVEN)) for name in given)
 
 
 def _records(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows that are records: an implied node is none, what mentions it is."""
+    """Return the rows that are records: an implied node is none, what mentions it is."""
     return rows.filter(pl.col(ROLE) != "implied")
 
 

@@ -50,7 +50,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a build would make of a source.
+    """The result of trying out a source.
 
     Attributes:
         counts: What would become of its records.
@@ -142,11 +142,14 @@ def attempt(
     counts = checked.counts.get(manifest.name, Counts())
     counts.read += records.merged
     counts.merged += records.merged
+    if not counts.read and samples:
+        hint = "give the class that each row is about `role: record` in the manifest, or state a relation"
+        warnings = (*warnings, f"no row counts as a record, since every class is implied: {hint}")
     return Trial(counts, tuple(samples), tuple(reasons(mine)), mine, against, warnings)
 
 
 def _own(tables: list[Staged], table: Any, source: str) -> pl.Expr:
-    """The rows that the source states: of relations its own, of nodes those whose ids it names."""
+    """Return the rows that the source states: of relations its own, of nodes those whose ids it names."""
     if not isinstance(table, NodeTable):
         return pl.col("source") == source
     named = [each.rows["id"].cast(pl.String) for each in tables if each.ends is None and each.name == table.label]
@@ -155,7 +158,7 @@ def _own(tables: list[Staged], table: Any, source: str) -> pl.Expr:
 
 
 def _in_graph(folder: GraphFolder, source: str) -> list[Staged]:
-    """The nodes of a graph, but for those that only the source itself states."""
+    """Return the nodes of a graph, but for those that only the source itself states."""
     try:
         if not folder.exists:
             return []
@@ -166,9 +169,9 @@ def _in_graph(folder: GraphFolder, source: str) -> list[Staged]:
                 return []
             found = []
             for table in graph.tables:
-                held = stages.find(table.stage) if table.ends is None else None
-                if held is not None:
-                    rows = cast(pl.DataFrame, pl.from_arrow(held.table(table.file)))
+                kept = stages.find(table.stage) if table.ends is None else None
+                if kept is not None:
+                    rows = cast(pl.DataFrame, pl.from_arrow(kept.table(table.file)))
                     rows = rows.filter(pl.col("source") != source).with_columns(pl.lit(None, pl.Int64).alias(LINE))
                     found.append(Staged(OTHERS, table.name, None, "implied", rows))
             return found
@@ -177,7 +180,7 @@ def _in_graph(folder: GraphFolder, source: str) -> list[Staged]:
 
 
 def _assumed(tables: list[Staged], schema: Schema) -> list[Staged]:
-    """Nodes for every end of the source's relations, and for every node that it adds properties to."""
+    """Return nodes for every end of the source's relations, and for every node that it adds properties to."""
     found: dict[str, list[pl.Series]] = {}
     for table in tables:
         if table.ends is None:

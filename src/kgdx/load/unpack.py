@@ -35,7 +35,7 @@ _DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZi
 
 
 class Readable(Protocol):
-    """What bytes are read from."""
+    """A source of bytes."""
 
     def read(self, size: int = -1, /) -> bytes:
         """Return the next bytes, at most ``size``."""
@@ -129,7 +129,7 @@ def unpacked(path: Path) -> Iterator[Unpacked]:
 
 
 def _stream(path: Path, file: Any, how: str | None, stack: ExitStack) -> Readable:
-    """A stream of what is in the open file."""
+    """Return a stream of what is in the open file."""
     if how == "zip":
         return _only_member(path, stack)
     if how == "zstd":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.load.change import by_table
+from kgdx.load.report import by_table
 from kgdx.report.words import clean, count, seconds
 from kgdx.show.changes import totals
 from kgdx.show.progress import build_progress

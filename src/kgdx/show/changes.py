@@ -14,9 +14,9 @@ from kgdx.report.words import clean, count, seconds
 from kgdx.show.tables import plain
 
 if TYPE_CHECKING:
-    from kgdx.load.change import Change
-    from kgdx.load.compared import Comparison
+    from kgdx.load.diff import Comparison
     from kgdx.load.info import Freshness
+    from kgdx.load.report import Change
 
 SHOWN = 3
 """How many examples of each table are shown."""

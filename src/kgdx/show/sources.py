@@ -13,8 +13,8 @@ from kgdx.report.words import clean, count
 from kgdx.show.tables import plain
 
 if TYPE_CHECKING:
-    from kgdx.load.agreement import Fault
-    from kgdx.load.choice import Gathered
+    from kgdx.load.agreement import Disagreement
+    from kgdx.load.choice import Selection
     from kgdx.load.manifest import Manifest
     from kgdx.load.trial import Sample, Trial
 
@@ -42,7 +42,7 @@ def source_list(manifests: Iterable[Manifest]) -> RenderableType:
     return Group(*parts[:-1])
 
 
-def gathered(found: Gathered) -> Iterator[str]:
+def gathered(found: Selection) -> Iterator[str]:
     """Say which files of a folder are of which source, which of none, and which sources have no file."""
     files: dict[str, list[str]] = {}
     for name, path in found.found.files.items():
@@ -59,7 +59,7 @@ def gathered(found: Gathered) -> Iterator[str]:
         yield f"left out, since they need a file of yours: {', '.join(found.without)}"
 
 
-def wrong(manifest: Manifest, problems: Sequence[Fault]) -> RenderableType:
+def wrong(manifest: Manifest, problems: Sequence[Disagreement]) -> RenderableType:
     """What is wrong with a manifest, by lines."""
     name = manifest.path.name if manifest.path else manifest.name
     head = Text(f"{clean(name)} has {count(len(problems), 'fault')}", style="bold red")

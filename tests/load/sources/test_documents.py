@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgdx.errors import SourceError
-from kgdx.load.sources.documents import Reading, documents, fault_of_phrase, phrase, prose
+from kgdx.load.sources.documents import Reading, documents, phrase, problem_of_phrase, prose
 
 VALUE = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -86,7 +86,7 @@ def test_clean_text_can_be_stored_and_shown(text: str) -> None:
     assert "\0" not in clean
     words = phrase(text)
     assert words == " ".join(words.split())
-    assert isinstance(fault_of_phrase(words), str | None)
+    assert isinstance(problem_of_phrase(words), str | None)
 
 
 def test_a_comparison_is_no_markup() -> None:

@@ -20,8 +20,8 @@ from kgdx.errors import SourceError
 from kgdx.load.check import Checked
 from kgdx.load.manifest import manifest
 from kgdx.load.records import Records
-from kgdx.load.sources import mesh_descriptors
-from kgdx.load.sources.mesh_tree import edges
+from kgdx.load.sources import mesh
+from kgdx.load.sources.mesh import edges
 
 Parse = Callable[[str, Path], Records]
 Write = Callable[[str, str | bytes], Path]
@@ -327,7 +327,7 @@ def test_every_record_is_read_or_refused(drawn: list[tuple[str, str]]) -> None:
     with tempfile.NamedTemporaryFile(suffix=".xml") as file:
         file.write(text.encode())
         file.flush()
-        records = mesh_descriptors.read(Path(file.name), manifest("mesh"))
+        records = mesh.read_descriptors(Path(file.name), manifest("mesh"))
     assert records.frames["record"].height + records.rejects.height == len(drawn) + 1
     assert records.frames["record"]["id"].is_unique().all()
     assert records.rejects["reason"].str.len_chars().min() != 0
@@ -341,7 +341,7 @@ def test_damage_is_refused_in_one_line_or_does_not_matter(at: int, damage: bytes
         file.write(whole[:at] + damage + whole[at + len(damage) :])
         file.flush()
         try:
-            records = mesh_descriptors.read(Path(file.name), manifest("mesh"))
+            records = mesh.read_descriptors(Path(file.name), manifest("mesh"))
         except SourceError as error:
             assert "\n" not in str(error)
         else:

@@ -19,7 +19,7 @@ from kgdx.load.check import Checked
 from kgdx.load.manifest import manifest
 from kgdx.load.records import LINE, Records
 from kgdx.load.sources import read
-from kgdx.load.sources.shallow import Shallow
+from kgdx.load.sources.obographs import Shallow
 from kgdx.load.sources.terms import FRAMES
 
 Parse = Callable[[str, Path], Records]

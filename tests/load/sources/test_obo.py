@@ -127,3 +127,27 @@ def test_what_is_no_obo_file_is_refused_in_one_line(parse: Parse, write: Write, 
     with pytest.raises(SourceError, match=message) as caught:
         parse("hp", write("hp.obo", content))
     assert "\n" not in str(caught.value)
+
+
+def test_escapes_qualifiers_and_remarks_are_no_part_of_a_value(parse: Parse, write: Write) -> None:
+    lines = (
+        'def: "say \\"a\\" \\\\ b\\nnext" [PMID:1, "x"] {source="y"}',
+        "comment: one\\! two ! three",
+        'synonym: "q, [r]" EXACT layperson [HPO:a] {xref="b"} ! c',
+        'synonym: "q, [r]" EXACT []',
+        "alt_id: HP:0000009 ! nine",
+        'xref: MSH:D000001 "a heading" {source="z"}',
+        "is_obsolete: true",
+    )
+    (term_,) = parse("hp", write("hp.obo", HEAD + term("HP:0000001", *lines))).frames["term"].to_dicts()
+    assert term_["definition"] == 'say "a" \\ b\nnext'
+    assert term_["comment"].strip() == "one! two"
+    assert (term_["synonyms"], term_["synonym_scopes"]) == (["q, [r]"], ["EXACT"])
+    assert (term_["alt_ids"], term_["xrefs"], term_["obsolete"]) == (["HP:0000009"], ["MESH:D000001"], True)
+
+
+@pytest.mark.parametrize("line", ['def: "open [x]', "is_obsolete: maybe", "alt_id:", 'synonym: "a" EXACT', "comment:"])
+def test_a_line_that_is_no_obo_is_named(parse: Parse, write: Write, line: str) -> None:
+    records = parse("hp", write("hp.obo", HEAD + ROOT + term("HP:0000002", line)))
+    (reason,) = records.rejects["reason"]
+    assert reason == f"not OBO: line 11 is no valid {line.partition(':')[0]}"

@@ -15,7 +15,7 @@ from kgdx.errors import SourceError
 from kgdx.load.check import Checked
 from kgdx.load.manifest import manifest
 from kgdx.load.records import Records, minted
-from kgdx.load.sources import orphanet_prevalence, read
+from kgdx.load.sources import orphanet, read
 from kgdx.schema import load_schema
 
 Parse = Callable[[str, Path], Records]
@@ -261,7 +261,7 @@ def test_every_statement_is_read_or_refused(drawn: list[tuple[str, str, str]]) -
     with tempfile.NamedTemporaryFile(suffix=".xml") as file:
         file.write(f"<JDBOR><DisorderList>{body}</DisorderList></JDBOR>".encode())
         file.flush()
-        records = orphanet_prevalence.read(Path(file.name), manifest("orphanet_prevalence"))
+        records = orphanet.read_prevalence(Path(file.name), manifest("orphanet_prevalence"))
     assert records.frames["rows"].height + records.rejects.height == len(drawn) + 1
     assert records.rejects["reason"].null_count() == 0
 

@@ -175,7 +175,7 @@ def test_fields_are_found_by_paths_through_objects_and_lists(write: Write) -> No
 def test_a_list_of_objects_is_read_like_lines(write: Write) -> None:
     records = read(write("a.json", '[{"id": "X:1"},\n 7, {"id": "X:2"}]'), manifest("jsonl", "id"))
     assert rows(records, "id") == [(1, "X:1"), (3, "X:2")]
-    assert refused(records) == [(2, "the member is no JSON object")]
+    assert refused(records) == [(2, "it is not a JSON object")]
 
 
 def test_lines_that_are_no_objects_are_refused_each_with_its_line(write: Write) -> None:
@@ -185,7 +185,7 @@ def test_lines_that_are_no_objects_are_refused_each_with_its_line(write: Write) 
     records = read(write("a.jsonl", content), manifest("jsonl", "id"))
     assert rows(records, "id") == [(1, "X:1"), (7, None)]
     assert [line for line, _ in refused(records)] == [3, 4, 5, 6, 8]
-    assert dict(refused(records))[3] == "the line is no JSON object"
+    assert dict(refused(records))[3] == "it is not a JSON object"
     assert dict(refused(records))[6] == "id has more than 131,072 characters"
 
 

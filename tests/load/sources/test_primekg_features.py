@@ -14,7 +14,7 @@ from kgdx.errors import SourceError
 from kgdx.load.check import Checked
 from kgdx.load.manifest import manifest
 from kgdx.load.records import Records
-from kgdx.load.sources import primekg_disease_features, primekg_drug_features
+from kgdx.load.sources import primekg_features
 
 Parse = Callable[[str, Path], Records]
 Write = Callable[[str, str | bytes], Path]
@@ -28,9 +28,9 @@ DISEASE = (
     "group_id_bert",
     "group_name_bert",
     "mondo_definition",
-    *primekg_disease_features.TEXTS,
+    *primekg_features.DISEASE_TEXTS,
 )
-DRUG = ("node_index", *primekg_drug_features.TEXTS)
+DRUG = ("node_index", *primekg_features.DRUG_TEXTS)
 NODES = (
     "node_index,node_id,node_type,node_name,node_source\n"
     "0,9796,gene/protein,PHYHIP,NCBI\n"
@@ -147,12 +147,12 @@ def test_another_file_is_an_error_that_names_the_column(parse: Parse, write: Wri
 
 
 @pytest.mark.parametrize(
-    ("source", "module"),
+    ("source", "texts"),
     [
-        ("primekg_disease_features", primekg_disease_features),
-        ("primekg_drug_features", primekg_drug_features),
+        ("primekg_disease_features", primekg_features.DISEASE_TEXTS),
+        ("primekg_drug_features", primekg_features.DRUG_TEXTS),
     ],
 )
-def test_every_text_becomes_a_property_of_its_own_name(source: str, module: Any) -> None:
+def test_every_text_becomes_a_property_of_its_own_name(source: str, texts: tuple[str, ...]) -> None:
     mapped = manifest(source).nodes[0].properties
-    assert {name: mapped[name].column for name in module.TEXTS} == {name: name for name in module.TEXTS}
+    assert {name: mapped[name].column for name in texts} == {name: name for name in texts}

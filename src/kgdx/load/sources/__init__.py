@@ -15,31 +15,31 @@ from kgdx.load.unpack import PACKED
 FORMATS: Mapping[str, str] = {
     "table": "kgdx.load.sources.table",
     "tsv": "kgdx.load.sources.table",
-    "csv": "kgdx.load.sources.delimited",
+    "csv": "kgdx.load.sources.table:read_csv",
     "jsonl": "kgdx.load.sources.jsonl",
-    "parquet": "kgdx.load.sources.parquet",
+    "parquet": "kgdx.load.sources.jsonl:read_parquet",
     "obo": "kgdx.load.sources.obo",
     "owl": "kgdx.load.sources.owl",
     "obographs": "kgdx.load.sources.obographs",
     "hpoa": "kgdx.load.sources.hpoa",
-    "orphanet_product1": "kgdx.load.sources.orphanet_product1",
-    "orphanet_product4": "kgdx.load.sources.orphanet_product4",
-    "orphanet_product6": "kgdx.load.sources.orphanet_product6",
-    "orphanet_prevalence": "kgdx.load.sources.orphanet_prevalence",
-    "orphanet_ages": "kgdx.load.sources.orphanet_ages",
-    "phenopackets": "kgdx.load.sources.phenopackets",
-    "mesh_descriptors": "kgdx.load.sources.mesh_descriptors",
-    "mesh_supplements": "kgdx.load.sources.mesh_supplements",
-    "mesh_qualifiers": "kgdx.load.sources.mesh_qualifiers",
+    "orphanet_product1": "kgdx.load.sources.orphanet:read_disorders",
+    "orphanet_product4": "kgdx.load.sources.orphanet:read_phenotypes",
+    "orphanet_product6": "kgdx.load.sources.orphanet:read_genes",
+    "orphanet_prevalence": "kgdx.load.sources.orphanet:read_prevalence",
+    "orphanet_ages": "kgdx.load.sources.orphanet:read_ages",
+    "phenopackets": "kgdx.load.sources.cases:read_phenopackets",
+    "mesh_descriptors": "kgdx.load.sources.mesh:read_descriptors",
+    "mesh_supplements": "kgdx.load.sources.mesh:read_supplements",
+    "mesh_qualifiers": "kgdx.load.sources.mesh:read_qualifiers",
     "chinese_kg": "kgdx.load.sources.chinese_kg",
     "encyclopedia": "kgdx.load.sources.encyclopedia",
     "cases": "kgdx.load.sources.cases",
-    "dx_symptoms": "kgdx.load.sources.dx_symptoms",
+    "dx_symptoms": "kgdx.load.sources.cases:read_symptoms",
     "primekg": "kgdx.load.sources.primekg",
-    "primekg_disease_features": "kgdx.load.sources.primekg_disease_features",
-    "primekg_drug_features": "kgdx.load.sources.primekg_drug_features",
+    "primekg_disease_features": "kgdx.load.sources.primekg_features:read_diseases",
+    "primekg_drug_features": "kgdx.load.sources.primekg_features:read_drugs",
 }
-"""Format → module with ``read(path, manifest) -> Records`` and ``FRAMES``, its frames' columns (none for ``table``)."""
+"""Format → module with ``read(path, manifest) -> Records``, or ``module:function``."""
 
 FOLDERS = ("phenopackets", "cases")
 """Formats of which a source may be a folder; of formats that live elsewhere, their readers say it."""
@@ -66,8 +66,9 @@ def reader(path: Path, manifest: Manifest, readers: Mapping[str, Reader] = Mappi
     if name not in FORMATS:
         message = f"the manifest of {manifest.name} names the format {name!r}"
         raise SourceError(message, hint=f"one of {', '.join((*FORMATS, *readers))}")
-    function: Reader = import_module(FORMATS[name]).read
-    return function
+    module, _, function = FORMATS[name].partition(":")
+    found: Reader = getattr(import_module(module), function or "read")
+    return found
 
 
 def read(path: Path, manifest: Manifest, readers: Mapping[str, Reader] = MappingProxyType({})) -> Records:

@@ -42,11 +42,15 @@ class Header:
     separator: str
 
 
-def read_header(path: Path) -> Header:
+def read_header(path: Path, required: Sequence[str] = ()) -> Header:
     """Read the first line; tabs or commas separate the columns.
 
+    Args:
+        path: The file, compressed or not.
+        required: Columns that it has to have.
+
     Raises:
-        SourceError: The file cannot be read, is empty, is no text, or has a column name twice.
+        SourceError: The file cannot be read, is empty, is no text, has a column name twice, or lacks a column.
     """
     first = next(_lines(path), b"").split(b"\n", 1)[0]
     try:
@@ -59,6 +63,9 @@ def read_header(path: Path) -> Header:
         raise SourceError(f"{path} is empty", hint="fetch it again")
     if len(set(columns)) != len(columns) or any(name.startswith("_") for name in columns):
         raise SourceError(f"{path} has a column name twice, or one that starts with '_'", hint="mend the header line")
+    if missing := [name for name in required if name not in columns]:
+        hint = f"it should have {', '.join(required)}"
+        raise SourceError(f"{path} has no column {missing[0]!r} in its header line", hint=hint)
     return Header(columns, separator)
 
 
@@ -98,33 +105,33 @@ def read_blocks(path: Path, header: Header, encoding: str = "utf-8") -> Iterator
     Raises:
         SourceError: The file cannot be read, or has a line without end.
     """
-    line, carried, headed = 2, b"", False
+    line, unfinished, headed = 2, b"", False
     for lines in _lines(path, encoding):
         block = lines
         if not headed:
             block, headed = lines.split(b"\n", 1)[1], True
-        block = carried + block.replace(b"\r\n", b"\n")
-        frame, rejects, carried = _parsed(block, line, header, final=False)
-        line += block.count(b"\n") - carried.count(b"\n")
+        block = unfinished + block.replace(b"\r\n", b"\n")
+        frame, rejects, unfinished = _parsed(block, line, header, final=False)
+        line += block.count(b"\n") - unfinished.count(b"\n")
         yield frame, rejects
-    if carried:
-        yield _parsed(carried, line, header, final=True)[:2]
+    if unfinished:
+        yield _parsed(unfinished, line, header, final=True)[:2]
 
 
 def _lines(path: Path, encoding: str = "utf-8") -> Iterator[bytes]:
-    """The file's bytes in pieces that end with a line."""
+    """Yield the file's bytes in pieces that end with a line."""
     rest: list[bytes] = []
-    held = 0
+    pending = 0
     for piece in _pieces(path, encoding):
         end = piece.rfind(b"\n") + 1
         if end:
             yield b"".join([*rest, piece[:end]])
-            rest, held = [], 0
+            rest, pending = [], 0
         rest.append(piece[end:])
-        held += len(piece) - end
-        if held > LONGEST_LINE:
+        pending += len(piece) - end
+        if pending > LONGEST_LINE:
             raise SourceError(f"{path} has a line of more than {LONGEST_LINE:,} bytes", hint="it is no table")
-    if held:
+    if pending:
         yield b"".join(rest) + b"\n"
 
 
@@ -145,7 +152,7 @@ def _pieces(path: Path, encoding: str) -> Iterator[bytes]:
 
 
 def _begun(path: Path, piece: bytes) -> bytes:
-    """The first piece without its byte order mark, if it is text at all."""
+    """Return the first piece without its byte order mark, if it is text at all."""
     if piece.startswith(_UTF16):
         raise SourceError(f"{path} is UTF-16", hint="save it as UTF-8, or say `encoding: utf-16` in its manifest")
     head = piece[: 1 << 20]
@@ -163,7 +170,7 @@ def _parsed(block: bytes, line: int, header: Header, *, final: bool) -> tuple[pl
 
 
 def _at_once(block: bytes, line: int, header: Header) -> pl.DataFrame | None:
-    """The block's records if nothing is wrong with any."""
+    """Return the block's records if nothing is wrong with any."""
     if b"\0" in block or _REPLACED in block or block.count(b'"') % 2:
         return None
     try:
@@ -187,7 +194,7 @@ def _at_once(block: bytes, line: int, header: Header) -> pl.DataFrame | None:
 
 
 def _complete(block: bytes, frame: pl.DataFrame, header: Header) -> bool:
-    """Whether no line has fewer columns than the header, which polars would read as empty cells."""
+    """Return whether no line has fewer columns than the header, which polars would read as empty cells."""
     if not frame[frame.columns[-1]].null_count():
         return True
     inner, separators = 0, block.count(header.separator.encode())
@@ -231,7 +238,7 @@ def _one_by_one(block: bytes, line: int, header: Header, *, final: bool) -> tupl
         elif "\ufffd" in text or "\0" in text:
             reason = _DAMAGED
         elif text.strip():
-            reason = _fault(text.split(header.separator), width)
+            reason = _problem(text.split(header.separator), width)
         if reason is not None:
             refused.append((line + at, text, reason))
         elif cells:
@@ -250,7 +257,7 @@ def _one_by_one(block: bytes, line: int, header: Header, *, final: bool) -> tupl
 
 
 def _record(lines: Sequence[str], at: int, header: Header, *, final: bool) -> tuple[int, list[str], str | None]:
-    """The record that begins at a line with quotation marks: how many lines it has, its cells, or what is wrong.
+    """Return the record that begins at a line with quotation marks: how many lines it has, its cells, or what is wrong.
 
     It has no line when the block ends before it does.
     """
@@ -270,7 +277,7 @@ def _record(lines: Sequence[str], at: int, header: Header, *, final: bool) -> tu
 
 
 def _cells(text: str, header: Header) -> tuple[list[str], str | None]:
-    """A record's cells, and what is wrong with it."""
+    """Return a record's cells, and what is wrong with it."""
     if "\ufffd" in text or "\0" in text:
         return [], _DAMAGED
     try:
@@ -278,10 +285,10 @@ def _cells(text: str, header: Header) -> tuple[list[str], str | None]:
     except csv.Error as error:
         return [], f"the line is not CSV ({error})"
     cells = rows[0] if len(rows) == 1 else []
-    return cells, _fault(cells, len(header.columns))
+    return cells, _problem(cells, len(header.columns))
 
 
-def _fault(cells: Sequence[str], width: int) -> str | None:
+def _problem(cells: Sequence[str], width: int) -> str | None:
     if len(cells) != width:
         return f"the line has {len(cells)} columns, the header has {width}"
     if max(len(cell) for cell in cells) > LONGEST_CELL:

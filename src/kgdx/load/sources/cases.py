@@ -15,9 +15,10 @@ import polars as pl
 
 from kgdx.case import Case, Failure, Status, read_cases
 from kgdx.errors import CaseError, SourceError
+from kgdx.load.fetch import read_text
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import Records, minted
-from kgdx.load.sources.documents import MAX_TEXT, WORDS, Reading, fault_of_phrase, phrase
+from kgdx.load.sources.documents import MAX_TEXT, WORDS, Reading, phrase, problem_of_phrase
 
 VERSION = "1"
 
@@ -40,6 +41,10 @@ _HAN = re.compile("[\u4e00-\u9fff]")
 MINTED = "case:"
 """How an id begins that was minted from a case's content."""
 _SHOWN_TEXT = 200
+_DIALOGUES = "dx_dialogues"
+"""The source of the DX dataset's symptoms: their ids are minted in its name, so that both sources give one node."""
+_LONGEST_LINE = 1 << 17
+"""Characters of a line beyond which it is taken for damage."""
 
 
 def read(path: Path, manifest: Manifest) -> Records:
@@ -49,6 +54,15 @@ def read(path: Path, manifest: Manifest) -> Records:
         SourceError: The path does not exist or holds no case at all.
     """
     return collect(path, manifest, "a case")
+
+
+def read_phenopackets(path: Path, manifest: Manifest) -> Records:
+    """Read GA4GH phenopackets v2 (a file, JSON lines, a folder; gzipped or not); other cases are refused.
+
+    Raises:
+        SourceError: The path does not exist or holds no phenopacket at all.
+    """
+    return collect(path, manifest, "a GA4GH phenopacket v2", lambda case: case.source == "phenopacket")
 
 
 def collect(path: Path, manifest: Manifest, form: str, wanted: Callable[[Case], bool] | None = None) -> Records:
@@ -131,7 +145,7 @@ class _Adding:
 
     def _symptom(self, given: str, status: str, path: str) -> None:
         words = phrase(given)
-        if reason := fault_of_phrase(words):
+        if reason := problem_of_phrase(words):
             self.reading.rejects.append(
                 (path, self.number, self.case.id, f"'{words[:40]}' names nothing: {reason}", None)
             )
@@ -144,7 +158,7 @@ class _Adding:
         stated = self.case.extra.get("diagnosis", [])
         for name in stated if isinstance(stated, list) else [stated]:
             words = phrase(name) if isinstance(name, str) else ""
-            if reason := fault_of_phrase(words):
+            if reason := problem_of_phrase(words):
                 record = str(name)[:_SHOWN_TEXT]
                 self.reading.rejects.append((path, self.number, record, f"the diagnosis names nothing: {reason}", None))
                 continue
@@ -163,3 +177,35 @@ def _language(words: str, case: Case) -> str | None:
 def _place(where: str) -> tuple[str, int | None]:
     found = _PLACE.fullmatch(where)
     return (found["file"], int(found["line"])) if found else (where, None)
+
+
+def read_symptoms(path: Path, manifest: Manifest) -> Records:
+    """Read the DX dataset's normalised symptoms, ``symptom<TAB>wording/wording/…``, as the frame ``symptom``.
+
+    A wording that is the symptom itself, or stands twice, is left out.
+
+    Raises:
+        SourceError: The file is unreadable, or no line is of the form.
+    """
+    reading = Reading({"symptom": ("id", "name", "synonyms")}, {"synonyms": WORDS})
+    for line, raw in enumerate(read_text(path).split(b"\n"), 1):
+        if not raw.strip():
+            continue
+        text = raw.decode("utf-8", "replace")
+        if len(text) > _LONGEST_LINE:
+            reading.refuse(line, text, f"the line has {len(text):,} characters")
+            continue
+        name, tab, wordings = text.partition("\t")
+        name = phrase(name)
+        damaged = "it is not UTF-8 text" if "\ufffd" in text or "\0" in text else None
+        reason = damaged or ("it has no tab after the symptom" if not tab else problem_of_phrase(name))
+        if reason:
+            reading.refuse(line, text, reason)
+            continue
+        said = dict.fromkeys(phrase(each) for each in wordings.split("/"))
+        synonyms = [each for each in said if each != name and not problem_of_phrase(each)]
+        reading.rows["symptom"].append((line, minted(_DIALOGUES, "Symptom", name), name, synonyms))
+    if not reading.rows["symptom"]:
+        reason = reading.rejects[0][3] if reading.rejects else "it is empty"
+        raise SourceError(f"{path} has no symptom ({reason})", hint="give lines of symptom<TAB>wording/wording")
+    return reading.records()

@@ -14,7 +14,7 @@ import polars as pl
 
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import Records
-from kgdx.load.sources.documents import MAX_TEXT, WORDS, Reading, documents, fault_of_phrase, phrase, prose
+from kgdx.load.sources.documents import MAX_TEXT, WORDS, Reading, documents, phrase, problem_of_phrase, prose
 
 VERSION = "1"
 
@@ -101,7 +101,7 @@ def _name(line: int, document: dict[str, Any], reading: Reading) -> str | None:
         reading.refuse(line, document, f"its name is {_kind(given)}, not text" if given else "it has no name")
         return None
     name = phrase(_mended(given))
-    if reason := fault_of_phrase(name):
+    if reason := problem_of_phrase(name):
         reading.refuse(line, document, f"its name cannot be one: {reason}")
         return None
     return name
@@ -149,7 +149,7 @@ def _text(line: int, document: dict[str, Any], key: str, reading: Reading) -> st
 def _phrases(
     line: int, document: dict[str, Any], key: str, reading: Reading, part: str | None, disease: str
 ) -> Iterator[str]:
-    """The phrases of a field, clean; those that cannot be used are refused one by one."""
+    """Yield the phrases of a field, clean; those that cannot be used are refused one by one."""
     value = document.get(key)
     if value is None:
         return
@@ -165,17 +165,17 @@ def _phrases(
         if not item.strip():
             continue
         words = phrase(_mended(item[:MAX_TEXT]))
-        if reason := fault_of_phrase(words):
+        if reason := problem_of_phrase(words):
             reading.refuse(line, row, f"a member of {key} cannot be a name: {reason}", part)
         else:
             yield words
 
 
 def _drug_of(product: str) -> str:
-    """What is sold under a product's name, which stands in brackets after it."""
+    """Return what is sold under a product's name, which stands in brackets after it."""
     found = _PRODUCT.fullmatch(product)
     drug = phrase(found["drug"]) if found else product
-    return product if fault_of_phrase(drug) else drug
+    return product if problem_of_phrase(drug) else drug
 
 
 def _mended(text: str) -> str:

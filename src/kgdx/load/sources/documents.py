@@ -31,7 +31,7 @@ MAX_PHRASE = 300
 """Most characters of a name or phrase."""
 
 _BAD_JSON = (ValueError, RecursionError)
-"""What the parser raises: syntax errors, numbers of thousands of digits, and nesting without end."""
+"""Errors of the parser: syntax errors, numbers of thousands of digits, and nesting without end."""
 _TAG = re.compile(r"<(?:/?[A-Za-z][^<>]{0,1000}|!--.*?--)/?>", re.DOTALL)
 _BREAK = re.compile(r"<(?:br|/p|/div|/li|/tr|/h\d)\b[^<>]*>", re.IGNORECASE)
 _HIDDEN = {code: None for code in range(32) if chr(code) not in "\t\n\r\v\f"} | {0x7F: None, 0xFEFF: None, 0x200B: None}
@@ -42,7 +42,7 @@ _LEAST_LETTERS = 2
 
 @dataclass(slots=True)
 class Reading:
-    """What a reader has gathered of a file so far.
+    """Rows and refused records of a file that is being read.
 
     Attributes:
         frames: Frame → its columns.
@@ -86,11 +86,8 @@ def documents(path: Path, reading: Reading, columns: Sequence[str] = ()) -> Iter
         SourceError: The file is unreadable, or holds no record.
     """
     content = read_text(path)
-    first = content.lstrip()[:1]
-    if first == b"[":
-        found = _array(path, content, reading)
-    elif first == b"{":
-        found = _lines(content, reading)
+    if content.lstrip()[:1] in (b"[", b"{"):
+        found = objects(path, content, reading)
     else:
         found = _table(path, content, reading, columns)
     number = 0
@@ -101,15 +98,29 @@ def documents(path: Path, reading: Reading, columns: Sequence[str] = ()) -> Iter
         raise SourceError(f"{path} holds no record{reason}", hint="check that it is the right file")
 
 
-def _lines(content: bytes, reading: Reading) -> Iterator[tuple[int, dict[str, Any]]]:
-    whole = _whole(content)
+def objects(path: Path, content: bytes, reading: Reading) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of JSON lines or of a JSON array, with their lines (their numbers, in an array).
+
+    Args:
+        path: The file, for messages.
+        content: Its text in UTF-8.
+        reading: Takes what is refused.
+
+    Raises:
+        SourceError: It begins like an array and is none.
+    """
+    first, _, others = content.strip().partition(b"\n")
+    if first[:1] == b"[" and (not others or not _complete(first)):
+        yield from _array(path, content, reading)
+        return
+    whole = None if _complete(first) else _whole(content)
     if whole is not None:
         yield 1, whole
         return
     for line, raw in enumerate(content.split(b"\n"), 1):
         if raw.strip():
             try:
-                document = json.loads(raw.decode(), object_pairs_hook=_distinct)
+                document = json.loads(raw.decode(), object_pairs_hook=_distinct, parse_constant=_absent)
             except UnicodeDecodeError:
                 reading.refuse(line, raw[:RECORD_LENGTH].decode("utf-8", "replace"), "it is not UTF-8 text")
             except _BAD_JSON as error:
@@ -118,22 +129,26 @@ def _lines(content: bytes, reading: Reading) -> Iterator[tuple[int, dict[str, An
                 yield from _object(line, document, reading)
 
 
-def _whole(content: bytes) -> dict[str, Any] | None:
-    """One object written over several lines; its first line alone is no JSON."""
+def _complete(line: bytes) -> bool:
     try:
-        json.loads(content.lstrip().split(b"\n", 1)[0])
+        json.loads(line)
     except _BAD_JSON:
-        try:
-            document = json.loads(content, object_pairs_hook=_distinct)
-        except _BAD_JSON:
-            return None
-        return document if isinstance(document, dict) else None
-    return None
+        return False
+    return True
+
+
+def _whole(content: bytes) -> dict[str, Any] | None:
+    """Return the one object that is written over several lines, if it is one."""
+    try:
+        document = json.loads(content, object_pairs_hook=_distinct, parse_constant=_absent)
+    except _BAD_JSON:
+        return None
+    return document if isinstance(document, dict) else None
 
 
 def _array(path: Path, content: bytes, reading: Reading) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
-        found = json.loads(content.decode(), object_pairs_hook=_Pairs)
+        found = json.loads(content.decode(), object_pairs_hook=_Pairs, parse_constant=_absent)
     except (UnicodeDecodeError, *_BAD_JSON) as error:
         message = f"{path} is not a JSON array ({_why(error)})"
         raise SourceError(message, hint="give one JSON object a line, so that a damaged one does no harm") from error
@@ -187,6 +202,10 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def _absent(constant: str) -> None:
+    """Read NaN and infinities, which JSON does not have, as absent."""
+
+
 def _why(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8 text"
@@ -222,15 +241,15 @@ def phrase(text: str) -> str:
     return unicodedata.normalize("NFC", " ".join(prose(text).split()))
 
 
-def fault_of_phrase(text: str) -> str | None:
-    """Say why a clean phrase cannot be a name, or return ``None``.
+def problem_of_phrase(text: str) -> str | None:
+    """Return why a clean phrase cannot be a name, or ``None``.
 
     Example:
-        >>> fault_of_phrase("：")
+        >>> problem_of_phrase("：")
         'it has no word'
-        >>> fault_of_phrase("loss of senso...")
+        >>> problem_of_phrase("loss of senso...")
         'it is cut off'
-        >>> fault_of_phrase("咳") is None
+        >>> problem_of_phrase("咳") is None
         True
     """
     letters = sum(bool(_WORD.match(char)) for char in text)

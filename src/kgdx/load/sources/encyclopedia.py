@@ -13,7 +13,7 @@ from typing import Any
 
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import Records, minted
-from kgdx.load.sources.documents import MAX_TEXT, Reading, documents, fault_of_phrase, phrase, prose
+from kgdx.load.sources.documents import MAX_TEXT, Reading, documents, phrase, problem_of_phrase, prose
 
 VERSION = "1"
 FRAMES = {
@@ -47,7 +47,7 @@ def read(path: Path, manifest: Manifest) -> Records:
         row = {key.strip().lower(): value for key, value in given.items()}
         name = _first(row, _NAMES, str)
         title = disease_name(name) if name is not None else ""
-        if reason := "it names no disease" if name is None else fault_of_phrase(title):
+        if reason := "it names no disease" if name is None else problem_of_phrase(title):
             reading.refuse(line, given, reason)
             continue
         disease = minted(ENCYCLOPEDIA, "Disease", title.lower())
@@ -80,7 +80,7 @@ def _document(line: int, title: str, disease: str, given: str, row: dict[str, An
 
 def _symptom(line: int, title: str, disease: str, given: Any, reading: Reading) -> None:
     words = phrase(given).rstrip(".。;；,， ") if isinstance(given, str) else ""
-    reason = fault_of_phrase(words) if isinstance(given, str) else "it is no text"
+    reason = problem_of_phrase(words) if isinstance(given, str) else "it is no text"
     if reason:
         reading.refuse(line, {"disease": title, "name": given}, f"a symptom names nothing: {reason}", "frame:symptom")
         return

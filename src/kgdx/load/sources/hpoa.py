@@ -15,31 +15,6 @@ from kgdx.load.records import LINE, Records, join_rejects, refuse
 from kgdx.load.sources.table import read_lines, shown
 from kgdx.schema.frequency import EXCLUDED
 
-FRAMES = {
-    "disease": ("database_id", "name", "other_names"),
-    **dict.fromkeys(
-        ("present", "absent"),
-        (
-            "database_id",
-            "disease_name",
-            "qualifier",
-            "hpo_id",
-            "reference",
-            "evidence",
-            "onset",
-            "frequency",
-            "sex",
-            "modifier",
-            "aspect",
-            "biocuration",
-            "numerator",
-            "denominator",
-            "percentage",
-            "frequency_class",
-        ),
-    ),
-}
-
 
 def read(path: Path, manifest: Manifest) -> Records:
     """Read annotations into the frames ``present`` and ``absent``, and the diseases that they name.
@@ -49,7 +24,7 @@ def read(path: Path, manifest: Manifest) -> Records:
     """
     rows, rejects, version = read_lines(path, manifest)
     rows = rows.drop("_text").with_columns(*frequencies("frequency"))
-    reason = _faults()
+    reason = _problems()
     rejects.append(refuse(rows.filter(reason.is_not_null()).drop("_n", "_m"), reason_of(rows, reason)))
     rows = rows.filter(reason.is_null())
     rows = rows.with_columns(pl.col("_n").alias("numerator"), pl.col("_m").alias("denominator")).drop("_n", "_m")
@@ -84,7 +59,7 @@ def frequencies(column: str) -> tuple[pl.Expr, ...]:
     )
 
 
-def _faults() -> pl.Expr:
+def _problems() -> pl.Expr:
     """Return an expression that says what is wrong with a row; null where nothing is."""
     read = pl.any_horizontal(pl.col("_n", "percentage", "frequency_class").is_not_null())
     return pl.coalesce(
@@ -108,7 +83,7 @@ def reason_of(rows: pl.DataFrame, reason: pl.Expr) -> pl.Expr:
 
 
 def _diseases(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row per disease: its first name, and the other names that its annotations give it."""
+    """Return one row per disease: its first name, and the other names that its annotations give it."""
     names = rows.select("database_id", "disease_name", LINE).unique(
         subset=["database_id", "disease_name"], keep="first", maintain_order=True
     )

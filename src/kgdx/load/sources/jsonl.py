@@ -1,19 +1,21 @@
-"""JSON lines (or one JSON list): an object a line, fields taken by dotted paths, through nested objects and lists."""
+"""Tables with nested fields, which dotted paths name: JSON lines (or one JSON list), and Parquet."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from kgdx.errors import SourceError
+from kgdx.load.faults import did_you_mean
 from kgdx.load.fetch import read_text
 from kgdx.load.manifest import Manifest
 from kgdx.load.mapping import mapped_columns
-from kgdx.load.records import LINE, Records, join_rejects
+from kgdx.load.records import LINE, Records
+from kgdx.load.sources.documents import Reading, objects
 from kgdx.load.sources.table import find_version
 
 VERSION = "1"
@@ -34,11 +36,11 @@ def read(path: Path, manifest: Manifest) -> Records:
     names = mapped_columns(manifest)
     values: dict[str, list[Any]] = {name: [] for name in names}
     lines: list[int] = []
-    rejects = []
-    for line, text, entry in entries(content):
-        reason = entry if isinstance(entry, str) else _fault(entry)
-        if reason is not None:
-            rejects.append({"file": None, "line": line, "record": text, "reason": reason})
+    reading = Reading({})
+    damaged = "\ufffd".encode() in content
+    for line, entry in objects(path, content, reading):
+        if reason := _problem(entry, damaged):
+            reading.refuse(line, entry, reason)
             continue
         lines.append(line)
         for name in names:
@@ -47,31 +49,8 @@ def read(path: Path, manifest: Manifest) -> Records:
         raise SourceError(f"{path} holds no JSON objects", hint="give one object a line, or a list of objects")
     frame = pl.DataFrame([column(name, found) for name, found in values.items()])
     _check(path, frame, manifest)
-    refused = pl.DataFrame(rejects, schema={"file": str, "line": int, "record": str, "reason": str})
     frames = {"rows": frame.with_columns(pl.Series(LINE, lines, pl.Int64))}
-    return Records(frames, join_rejects([refused]), find_version(content, manifest))
-
-
-def entries(content: bytes) -> Iterator[tuple[int, str, Mapping[str, Any] | str]]:
-    r"""Go through the objects of a text, with the line (or, in a list, the number) of each.
-
-    Yields:
-        Line, the text of what is refused, and the object, or why there is none.
-
-    Example:
-        >>> [(line, entry) for line, _, entry in entries(b'{"a": 1}\n[]\n')]
-        [(1, {'a': 1}), (2, 'the line is no JSON object')]
-    """
-    if content.lstrip()[:1] == b"[":
-        whole = _list(content)
-        if whole is not None:
-            for number, entry in enumerate(whole, 1):
-                fits = isinstance(entry, dict)
-                yield number, "" if fits else json.dumps(entry), entry if fits else "the member is no JSON object"
-            return
-    for line, raw in enumerate(content.split(b"\n"), 1):
-        if raw.strip():
-            yield line, *_entry(raw)
+    return Records(frames, reading.records().rejects, find_version(content, manifest))
 
 
 def at(entry: Any, path: str) -> Any:
@@ -120,35 +99,17 @@ def _texts(values: Iterable[Any]) -> list[str]:
 
 
 def _text(value: Any) -> str | None:
-    """A value as text without blanks around it; what is empty is absent."""
+    """Return a value as text without blanks around it; what is empty is absent."""
     if value is None:
         return None
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text.strip() or None
 
 
-def _list(content: bytes) -> list[Any] | None:
-    try:
-        whole = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    return whole if isinstance(whole, list) and not all(isinstance(entry, list) for entry in whole) else None
-
-
-def _entry(raw: bytes) -> tuple[str, Mapping[str, Any] | str]:
-    text = raw.decode("utf-8", "replace").strip()
-    if "\ufffd" in text or "\0" in text:
-        return text, "the line holds bytes that are no text in the file's encoding"
-    try:
-        entry = json.loads(text, parse_constant=lambda _: None)
-    except RecursionError:
-        return text, "the line is nested too deeply"
-    except ValueError as error:
-        return text, f"the line is no JSON ({error})"
-    return ("", entry) if isinstance(entry, dict) else (text, "the line is no JSON object")
-
-
-def _fault(entry: Mapping[str, Any]) -> str | None:
+def _problem(entry: Mapping[str, Any], damaged: bool) -> str | None:
+    """Return why an object cannot be used; in a damaged file it may hold what stands for bytes that are no text."""
+    if damaged and "\ufffd" in json.dumps(entry, ensure_ascii=False):
+        return "it holds bytes that are no text in the file's encoding"
     long = next((name for name, value in entry.items() if isinstance(value, str) and len(value) > LONGEST_VALUE), None)
     return None if long is None else f"{long} has more than {LONGEST_VALUE:,} characters"
 
@@ -162,3 +123,86 @@ def _check(path: Path, frame: pl.DataFrame, manifest: Manifest) -> None:
             f"no object in {path} has a field {required[0]!r}",
             hint="check the manifest, or make one for this file with `kgdx sources new`",
         )
+
+
+def read_parquet(path: Path, manifest: Manifest) -> Records:
+    """Read the columns that the manifest maps, as the frame ``rows``; a record's number stands for its line.
+
+    Raises:
+        SourceError: The file is no Parquet file or is damaged, or it has not a column that the manifest maps.
+    """
+    names = mapped_columns(manifest)
+    try:
+        schema = pl.Schema(pl.read_parquet_schema(path))
+        _check_names(path, names, schema)
+        roots = dict.fromkeys(_root(name, schema) for name in names)
+        table = pl.read_parquet(path, columns=list(roots))
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read ({error.strerror or error})", hint="check the path") from error
+    except pl.exceptions.PolarsError as error:
+        reason = " ".join(str(error).split())
+        raise SourceError(f"{path} is no Parquet file, or is damaged ({reason})", hint="fetch it again") from error
+    if table.is_empty():
+        raise SourceError(f"{path} holds no records", hint="check that it is the right file")
+    columns = [_plain(_field(name, schema), table).alias(name) for name in names]
+    lines = pl.int_range(1, table.height + 1, dtype=pl.Int64, eager=True).alias(LINE)
+    return Records({"rows": table.select(*columns, lines)})
+
+
+def fields(schema: pl.Schema) -> list[str]:
+    """Return the paths of all columns and of the fields of structs.
+
+    Example:
+        >>> fields(pl.Schema({"id": pl.String, "d": pl.Struct({"name": pl.String})}))
+        ['id', 'd.name']
+    """
+    found = []
+    for name, kind in schema.items():
+        inner = fields(pl.Schema(kind)) if isinstance(kind, pl.Struct) else None
+        found += [name] if inner is None else [f"{name}.{field}" for field in inner]
+    return found
+
+
+def _root(name: str, schema: pl.Schema) -> str:
+    return name if name in schema else name.partition(".")[0]
+
+
+def _check_names(path: Path, names: tuple[str, ...], schema: pl.Schema) -> None:
+    known = fields(schema)
+    for name in names:
+        if name not in schema and name not in known:
+            hint = f"it has {', '.join(known)}{did_you_mean(name, known)}"
+            raise SourceError(f"{path} has no column {name!r}", hint=hint)
+
+
+def _field(name: str, schema: pl.Schema) -> pl.Expr:
+    if name in schema:
+        return pl.col(name)
+    root, *parts = name.split(".")
+    field = pl.col(root)
+    for part in parts:
+        field = field.struct.field(part)
+    return field
+
+
+def _plain(field: pl.Expr, table: pl.DataFrame) -> pl.Expr:
+    """The field as numbers, truth values, texts or lists of texts; whole numbers that were kept as fractions whole."""
+    found = table.lazy().select(field.alias("_")).collect_schema()["_"]
+    if isinstance(found, pl.List | pl.Array):
+        texts = field.cast(pl.List(pl.String)) if not isinstance(found.inner, pl.Struct) else _encoded(field)
+        return texts.list.drop_nulls()
+    if isinstance(found, pl.Struct):
+        return field.struct.json_encode()
+    if found.is_float():
+        whole = table.select(((field == field.floor()) | field.is_null() | field.is_nan()).all()).item()
+        return field.fill_nan(None).cast(pl.Int64, strict=False) if whole else field.fill_nan(None).cast(pl.Float64)
+    if found.is_integer() or found == pl.Boolean:
+        return field
+    if found == pl.Binary:
+        return field.cast(pl.String, strict=False)
+    text = field.cast(pl.String).str.strip_chars()
+    return pl.when(text != "").then(text)
+
+
+def _encoded(field: pl.Expr) -> pl.Expr:
+    return field.list.eval(pl.element().struct.json_encode())

@@ -1,39 +1,46 @@
-"""Ontologies in OBO format (`hp.obo`, `mondo.obo`): terms read by pronto; edges and matches from their lines.
+"""Ontologies in OBO format (`hp.obo`, `mondo.obo`), read line by line after the OBO 1.4 grammar.
 
-pronto stops at a missing parent or a syntax error, drops a self-loop in silence, and has no place for what is said of
-a cross-reference. So edges and matches are read here, where each has its line and what is wrong with one is said, and a
-stanza that pronto's grammar refuses is set apart. A cycle cannot be loaded around: it is an error that names its terms.
+Each term and edge knows its line. A stanza with a line that is no OBO is set apart, and so is an edge that leads
+nowhere. A cycle cannot be loaded around: it is an error that names its terms.
 """
 
 from __future__ import annotations
 
 import io
 import re
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import polars as pl
-import pyarrow as pa
 
 from kgdx.errors import SourceError
 from kgdx.load.fetch import read_text
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import LINE, Records, join_rejects
 from kgdx.load.sources.table import find_version
-from kgdx.load.sources.terms import FRAMES, HINT, TERM, curie, finished, prefixes
+from kgdx.load.sources.terms import HINT, TERM, curie, finished, prefixes
 
-VERSION = "2"
-_SYNONYM_TYPE = r'^(synonym:\s*"(?:[^"\\]|\\.)*"\s+(?:EXACT|BROAD|NARROW|RELATED))\s+[^\s\[]+\s*\['
-"""Before a synonym's references: a type of synonym, which pronto refuses where the header does not declare it."""
-_BY_PRONTO = tuple(name for name in TERM if name != "subsets")
-_LISTS = ("synonyms", "synonym_scopes", "alt_ids", "xrefs", "consider")
-_TAGS = r"^(id|name|def|comment|synonym|alt_id|xref|is_obsolete|replaced_by|consider):"
+VERSION = "3"
+_QUOTED = r'"((?:[^"\\]|\\.)*)"'
+_TEXT = r"((?:[^!\\]|\\.)+?)"
+_WORD = r"((?:[^\s\\]|\\.)+)\s*"
+_REST = r"(?:\{.*\})?\s*(?:!.*)?$"
+"""Qualifiers and a comment, which may end a line; a text keeps the blank before them."""
+_VALUES = {
+    "name": _TEXT,
+    "comment": _TEXT,
+    "def": rf"{_QUOTED}\s*\[.*\]\s*",
+    "synonym": rf"{_QUOTED}\s+(EXACT|BROAD|NARROW|RELATED)(?:\s+[^\s\[]+)?\s*\[.*\]\s*",
+    "is_obsolete": r"(true|false)\s*",
+    "replaced_by": _WORD,
+    "alt_id": _WORD,
+    "xref": rf"{_WORD}(?:{_QUOTED}\s*)?",
+    "consider": _WORD,
+    "subset": _WORD,
+}
+"""Tag → its value after the OBO 1.4 grammar; other tags are not looked at here."""
+_LISTS = {"alt_id": "alt_ids", "xref": "xrefs", "consider": "consider", "subset": "subsets"}
+_ESCAPED = {"n": "\n", "t": "\t", "W": " "}
 _MATCH = r"^property_value:\s+(?:skos:|http://www\.w3\.org/2004/02/skos/core#)?(exactMatch|broadMatch|narrowMatch)\s"
-__all__ = ["FRAMES", "VERSION", "read"]
-_REFUSALS = (SyntaxError, ValueError, KeyError, TypeError, AttributeError)
-"""What pronto raises for a text that is no OBO."""
 
 
 def read(path: Path, manifest: Manifest) -> Records:
@@ -46,21 +53,11 @@ def read(path: Path, manifest: Manifest) -> Records:
     lines = _lines(content)
     if lines.filter(pl.col("_kind") == "[Term]").is_empty():
         raise SourceError(f"{path} has no [Term]: it is not an OBO file", hint=HINT)
-    broken = _plainly_broken(lines)
-    try:
-        terms = _parse(lines, broken)
-    except _REFUSALS:
-        broken = pl.concat([broken, _unreadable(lines).join(broken, on="_stanza", how="anti")])
-        try:
-            terms = _parse(lines, broken)
-        except _REFUSALS as error:
-            reason = " ".join(str(error).split())[:200]
-            raise SourceError(f"{path} is not a usable OBO file ({reason})", hint=HINT) from error
+    clauses = _clauses(lines)
+    broken = _broken(lines, clauses)
     ids = _ids(lines).join(broken, on="_stanza", how="anti")
     own = prefixes(manifest)
-    terms = terms.join(ids.select(LINE, "id"), on="id", how="left", maintain_order="left")
-    terms = terms.join(_subsets(lines, ids), on="id", how="left", maintain_order="left")
-    terms = terms.with_columns(pl.col("subsets").fill_null([]))
+    terms = _terms(ids, clauses)
     if own:
         terms = terms.filter(pl.col("id").str.contains(f"^(?:{'|'.join(own)}):"))
     frames, wrong = finished(path, terms, _edges(lines, ids), _matches(lines, ids), own)
@@ -68,7 +65,7 @@ def read(path: Path, manifest: Manifest) -> Records:
 
 
 def _lines(content: bytes) -> pl.DataFrame:
-    """All lines with their number, stanza (0 is the header) and the stanza's kind."""
+    """Return all lines with their number, stanza (0 is the header) and the stanza's kind."""
     lines = pl.read_lines(io.BytesIO(content), name="text", row_index_name=LINE, row_index_offset=1)
     lines = lines.with_columns(pl.col("text").str.strip_chars_end())
     starts = pl.col("text").str.starts_with("[") & pl.col("text").str.ends_with("]")
@@ -77,7 +74,7 @@ def _lines(content: bytes) -> pl.DataFrame:
 
 
 def _tagged(lines: pl.DataFrame, tag: str, name: str) -> pl.DataFrame:
-    """The first word after ``tag:`` in the term stanzas."""
+    """Return the first word after ``tag:`` in the term stanzas."""
     value = pl.col("text").str.extract(rf"^{tag}:\s*(\S+)").alias(name)
     chosen = (pl.col("_kind") == "[Term]") & pl.col("text").str.starts_with(f"{tag}:")
     return lines.filter(chosen).select(LINE, "_stanza", "text", value)
@@ -87,90 +84,88 @@ def _ids(lines: pl.DataFrame) -> pl.DataFrame:
     return _tagged(lines, "id", "id").unique("_stanza", keep="first", maintain_order=True)
 
 
-def _plainly_broken(lines: pl.DataFrame) -> pl.DataFrame:
-    """Term stanzas of damaged text, without an id, or with an earlier stanza's: ``_stanza`` and ``reason``."""
+def _clauses(lines: pl.DataFrame) -> pl.DataFrame:
+    """Return ``tag``, ``value`` and ``scope`` (of a synonym) of the lines that describe a term; not OBO: no value."""
+    stanzas = lines.filter(pl.col("_kind") == "[Term]").with_columns(tag=pl.col("text").str.extract(r"^(\w+):"))
+    found = []
+    for tag, value in _VALUES.items():
+        pattern = rf"^{tag}:\s*{value}{_REST}"
+        second = pl.col("text").str.extract(pattern, 2) if tag == "synonym" else pl.lit(None, pl.String)
+        rows = stanzas.filter(pl.col("tag") == tag)
+        found.append(rows.select(LINE, "_stanza", "tag", value=pl.col("text").str.extract(pattern), scope=second))
+    return pl.concat(found)
+
+
+def _broken(lines: pl.DataFrame, clauses: pl.DataFrame) -> pl.DataFrame:
+    """Return the term stanzas that cannot be read: ``_stanza`` and ``reason``."""
     damaged = lines.filter((pl.col("_kind") == "[Term]") & pl.col("text").str.contains("[\ufffd\x00]"))
     stanzas = lines.filter(pl.col("text") == "[Term]").select("_stanza")
     ids = _ids(lines)
     nameless = stanzas.join(ids.drop_nulls("id"), on="_stanza", how="anti")
     twice = ids.drop_nulls("id").filter(~pl.col("id").is_first_distinct())
+    unlike = clauses.filter(pl.col("value").is_null()).sort(LINE)
     return pl.concat(
         [
-            damaged.select("_stanza", reason=pl.lit("the term holds bytes that are no text in UTF-8")).unique(
-                "_stanza"
-            ),
+            damaged.select("_stanza", reason=pl.lit("the term holds bytes that are no text in UTF-8")),
             nameless.select("_stanza", reason=pl.lit("the term has no id")),
             twice.select("_stanza", reason=pl.format("{} stands here a second time", "id")),
+            unlike.select("_stanza", reason=pl.format("not OBO: line {} is no valid {}", LINE, "tag")),
         ]
     ).unique("_stanza", keep="first", maintain_order=True)
 
 
-def _parse(lines: pl.DataFrame, broken: pl.DataFrame) -> pl.DataFrame:
-    """Terms by pronto, from the lines whose content is kept."""
-    header = (pl.col("_stanza") == 0) & ~pl.col("text").str.starts_with("import:")
-    kept = (pl.col("_kind") == "[Term]") & (pl.col("text").str.contains(_TAGS) | (pl.col("text") == "[Term]"))
-    chosen = lines.filter(header | kept).join(broken, on="_stanza", how="anti", maintain_order="left")
-    texts = chosen["text"].str.replace(_SYNONYM_TYPE, "$1 [")
-    rows = list(_terms("\n".join(texts).encode() + b"\n"))
-    kinds = {name: pa.list_(pa.string()) if name in _LISTS else pa.string() for name in _BY_PRONTO}
-    kinds["obsolete"] = pa.bool_()
-    columns = zip(*rows, strict=True) if rows else ([] for _ in kinds)
-    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)]
-    return pl.DataFrame(pl.from_arrow(pa.table(arrays, names=list(kinds))))
+def _terms(ids: pl.DataFrame, clauses: pl.DataFrame) -> pl.DataFrame:
+    """Return the terms, with the columns :data:`TERM` and the line."""
+    escaped = pl.when(pl.col("value").str.contains("\\", literal=True)).then("value")
+    texts = clauses.filter(pl.col("tag").is_in(["name", "comment", "def", "synonym"])).with_columns(
+        value=pl.coalesce(escaped.map_elements(_unescaped, return_dtype=pl.String, skip_nulls=True), "value")
+    )
+    single = pl.concat([texts, clauses.filter(pl.col("tag").is_in(["is_obsolete", "replaced_by"]))])
+
+    def last(tag: str) -> pl.Expr:
+        return pl.col("value").filter(pl.col("tag") == tag).last()
+
+    parts = [
+        single.sort(LINE)
+        .group_by("_stanza")
+        .agg(
+            name=last("name"),
+            definition=last("def"),
+            comment=last("comment"),
+            obsolete=last("is_obsolete") == "true",
+            replaced_by=pl.col("value").filter(pl.col("tag") == "replaced_by").min(),
+        ),
+        texts.filter(pl.col("tag") == "synonym")
+        .unique(["_stanza", "value", "scope"])
+        .sort("value", "scope")
+        .group_by("_stanza", maintain_order=True)
+        .agg(synonyms="value", synonym_scopes="scope"),
+    ]
+    for tag, column in _LISTS.items():
+        rows = clauses.filter(pl.col("tag") == tag)
+        if tag == "xref":
+            rows = rows.with_columns(pl.col("value").map_elements(curie, return_dtype=pl.String))
+        parts.append(rows.group_by("_stanza").agg(pl.col("value").unique().sort().alias(column)))
+    terms = ids.select(LINE, "_stanza", "id")
+    for part in parts:
+        terms = terms.join(part, on="_stanza", how="left", maintain_order="left")
+    lists = pl.col([name for name, kind in TERM.items() if kind == pl.List(pl.String)])
+    return terms.with_columns(lists.fill_null([]), pl.col("obsolete").fill_null(False)).select(LINE, *TERM)
 
 
-def _terms(content: bytes) -> Iterator[tuple[Any, ...]]:
-    from pronto.ontology import Ontology
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pronto warns of constructs that stand in lines we do not hand it
-        ontology = Ontology(io.BytesIO(content), import_depth=0, encoding="utf-8")
-        for term in ontology.terms():
-            synonyms = sorted((synonym.description, synonym.scope) for synonym in term.synonyms)
-            yield (
-                term.id,
-                term.name,
-                str(term.definition) if term.definition is not None else None,
-                term.comment,
-                [text for text, _ in synonyms],
-                [scope for _, scope in synonyms],
-                sorted(term.alternate_ids),
-                sorted({curie(xref.id) for xref in term.xrefs}),
-                term.obsolete,
-                min(term.replaced_by.ids, default=None),
-                sorted(term.consider.ids),
-            )
-
-
-def _unreadable(lines: pl.DataFrame) -> pl.DataFrame:
-    """Term stanzas that the grammar refuses, one by one: ``_stanza`` and ``reason``."""
-    import fastobo
-
-    rows = []
-    kept = pl.col("text").str.contains(_TAGS) | (pl.col("text") == "[Term]")
-    stanzas = lines.filter((pl.col("_kind") == "[Term]") & kept).group_by("_stanza", maintain_order=True)
-    for (stanza,), part in stanzas:
-        try:
-            fastobo.loads("format-version: 1.4\n\n" + "\n".join(part["text"]) + "\n")
-        except _REFUSALS as error:
-            rows.append((stanza, "not OBO: " + re.sub(r"\s+", " ", str(error))))
-    return pl.DataFrame(rows, schema={"_stanza": lines.schema["_stanza"], "reason": pl.String}, orient="row")
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", lambda found: _ESCAPED.get(found[1], found[1]), text)
 
 
 def _edges(lines: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
-    """The is_a lines of the kept terms."""
+    """Return the is_a lines of the kept terms."""
     edges = _tagged(lines, "is_a", "parent")
     edges = edges.join(ids.select("_stanza", child="id"), on="_stanza", maintain_order="left")
     return edges.select(LINE, "child", "parent", "text")
 
 
-def _subsets(lines: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
-    rows = _tagged(lines, "subset", "subset").join(ids.select("_stanza", "id"), on="_stanza")
-    return rows.group_by("id").agg(pl.col("subset").unique().sort().alias("subsets"))
-
-
 def _matches(lines: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
-    """What a term is said to match: by what qualifies its cross-references, and by SKOS."""
+    """Return what a term is said to match: by what qualifies its cross-references, and by SKOS."""
     xrefs = _tagged(lines, "xref", "other")
     said = pl.col("text").str.extract(r"\{(.*)\}\s*(?:!.*)?$").str.extract_all(r'source="[^"]*"')
     xrefs = xrefs.with_columns(said.alias("evidence")).explode("evidence", empty_as_null=False, keep_nulls=False)

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kgdx.errors import SourceError
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import Records
-from kgdx.load.sources.ontology import Ontology, Term, text_of
-from kgdx.load.sources.shallow import Shallow
-from kgdx.load.sources.terms import FRAMES, HINT, SCOPES, curie, prefixes, release
-from kgdx.load.unpack import unpacked
+from kgdx.load.sources.terms import HINT, SCOPES, Ontology, Term, curie, prefixes, release, text_of
+from kgdx.load.unpack import Readable, unpacked
 
 VERSION = "1"
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
@@ -24,8 +24,6 @@ _IN_OWL = "http://www.geneontology.org/formats/oboInOwl#"
 _REPLACED_BY = "http://purl.obolibrary.org/obo/IAO_0100001"
 _REASON = "http://purl.obolibrary.org/obo/IAO_0000231"
 _MERGED = "IAO:0000227"
-
-__all__ = ["FRAMES", "VERSION", "read"]
 
 
 def read(path: Path, manifest: Manifest) -> Records:
@@ -112,3 +110,60 @@ def _list(value: Any) -> list[Any]:
 
 def _dicts(value: Any) -> Iterator[dict[str, Any]]:
     return (each for each in _list(value) if isinstance(each, dict))
+
+
+DEPTH = 100
+"""Levels of objects and lists; obographs have about ten."""
+_STEP = np.zeros(256, np.int8)
+_STEP[list(b"[{")] = 1
+_STEP[list(b"]}")] = -1
+
+
+class Shallow:
+    r"""A stream of JSON that is watched for its depth as it is read.
+
+    A streaming parser keeps the path to where it is, and a file of a few kilobytes of brackets makes that path fill
+    the machine.
+
+    Args:
+        path: The file, for the message.
+        stream: Its bytes.
+
+    Example:
+        >>> import io
+        >>> Shallow(Path("a.json"), io.BytesIO(b'{"a [\\" [": [1]}')).read()
+        b'{"a [\\" [": [1]}'
+    """
+
+    def __init__(self, path: Path, stream: Readable) -> None:
+        self._path = path
+        self._stream = stream
+        self._depth = 0
+        self._quoted = False
+        self._held = b""
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes.
+
+        Raises:
+            SourceError: They are nested deeper than :data:`DEPTH`.
+        """
+        block = self._stream.read(size)
+        self._watch(block)
+        return block
+
+    def _watch(self, block: bytes) -> None:
+        text = self._held + block
+        slashes = len(text) - len(text.rstrip(b"\\"))
+        self._held = b"\\" if slashes % 2 else b""
+        plain = text[: len(text) - len(self._held)].replace(b"\\\\", b"").replace(b'\\"', b"")
+        parts = plain.split(b'"')
+        outside = b"".join(parts[self._quoted :: 2])
+        self._quoted ^= len(parts) % 2 == 0
+        if not outside:
+            return
+        depths = self._depth + np.cumsum(_STEP[np.frombuffer(outside, np.uint8)], dtype=np.int64)
+        if depths.max() > DEPTH:
+            message = f"{self._path} is nested deeper than {DEPTH} levels"
+            raise SourceError(message, hint="no ontology is: check where it comes from")
+        self._depth = int(depths[-1])

@@ -12,8 +12,7 @@ from typing import Any
 
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import Records
-from kgdx.load.sources.ontology import Ontology, Term, text_of
-from kgdx.load.sources.terms import FRAMES, SCOPES, curie, prefixes, release
+from kgdx.load.sources.terms import SCOPES, Ontology, Term, curie, prefixes, release, text_of
 from kgdx.load.sources.xml import XmlFile
 
 VERSION = "1"
@@ -25,8 +24,6 @@ _OBO = "{http://purl.obolibrary.org/obo/}"
 _IN_OWL = "{http://www.geneontology.org/formats/oboInOwl#}"
 _MERGED = "IAO:0000227"
 """The reason 'terms merged': the class is an alternative id."""
-
-__all__ = ["FRAMES", "VERSION", "read"]
 
 
 def read(path: Path, manifest: Manifest) -> Records:
@@ -110,7 +107,7 @@ def _axiom(element: Any, ontology: Ontology) -> None:
 
 
 def _parents(element: Any) -> Iterator[str]:
-    """The named class that a subClassOf refers to, if it is no restriction."""
+    """Yield the named class that a subClassOf refers to, if it is no restriction."""
     if resource := element.get(f"{_RDF}resource"):
         yield curie(resource)
     for inner in element.iterchildren(tag=f"{_OWL}Class"):
@@ -123,7 +120,7 @@ def _is_english(element: Any) -> bool:
 
 
 def _value(element: Any) -> str | None:
-    """An annotation's value: what it refers to, or its text."""
+    """Return an annotation's value: what it refers to, or its text."""
     if element is None:
         return None
     return element.get(f"{_RDF}resource") or text_of(element.text)

@@ -20,7 +20,7 @@ from kgdx.errors import SourceError
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import LINE, Records, join_rejects, no_rejects, refuse
 from kgdx.load.sources.blocks import read_blocks, read_header
-from kgdx.load.sources.primekg_nodes import CLASSES, FRAMES_OF_NODES, Nodes, beside, node_frames, read_nodes, sides
+from kgdx.load.sources.primekg_nodes import CLASSES, Nodes, beside, node_frames, read_nodes, sides
 
 VERSION = "1"
 """Changes when the same file would be read otherwise."""
@@ -64,8 +64,6 @@ RELATIONS = (
     "anatomy_protein_absent",
 )
 """PrimeKG's relations, each of them a frame."""
-
-FRAMES = {**FRAMES_OF_NODES, **dict.fromkeys(RELATIONS, ("start", "end", "display_relation"))}
 
 
 @dataclass(slots=True)
@@ -143,20 +141,20 @@ def _ends(manifest: Manifest) -> dict[str, tuple[str, str]]:
 
 
 def _described(rows: pl.DataFrame, nodes: Nodes) -> pl.DataFrame:
-    """Rows of kg.csv with ``_x``, ``_y`` (indices as numbers) and ``_why``, what is wrong with a node."""
+    """Return rows of kg.csv with ``_x``, ``_y`` (indices as numbers) and ``_why``, what is wrong with a node."""
     rows = rows.with_columns(pl.col(f"{side}_index").cast(pl.Int64, strict=False).alias(f"_{side}") for side in "xy")
     bad = nodes.bad()
     if bad.is_empty():
         return rows.with_columns(pl.lit(None, pl.String).alias("_why"))
     for side in "xy":
-        faults = bad.rename({name: f"{side}_{name}" if name != "why" else f"_why_{side}" for name in bad.columns})
-        on = [name for name in faults.columns if not name.startswith("_")]
-        rows = rows.join(faults, on=on, how="left", nulls_equal=True, maintain_order="left")
+        problems = bad.rename({name: f"{side}_{name}" if name != "why" else f"_why_{side}" for name in bad.columns})
+        on = [name for name in problems.columns if not name.startswith("_")]
+        rows = rows.join(problems, on=on, how="left", nulls_equal=True, maintain_order="left")
     return rows.with_columns(pl.coalesce("_why_x", "_why_y").alias("_why"))
 
 
 def _named(rows: pl.DataFrame, nodes: Nodes) -> pl.DataFrame:
-    """Rows of edges.csv with what :func:`_described` adds, and the types of their nodes."""
+    """Return rows of edges.csv with what :func:`_described` adds, and the types of their nodes."""
     known = nodes.sound().select("_n", "type")
     for side in "xy":
         rows = rows.with_columns(pl.col(f"{side}_index").cast(pl.Int64, strict=False).alias(f"_{side}"))
@@ -191,12 +189,12 @@ def _take(rows: pl.DataFrame, edges: _Edges) -> pl.DataFrame:
     edges.add(rows.filter(usable))
     bad = rows.filter(~usable)
     given = [name for name in (*_EDGE, *COLUMNS) if name in rows.columns and (name in _EDGE or "x_id" in rows.columns)]
-    reasons = bad.select(_faults(edges)).to_series()
+    reasons = bad.select(_problems(edges)).to_series()
     frames = bad.select(pl.concat_str(pl.lit("frame:"), "relation")).to_series()
     return refuse(bad.select(LINE, *dict.fromkeys(given)), pl.lit(reasons)).with_columns(frames.alias("part"))
 
 
-def _faults(edges: _Edges) -> pl.Expr:
+def _problems(edges: _Edges) -> pl.Expr:
     unknown = ~pl.col("relation").is_in(list(edges.ends))
     return pl.coalesce(
         *(
@@ -265,7 +263,7 @@ def _joined(parts: list[np.ndarray], kind: type) -> np.ndarray:
 
 
 def _contradicted(words: list[tuple[str, str]], keys: np.ndarray) -> int:
-    """How many pairs of a disease and a phenotype stand as present and as absent."""
+    """Return how many pairs of a disease and a phenotype stand as present and as absent."""
     pairs = []
     for relation in ("disease_phenotype_positive", "disease_phenotype_negative"):
         numbers = [number for number, (name, _) in enumerate(words) if name == relation]

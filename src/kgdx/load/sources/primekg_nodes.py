@@ -28,12 +28,6 @@ CLASSES = {
 }
 """PrimeKG's node types and the ontology's classes."""
 
-FRAMES_OF_NODES = {
-    **{name: ("id", "name") for name in CLASSES if name != "effect/phenotype"},
-    "member": ("group", "id"),
-}
-"""Nodes by type, but for phenotypes, which HPO itself brings; and the members of groups of diseases."""
-
 NODE_COLUMNS = ("node_index", "node_id", "node_type", "node_name", "node_source")
 INDICES = 1 << 24
 """Node indices are below this; PrimeKG has 129,375."""
@@ -109,11 +103,11 @@ class Nodes:
         self.known = every.with_columns(why).select(self.known.columns)
 
     def bad(self) -> pl.DataFrame:
-        """The descriptions that cannot be used, with ``why``."""
+        """Return the descriptions that cannot be used, with ``why``."""
         return self.known.filter(pl.col("why").is_not_null()).select(*_CELLS, "why")
 
     def sound(self) -> pl.DataFrame:
-        """The node of each index that can be used, with the name that was met first."""
+        """Return the node of each index that can be used, with the name that was met first."""
         good = self.known.filter(pl.col("why").is_null())
         return good.unique("_n", keep="first", maintain_order=True)
 
@@ -132,7 +126,7 @@ class Nodes:
         return at.join(sound.select("_n", "curie"), on="_n", how="left", maintain_order="left")["curie"]
 
     def warnings(self) -> Iterator[str]:
-        """What is odd about the nodes that can be used."""
+        """Yield what is odd about the nodes that can be used."""
         good = self.known.filter(pl.col("why").is_null())
         named = good.group_by("_n", maintain_order=True).agg(pl.col("name").unique(maintain_order=True))
         several = named.filter(pl.col("name").list.len() > 1)
@@ -146,7 +140,7 @@ class Nodes:
 
 
 def sides(rows: pl.DataFrame) -> pl.DataFrame:
-    """The descriptions of both ends of kg.csv's rows."""
+    """Return the descriptions of both ends of kg.csv's rows."""
     return pl.concat([rows.select(*(pl.col(f"{side}_{c}").alias(c) for c in _CELLS), LINE) for side in "xy"])
 
 
@@ -156,11 +150,7 @@ def read_nodes(path: Path, nodes: Nodes) -> pl.DataFrame:
     Raises:
         SourceError: It is unreadable, or a column is missing.
     """
-    header = read_header(path)
-    missing = [name for name in NODE_COLUMNS if name not in header.columns]
-    if missing:
-        hint = f"it should have {', '.join(NODE_COLUMNS)}"
-        raise SourceError(f"{path} has no column {missing[0]!r} in its header line", hint=hint)
+    header = read_header(path, NODE_COLUMNS)
     rejects = []
     for rows, refused in read_blocks(path, header):
         described = rows.select(*(pl.col(f"node_{name}").alias(name) for name in _CELLS), LINE)
@@ -185,13 +175,13 @@ def beside(path: Path) -> Path:
 
 
 def node_frames(nodes: Nodes) -> dict[str, pl.DataFrame]:
-    """Nodes by type, each once, and the members of groups."""
+    """Return nodes by type, each once, and the members of groups."""
     sound = nodes.sound().unique("curie", keep="first", maintain_order=True).rename({"id": "_id"})
     sound = sound.select(LINE, "type", "_id", id="curie", name="name")
     frames = {
         name: sound.filter(pl.col("type") == name).select(LINE, "id", "name")
-        for name in FRAMES_OF_NODES
-        if name != "member"
+        for name in CLASSES
+        if name != "effect/phenotype"  # HPO itself brings phenotypes
     }
     groups = sound.filter(pl.col("id").str.starts_with("MONDO_GROUPED:"))
     frames["member"] = members(groups.select(LINE, group="id"))
@@ -199,7 +189,7 @@ def node_frames(nodes: Nodes) -> dict[str, pl.DataFrame]:
 
 
 def members(groups: pl.DataFrame) -> pl.DataFrame:
-    """The entries of MONDO that a group's id (column ``group``) is made of.
+    """Return the entries of MONDO that a group's id (column ``group``) is made of.
 
     Example:
         >>> members(pl.DataFrame({"group": ["MONDO_GROUPED:13924_12592"]}))["id"].to_list()

@@ -1,4 +1,4 @@
-"""What an ontology of terms says: OBO, OWL (RDF/XML) and obographs JSON give equal frames.
+"""Frames of an ontology of terms: OBO, OWL (RDF/XML) and obographs JSON give equal frames.
 
 A reader hands on its terms, is_a edges and matches to other vocabularies as frames; what is wrong with an edge, which
 matches stand and how ids are written is decided here, once.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,39 @@ import polars as pl
 
 from kgdx.errors import SourceError
 from kgdx.load.manifest import Manifest
-from kgdx.load.records import LINE
-from kgdx.load.sources.columns import TEXT, TEXTS
-from kgdx.load.sources.cycles import in_cycles
+from kgdx.load.records import LINE, TEXT, TEXTS, Columns, Records, Refused, join_rejects
 from kgdx.schema import load_schema
+
+COMPONENT = "_component"
+
+
+def in_cycles(edges: pl.DataFrame, child: str, parent: str) -> pl.DataFrame:
+    """Return the edges that stand in a cycle, with the number of their strongly connected component.
+
+    Args:
+        edges: No edge leads from a node to itself.
+        child: Column of the lower ends.
+        parent: Column of the upper ends.
+
+    Example:
+        >>> edges = pl.DataFrame({"child": ["a", "b", "c"], "parent": ["b", "a", "a"]})
+        >>> in_cycles(edges, "child", "parent").select("child", "parent").rows()
+        [('a', 'b'), ('b', 'a')]
+    """
+    import numpy as np
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    names = pl.concat([edges[child], edges[parent]]).unique(maintain_order=True)
+    if names.is_empty():
+        return edges.with_columns(pl.lit(None, pl.Int32).alias(COMPONENT))
+    codes = pl.Enum(names)
+    lower, upper = (edges[end].cast(codes).to_physical().to_numpy() for end in (child, parent))
+    graph = coo_array((np.ones(len(lower), np.int8), (lower, upper)), shape=(len(names), len(names)))
+    _, component = connected_components(graph, directed=True, connection="strong")
+    within = pl.Series(COMPONENT, component[lower])
+    return edges.with_columns(within).filter(pl.Series(component[lower] == component[upper]))
+
 
 TERM: Mapping[str, Any] = {
     "id": TEXT,
@@ -122,7 +152,7 @@ def prefixes(manifest: Manifest) -> tuple[str, ...]:
 
 
 def is_own(id: str, own: Collection[str]) -> bool:
-    """Say whether a term's id has one of these prefixes (none: any).
+    """Return whether a term's id has one of these prefixes (none: any).
 
     Example:
         >>> is_own("MONDO:1", ("MONDO",)), is_own("CL:1", ("MONDO",))
@@ -198,3 +228,99 @@ def _refuse_cycle(path: Path, edges: pl.DataFrame) -> None:
     line = parents[cycle[0]][LINE]
     message = f"{path} has an is_a cycle: {' → '.join(cycle[:10])} (line {line})"
     raise SourceError(message, hint=f"remove one of these is_a edges, or {HINT}")
+
+
+@dataclass(slots=True)
+class Term:
+    """One class of an ontology; ids are CURIEs.
+
+    Attributes:
+        synonyms: Text and scope.
+        stub: Whether it only records that the id was merged into ``replaced_by``: an alternative id, no term.
+    """
+
+    line: int
+    id: str
+    name: str | None = None
+    definition: str | None = None
+    comment: str | None = None
+    synonyms: set[tuple[str, str]] = field(default_factory=set)
+    alt_ids: set[str] = field(default_factory=set)
+    xrefs: set[str] = field(default_factory=set)
+    obsolete: bool = False
+    replaced_by: set[str] = field(default_factory=set)
+    consider: set[str] = field(default_factory=set)
+    subsets: set[str] = field(default_factory=set)
+    stub: bool = False
+
+
+class Ontology:
+    """Terms, edges and matches of one file, as they are found.
+
+    Args:
+        path: The file.
+        own: Prefixes of its own terms; others are those of ontologies that it imports, and no records.
+    """
+
+    def __init__(self, path: Path, own: Collection[str]) -> None:
+        self.path = path
+        self.own = own
+        self.edges = Columns(EDGE)
+        self.matches = Columns(MATCH)
+        self.refused = Refused()
+        self._terms: dict[str, Term] = {}
+        self._merged: dict[str, set[str]] = {}
+
+    def add(self, term: Term) -> None:
+        """Add a class."""
+        if not is_own(term.id, self.own):
+            return
+        if term.stub and term.name is None:
+            for target in term.replaced_by:
+                self._merged.setdefault(target, set()).add(term.id)
+        elif any("\x00" in text for text in (term.name or "", term.definition or "", *(s for s, _ in term.synonyms))):
+            self.refused.add(term.line, term.id, f"{term.id} holds characters that are no text")
+        elif term.id in self._terms:
+            self.refused.add(term.line, term.id, f"{term.id} stands here a second time")
+        else:
+            self._terms[term.id] = term
+
+    def records(self, version: str | None) -> Records:
+        """Return the frames of :mod:`kgdx.load.sources.terms`.
+
+        Raises:
+            SourceError: There is no term, or the is_a edges form a cycle.
+        """
+        if not self._terms:
+            message = f"{self.path} has no term of {' or '.join(self.own) or 'its own'}"
+            raise SourceError(message, hint=HINT)
+        rows = Columns(TERM)
+        for term in self._terms.values():
+            synonyms = sorted(term.synonyms)
+            rows.add(
+                term.line,
+                term.id,
+                term.name,
+                term.definition,
+                term.comment,
+                [text for text, _ in synonyms],
+                [scope for _, scope in synonyms],
+                sorted(term.alt_ids | self._merged.get(term.id, set())),
+                sorted(term.xrefs),
+                term.obsolete,
+                min(term.replaced_by, default=None),
+                sorted(term.consider),
+                sorted(term.subsets),
+            )
+        frames, wrong = finished(self.path, rows.frame(), self.edges.frame(), self.matches.frame(), self.own)
+        return Records(frames, join_rejects([self.refused.frame(), wrong]), version)
+
+
+def text_of(value: object) -> str | None:
+    """Return a text without blanks around it; ``None`` for an empty one.
+
+    Example:
+        >>> text_of(" a "), text_of(" ")
+        ('a', None)
+    """
+    return (str(value).strip() or None) if value is not None else None

@@ -1,7 +1,7 @@
 """XML sources, record by record: memory stays flat, no entity is expanded, nothing is fetched.
 
 XML is all or nothing: a file that ends early or holds bytes that XML has no place for is refused as a whole, since what
-follows the fault cannot be known. What is wrong within a record is that record's own matter.
+follows the damage cannot be known. What is wrong within a record is that record's own matter.
 """
 
 from __future__ import annotations
