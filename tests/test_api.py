@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sqlite3
 import subprocess
 import sys
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,13 @@ from typing import Any
 import pytest
 
 import kgdx
+from conftest import require_module
 from kgdx import api
 from kgdx.actions import Match, Retrieve, State, step
 from kgdx.align.sssom import Statement
 from kgdx.case import Case, Finding, Status
 from kgdx.errors import CaseError, KgdxError, StoreError, StoreLockedError, TemplateError, UsageError
+from kgdx.load.folder import GraphFolder
 from kgdx.policies import FixedPolicy
 
 FILES = {
@@ -432,3 +436,33 @@ def test_other_patients_are_asked_of_a_graph_that_has_them(graph: kgdx.Graph) ->
 def test_a_decision_needs_a_graph(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no graph"):
         api.decide([Statement("OMIM:1", "exact", "MESH:D000001")], store=tmp_path / "none")
+
+
+@pytest.mark.parametrize("loaded", ["", "torch"])
+def test_a_graph_that_nobody_closes_ends_without_a_word(built: Path, loaded: str) -> None:
+    """Extension modules such as torch's keep Python modules alive, which the interpreter then empties at its end."""
+    if loaded:
+        require_module(loaded, "local")
+    code = f"""
+        import contextlib, ctypes, os, sys
+        import kgdx, kgdx.load.folder
+        {f"import {loaded}" if loaded else ""}
+        os.graph = kgdx.open(sys.argv[1])
+        os.graph.run("sources")
+        for module in (os, contextlib, kgdx.load.folder):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code), str(built)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    with GraphFolder(built).writing():
+        """Nobody holds it any more."""
+
+
+def test_a_graph_that_is_forgotten_lets_writers_in(own: Path) -> None:
+    graph = kgdx.open(own)
+    graph.snapshot  # noqa: B018 - opened
+    del graph
+    gc.collect()
+    with GraphFolder(own).writing(0.0):
+        """Nobody holds it any more."""
