@@ -9,7 +9,19 @@
 from __future__ import annotations
 
 from kgdx.api.browsing import Browsed, browse, browser_place
-from kgdx.api.building import build, decide, diff, freshness, pull, push, readers, remove, retry, update
+from kgdx.api.building import (
+    build,
+    decide,
+    diff,
+    ensure_default_graph,
+    freshness,
+    pull,
+    push,
+    readers,
+    remove,
+    retry,
+    update,
+)
 from kgdx.api.graph import CaseLike, Graph, diagnosis_of, open, save
 
 __all__ = [
@@ -22,6 +34,7 @@ __all__ = [
     "decide",
     "diagnosis_of",
     "diff",
+    "ensure_default_graph",
     "freshness",
     "open",
     "pull",

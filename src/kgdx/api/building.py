@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgdx.config import Settings
-from kgdx.errors import KgdxError, UsageError
+from kgdx.errors import KgdxError, StoreLockedError, UsageError
 
 if TYPE_CHECKING:
     from kgdx.align.sssom import Statement
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from kgdx.load.report import BuildReport
     from kgdx.load.sources import Reader
     from kgdx.store.copy import CopyReport
+
+_TELL_S = 1.0
+"""How often a process that waits for another one's build says so, in seconds."""
 
 
 def build(
@@ -63,6 +66,48 @@ def build(
         return build_graph(
             sources, settings.graph_folder, progress=progress, keep_cases=keep_cases, force=force, **_making(settings)
         )
+
+
+def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> BuildReport | None:
+    """Build the standard graph in the configured folder if there is none yet; then :func:`kgdx.open` opens it.
+
+    Of processes that call this together one builds, and the others wait until its graph is complete. If that process
+    is killed, one of those that wait takes over.
+
+    Args:
+        progress: Called as the build goes on, and about once a second while another process builds.
+
+    Returns:
+        The report of the build, or ``None`` where there was a graph, another process built it, or the configured store
+        is a Neo4j server.
+
+    Raises:
+        SourceError: A standard source cannot be read.
+        StoreError: The folder cannot be written, or names a build that is not there.
+
+    Example:
+        >>> ensure_default_graph()  # doctest: +SKIP
+        >>> with kgdx.open() as graph:  # doctest: +SKIP
+        ...     print(graph.diagnose("She has ptosis and muscle weakness.").table())
+    """
+    settings = Settings.load()
+    if settings.is_neo4j:
+        return None
+    from kgdx.load.clock import Progress
+    from kgdx.load.folder import GraphFolder
+
+    folder = GraphFolder(settings.graph_folder)
+    begin = time.perf_counter()
+    while not folder.exists:
+        with folder.starting(wait_s=_TELL_S) as first:
+            if first:
+                with suppress(StoreLockedError):  # `kgdx build` runs in another process
+                    return build(progress=progress)
+                time.sleep(_TELL_S)
+        if progress is not None and not folder.exists:
+            waited = time.perf_counter() - begin
+            progress(Progress("fetch", "waiting for another process that builds the graph", 0.0, waited))
+    return None
 
 
 def update(

@@ -4,6 +4,7 @@ Layout::
 
     CURRENT                   name of the complete build, replaced atomically; absent: no graph
     lock                      held exclusively by a builder or a writer
+    first.lock                held by whoever makes the first graph of the folder
     decisions.lock            held by whoever changes what people decided
     builds/<id>/lock          held shared by readers of this build, exclusively by whoever writes into it
     builds/<id>/store/        the embedded store
@@ -179,6 +180,28 @@ class GraphFolder:
                 if self._current() != build:
                     shutil.rmtree(build.path, ignore_errors=True)
             self._clean()
+
+    @contextmanager
+    def starting(self, wait_s: float) -> Iterator[bool]:
+        """Wait for the right to make the folder's first graph, which one process has at a time.
+
+        Args:
+            wait_s: How long to wait for another process that has it.
+
+        Yields:
+            Whether the caller has it; never where there is a graph.
+
+        Raises:
+            StoreError: The folder cannot be written.
+        """
+        lock = self.path / "first.lock"
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock.touch()
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+        with _locked(lock, fcntl.LOCK_EX, time.monotonic() + wait_s) as held:
+            yield bool(held) and not self.exists
 
     def _current(self) -> BuildFolder | None:
         try:
