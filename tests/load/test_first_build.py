@@ -19,12 +19,12 @@ from kgdx.load.folder import GraphFolder
 
 SCRIPT = """
 import json, sys
-from functools import partial
 from kgdx.api import building
+from kgdx.load import build as builds
 from kgdx.load.folder import GraphFolder
 
 sources, hold = json.loads(sys.argv[1]), sys.argv[2]
-make = building.build
+make = builds.build
 
 def told(event):
     if event.detail.startswith("waiting for another process"):
@@ -33,7 +33,7 @@ def told(event):
         print("holds", flush=True)
         sys.stdin.readline()
 
-building.build = partial(make, sources)
+builds.build = lambda _, folder, **how: make(sources, folder, **how)
 print("starts", flush=True)
 report = building.ensure_default_graph(told)
 folder = GraphFolder(building.Settings.load().graph_folder)

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from kgdx.load.sources import Reader
     from kgdx.store.copy import CopyReport
 
-_TELL_S = 1.0
-"""How often a process that waits for another one's build says so, in seconds."""
-
 
 def build(
     sources: Iterable[str] | Mapping[str, str | None] | None = None,
@@ -93,20 +90,20 @@ def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> 
     settings = Settings.load()
     if settings.is_neo4j:
         return None
+    from kgdx.load.build import build as build_graph
     from kgdx.load.clock import Progress
     from kgdx.load.folder import GraphFolder
 
     folder = GraphFolder(settings.graph_folder)
     begin = time.perf_counter()
     while not folder.exists:
-        with folder.starting(wait_s=_TELL_S) as first:
-            if first:
-                with suppress(StoreLockedError):  # `kgdx build` runs in another process
-                    return build(progress=progress)
-                time.sleep(_TELL_S)
-        if progress is not None and not folder.exists:
-            waited = time.perf_counter() - begin
-            progress(Progress("fetch", "waiting for another process that builds the graph", 0.0, waited))
+        try:
+            with _then_indexed(settings, progress):
+                return build_graph(None, folder, progress=progress, first=True, **_making(settings))
+        except StoreLockedError:
+            if progress is not None:
+                waited = time.perf_counter() - begin
+                progress(Progress("fetch", "waiting for another process that builds the graph", 0.0, waited))
     return None
 
 

@@ -50,6 +50,7 @@ def build(
     *,
     keep_cases: bool = True,
     force: bool = False,
+    first: bool = False,
     **means: Unpack[Means],
 ) -> BuildReport:
     """Build a graph beside the one that is there, and put it in its place when it is complete.
@@ -63,16 +64,17 @@ def build(
         folder: The graph folder.
         keep_cases: Whether what users saved in the old graph is carried over.
         force: Whether a source may have lost half of the rows that it has in the old graph.
+        first: Whether to build only where there is no graph yet, and to wait a second for another builder.
         means: See :class:`Means`.
 
     Raises:
         SourceError: A source is missing, not what it should be, or has lost half of its rows.
-        StoreLockedError: Another process builds or writes.
+        StoreLockedError: Another process builds or writes, or has made the graph that was to be the first.
         StoreError: The folder cannot be written, the disk is full, or the old graph cannot be read.
     """
     wanted = choose(sources)
     order = _order(_folder(folder), "build", lambda _before: Choice(wanted), means)
-    return run(replace(order, keep_cases=keep_cases, force=force))
+    return run(replace(order, keep_cases=keep_cases, force=force, first=first))
 
 
 def update(

@@ -57,7 +57,7 @@ def run(order: Order) -> BuildReport:
     """
     clock = Clock(order.progress)
     schema = load_schema()
-    with order.folder.building() as made, closing(Hooks(order.compile)) as hooks:
+    with order.folder.building(float(order.first), first=order.first) as made, closing(Hooks(order.compile)) as hooks:
         stages = Stages(order.folder.path / "stages")
         stages.sweep()
         digests = Digests(stages.path / DIGESTS)

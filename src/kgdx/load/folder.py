@@ -4,7 +4,6 @@ Layout::
 
     CURRENT                   name of the complete build, replaced atomically; absent: no graph
     lock                      held exclusively by a builder or a writer
-    first.lock                held by whoever makes the first graph of the folder
     decisions.lock            held by whoever changes what people decided
     builds/<id>/lock          held shared by readers of this build, exclusively by whoever writes into it
     builds/<id>/store/        the embedded store
@@ -153,11 +152,15 @@ class GraphFolder:
                 yield build
 
     @contextmanager
-    def building(self, wait_s: float = 0.0) -> Iterator[BuildFolder]:
+    def building(self, wait_s: float = 0.0, *, first: bool = False) -> Iterator[BuildFolder]:
         """Make a new build: an empty folder that becomes current when the block ends, or goes when it fails.
 
+        Args:
+            wait_s: How long to wait for another process that builds or writes, in seconds.
+            first: Whether the build is wanted only where there is no graph yet.
+
         Raises:
-            StoreLockedError: Another process builds or writes.
+            StoreLockedError: Another process builds or writes, or has made the graph that was to be the first.
             StoreError: The folder cannot be written.
         """
         try:
@@ -167,6 +170,8 @@ class GraphFolder:
         with self._exclusive(time.monotonic() + wait_s):
             self._recover()
             self._clean()
+            if first and self.exists:
+                raise StoreLockedError(f"another process has made the graph at {self.path}", hint="open it")
             name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(2)}"
             build = BuildFolder(name, self.path / "builds" / name)
             try:
@@ -180,28 +185,6 @@ class GraphFolder:
                 if self._current() != build:
                     shutil.rmtree(build.path, ignore_errors=True)
             self._clean()
-
-    @contextmanager
-    def starting(self, wait_s: float) -> Iterator[bool]:
-        """Wait for the right to make the folder's first graph, which one process has at a time.
-
-        Args:
-            wait_s: How long to wait for another process that has it.
-
-        Yields:
-            Whether the caller has it; never where there is a graph.
-
-        Raises:
-            StoreError: The folder cannot be written.
-        """
-        lock = self.path / "first.lock"
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            lock.touch()
-        except OSError as error:
-            raise _unwritable(self.path, error) from error
-        with _locked(lock, fcntl.LOCK_EX, time.monotonic() + wait_s) as held:
-            yield bool(held) and not self.exists
 
     def _current(self) -> BuildFolder | None:
         try:

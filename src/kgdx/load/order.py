@@ -35,6 +35,7 @@ class Order:
         progress: Called as the build goes on.
         keep_cases: Whether what users saved is carried over.
         force: Whether a source may lose half of its rows.
+        first: Whether to build only where there is no graph yet, and to wait a second for another builder.
     """
 
     folder: GraphFolder
@@ -47,6 +48,7 @@ class Order:
     progress: Callable[[Progress], None] | None = None
     keep_cases: bool = True
     force: bool = False
+    first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
