@@ -66,17 +66,18 @@ def build(
 
 
 def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> BuildReport | None:
-    """Build the standard graph in the configured folder if there is none yet; then :func:`kgdx.open` opens it.
+    """Build the default graph from the standard sources if there is none yet; then :func:`kgdx.open` opens it.
 
-    Of processes that call this together one builds, and the others wait until its graph is complete. If that process
-    is killed, one of those that wait takes over.
+    The default graph is the one in ``KGDX_HOME``. Where ``KGDX_STORE`` or the config file name another store, nothing
+    is built. Of processes that call this together one builds, and the others wait until its graph is complete. If that
+    process is killed, one of those that wait takes over.
 
     Args:
         progress: Called as the build goes on, and about once a second while another process builds.
 
     Returns:
         The report of the build, or ``None`` where there was a graph, another process built it, or the configured store
-        is a Neo4j server.
+        is not the default one.
 
     Raises:
         SourceError: A standard source cannot be read.
@@ -88,13 +89,14 @@ def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> 
         ...     print(graph.diagnose("She has ptosis and muscle weakness.").table())
     """
     settings = Settings.load()
-    if settings.is_neo4j:
-        return None
-    from kgdx.load.build import build as build_graph
-    from kgdx.load.clock import Progress
     from kgdx.load.folder import GraphFolder
 
     folder = GraphFolder(settings.graph_folder)
+    if Path(settings.store) != settings.home / "graphs" / "default" or folder.exists:
+        return None
+    from kgdx.load.build import build as build_graph
+    from kgdx.load.clock import Progress
+
     begin = time.perf_counter()
     while not folder.exists:
         try:

@@ -35,7 +35,7 @@ class Terms:
 
     def added(self, given: Case | None, graph: Graph) -> Case:
         """Return the patient with these findings."""
-        return inputs.with_terms(given, inputs.split(self.hpo), inputs.split(self.exclude_hpo), graph)
+        return inputs.with_terms(given, self.hpo, self.exclude_hpo, graph)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def diagnose(
     paths = top if result.as_json else min(max(ranking.explain, pages.EXPLAINED if result.html else 0), top)
     how: dict[str, Any] = {"policy": ranking.policy, "case_bank": ranking.case_bank, "model": ranking.llm}
     announce(store, ranking.llm, ranking.policy)
-    with kgdx.open(store, encoder=encoder, progress=output.remark) as graph:
+    with inputs.graph(store, encoder=encoder) as graph:
         found = graph.diagnose(terms.added(given, graph), top=top, explain=paths, **how)
     if result.as_json:
         output.write_json(found.to_dict())
@@ -170,8 +170,8 @@ def explain(
 
     pages.check(html, force=force)
     given = inputs.one(case)
-    with kgdx.open(store, encoder=encoder, progress=output.remark) as graph:
-        patient = inputs.with_terms(given, inputs.split(hpo), inputs.split(exclude_hpo), graph)
+    with inputs.graph(store, encoder=encoder) as graph:
+        patient = inputs.with_terms(given, hpo, exclude_hpo, graph)
         result = graph.explain(patient, disease, policy=policy, case_bank=case_bank)
     many.finished(result)
     candidate = result.candidate(disease)
@@ -205,7 +205,7 @@ def extract(
     case = inputs.one(text)
     if case is None or not case.text:
         raise CaseError("the case holds no text", hint="give free text, or use `kgdx diagnose`")
-    with kgdx.open(store, encoder=encoder, progress=output.remark) as graph:
+    with inputs.graph(store, encoder=encoder) as graph:
         found = graph.extract(case.text, language)
     if as_json:
         from dataclasses import asdict

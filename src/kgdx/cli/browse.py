@@ -78,8 +78,8 @@ def browse(
     given = None if named else inputs.one(what)
     result: kgdx.Diagnosis | str = str(what)
     if not named:
-        with kgdx.open(store, progress=output.remark) as graph:
-            patient = inputs.with_terms(given, inputs.split(wanted.hpo), inputs.split(wanted.exclude_hpo), graph)
+        with inputs.graph(store) as graph:
+            patient = inputs.with_terms(given, wanted.hpo, wanted.exclude_hpo, graph)
             result = graph.diagnose(patient, top=max(wanted.top, 20), explain=0)
     found = kgdx.browse(
         result,

@@ -52,7 +52,7 @@ def synthesize(
     from kgdx.case.synthesis import Perturbation, Synthesis
 
     how = Perturbation(imprecision, noise, omission, exclusion)
-    with kgdx.open(store) as graph:
+    with inputs.graph(store) as graph:
         build = graph.status()["build"] or {}
         cases = Synthesis(graph.snapshot).cases(n, seed, how)
         made_of = f"made up from graph {graph.fingerprint[:16]}, seed {seed}, {how}"

@@ -61,7 +61,7 @@ def review(
 
     settings = Settings.load(store)
     decisions = Decisions.read(settings.graph_folder)
-    with kgdx.open(store) as graph:
+    with inputs.graph(store) as graph:
         tables = vocabulary_tables(graph.store)
     found = align(tables, decisions, meaning(settings, output.remark))
     every = review_rows(found, decisions, names_and_classes(tables)[0])
@@ -104,7 +104,7 @@ def export(
             count(len(decisions.statements), "decision"),
         )
         return
-    with kgdx.open(store) as graph:
+    with inputs.graph(store) as graph:
         names, _ = names_and_classes(vocabulary_tables(graph.store))
         statements = stated_mappings(graph.store, names)
         text = write_sssom(statements, title="Mappings of a kgdx graph", set_id=f"urn:kgdx:graph:{graph.fingerprint}")
@@ -138,7 +138,7 @@ def mesh(
     import kgdx
     from kgdx.show.mappings import mesh_decision
 
-    with kgdx.open(store) as graph, graph.mesh() as index:
+    with inputs.graph(store) as graph, graph.mesh() as index:
         found = index.map_to_mesh(name, branches=branch or [])
     if as_json:
         output.write_json(found.to_dict())
@@ -150,7 +150,7 @@ def _classes(store: str | None) -> dict[str, str]:
     import kgdx
     from kgdx.align.mappings import names_and_classes, vocabulary_tables
 
-    with kgdx.open(store) as graph:
+    with inputs.graph(store) as graph:
         return names_and_classes(vocabulary_tables(graph.store))[1]
 
 

@@ -34,7 +34,7 @@ def text(
     import kgdx
     from kgdx.evaluate.text import evaluate_text
 
-    with kgdx.open(store, encoder=encoder, progress=output.remark) as graph:
+    with inputs.graph(store, encoder=encoder) as graph:
         result = evaluate_text(graph.reader, inputs.json_lines(documents))
     if as_json:
         output.write_json(result)
@@ -61,7 +61,7 @@ def rank(
     from kgdx.evaluate.rank import evaluate_rank
 
     source = inputs.many(cases)
-    with kgdx.open(store) as graph, output.progress_bar("cases", inputs.lines(cases)) as advance:
+    with inputs.graph(store) as graph, output.progress_bar("cases", inputs.lines(cases)) as advance:
         bank = graph.bank if case_bank else None
         result = evaluate_rank(graph.ranker, graph.snapshot, output.each(source, advance), bank)
     if as_json:

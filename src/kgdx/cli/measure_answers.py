@@ -97,7 +97,7 @@ def questions(
     splits = tuple(each for each in SPLITS if split in (None, each))
     if not languages or not splits:
         raise UsageError("no such language or split", hint=f"of {', '.join(LANGUAGES)} and {', '.join(SPLITS)}")
-    with kgdx.open(store) as graph:
+    with inputs.graph(store) as graph:
         made = generate(
             Reading(graph), source=source, diseases=diseases or None, seed=seed, languages=languages, splits=splits
         )
@@ -137,7 +137,7 @@ def recall(
 
     asked = chosen(read_questions(file), way.split)
     model, access = (None, None) if llm is None else _model(llm, asked, None)
-    with kgdx.open(store) as graph, output.progress_bar("questions", len(asked)) as advance:
+    with inputs.graph(store) as graph, output.progress_bar("questions", len(asked)) as advance:
         asker = Asker(graph, rounds=way.rounds, strict=not way.unstrict)
         result = evaluate_recall(asked, asker, model, jobs=way.at_once(access), progress=advance)
     rows = result.pop("questions")
@@ -184,7 +184,7 @@ def answers(
     if spending.max_cost is not None and not any(prices):
         hint = "set KGDX_LLM_PRICE_IN and KGDX_LLM_PRICE_OUT"
         raise UsageError("--max-cost needs prices, and none are set", hint=hint)
-    with kgdx.open(store) as graph, output.progress_bar("pieces of work", len(asked) * 4) as advance:
+    with inputs.graph(store) as graph, output.progress_bar("pieces of work", len(asked) * 4) as advance:
         evaluation = PairedEvaluation(
             model,
             Asker(graph, rounds=way.rounds, strict=not way.unstrict).answered,

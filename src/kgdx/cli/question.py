@@ -91,7 +91,7 @@ def ask(
     patient = inputs.one(case)
     language = _language(answering.language)
     announce(place.store, model.llm, answering.policy)
-    with kgdx.open(place.store, encoder=place.encoder, progress=output.remark, mapping=place.mapping) as graph:
+    with inputs.graph(place.store, encoder=place.encoder, mapping=place.mapping) as graph:
         found = graph.ask(
             asked,
             case=patient,

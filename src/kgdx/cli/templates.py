@@ -37,7 +37,7 @@ def run(
 
     found = look_up(template, kind="read")
     values = parse(found.name, found.parameters, parameters or [])
-    with kgdx.open(store) as graph:
+    with inputs.graph(store) as graph:
         rows = graph.run(found.name, **values)
     if as_json:
         output.write_json(rows)
