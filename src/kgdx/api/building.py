@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kgdx.load.clock import Progress
     from kgdx.load.compared import Comparison
     from kgdx.load.derive import Derive
+    from kgdx.load.folder import GraphFolder
     from kgdx.load.hooks import Hook
     from kgdx.load.info import Freshness
     from kgdx.load.quarantine import Retried
@@ -94,6 +95,13 @@ def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> 
     folder = GraphFolder(settings.graph_folder)
     if Path(settings.store) != settings.home / "graphs" / "default" or folder.exists:
         return None
+    return _build_first(settings, folder, progress)
+
+
+def _build_first(
+    settings: Settings, folder: GraphFolder, progress: Callable[[Progress], None] | None
+) -> BuildReport | None:
+    """Build the first graph of a folder, unless another process has done so meanwhile."""
     from kgdx.load.build import build as build_graph
     from kgdx.load.clock import Progress
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgdx.cli import output
+from kgdx.cli import inputs, output
 from kgdx.cli.options import Json, Store
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ def review(
     Put accept, reject, replace (with an id under replacement) or add into the column decision, then give the file to
     `kgdx mappings apply`.
     """
-    import kgdx
     from kgdx.align.decisions import Decisions
     from kgdx.align.encoders import meaning
     from kgdx.align.mappings import align, names_and_classes, vocabulary_tables
@@ -88,7 +87,6 @@ def export(
     store: Store = None,
 ) -> None:
     """Write the mappings of the graph as SSSOM/TSV."""
-    import kgdx
     from kgdx.align.decisions import Decisions
     from kgdx.align.mappings import names_and_classes, vocabulary_tables
     from kgdx.align.review import stated_mappings
@@ -135,7 +133,6 @@ def mesh(
     store: Store = None,
 ) -> None:
     """Say which MeSH descriptor a name means, and why."""
-    import kgdx
     from kgdx.show.mappings import mesh_decision
 
     with inputs.graph(store) as graph, graph.mesh() as index:
@@ -147,7 +144,6 @@ def mesh(
 
 
 def _classes(store: str | None) -> dict[str, str]:
-    import kgdx
     from kgdx.align.mappings import names_and_classes, vocabulary_tables
 
     with inputs.graph(store) as graph:
