@@ -85,7 +85,7 @@ def test_commands_that_start_together_build_one_graph_and_all_answer_from_it(
     diagnosis, answer, explanation = together
     assert [done.returncode for done in together] == [0, 0, 0], [done.stderr for done in together]
     assert json.loads(diagnosis.stdout)["candidates"][0]["id"] == "OMIM:190350"
-    assert "Trichorhinophalangeal" in json.loads(answer.stdout)["text"]
+    assert json.loads(answer.stdout) and "Trichorhinophalangeal syndrome, type III" in answer.stdout
     assert "Trichorhinophalangeal syndrome, type I" in explanation.stdout
     assert sum(BUILT in done.stderr for done in together) == 1
     assert len(list((graph_in(interrupted[0]).path / "builds").iterdir())) == 1
