@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 import kgdx
-from conftest import require_module
+from conftest import TINY_FILES, require_module
 from kgdx import api
 from kgdx.actions import Match, Retrieve, State, step
 from kgdx.align.sssom import Statement
@@ -24,21 +25,12 @@ from kgdx.errors import CaseError, KgdxError, StoreError, StoreLockedError, Temp
 from kgdx.load.folder import GraphFolder
 from kgdx.policies import FixedPolicy
 
-FILES = {
-    "hp": "hp.obo",
-    "hpoa": "phenotype.hpoa",
-    "genes": "genes_to_phenotype.txt",
-    "orphanet_omim": "orphanet-omim-xrefs.tsv",
-    "hp_zh": "hp-zh.babelon.tsv",
-}
 DISEASE = "OMIM:100001"
 
 
 @pytest.fixture(scope="module")
-def built(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("graph")
-    kgdx.build({name: str(tiny / file) for name, file in FILES.items()}, store=folder)
-    return folder
+def built(tiny_graph: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(tiny_graph, tmp_path_factory.mktemp("graph") / "tiny"))
 
 
 @pytest.fixture
@@ -250,7 +242,7 @@ def test_status_tells_build_sources_and_counts(graph: kgdx.Graph) -> None:
 
 @pytest.fixture
 def own(tiny: Path, tmp_path: Path) -> Path:
-    kgdx.build({name: str(tiny / FILES[name]) for name in ("hp", "hpoa", "genes")}, store=tmp_path / "own")
+    kgdx.build({name: str(tiny / TINY_FILES[name]) for name in ("hp", "hpoa", "genes")}, store=tmp_path / "own")
     return tmp_path / "own"
 
 
@@ -329,7 +321,7 @@ def test_saving_waits_for_no_other_reader_and_says_so(own: Path, monkeypatch: py
 def test_saved_cases_survive_a_rebuild(own: Path, tiny: Path) -> None:
     with kgdx.open(own) as graph:
         run = graph.save(graph.diagnose(Case("mine", (Finding("HP:0001250"),), sex="a boy")))
-    kgdx.build({name: str(tiny / FILES[name]) for name in ("hp", "hpoa", "genes")}, store=own)
+    kgdx.build({name: str(tiny / TINY_FILES[name]) for name in ("hp", "hpoa", "genes")}, store=own)
     with kgdx.open(own) as graph:
         assert all(again.same for again in graph.replay(run))
         ((saved,), (user,)) = graph.run("run_by_id", run_id=run), [s for s in graph.run("sources") if s["id"] == "user"]
@@ -340,7 +332,7 @@ def test_saved_cases_survive_a_rebuild(own: Path, tiny: Path) -> None:
 def test_a_graph_that_was_rebuilt_meanwhile_is_opened_anew_by_a_save(own: Path, tiny: Path) -> None:
     with kgdx.open(own) as graph:
         diagnosis, before = graph.diagnose(["HP:0001250"]), graph.fingerprint
-        kgdx.build({name: str(tiny / FILES[name]) for name in ("hp", "hpoa")}, store=own)
+        kgdx.build({name: str(tiny / TINY_FILES[name]) for name in ("hp", "hpoa")}, store=own)
         assert graph.fingerprint == before, "a reader keeps its build"
         run = graph.save(diagnosis)
         (build,) = graph.run("build")
@@ -409,7 +401,7 @@ def test_to_pandas_gives_the_table_or_names_the_extra(graph: kgdx.Graph) -> None
 
 
 def test_other_patients_count_only_when_asked_and_never_the_patients_own(tiny: Path, tmp_path: Path) -> None:
-    sources = {name: str(tiny / file) for name, file in FILES.items()} | {
+    sources = {name: str(tiny / file) for name, file in TINY_FILES.items()} | {
         "phenopackets": str(tiny / "phenopacket.json")
     }
     kgdx.build(sources, store=tmp_path / "graph")
