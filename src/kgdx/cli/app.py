@@ -31,7 +31,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "servers": ("neo4j", "push", "pull", "browse"),
     "serve": ("serve",),
 }
-"""Module of this room → its commands, in the order of the help."""
+"""Module of this room → its commands."""
 
 
 def application(command: str | None = None) -> typer.Typer:
