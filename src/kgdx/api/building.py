@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from kgdx.load.clock import Progress
     from kgdx.load.compared import Comparison
     from kgdx.load.derive import Derive
-    from kgdx.load.folder import GraphFolder
     from kgdx.load.hooks import Hook
     from kgdx.load.info import Freshness
     from kgdx.load.quarantine import Retried
@@ -90,23 +89,16 @@ def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> 
         ...     print(graph.diagnose("She has ptosis and muscle weakness.").table())
     """
     settings = Settings.load()
+    if Path(settings.store) != settings.home / "graphs" / "default":
+        return None
     from kgdx.load.folder import GraphFolder
 
     folder = GraphFolder(settings.graph_folder)
-    if Path(settings.store) != settings.home / "graphs" / "default" or folder.exists:
-        return None
-    return _build_first(settings, folder, progress)
-
-
-def _build_first(
-    settings: Settings, folder: GraphFolder, progress: Callable[[Progress], None] | None
-) -> BuildReport | None:
-    """Build the first graph of a folder, unless another process has done so meanwhile."""
-    from kgdx.load.build import build as build_graph
-    from kgdx.load.clock import Progress
-
     begin = time.perf_counter()
     while not folder.exists:
+        from kgdx.load.build import build as build_graph
+        from kgdx.load.clock import Progress
+
         try:
             with _then_indexed(settings, progress):
                 return build_graph(None, folder, progress=progress, first=True, **_making(settings))
