@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from kgdx.evaluate.questions import Question
     from kgdx.llm.protocol import ChatModel
 
+Questions = Annotated[Path, typer.Argument(metavar="FILE", help="Question set, JSON lines; or .gz.")]
+Split = Annotated[
+    str | None, typer.Option("--split", metavar="NAME", help="Only questions of this split: tuned, held_out.")
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of all random choices.")]
+PLANS = "Who plans: a model at KGDX_LLM_BASE_URL, or scripted:right, scripted:half-right, scripted:malformed, "
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
@@ -73,14 +80,6 @@ def rank(
         from kgdx.show.measure import rank_accuracy
 
         output.show(rank_accuracy(result))
-
-
-Questions = Annotated[Path, typer.Argument(metavar="FILE", help="Question set, JSON lines; or .gz.")]
-Split = Annotated[
-    str | None, typer.Option("--split", metavar="NAME", help="Only questions of this split: tuned, held_out.")
-]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of all random choices.")]
-PLANS = "Who plans: a model at KGDX_LLM_BASE_URL, or scripted:right, scripted:half-right, scripted:malformed, "
 
 
 @dataclass(frozen=True, slots=True)

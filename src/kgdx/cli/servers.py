@@ -14,6 +14,16 @@ from kgdx.cli import inputs, output
 from kgdx.cli.options import Excluded, Json, Observed, Store, grouped
 from kgdx.errors import StoreError, UsageError
 
+Address = Annotated[
+    str | None,
+    typer.Argument(metavar="URI", help="Address of the Neo4j, as bolt://…; by default that of `kgdx neo4j up`."),
+]
+Server = Annotated[
+    str | None,
+    typer.Argument(metavar="URI", help="Address of the Neo4j, as bolt://…; by default KGDX_STORE's or the local one."),
+]
+_RUN = re.compile(r"run:\S+")
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
@@ -29,12 +39,6 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="neo4j")
     for command in (push, pull, browse):
         app.command()(command)
-
-
-Address = Annotated[
-    str | None,
-    typer.Argument(metavar="URI", help="Address of the Neo4j, as bolt://…; by default that of `kgdx neo4j up`."),
-]
 
 
 def up(
@@ -140,12 +144,6 @@ def pull(
         output.show(copied(report))
 
 
-Server = Annotated[
-    str | None,
-    typer.Argument(metavar="URI", help="Address of the Neo4j, as bolt://…; by default KGDX_STORE's or the local one."),
-]
-
-
 def new(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The mapping to write.")],
     uri: Server = None,
@@ -194,9 +192,6 @@ def check(
     if report.faults:
         first = report.faults[0]
         raise StoreError(f"{len(report.faults)} lines of {file} do not fit: {first.name} {first.theirs} {first.fault}")
-
-
-_RUN = re.compile(r"run:\S+")
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kgdx.load.manifest import Manifest
 
 WRONG = 5
+Source = Annotated[str | None, typer.Argument(metavar="SOURCE", help="Of this source only.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -153,9 +154,6 @@ def _manifest(word: str, more: Sequence[Path] = ()) -> Manifest:
     from kgdx.load.manifest import is_manifest, manifest, read_manifest
 
     return read_manifest(Path(word).expanduser(), named=False) if is_manifest(word) else manifest(word, more)
-
-
-Source = Annotated[str | None, typer.Argument(metavar="SOURCE", help="Of this source only.")]
 
 
 def show(
