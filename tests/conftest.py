@@ -21,6 +21,15 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 TINY = ROOT / "tests" / "data" / "tiny"
 
+#: Sources of the small graph that most tests need, by name.
+TINY_FILES = {
+    "hp": "hp.obo",
+    "hpoa": "phenotype.hpoa",
+    "genes": "genes_to_phenotype.txt",
+    "orphanet_omim": "orphanet-omim-xrefs.tsv",
+    "hp_zh": "hp-zh.babelon.tsv",
+}
+
 #: Set by continuous integration: whatever a test needs is there, so its absence is a failure and not a skip.
 REQUIRE_ALL = "KGDX_REQUIRE_ALL"
 
@@ -63,6 +72,22 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Share out a parallel run (``--dist=loadgroup --no-loadscope-reorder``).
+
+    A module stays on one worker, and all modules that use the database on the same one, where they need not wait for
+    each other's turn. These come first, then those with slow tests, so that no worker is left with one at the end.
+    """
+    if not config.getoption("loadgroup", False):
+        return
+    database = {item.path for item in items if "neo4j_uri" in getattr(item, "fixturenames", ())}
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (item.path not in database, item.path not in slow))
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group("database" if item.path in database else str(item.path)))
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The top of the checkout."""
@@ -83,6 +108,37 @@ def tiny() -> Path:
     return TINY
 
 
+@pytest.fixture(scope="session")
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers of a parallel run share."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def default_graph(run_folder: Path) -> Path:
+    """The default graph, built once in a run: whoever writes into it takes a copy."""
+    return _built_once(run_folder / "default-graph", None)
+
+
+@pytest.fixture(scope="session")
+def tiny_graph(run_folder: Path) -> Path:
+    """The graph of the hand-drawn ontology and its annotations, likewise."""
+    return _built_once(run_folder / "tiny-graph", {name: str(TINY / file) for name, file in TINY_FILES.items()})
+
+
+def _built_once(folder: Path, sources: dict[str, str] | None) -> Path:
+    """Build a graph, or wait for the worker that does."""
+    import kgdx
+    from kgdx.load.folder import GraphFolder
+
+    with folder.with_suffix(".lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)  # given back when the file is closed
+        if not GraphFolder(folder).exists:
+            kgdx.build(sources, store=folder)
+    return folder
+
+
 @pytest.fixture
 def kgdx_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A state folder of this test alone; no setting of the user's machine reaches the test."""
@@ -94,10 +150,9 @@ def kgdx_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 
 @pytest.fixture(scope="session")
-def neo4j_turn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def neo4j_turn(run_folder: Path) -> Path:
     """Whoever holds the lock of this file may use the database; it names the tests that did so last."""
-    base = tmp_path_factory.getbasetemp()
-    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "neo4j-turn"
+    return run_folder / "neo4j-turn"
 
 
 @pytest.fixture(scope="module")

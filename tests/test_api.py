@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,30 +16,23 @@ from typing import Any, ClassVar
 import pytest
 
 import kgdx
+from conftest import TINY_FILES, require_module
 from kgdx import api
 from kgdx.actions import Extract, Match, Rank, Retrieve, Retrieved
 from kgdx.align.sssom import Statement
 from kgdx.case import Case, Finding, Status
 from kgdx.episode import Policy, State, Wish, step
 from kgdx.errors import CaseError, ConfigError, KgdxError, StoreError, StoreLockedError, TemplateError, UsageError
+from kgdx.load.folder import GraphFolder
 from kgdx.policies import FixedPolicy
 from kgdx.resources import resource
 
-FILES = {
-    "hp": "hp.obo",
-    "hpoa": "phenotype.hpoa",
-    "genes": "genes_to_phenotype.txt",
-    "orphanet_omim": "orphanet-omim-xrefs.tsv",
-    "hp_zh": "hp-zh.babelon.tsv",
-}
 DISEASE = "OMIM:100001"
 
 
 @pytest.fixture(scope="module")
-def built(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("graph")
-    kgdx.build({name: str(tiny / file) for name, file in FILES.items()}, store=folder)
-    return folder
+def built(tiny_graph: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(tiny_graph, tmp_path_factory.mktemp("graph") / "tiny"))
 
 
 @pytest.fixture
@@ -270,7 +266,7 @@ def test_status_tells_build_sources_and_counts(graph: kgdx.Graph) -> None:
 
 @pytest.fixture
 def own(tiny: Path, tmp_path: Path) -> Path:
-    kgdx.build({name: str(tiny / FILES[name]) for name in ("hp", "hpoa", "genes")}, store=tmp_path / "own")
+    kgdx.build({name: str(tiny / TINY_FILES[name]) for name in ("hp", "hpoa", "genes")}, store=tmp_path / "own")
     return tmp_path / "own"
 
 
@@ -360,7 +356,7 @@ def test_saving_waits_for_no_other_reader_and_says_so(own: Path, monkeypatch: py
 def test_saved_cases_survive_a_rebuild(own: Path, tiny: Path) -> None:
     with kgdx.open(own) as graph:
         run = graph.save(graph.diagnose(Case("mine", (Finding("HP:0001250"),), sex="a boy")))
-    kgdx.build({name: str(tiny / FILES[name]) for name in ("hp", "hpoa", "genes")}, store=own)
+    kgdx.build({name: str(tiny / TINY_FILES[name]) for name in ("hp", "hpoa", "genes")}, store=own)
     with kgdx.open(own) as graph:
         assert all(again.same for again in graph.replay(run))
         ((saved,), (user,)) = graph.run("run_by_id", run_id=run), [s for s in graph.run("sources") if s["id"] == "user"]
@@ -371,7 +367,7 @@ def test_saved_cases_survive_a_rebuild(own: Path, tiny: Path) -> None:
 def test_a_graph_that_was_rebuilt_meanwhile_is_opened_anew_by_a_save(own: Path, tiny: Path) -> None:
     with kgdx.open(own) as graph:
         diagnosis, before = graph.diagnose(["HP:0001250"]), graph.fingerprint
-        kgdx.build({name: str(tiny / FILES[name]) for name in ("hp", "hpoa")}, store=own)
+        kgdx.build({name: str(tiny / TINY_FILES[name]) for name in ("hp", "hpoa")}, store=own)
         assert graph.fingerprint == before, "a reader keeps its build"
         run = graph.save(diagnosis)
         (build,) = graph.run("build")
@@ -440,7 +436,7 @@ def test_to_pandas_gives_the_table_or_names_the_extra(graph: kgdx.Graph) -> None
 
 
 def test_other_patients_count_only_when_asked_and_never_the_patients_own(tiny: Path, tmp_path: Path) -> None:
-    sources = {name: str(tiny / file) for name, file in FILES.items()} | {
+    sources = {name: str(tiny / file) for name, file in TINY_FILES.items()} | {
         "phenopackets": str(tiny / "phenopacket.json")
     }
     kgdx.build(sources, store=tmp_path / "graph")
@@ -467,3 +463,33 @@ def test_other_patients_are_asked_of_a_graph_that_has_them(graph: kgdx.Graph) ->
 def test_a_decision_needs_a_graph(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no graph"):
         api.decide([Statement("OMIM:1", "exact", "MESH:D000001")], store=tmp_path / "none")
+
+
+@pytest.mark.parametrize("loaded", ["", "torch"])
+def test_a_graph_that_nobody_closes_ends_without_a_word(built: Path, loaded: str) -> None:
+    """Extension modules such as torch's keep Python modules alive, which the interpreter then empties at its end."""
+    if loaded:
+        require_module(loaded, "local")
+    code = f"""
+        import contextlib, ctypes, os, sys
+        import kgdx, kgdx.load.folder
+        {f"import {loaded}" if loaded else ""}
+        os.graph = kgdx.open(sys.argv[1])
+        os.graph.run("sources")
+        for module in (os, contextlib, kgdx.load.folder):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code), str(built)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    with GraphFolder(built).writing():
+        """Nobody holds it any more."""
+
+
+def test_a_graph_that_is_forgotten_lets_writers_in(own: Path) -> None:
+    graph = kgdx.open(own)
+    graph.snapshot  # noqa: B018 - opened
+    del graph
+    gc.collect()
+    with GraphFolder(own).writing(0.0):
+        """Nobody holds it any more."""

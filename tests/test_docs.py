@@ -96,10 +96,10 @@ def test_the_site_builds_without_a_warning_and_its_links_hold(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_the_python_of_the_guides_runs_as_it_stands(
-    monkeypatch: pytest.MonkeyPatch, kgdx_home: Path, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, kgdx_home: Path, tmp_path: Path, default_graph: Path
 ) -> None:
     require_module("neo4j_viz", "viz")
-    kgdx.build()
+    shutil.copytree(default_graph, kgdx_home / "graphs" / "default")
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     left: dict[str, dict[str, Any]] = {}

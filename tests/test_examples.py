@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -27,9 +28,9 @@ Run = subprocess.CompletedProcess[str]
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(tmp_path_factory: pytest.TempPathFactory, default_graph: Path) -> Path:
     folder = tmp_path_factory.mktemp("home")
-    kgdx.build(store=folder / "graphs" / "default")
+    shutil.copytree(default_graph, folder / "graphs" / "default")
     return folder
 
 

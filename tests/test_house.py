@@ -208,10 +208,16 @@ def test_every_member_of_a_registry_is_documented_and_tested(family: str) -> Non
 # --- the project's own papers ---------------------------------------------------------------------------------------
 
 
-def test_continuous_integration_runs_the_readmes_test_command() -> None:
+def test_continuous_integration_runs_the_readmes_two_commands() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r'^TEST_COMMAND="(.+)"$', (ROOT / ".ci" / "run").read_text(encoding="utf-8"), re.MULTILINE)
-    assert command in readme
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    blocks = [block.strip() for block in re.findall(r"^```bash\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)]
+    setup, test = re.findall(r'^(?:SETUP|TEST)_COMMAND="(.+)"$', script, re.MULTILINE)
+    assert blocks[0] == setup, "the first block is one line to copy"
+    assert setup.endswith("&& kgdx diagnose examples/patient.json"), "and ends with a diagnosis"
+    assert test in blocks
+    for name in ("SETUP_COMMAND", "TEST_COMMAND"):
+        assert f'bash -c "set -eo pipefail; ${name}"' in script
 
 
 def test_the_architecture_page_lists_the_rooms_in_the_order_that_the_linter_holds() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,26 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from conftest import TINY
-
-SOURCES = (
-    f"hp={TINY / 'hp.obo'}",
-    f"hpoa={TINY / 'phenotype.hpoa'}",
-    f"genes={TINY / 'genes_to_phenotype.txt'}",
-    f"orphanet_omim={TINY / 'orphanet-omim-xrefs.tsv'}",
-    f"hp_zh={TINY / 'hp-zh.babelon.tsv'}",
-)
-
 Run = subprocess.CompletedProcess[str]
 
 
 @pytest.fixture(scope="session")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(tmp_path_factory: pytest.TempPathFactory, tiny_graph: Path) -> Path:
     """A state folder with the tiny graph in it; tests that change it take a copy."""
-    import kgdx
-
     folder = tmp_path_factory.mktemp("home")
-    kgdx.build(SOURCES, store=folder / "graphs" / "default")
+    shutil.copytree(tiny_graph, folder / "graphs" / "default")
     return folder
 
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 import typer
 
 import kgdx
-from kgdx.cli.app import app, main
+from kgdx.cli.app import COMMANDS, app, application, main
 from kgdx.errors import KgdxError, StoreError, UsageError
 
 Run = subprocess.CompletedProcess[str]
@@ -107,6 +108,48 @@ def test_help_needs_none_of_the_heavy_libraries() -> None:
     code = f"import sys, kgdx.cli.app; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("module", COMMANDS)
+def test_a_command_is_found_in_its_module_and_imports_no_other(module: str) -> None:
+    for command in COMMANDS[module]:
+        found = typer.main.get_command(application(command)).commands  # type: ignore[attr-defined]
+        assert set(found) == set(COMMANDS[module])
+    code = f"""
+        import sys
+        from kgdx.cli.app import COMMANDS, application
+        application({COMMANDS[module][0]!r})
+        print(*(name for name in COMMANDS if f"kgdx.cli.{{name}}" in sys.modules))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) <= {module, "pages"}, "pages has the option --html too"
+
+
+def test_every_command_is_in_the_help() -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert sorted(commands) == sorted(command for names in COMMANDS.values() for command in names)
+
+
+def test_a_diagnosis_needs_none_of_the_libraries_for_building_and_analysis(home: Path) -> None:
+    """Each of them takes a tenth of a second or more to import, and some are there only where a user has them."""
+    heavy = {"pandas", "polars", "scipy", "owlready2", "pronto", "neo4j", "torch", "openai", "pyarrow.compute"}
+    code = f"""
+        import sys
+        from kgdx.cli import main
+        try:
+            main(["diagnose", "seizures and low muscle tone"])
+        except SystemExit as ended:
+            print(ended.code, sorted({heavy} & set(sys.modules)), file=sys.stderr)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, "KGDX_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Most likely of" in done.stdout
+    assert done.stderr == "0 []\n"
 
 
 def test_completion_is_offered_for_the_shell(kgdx_: Callable[..., Run]) -> None:

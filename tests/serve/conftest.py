@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-import kgdx
 from conftest import require_module
 
 
@@ -52,14 +51,6 @@ def serving(store: Path | str, *options: str, environ: dict[str, str] | None = N
         process.wait(30)
         reading.join(5)
         stream.close()
-
-
-@pytest.fixture(scope="session")
-def default_graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The default graph, built once."""
-    folder = tmp_path_factory.mktemp("serve") / "graph"
-    kgdx.build(store=folder)
-    return folder
 
 
 @pytest.fixture(scope="session")

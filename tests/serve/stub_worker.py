@@ -7,7 +7,7 @@ import os
 import sys
 import time
 
-from kgdx.serve.wire import EVENT, PROBLEM, READY, RESULT, frame, read
+from kgdx.serve.worker import EVENT, PROBLEM, READY, RESULT, frame, read
 
 
 def say(kind: int, document: object) -> None:

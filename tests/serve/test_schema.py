@@ -12,7 +12,7 @@ from conftest import ROOT, require_module
 require_module("fastapi", "serve")
 require_module("schemathesis", "serve-test")
 
-from kgdx.serve.describe import description  # noqa: E402
+from kgdx.serve.app import description  # noqa: E402
 
 from .conftest import Running  # noqa: E402
 
@@ -21,7 +21,7 @@ DESCRIPTION = ROOT / "docs" / "reference" / "openapi.json"
 
 def test_the_description_in_the_documentation_is_that_of_the_server() -> None:
     written = json.loads(DESCRIPTION.read_text(encoding="utf-8"))
-    assert written == description(), "write it anew: python -m kgdx.serve.describe > docs/reference/openapi.json"
+    assert written == description(), "write it anew: python -m kgdx.serve.app > docs/reference/openapi.json"
 
 
 def test_every_request_has_an_example_that_fits() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -72,6 +73,7 @@ class FolderSource:
         self.url = str(settings.graph_folder)
         self._folder = GraphFolder(settings.graph_folder)
         self._held = ExitStack()
+        weakref.finalize(self, self._held.close)  # also where nobody closes it: before the interpreter ends, not during
         self._build: BuildFolder | None = None
 
     @property

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import polars
 
     from kgdx.llm.protocol import ChatModel
+    from kgdx.load.clock import Progress
     from kgdx.text.encoder import Encoder
 
 EXPLAINED = 10
@@ -336,6 +337,7 @@ def open(
     *,
     mapping: str | Path | None = None,
     encoder: bool | Encoder = False,
+    build: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Graph:
     """Open a graph for reading.
@@ -350,10 +352,12 @@ def open(
             or the config file when ``None``, and without one the database is taken for a graph of kgdx's own.
         encoder: Whether to read by meaning what no name of the graph matches (needs the extra ``encoder``; English),
             or an encoder of your own. The graph's names are encoded once, when words are first read.
+        build: Whether to build the default graph first where there is none yet, as the commands do; see
+            :func:`~kgdx.api.ensure_default_graph`. A graph that ``store`` or a setting names is never built.
         progress: Told in words what takes long.
 
     Raises:
-        StoreError: There is no graph, or it cannot be opened.
+        StoreError: There is no graph, or it cannot be opened or built.
         MissingExtraError: The extra ``encoder`` is wanted and not installed.
 
     Example:
@@ -362,10 +366,26 @@ def open(
             ...
         kgdx.errors.StoreError: no graph at /nowhere: build one with `kgdx build`
     """
+    if build and store is None:
+        from kgdx.api.building import ensure_default_graph
+
+        ensure_default_graph(None if progress is None else _stages(progress))
     settings = Settings.load(store)
     if (described := mapping_of(mapping, settings.store)) is not None:
         settings = replace(settings, neo4j_mapping=described)
     return Graph(settings, _encoder(encoder), progress)
+
+
+def _stages(tell: Callable[[str], None]) -> Callable[[Progress], None]:
+    """Return what tells in words which stage of a build begins."""
+    seen: set[str] = set()
+
+    def told(event: Progress) -> None:
+        if event.stage not in seen:
+            seen.add(event.stage)
+            tell(event.detail)
+
+    return told
 
 
 def _encoder(wanted: bool | Encoder) -> Encoder | None:

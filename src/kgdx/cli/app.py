@@ -1,4 +1,4 @@
-"""The application: all commands put together, and errors turned into one line and an exit code."""
+"""Put the commands together, and turn errors into one line and an exit code."""
 
 from __future__ import annotations
 
@@ -7,57 +7,61 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from kgdx.cli import (
-    ask,
-    browse,
-    cases,
-    graphs,
-    mappings,
-    measure,
-    pages,
-    quarantine,
-    question,
-    relations,
-    schema,
-    serve,
-    servers,
-    sources,
-    templates,
-)
 from kgdx.cli.output import writes_all
 from kgdx.errors import KgdxError
 
 INTERRUPTED = 130
 INTERNAL = 70
 
-app = typer.Typer(
-    name="kgdx",
-    help="Diagnosis on a knowledge graph: from a patient's words to ranked diseases with the evidence for each.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-ask.register(app)
-question.register(app)
-cases.register(app)
-pages.register(app)
-graphs.register(app)
-sources.register(app)
-quarantine.register(app)
-mappings.register(app)
-schema.register(app)
-templates.register(app)
-measure.register(app)
-relations.register(app)
-servers.register(app)
-browse.register(app)
-serve.register(app)
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "ask": ("diagnose", "batch", "explain", "extract", "replay", "cases"),
+    "question": ("ask",),
+    "pages": ("report",),
+    "graphs": ("build", "update", "remove", "diff", "status"),
+    "sources": ("sources", "quarantine", "extract-relations"),
+    "mappings": ("mappings",),
+    "templates": ("run", "templates", "schema"),
+    "measure": ("evaluate",),
+    "servers": ("neo4j", "push", "pull", "browse"),
+    "serve": ("serve",),
+}
+"""Module of this room → its commands."""
+
+
+def application(command: str | None = None) -> typer.Typer:
+    """Return the command line.
+
+    Args:
+        command: The command that will be run: only its module is imported. All of them where it is none of theirs.
+    """
+    made = typer.Typer(
+        name="kgdx",
+        help="Diagnosis on a knowledge graph: from a patient's words to ranked diseases with the evidence for each.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(_root)
+    for module in [name for name, commands in COMMANDS.items() if command in commands] or COMMANDS:
+        import_module(f"kgdx.cli.{module}").register(made)
+    return made
+
+
+def __getattr__(name: str) -> typer.Typer:
+    if name == "app":  # all commands, as the documentation and `python -m typer` read them
+        return application()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), "app"])
 
 
 def _version(wanted: bool) -> None:
@@ -68,7 +72,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
@@ -93,7 +96,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         if isinstance(stream, io.TextIOWrapper) and not writes_all(stream):
             stream.reconfigure(errors="replace")  # a question mark for a letter that it lacks, rather than no answer
     try:
-        code = app(args=arguments, prog_name="kgdx", standalone_mode=False)
+        words = sys.argv[1:] if arguments is None else arguments
+        code = application(words[0] if words else None)(args=arguments, prog_name="kgdx", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
         _close_output()

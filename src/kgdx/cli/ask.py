@@ -1,7 +1,10 @@
-"""Commands about patients: diagnose, batch, explain, extract, replay."""
+"""Commands about patients: diagnose, batch, explain, extract, replay; and cases that are made up."""
 
 from __future__ import annotations
 
+import json
+import sys
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,13 +12,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, many, output, pages
-from kgdx.cli.groups import grouped
-from kgdx.cli.llm import announce
-from kgdx.cli.options import CaseArgument, CaseBank, Encoder, Excluded, Force, Html, Json, Observed, Policy, Store, Top
+from kgdx.cli.options import (
+    CaseArgument,
+    CaseBank,
+    Encoder,
+    Excluded,
+    Force,
+    Html,
+    Json,
+    Observed,
+    Policy,
+    Store,
+    Top,
+    announce,
+    grouped,
+)
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
     from kgdx.case import Case
+
 
 FAILED_CASES = 7
 
@@ -24,6 +40,10 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     for command in (diagnose, batch, explain, extract, replay):
         app.command()(command)
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make up cases to try things out with.")
+    group.callback()(lambda: None)
+    group.command("synthesize")(synthesize)
+    app.add_typer(group, name="cases")
 
 
 @dataclass(frozen=True)
@@ -35,7 +55,7 @@ class Terms:
 
     def added(self, given: Case | None, graph: Graph) -> Case:
         """Return the patient with these findings."""
-        return inputs.with_terms(given, inputs.split(self.hpo), inputs.split(self.exclude_hpo), graph)
+        return inputs.with_terms(given, self.hpo, self.exclude_hpo, graph)
 
 
 @dataclass(frozen=True)
@@ -80,11 +100,12 @@ def diagnose(
 
     pages.check(result.html, force=result.force)
     given = inputs.one(case)
+    inputs.check_given(given, terms.hpo, terms.exclude_hpo)
     top = ranking.top
     paths = min(max(ranking.explain, pages.EXPLAINED if result.html or result.as_json else 0), top)
     how: dict[str, Any] = {"policy": ranking.policy, "case_bank": ranking.case_bank, "model": ranking.llm}
     announce(store, ranking.llm, ranking.policy)
-    with kgdx.open(store, encoder=encoder, progress=output.remark) as graph:
+    with inputs.graph(store, encoder=encoder) as graph:
         found = graph.diagnose(terms.added(given, graph), top=top, explain=paths, **how)
     if result.as_json:
         output.write_json(found.to_dict())
@@ -124,13 +145,11 @@ def batch(
     """
     import sys
 
-    import kgdx
-
     source, total = inputs.many(cases), inputs.lines(cases)
     opening: dict[str, Any] = {"store": store, "encoder": encoder}
     options = {"top": top, "explain": explain, "policy": policy, "case_bank": case_bank}
     done = failed = 0
-    with kgdx.open(progress=output.remark, **opening) as graph, output.progress_bar("cases", total) as advance:
+    with inputs.graph(**opening) as graph, output.progress_bar("cases", total) as advance:
         if case_bank:
             graph.bank.size  # noqa: B018 - without patients the whole batch fails, not each of its cases
         target = sys.stdout if to is None else to.open("w", encoding="utf-8")
@@ -166,12 +185,10 @@ def explain(
 
     Example: kgdx explain patient.json OMIM:190350
     """
-    import kgdx
-
     pages.check(html, force=force)
     given = inputs.one(case)
-    with kgdx.open(store, encoder=encoder, progress=output.remark) as graph:
-        patient = inputs.with_terms(given, inputs.split(hpo), inputs.split(exclude_hpo), graph)
+    with inputs.graph(store, encoder=encoder) as graph:
+        patient = inputs.with_terms(given, hpo, exclude_hpo, graph)
         result = graph.explain(patient, disease, policy=policy, case_bank=case_bank)
     many.finished(result)
     candidate = result.candidate(disease)
@@ -199,13 +216,12 @@ def extract(
     """
     import sys
 
-    import kgdx
     from kgdx.errors import CaseError
 
     case = inputs.one(text)
     if case is None or not case.text:
         raise CaseError("the case holds no text", hint="give free text, or use `kgdx diagnose`")
-    with kgdx.open(store, encoder=encoder, progress=output.remark) as graph:
+    with inputs.graph(store, encoder=encoder) as graph:
         found = graph.extract(case.text, language)
     if as_json:
         from dataclasses import asdict
@@ -240,3 +256,47 @@ def replay(
         output.show(table(replayed))
     if not all(each.same for each in replayed):
         raise typer.Exit(1)
+
+
+def synthesize(
+    n: Annotated[int, typer.Option("--n", "-n", metavar="N", min=1, help="How many cases.")] = 100,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the random choices.")] = 0,
+    imprecision: Annotated[
+        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Of the terms that give way to an ancestor.")
+    ] = 0.2,
+    noise: Annotated[
+        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Unrelated terms, for each that is observed.")
+    ] = 0.2,
+    omission: Annotated[
+        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Of the terms that are left out.")
+    ] = 0.2,
+    exclusion: Annotated[
+        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Of the absent terms that are stated.")
+    ] = 0.1,
+    to: Annotated[
+        Path | None,
+        typer.Option("--out", "--output", "-o", metavar="FILE", help="File to write; standard output by default."),
+    ] = None,
+    store: Store = None,
+) -> None:
+    """Make up patients from the annotations of the graph's diseases, as phenopackets marked as synthetic.
+
+    The same graph and seed give the same cases. Example: kgdx cases synthesize --n 1000 --seed 1 --out made-up.jsonl
+    """
+    from kgdx.case import case_to_phenopacket
+    from kgdx.case.synthesis import Perturbation, Synthesis
+
+    how = Perturbation(imprecision, noise, omission, exclusion)
+    with inputs.graph(store) as graph:
+        build = graph.status()["build"] or {}
+        cases = Synthesis(graph.snapshot).cases(n, seed, how)
+        made_of = f"made up from graph {graph.fingerprint[:16]}, seed {seed}, {how}"
+        target = nullcontext(sys.stdout) if to is None else to.open("w", encoding="utf-8")
+        with target as stream, output.progress_bar("cases", n) as advance:
+            for case in output.each(cases, advance):
+                packet = case_to_phenopacket(case, build.get("created"), made_of)
+                print(json.dumps(packet, ensure_ascii=False), file=stream)
+    if to is not None:
+        from kgdx.report.words import count
+
+        output.remark(f"{count(n, 'synthetic case')} in {to}")

@@ -1,4 +1,4 @@
-"""What a command line's words mean: a file, standard input, or the patient's own words."""
+"""Read what a command is given: the graph, a file, standard input, or the patient's own words."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from kgdx.errors import CaseError, UsageError
 
 if TYPE_CHECKING:
+    from kgdx.api import Graph
     from kgdx.case import Case, Failure, FindingReader
+    from kgdx.load.clock import Progress
 
 _SUFFIX = re.compile(r"\.(json|jsonl|ndjson|txt|gz|ya?ml|csv|tsv|pdf|docx?|rtf|xml|md)$", re.IGNORECASE)
 _START = re.compile(r"(/|\./|\.\./|~|[A-Za-z]:[\\/])\S")
@@ -90,8 +93,65 @@ def standard_input() -> Iterator[Case | Failure]:
     return parse_cases(sys.stdin.buffer)
 
 
-def with_terms(case: Case | None, observed: list[str], excluded: list[str], reader: FindingReader) -> Case:
-    """Add given terms to a case.
+def graph(store: str | None, **how: Any) -> Graph:
+    """Open the graph that a command works on; where none is named, the default one is built at its first use.
+
+    Args:
+        store: Value of ``--store``, which ``KGDX_STORE`` gives as well; a graph that is named is never built.
+        how: Further arguments of :func:`kgdx.open`.
+
+    Raises:
+        StoreError: There is no graph, or it cannot be opened or built.
+    """
+    import kgdx
+    from kgdx.cli.output import remark
+
+    build_default(store)
+    return kgdx.open(store, progress=remark, **how)
+
+
+def build_default(store: str | None) -> None:
+    """Build the default graph where no graph is named and there is none yet, with its progress on standard error.
+
+    Raises:
+        StoreError: It cannot be built.
+    """
+    if store is not None:
+        return
+    from kgdx.api import ensure_default_graph
+    from kgdx.cli.output import remark
+
+    with ExitStack() as shown:
+        show: Callable[[Progress], None] | None = None
+
+        def tell(event: Progress) -> None:
+            nonlocal show
+            if show is None:
+                from kgdx.show.build import build_progress
+
+                remark("There is no graph yet: building the default one, once.")
+                show = shown.enter_context(build_progress())
+            show(event)
+
+        built = ensure_default_graph(tell)
+    if built is not None:
+        remark("The default graph is built; `kgdx status` shows what it holds.")
+
+
+def check_given(case: Case | None, *terms: list[str] | None) -> None:
+    """Refuse a command line that gives no patient, before anything is opened or built.
+
+    Raises:
+        UsageError: There is neither a case nor a term.
+    """
+    if case is None and not any(map(split, terms)):
+        raise UsageError("no patient is given", hint='as in `kgdx diagnose "fever, seizures"` or `--hpo HP:0001250`')
+
+
+def with_terms(
+    case: Case | None, observed: list[str] | None, excluded: list[str] | None, reader: FindingReader
+) -> Case:
+    """Add the terms of ``--hpo`` and ``--exclude-hpo`` to a case.
 
     Raises:
         UsageError: There is neither a case nor a term.
@@ -99,13 +159,10 @@ def with_terms(case: Case | None, observed: list[str], excluded: list[str], read
     """
     from kgdx.case import case_from_terms
 
-    if not observed and not excluded:
-        if case is None:
-            raise UsageError(
-                "no patient is given", hint='as in `kgdx diagnose "fever, seizures"` or `--hpo HP:0001250`'
-            )
+    check_given(case, observed, excluded)
+    if case is not None and not split(observed) and not split(excluded):
         return case
-    given = case_from_terms(observed, reader, excluded)
+    given = case_from_terms(split(observed), reader, split(excluded))
     if case is None:
         return given
     for finding in given.findings:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgdx.cli import output
+from kgdx.cli import inputs, output
 from kgdx.cli.options import Json, Store
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ def review(
     Put accept, reject, replace (with an id under replacement) or add into the column decision, then give the file to
     `kgdx mappings apply`.
     """
-    import kgdx
     from kgdx.align.decisions import Decisions
     from kgdx.align.mappings import align, names_and_classes, vocabulary_tables
     from kgdx.align.review import review_rows, write_review
@@ -61,7 +60,7 @@ def review(
 
     settings = Settings.load(store)
     decisions = Decisions.read(settings.graph_folder)
-    with kgdx.open(store) as graph:
+    with inputs.graph(store) as graph:
         tables = vocabulary_tables(graph.store)
     found = align(tables, decisions, meaning(settings, output.remark))
     every = review_rows(found, decisions, names_and_classes(tables)[0])
@@ -88,7 +87,6 @@ def export(
     store: Store = None,
 ) -> None:
     """Write the mappings of the graph as SSSOM/TSV."""
-    import kgdx
     from kgdx.align.decisions import Decisions
     from kgdx.align.mappings import names_and_classes, vocabulary_tables
     from kgdx.align.review import stated_mappings
@@ -104,7 +102,7 @@ def export(
             count(len(decisions.statements), "decision"),
         )
         return
-    with kgdx.open(store) as graph:
+    with inputs.graph(store) as graph:
         names, _ = names_and_classes(vocabulary_tables(graph.store))
         statements = stated_mappings(graph.store, names)
         text = write_sssom(statements, title="Mappings of a kgdx graph", set_id=f"urn:kgdx:graph:{graph.fingerprint}")
@@ -135,10 +133,9 @@ def mesh(
     store: Store = None,
 ) -> None:
     """Say which MeSH descriptor a name means, and why."""
-    import kgdx
     from kgdx.show.mappings import mesh_decision
 
-    with kgdx.open(store) as graph, graph.mesh() as index:
+    with inputs.graph(store) as graph, graph.mesh() as index:
         found = index.map_to_mesh(name, branches=branch or [])
     if as_json:
         output.write_json(found.to_dict())
@@ -147,10 +144,9 @@ def mesh(
 
 
 def _classes(store: str | None) -> dict[str, str]:
-    import kgdx
     from kgdx.align.mappings import names_and_classes, vocabulary_tables
 
-    with kgdx.open(store) as graph:
+    with inputs.graph(store) as graph:
         return names_and_classes(vocabulary_tables(graph.store))[1]
 
 

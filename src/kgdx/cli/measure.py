@@ -1,23 +1,35 @@
-"""Commands that measure accuracy on annotated data."""
+"""Commands that measure accuracy: of reading, ranking, evidence and answers."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgdx.cli import inputs, measure_answers, output
-from kgdx.cli.options import CaseBank, Encoder, Json, Store
+from kgdx.cli import inputs, output
+from kgdx.cli.options import CaseBank, Encoder, Json, Store, grouped
+
+if TYPE_CHECKING:
+    from kgdx.config import LlmAccess
+    from kgdx.evaluate.judge import Judge
+    from kgdx.evaluate.questions import Question
+    from kgdx.llm.protocol import ChatModel
+
+Questions = Annotated[Path, typer.Argument(metavar="FILE", help="Question set, JSON lines; or .gz.")]
+Split = Annotated[
+    str | None, typer.Option("--split", metavar="NAME", help="Only questions of this split: tuned, held_out.")
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of all random choices.")]
+PLANS = "Who plans: a model at KGDX_LLM_BASE_URL, or scripted:right, scripted:half-right, scripted:malformed, "
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure accuracy on annotated data.")
-    group.command("text")(text)
-    group.command("rank")(rank)
-    group.command("questions")(measure_answers.questions)
-    group.command("recall")(measure_answers.recall)
-    group.command("answers")(measure_answers.answers)
+    for command in (text, rank, questions, recall, answers):
+        group.command()(command)
     app.add_typer(group, name="evaluate")
 
 
@@ -31,10 +43,9 @@ def text(
 
     A mention is [start, end, text, HPO id]; a document counts as the set of its terms.
     """
-    import kgdx
     from kgdx.evaluate.text import evaluate_text
 
-    with kgdx.open(store, encoder=encoder, progress=output.remark) as graph:
+    with inputs.graph(store, encoder=encoder) as graph:
         result = evaluate_text(graph.reader, inputs.json_lines(documents))
     if as_json:
         output.write_json(result)
@@ -57,11 +68,10 @@ def rank(
     Phenopackets, or JSON lines {"id", "observed", "excluded", "diseases"} where any equal id counts. A case that fails
     counts as a miss.
     """
-    import kgdx
     from kgdx.evaluate.rank import evaluate_rank
 
     source = inputs.many(cases)
-    with kgdx.open(store) as graph, output.progress_bar("cases", inputs.lines(cases)) as advance:
+    with inputs.graph(store) as graph, output.progress_bar("cases", inputs.lines(cases)) as advance:
         bank = graph.bank if case_bank else None
         result = evaluate_rank(graph.ranker, graph.snapshot, output.each(source, advance), bank)
     if as_json:
@@ -70,3 +80,219 @@ def rank(
         from kgdx.show.measure import rank_accuracy
 
         output.show(rank_accuracy(result))
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How questions are asked."""
+
+    rounds: Annotated[int, typer.Option(metavar="N", min=1, max=50, help="Most plans of a model.")] = 5
+    split: Split = None
+    unstrict: Annotated[
+        bool, typer.Option("--unstrict", help="Let an answer add what the model knows, marked as such.")
+    ] = False
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=64, help="Questions at the same time; KGDX_LLM_CONCURRENCY.")
+    ] = None
+
+    def at_once(self, access: LlmAccess | None) -> int:
+        """Return how many questions are asked at the same time."""
+        return self.jobs or (1 if access is None else access.concurrency)
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """How answers are judged."""
+
+    judge: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Who judges; KGDX_JUDGE_MODEL. none: make the answers alone.")
+    ] = None
+    ragas: Annotated[bool, typer.Option("--ragas", help="Judge by RAGAS's numeric metric; needs kgdx[ragas].")] = False
+    margin: Annotated[
+        float, typer.Option(metavar="X", min=0.0, max=1.0, help="Smallest difference of scores that is no tie.")
+    ] = 0.05
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What it may cost."""
+
+    max_calls: Annotated[int | None, typer.Option(metavar="N", min=0, help="Most answers of models, in all.")] = None
+    max_tokens: Annotated[int | None, typer.Option(metavar="N", min=0, help="Most tokens, in all.")] = None
+    max_cost: Annotated[float | None, typer.Option(metavar="X", min=0, help="Most money, by the prices set.")] = None
+
+
+def questions(
+    source: Annotated[str, typer.Option(metavar="NAME", help="Whose relations are asked for.")] = "chinese_kg",
+    diseases: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Diseases asked about for each action; 0 for all.")
+    ] = 100,
+    language: Annotated[str | None, typer.Option(metavar="zh|en", help="Only questions in this language.")] = None,
+    split: Split = None,
+    seed: Seed = 0,
+    to: Annotated[
+        Path | None,
+        typer.Option("--out", "--output", "-o", metavar="FILE", help="File to write; standard output by default."),
+    ] = None,
+    store: Store = None,
+) -> None:
+    """Make a question set from the graph's relations.
+
+    One question for each action, disease, language and split of wordings, with what the graph has to give. Example:
+    kgdx evaluate questions --out questions.jsonl
+    """
+    from kgdx.errors import UsageError
+    from kgdx.evaluate.generated import generate
+    from kgdx.evaluate.graphs import Reading
+    from kgdx.evaluate.questions import write_questions
+    from kgdx.evaluate.wordings import LANGUAGES, SPLITS
+
+    languages = tuple(each for each in LANGUAGES if language in (None, each))
+    splits = tuple(each for each in SPLITS if split in (None, each))
+    if not languages or not splits:
+        raise UsageError("no such language or split", hint=f"of {', '.join(LANGUAGES)} and {', '.join(SPLITS)}")
+    with inputs.graph(store) as graph:
+        made = generate(
+            Reading(graph), source=source, diseases=diseases or None, seed=seed, languages=languages, splits=splits
+        )
+        text = write_questions(made)
+    if to is None:
+        print(text, end="")
+    else:
+        to.write_text(text, encoding="utf-8")
+        output.remark(f"{text.count(chr(10)):,} questions written to {to}")
+
+
+@grouped
+def recall(
+    file: Questions,
+    way: Way,
+    llm: Annotated[
+        str | None,
+        typer.Option("--llm", metavar="MODEL", help=f"{PLANS}scripted:adversarial; rules when left out."),
+    ] = None,
+    details: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write what was measured of each question, JSON lines.")
+    ] = None,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Measure, without a judge, what the evidence holds.
+
+    Recall by action, ranks of inferred diseases, citations that hold, rounds, tokens, time. Example: kgdx evaluate
+    recall questions.jsonl --llm scripted:right
+    """
+    import json
+
+    from kgdx.evaluate.graphs import Asker
+    from kgdx.evaluate.questions import chosen, read_questions
+    from kgdx.evaluate.recall import evaluate_recall
+
+    asked = chosen(read_questions(file), way.split)
+    model, access = (None, None) if llm is None else _model(llm, asked, None)
+    with inputs.graph(store) as graph, output.progress_bar("questions", len(asked)) as advance:
+        asker = Asker(graph, rounds=way.rounds, strict=not way.unstrict)
+        result = evaluate_recall(asked, asker, model, jobs=way.at_once(access), progress=advance)
+    rows = result.pop("questions")
+    if details is not None:
+        details.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    if as_json:
+        output.write_json(result)
+    else:
+        from kgdx.show.evaluation import recall_figures
+
+        output.show(recall_figures(result))
+
+
+@grouped
+def answers(
+    file: Questions,
+    out: Annotated[
+        Path, typer.Option("--out", "--output", "-o", metavar="FOLDER", help="Where finished work is kept.")
+    ],
+    way: Way,
+    judging: Judging,
+    spending: Spending,
+    llm: Annotated[str | None, typer.Option("--llm", metavar="MODEL", help="Who answers; KGDX_LLM_MODEL.")] = None,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Compare a model's answers with and without the graph, in pairs.
+
+    A judge scores each blindly from 0 to 1. Interrupted, it goes on where it stopped when run again. Example: kgdx
+    evaluate answers questions.jsonl --out run --llm MODEL --judge JUDGE
+    """
+    from kgdx.errors import UsageError
+    from kgdx.evaluate.answers import Budget, PairedEvaluation
+    from kgdx.evaluate.graphs import Asker
+    from kgdx.evaluate.journal import Journal
+    from kgdx.evaluate.questions import chosen, read_questions
+
+    asked = chosen(read_questions(file), way.split)
+    journal = Journal(out)
+    model, access = _model(llm, asked, journal.cache)
+    judge = _judge(judging, asked, journal.cache)
+    prices = (0.0, 0.0) if access is None else (access.price_in, access.price_out)
+    if spending.max_cost is not None and not any(prices):
+        hint = "set KGDX_LLM_PRICE_IN and KGDX_LLM_PRICE_OUT"
+        raise UsageError("--max-cost needs prices, and none are set", hint=hint)
+    with inputs.graph(store) as graph, output.progress_bar("pieces of work", len(asked) * 4) as advance:
+        evaluation = PairedEvaluation(
+            model,
+            Asker(graph, rounds=way.rounds, strict=not way.unstrict).answered,
+            judge,
+            about={"graph": graph.fingerprint, "rounds": way.rounds, "strict": not way.unstrict},
+            prices=prices,
+            budget=Budget(spending.max_calls, spending.max_tokens, spending.max_cost),
+            margin=judging.margin,
+            seed=judging.seed,
+            jobs=way.at_once(access),
+            progress=advance,
+        )
+        result = evaluation.run(asked, journal)
+    if as_json:
+        output.write_json(result)
+    else:
+        from kgdx.show.evaluation import paired_figures
+
+        output.show(paired_figures(result, out))
+
+
+def _model(name: str | None, questions: tuple[Question, ...], cache: Path | None) -> tuple[ChatModel, LlmAccess | None]:
+    """Who answers, and the settings of the endpoint if there is one."""
+    from kgdx.config import Settings
+    from kgdx.evaluate.scripted import PREFIX, scripted
+
+    if name is not None and name.startswith(PREFIX):
+        return scripted(name, questions), None
+    settings = Settings.load()
+    return _connected(settings.llm(name), cache or settings.cache / "llm" / "answers.sqlite")
+
+
+def _connected(access: LlmAccess, cache: Path) -> tuple[ChatModel, LlmAccess]:
+    from kgdx.evaluate.later import Later
+    from kgdx.llm.connect import connect, described
+
+    def make() -> Any:
+        output.remark(f"asking {described(access)}")
+        return connect(access, cache=cache)
+
+    return Later(access.model, make), access
+
+
+def _judge(how: Judging, questions: tuple[Question, ...], cache: Path) -> Judge | None:
+    from kgdx.config import Settings
+    from kgdx.evaluate.judge import ModelJudge
+    from kgdx.evaluate.scripted import PREFIX, scripted
+
+    if how.judge == "none":
+        return None
+    if how.judge is not None and how.judge.startswith(PREFIX):
+        return ModelJudge(scripted(how.judge, questions))
+    access = Settings.load().judge(how.judge)
+    if how.ragas:
+        from kgdx.evaluate.ragas import RagasJudge
+
+        return RagasJudge.connect(access)
+    return ModelJudge(_connected(access, cache)[0], (access.price_in, access.price_out))

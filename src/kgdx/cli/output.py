@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 if TYPE_CHECKING:
@@ -29,6 +31,20 @@ def show(renderable: RenderableType) -> None:
 def write_json(value: Any, *, indent: int | None = 2) -> None:
     """Write what a program reads: one JSON document."""
     print(json.dumps(value, ensure_ascii=not writes_all(sys.stdout), indent=indent))
+
+
+def plain(value: Any) -> Any:
+    """Return dataclasses and mappings, however deep, as JSON objects, and paths as text.
+
+    Example:
+        >>> plain({"folder": Path("a") / "b", "n": 1})
+        {'folder': 'a/b', 'n': 1}
+    """
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: plain(each) for name, each in value.items()}
+    return str(value) if isinstance(value, Path) else value
 
 
 def writes_all(stream: TextIO) -> bool:

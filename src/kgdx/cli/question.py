@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from kgdx.cli import inputs, output, pages
-from kgdx.cli.groups import grouped
-from kgdx.cli.llm import Model, announce
-from kgdx.cli.options import Encoder, Force, Html, Json, Mapping, Store
+from kgdx.cli.options import Encoder, Force, Html, Json, Mapping, Model, Store, announce, grouped
 
 if TYPE_CHECKING:
     from kgdx.actions.answer import Answer
@@ -91,7 +89,7 @@ def ask(
     patient = inputs.one(case)
     language = _language(answering.language)
     announce(place.store, model.llm, answering.policy)
-    with kgdx.open(place.store, encoder=place.encoder, progress=output.remark, mapping=place.mapping) as graph:
+    with inputs.graph(place.store, encoder=place.encoder, mapping=place.mapping) as graph:
         found = graph.ask(
             asked,
             case=patient,

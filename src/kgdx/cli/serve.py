@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from kgdx.cli import output
-from kgdx.cli.groups import grouped
-from kgdx.cli.options import Encoder, Store
+from kgdx.cli import inputs, output
+from kgdx.cli.options import Encoder, Store, grouped
 
 
 def register(app: typer.Typer) -> None:
@@ -86,5 +85,6 @@ def serve(
         seconds=limits.timeout,
         ask_seconds=limits.ask_timeout,
         log_requests=not quiet,
-    )
+    ).checked()
+    inputs.build_default(store)
     run(options, lambda address: output.remark(f"listening on {address}"))

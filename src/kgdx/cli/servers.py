@@ -1,32 +1,44 @@
-"""Commands about Neo4j: a local server for people without one, and copies of the graph to and from it."""
+"""Commands about Neo4j: a local server, copies of the graph, databases that others built, and Neo4j Browser."""
 
 from __future__ import annotations
 
+import re
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kgdx.cli import foreign, output
-from kgdx.cli.options import Json, Store
-from kgdx.errors import StoreError
+from kgdx.cli import inputs, output
+from kgdx.cli.options import Excluded, Json, Observed, Store, grouped
+from kgdx.errors import StoreError, UsageError
 
 Address = Annotated[
     str | None,
     typer.Argument(metavar="URI", help="Address of the Neo4j, as bolt://…; by default that of `kgdx neo4j up`."),
 ]
+Server = Annotated[
+    str | None,
+    typer.Argument(metavar="URI", help="Address of the Neo4j, as bolt://…; by default KGDX_STORE's or the local one."),
+]
+_RUN = re.compile(r"run:\S+")
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="A local Neo4j, and databases of others.")
-    group.command("up")(up)
-    group.command("down")(down)
-    group.command("status")(server_status)
-    group.command("shell-url")(shell_url)
-    foreign.register(group)
+    for name, command in (("up", up), ("down", down), ("status", server_status), ("shell-url", shell_url)):
+        group.command(name)(command)
+    mapping = typer.Typer(
+        no_args_is_help=True, rich_markup_mode=None, help="Databases that others built, read through a mapping."
+    )
+    mapping.command("new")(new)
+    mapping.command("check")(check)
+    group.add_typer(mapping, name="mapping")
     app.add_typer(group, name="neo4j")
-    app.command()(push)
-    app.command()(pull)
+    for command in (push, pull, browse):
+        app.command()(command)
 
 
 def up(
@@ -51,7 +63,7 @@ def up(
         Settings.load(), bolt_port=bolt_port, http_port=http_port, heap=heap, progress=lambda line: output.remark(line)
     )
     if as_json:
-        output.write_json(_plain(info))
+        output.write_json(output.plain(info))
     else:
         output.show(server(info))
 
@@ -77,7 +89,7 @@ def server_status(as_json: Json = False) -> None:
     if info is None:
         raise StoreError("the local Neo4j is not running", hint="start it with `kgdx neo4j up`")
     if as_json:
-        output.write_json(_plain(info))
+        output.write_json(output.plain(info))
     else:
         output.show(server(info))
 
@@ -107,7 +119,7 @@ def push(
 
     report = api.push(store=store, neo4j=uri, force=force, progress=output.remark)
     if as_json:
-        output.write_json(_plain(report))
+        output.write_json(output.plain(report))
     else:
         output.show(copied(report))
 
@@ -127,15 +139,157 @@ def pull(
 
     report = api.pull(store=store, neo4j=uri, force=force, progress=output.remark)
     if as_json:
-        output.write_json(_plain(report))
+        output.write_json(output.plain(report))
     else:
         output.show(copied(report))
 
 
-def _plain(info: object) -> dict[str, object]:
-    """A dataclass as JSON values; paths as text."""
-    from dataclasses import fields
-    from pathlib import Path
+def new(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The mapping to write.")],
+    uri: Server = None,
+    source: Annotated[str, typer.Option(metavar="NAME", help="How rows name the database.")] = "mine",
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+) -> None:
+    """Propose a mapping from a database's own names.
 
-    values = {field.name: getattr(info, field.name) for field in fields(info)}  # type: ignore[arg-type]
-    return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
+    Example: kgdx neo4j mapping new mine.yaml bolt://127.0.0.1:7687
+    """
+    from kgdx.config import Settings
+    from kgdx.store.foreign.database import ForeignDatabase
+    from kgdx.store.foreign.propose import propose
+
+    if file.exists() and not force:
+        raise UsageError(f"{file} is there already", hint="give another name, or --force")
+    with ForeignDatabase(Settings.load().neo4j(uri)) as database:
+        text = propose(database, source)
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        message = f"{file} cannot be written ({error.strerror or error})"
+        raise UsageError(message, hint="give another place") from error
+    output.remark(f"{file} is a proposal: look at it, then run `kgdx neo4j mapping check {file}`")
+
+
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The mapping.")],
+    uri: Server = None,
+    as_json: Json = False,
+) -> None:
+    """Hold a mapping against its database.
+
+    The exit code is 6 when something does not fit.
+    """
+    from kgdx.config import Settings
+    from kgdx.show.foreign import checked
+    from kgdx.store.foreign.check import check as compare
+    from kgdx.store.foreign.mapping import read_mapping
+
+    report = compare(Settings.load().neo4j(uri), read_mapping(file))
+    if as_json:
+        output.write_json(report.to_dict())
+    else:
+        output.show(checked(report))
+    if report.faults:
+        first = report.faults[0]
+        raise StoreError(f"{len(report.faults)} lines of {file} do not fit: {first.name} {first.theirs} {first.fault}")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Whose evidence is drawn."""
+
+    hpo: Observed = None
+    exclude_hpo: Excluded = None
+    disease: Annotated[
+        list[str] | None,
+        typer.Option("--disease", "-d", metavar="ID", help="A candidate whose evidence to draw; can be repeated."),
+    ] = None
+    top: Annotated[
+        int, typer.Option("--top", "-n", metavar="N", min=1, max=20, help="How many, where none is named.")
+    ] = 3
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where it is drawn."""
+
+    neo4j: Annotated[
+        str | None, typer.Option("--neo4j", metavar="URI", help="The Neo4j; by default that of `kgdx neo4j up`.")
+    ] = None
+    browser: Annotated[
+        str | None, typer.Option("--browser", metavar="URL", help="Where its Browser is, such as http://host:7474.")
+    ] = None
+    push: Annotated[bool, typer.Option("--push", help="Copy the graph to a Neo4j that has none or another one.")] = (
+        False
+    )
+    open_it: Annotated[bool, typer.Option("--open", help="Open the link, rather than only print it.")] = False
+
+
+@grouped
+def browse(
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="RUN|TEXT|FILE|-", help="A saved run, such as run:0123456789abcdef; or the patient."),
+    ] = None,
+    *,
+    wanted: Wanted,
+    where: Where,
+    style: Annotated[bool, typer.Option("--style", help="Say where the style and the saved queries are.")] = False,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Show evidence paths in Neo4j Browser.
+
+    Brings the case and the run to the Neo4j if need be, and prints a link with the query. Example: kgdx browse note.txt
+    """
+    if style:
+        _style(as_json)
+        return
+    import kgdx
+
+    named = what is not None and _RUN.fullmatch(what)
+    given = None if named else inputs.one(what)
+    result: kgdx.Diagnosis | str = str(what)
+    if not named:
+        inputs.check_given(given, wanted.hpo, wanted.exclude_hpo)
+        with inputs.graph(store) as graph:
+            patient = inputs.with_terms(given, wanted.hpo, wanted.exclude_hpo, graph)
+            result = graph.diagnose(patient, top=max(wanted.top, 20), explain=0)
+    found = kgdx.browse(
+        result,
+        wanted.disease or (),
+        top=wanted.top,
+        store=store,
+        neo4j=where.neo4j,
+        browser=where.browser,
+        push=where.push or _ask,
+        progress=output.remark,
+    )
+    if as_json:
+        output.write_json(asdict(found))
+    else:
+        if found.saved:
+            output.remark(f"saved as {found.run}")
+        print(found.url)
+        output.remark(f"Browser asks for the password of {found.user}; press the play button to run the query.")
+        output.remark("Colours and captions: kgdx browse --style")
+    if where.open_it:
+        typer.launch(found.url)
+
+
+def _ask(why: str) -> bool:
+    """Ask at a terminal; nobody is asked elsewhere."""
+    return sys.stdin.isatty() and sys.stderr.isatty() and typer.confirm(f"{why}: copy this one there?", err=True)
+
+
+def _style(as_json: bool) -> None:
+    from kgdx.resources import resource
+
+    grass, queries = resource("browser", "kgdx.grass"), sorted(resource("browser", "queries").glob("*.cypher"))
+    if as_json:
+        output.write_json({"style": str(grass), "queries": [str(path) for path in queries]})
+        return
+    print(grass)
+    for path in queries:
+        print(path)
+    output.remark("Drop a file onto the editor of Neo4j Browser: the style is taken at once, a query can be saved.")

@@ -1,7 +1,8 @@
-"""Commands about sources: which there are, their licences, and sources of one's own."""
+"""Commands about sources: their list, their licences, sources of one's own, and records that were refused."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,19 +13,28 @@ from kgdx.cli import output
 from kgdx.cli.options import Json, Store
 
 if TYPE_CHECKING:
+    from polars import DataFrame
+
+    from kgdx.extract.model import RelationReader
+    from kgdx.llm.accounting import Meter
     from kgdx.load.manifest import Manifest
 
 WRONG = 5
-
-group = typer.Typer(help="List the sources, or make one of your own.", invoke_without_command=True)
+Source = Annotated[str | None, typer.Argument(metavar="SOURCE", help="Of this source only.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
+    group = typer.Typer(help="List the sources, or make one of your own.", invoke_without_command=True)
     group.callback()(sources)
     for command in (new, check, accept):
         group.command()(command)
     app.add_typer(group, name="sources")
+    refused = typer.Typer(help="Look at refused records, mend and load them.", no_args_is_help=True)
+    for about in (show, export, retry):
+        refused.command()(about)
+    app.add_typer(refused, name="quarantine")
+    app.command("extract-relations")(extract_relations)
 
 
 def sources(context: typer.Context, as_json: Json = False) -> None:
@@ -144,3 +154,160 @@ def _manifest(word: str, more: Sequence[Path] = ()) -> Manifest:
     from kgdx.load.manifest import is_manifest, manifest, read_manifest
 
     return read_manifest(Path(word).expanduser(), named=False) if is_manifest(word) else manifest(word, more)
+
+
+def show(
+    source: Source = None,
+    rows: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="How many reasons to show.")] = 20,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Show why records were refused, by source and reason, each with how often and an example.
+
+    Example: kgdx quarantine show hpoa
+    """
+    from dataclasses import asdict
+
+    from kgdx.load.quarantine import summary
+    from kgdx.show.quarantine import overview
+
+    table = _table(store, source)
+    groups = summary(table)
+    if as_json:
+        output.write_json([asdict(each) for each in groups])
+    else:
+        output.show(overview(groups, rows))
+
+
+def export(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write: .csv, .jsonl or .parquet.")],
+    source: Annotated[str | None, typer.Option("--source", metavar="NAME", help="Of this source only.")] = None,
+    store: Store = None,
+) -> None:
+    """Write the refused records to a file, to be looked at or mended there.
+
+    Mend the column `record`, leave the others as they are, then: kgdx quarantine retry FILE
+    """
+    from kgdx.load.quarantine import export as write
+    from kgdx.report.words import count
+
+    written = write(_table(store, source), file)
+    output.remark(f"wrote {count(written, 'record')} to {file}")
+
+
+def retry(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="An exported file whose records you have mended.")
+    ] = None,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Load refused records again: those that were mended in a file, or without one all of them as they are.
+
+    What was mended is kept with the graph and holds for every build of it.
+    """
+    from kgdx import api
+    from kgdx.show.build import build_progress
+    from kgdx.show.quarantine import retried
+
+    with build_progress() as tell:
+        done = api.retry(file, store=store, progress=tell)
+    if as_json:
+        refused = [dict(each) for each in done.refused]
+        document = {"mended": dict(done.mended), "before": done.before, "after": done.after, "refused": refused}
+        output.write_json({**document, "report": done.report.to_dict()})
+    else:
+        output.show(retried(done))
+
+
+def _table(store: str | None, source: str | None) -> DataFrame:
+    from kgdx.config import Settings
+    from kgdx.load.folder import GraphFolder
+    from kgdx.load.quarantine import read
+
+    return read(GraphFolder(Settings.load(store).graph_folder), source)
+
+
+def extract_relations(
+    file: Annotated[
+        list[Path], typer.Argument(metavar="FILE…", help="Questions and answers, JSON lines; or compressed.")
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "--output", "-o", metavar="FOLDER", help="Where finished pages are kept.")
+    ],
+    llm: Annotated[
+        str | None, typer.Option("--llm", metavar="MODEL", help="Ask this model at KGDX_LLM_BASE_URL; else by rules.")
+    ] = None,
+    vocabulary: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Names that the rules may trust: a medical.json.")
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option("--pages", metavar="A:B", help="Only pages A to B-1, counted from 0.")
+    ] = None,
+    page_size: Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="Records of a page.")] = 1000,
+    jobs: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, max=64, help="Processes, or questions at a time; KGDX_LLM_CONCURRENCY."),
+    ] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask again what the model answered before.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Read relations from questions and answers.
+
+    Interrupted, it goes on where it stopped when run again. Then: kgdx update huatuo=FOLDER. Example: kgdx
+    extract-relations huatuo.jsonl --out relations
+    """
+    from kgdx.extract.pages import count
+    from kgdx.extract.run import extract
+    from kgdx.show.relations import extraction, extraction_progress
+
+    reader, meter, usual = _reader(llm, vocabulary, jobs, cached=not no_cache)
+    wanted = _range(only)
+    total = count(file, page_size) if wanted is None else len(wanted)
+    with extraction_progress(total, meter.priced) as tell:
+        done = extract(file, out, reader, size=page_size, only=wanted, jobs=jobs or usual, meter=meter, progress=tell)
+    if as_json:
+        output.write_json(done.to_dict())
+    else:
+        output.show(extraction(done, meter.priced))
+
+
+def _reader(
+    llm: str | None, vocabulary: Path | None, jobs: int | None, *, cached: bool
+) -> tuple[RelationReader, Meter, int]:
+    """Who reads, what counts the cost, and how many at a time."""
+    import os
+    from dataclasses import replace
+
+    from kgdx.config import Settings
+    from kgdx.errors import UsageError
+    from kgdx.llm.accounting import Meter
+
+    if llm is None:
+        from kgdx.extract.rules import RuleReader
+        from kgdx.extract.wording import Vocabulary, read_vocabulary
+
+        known = Vocabulary() if vocabulary is None else read_vocabulary(vocabulary)
+        return RuleReader(known), Meter(), os.cpu_count() or 1
+    if vocabulary is not None:
+        raise UsageError("--vocabulary is for the rules", hint="leave out --vocabulary, or --llm")
+    from kgdx.extract.asked import ModelReader
+    from kgdx.llm.connect import connect
+
+    settings = Settings.load()
+    access = settings.llm(llm)
+    access = access if jobs is None else replace(access, concurrency=jobs)
+    meter = Meter.of(access)
+    cache = settings.cache / "llm" / "answers.sqlite" if cached else None
+    return ModelReader.of(connect(access, cache=cache, meter=meter)), meter, access.concurrency
+
+
+def _range(text: str | None) -> range | None:
+    from kgdx.errors import UsageError
+
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d{1,9}):(\d{1,9})", text)
+    if found is None or int(found[1]) >= int(found[2]):
+        raise UsageError(f"--pages {text} is no range", hint="write it as 0:10, for the pages 0 to 9")
+    return range(int(found[1]), int(found[2]))

@@ -1,19 +1,25 @@
-"""Commands that run named templates on the graph."""
+"""Commands that show the ontology and the named templates, and run one of them."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgdx.cli import output
+from kgdx.cli import inputs, output
 from kgdx.cli.options import Json, Store
+from kgdx.errors import UsageError
+
+if TYPE_CHECKING:
+    from kgdx.schema import NodeClass, Relation
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    app.command()(run)
-    app.command()(templates)
+    for command in (run, templates, schema):
+        app.command()(command)
 
 
 def run(
@@ -31,13 +37,11 @@ def run(
 
     Example: kgdx run disease_by_id disease=OMIM:190350
     """
-    import kgdx
-    from kgdx.cli.parameters import parse
     from kgdx.store.templates import template as look_up
 
     found = look_up(template, kind="read")
     values = parse(found.name, found.parameters, parameters or [])
-    with kgdx.open(store) as graph:
+    with inputs.graph(store) as graph:
         rows = graph.run(found.name, **values)
     if as_json:
         output.write_json(rows)
@@ -74,3 +78,117 @@ def templates(
     output.show(template_page(chosen[0]) if name else template_list(chosen))
     if name:
         print(f"\n{chosen[0].text}")
+
+
+def parse(template: str, declared: Mapping[str, str], given: Iterable[str]) -> dict[str, Any]:
+    """Read ``name=value`` words into the types of a template's parameters.
+
+    Args:
+        template: Name of the template, for messages.
+        declared: Parameter name → type, as in the template's header.
+        given: The words; a list is ``a,b,c`` or a JSON array, rows are a JSON array.
+
+    Raises:
+        UsageError: A word is no pair, is given twice, or its value does not fit. Names are left to the template.
+
+    Example:
+        >>> parse("t", {"ids": "strings", "limit": "integer?"}, ["ids=HP:0001250,HP:0002133", "limit=5"])
+        {'ids': ['HP:0001250', 'HP:0002133'], 'limit': 5}
+    """
+    values: dict[str, Any] = {}
+    for word in given:
+        name, sign, text = word.partition("=")
+        if not sign or not name:
+            raise UsageError(f"{word!r} is not NAME=VALUE", hint=f"as in `kgdx run {template} {_sample(declared)}`")
+        if name in values:
+            raise UsageError(f"{name} is given twice", hint="separate the items of a list by commas")
+        values[name] = _value(name, declared.get(name, "string").rstrip("?"), text)
+    return values
+
+
+def _value(name: str, type_: str, text: str) -> Any:
+    try:
+        return _READERS[type_](text)
+    except ValueError as error:
+        raise UsageError(f"{name}={text[:40]} is not of type {type_}", hint=_FORMS[type_]) from error
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"
+
+
+def _strings(text: str) -> list[str]:
+    if text.startswith("["):
+        value = json.loads(text)
+        if not isinstance(value, list):
+            raise ValueError(text)
+        return value
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _rows(text: str) -> list[Any]:
+    value = json.loads(text)
+    if not isinstance(value, list):
+        raise ValueError(text)
+    return value
+
+
+def _sample(declared: Mapping[str, str]) -> str:
+    return " ".join(f"{name}=…" for name, type_ in declared.items() if not type_.endswith("?"))
+
+
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    "string": str,
+    "integer": int,
+    "float": float,
+    "boolean": _boolean,
+    "strings": _strings,
+    "rows": _rows,
+}
+
+_FORMS = {
+    "string": "any text",
+    "integer": "a whole number, such as 10",
+    "float": "a number, such as 0.5",
+    "boolean": "true or false",
+    "strings": 'a,b,c or ["a", "b"]',
+    "rows": 'a JSON array of objects, such as [{"id": "…"}]',
+}
+
+
+def schema(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Show this class or relation with its properties.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the ontology: classes, relations, properties.
+
+    Example: kgdx schema HAS_PHENOTYPE
+    """
+    from kgdx.errors import UsageError
+    from kgdx.schema import load_schema
+    from kgdx.show.schema import element, overview
+
+    found = load_schema()
+    if name is None:
+        if as_json:
+            output.write_json(_document({**found.nodes, **found.relations}, found.version))
+        else:
+            output.show(overview(found))
+        return
+    every: list[NodeClass | Relation] = [*found.nodes.values(), *found.relations.values()]
+    known = {each.name.casefold(): each for each in every}
+    chosen = known.get(name.casefold())
+    if chosen is None:
+        raise UsageError(f"the ontology has no {name!r}", hint="`kgdx schema` lists all classes and relations")
+    if as_json:
+        output.write_json(_document({chosen.name: chosen}, found.version))
+    else:
+        output.show(element(chosen))
+
+
+def _document(elements: Mapping[str, NodeClass | Relation], version: str) -> dict[str, Any]:
+    return {"version": version, "elements": {name: output.plain(each) for name, each in elements.items()}}

@@ -1,14 +1,19 @@
-"""The application: the routes of the API, the page, and the guard before both."""
+"""The application: the routes of the API, the page, and the guard before both.
+
+``python -m kgdx.serve.app`` prints the API's OpenAPI description, as the documentation keeps it.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
+import orjson
 from fastapi import APIRouter, FastAPI
 from fastapi import Path as InPath
 from fastapi.exceptions import RequestValidationError
@@ -16,7 +21,7 @@ from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse
+from starlette.responses import FileResponse, StreamingResponse
 from starlette.staticfiles import StaticFiles
 
 from kgdx.actions.diagnosis import NOTICE
@@ -25,10 +30,12 @@ from kgdx.serve.guard import Guard
 from kgdx.serve.options import Options
 from kgdx.serve.pool import Pool
 from kgdx.serve.problems import MEDIA_TYPE, Problem, Refused, busy
-from kgdx.serve.stream import events
 
 API = "/api/v1"
 WEB = Path(__file__).parent / "web"
+
+KEEP_ALIVE_S = 15.0
+"""After so long without an event a comment is sent, so that nothing between takes the stream for dead."""
 
 LOOK_S = 2.0
 """How often it is looked whether the graph is there, and which."""
@@ -319,6 +326,62 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 
 def _problem(problem: Problem) -> Response:
-    import orjson
-
     return Response(orjson.dumps(problem.to_dict()), problem.status, dict(problem.headers), MEDIA_TYPE)
+
+
+def events(workers: Pool, operation: str, given: Mapping[str, Any], seconds: float) -> StreamingResponse:
+    """Return a response that tells what a worker does while it does it.
+
+    A client that goes ends the work: the worker is replaced, and no model is paid for what nobody reads.
+    """
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_told(workers, operation, given, seconds), media_type="text/event-stream", headers=headers)
+
+
+def event(name: str, data: bytes) -> bytes:
+    r"""Return one event.
+
+    Example:
+        >>> event("text", b'"It is"')
+        b'event: text\ndata: "It is"\n\n'
+    """
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+
+
+async def _told(workers: Pool, operation: str, given: Mapping[str, Any], seconds: float) -> AsyncIterator[bytes]:
+    told: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+    work = asyncio.create_task(workers.ask(operation, given, seconds=seconds, event=told.put_nowait))
+    work.add_done_callback(lambda _: told.put_nowait(None))
+    try:
+        yield b": started\n\n"
+        while True:
+            try:
+                async with asyncio.timeout(KEEP_ALIVE_S):
+                    piece = await told.get()
+            except TimeoutError:
+                yield b": still at it\n\n"
+                continue
+            if piece is None:
+                break
+            yield event(piece["event"], orjson.dumps(piece["data"]))
+        try:
+            yield event("answer", work.result())
+        except Refused as refused:
+            yield event("problem", orjson.dumps(refused.problem.to_dict()))
+    finally:
+        work.cancel()
+
+
+def description() -> dict[str, Any]:
+    """Return the description of the API, which is the same whatever the server's options are.
+
+    Example:
+        >>> description()["info"]["title"]
+        'kgdx'
+    """
+    pool = Pool({}, 1, 1, print)
+    return create_app(Options(), pool, pool).openapi()
+
+
+if __name__ == "__main__":
+    print(json.dumps(description(), indent=1, ensure_ascii=False))

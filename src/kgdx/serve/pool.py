@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from kgdx.serve.problems import Problem, Refused, busy
-from kgdx.serve.wire import EVENT, PROBLEM, READY, REQUEST, frame, receive
+from kgdx.serve.worker import EVENT, PROBLEM, READY, REQUEST, frame, receive
 
 START_S = 120.0
 """How long a worker may take to open its graph; a snapshot of a server's graph may have to be compiled for it."""

@@ -209,7 +209,9 @@ class Snapshot:
             raise StoreError(f"the snapshot table {name} has no column {column!r}")
         values = table.column(column)
         array = values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
-        result: np.ndarray[Any, Any] = array.to_numpy(zero_copy_only=False)
+        plain = not array.null_count and (pa.types.is_integer(array.type) or pa.types.is_floating(array.type))
+        # `to_numpy` imports pandas wherever that is installed, which takes as long as a diagnosis.
+        result: np.ndarray[Any, Any] = np.from_dlpack(array) if plain else array.to_numpy(zero_copy_only=False)
         return result
 
     def derived(self, name: str, version: int | str, compute: Callable[[Path], None]) -> Path:
