@@ -11,7 +11,7 @@ from kgdx.actions.base import Action, Operations, parse_action
 from kgdx.actions.citing import Cite
 from kgdx.actions.declare import Diagnose
 from kgdx.actions.describing import Describe
-from kgdx.actions.diagnosis import NOTICE, Diagnosis
+from kgdx.actions.diagnosis import Diagnosis
 from kgdx.actions.episode import Chosen, Episode, Policy, run, step
 from kgdx.actions.evidence import EvidencePath, PathNode, PathRelation
 from kgdx.actions.explaining import Explain
@@ -42,6 +42,7 @@ from kgdx.actions.relating import (
 )
 from kgdx.actions.retrieving import Infer, Match, Retrieve
 from kgdx.actions.state import Author, Limits, Retrieved, Segment, State
+from kgdx.results.ranked import NOTICE
 
 _KINDS: tuple[type[Action], ...] = (
     GetSymptom,

@@ -142,7 +142,7 @@ def batch(
         finally:
             if to is not None:
                 target.close()
-    from kgdx.report.words import count
+    from kgdx.results.words import count
 
     output.remark(count(done, "case") + (f", {failed} failed" if failed else ""))
     if failed:

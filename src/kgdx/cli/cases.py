@@ -62,6 +62,6 @@ def synthesize(
                 packet = case_to_phenopacket(case, build.get("created"), made_of)
                 print(json.dumps(packet, ensure_ascii=False), file=stream)
     if to is not None:
-        from kgdx.report.words import count
+        from kgdx.results.words import count
 
         output.remark(f"{count(n, 'synthetic case')} in {to}")

@@ -56,7 +56,7 @@ def review(
     from kgdx.align.mappings import align, names_and_classes, vocabulary_tables
     from kgdx.align.review import review_rows, write_review
     from kgdx.config import Settings
-    from kgdx.report.words import count
+    from kgdx.results.words import count
     from kgdx.show.mappings import by_status
 
     settings = Settings.load(store)
@@ -94,7 +94,7 @@ def export(
     from kgdx.align.review import stated_mappings
     from kgdx.align.sssom import write_sssom
     from kgdx.config import Settings
-    from kgdx.report.words import count
+    from kgdx.results.words import count
 
     if not sssom:
         decisions = Decisions.read(Settings.load(store).graph_folder)

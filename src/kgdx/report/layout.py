@@ -10,7 +10,6 @@ from bisect import bisect
 from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
 
-from kgdx.report.document import Way
 from kgdx.report.drawing import (
     ANCESTOR,
     ANNOTATION,
@@ -27,7 +26,12 @@ from kgdx.report.drawing import (
     place_of,
 )
 from kgdx.report.places import placed
-from kgdx.report.words import clean, count, frequency, relation, signed
+from kgdx.results.ranked import EvidencePath
+from kgdx.results.view import Fact, edge_words
+from kgdx.results.words import clean, count, frequency, signed
+
+Way = EvidencePath | Fact
+"""What can be drawn."""
 
 MINTED = ("KGDX:", "DOC:")
 """Ids that kgdx made, which tell a reader nothing."""
@@ -42,10 +46,10 @@ def draw(paths: Sequence[tuple[int, Way]], weights: Mapping[str, float], geometr
         geometry: Sizes.
 
     Example:
-        >>> from kgdx.report.document import Node, Path, Relation
-        >>> nodes = (Node(id="p", label="PatientCase"), Node(id="HP:1", name="Fit"), Node(id="OMIM:1", name="X"))
-        >>> relations = (Relation(type="OBSERVED"), Relation(type="HAS_PHENOTYPE", reversed=True))
-        >>> path = Path(kind="supports", finding="HP:1", nodes=nodes, relations=relations)
+        >>> from kgdx.results.ranked import PathNode, PathRelation
+        >>> nodes = (PathNode("p", "PatientCase"), PathNode("HP:1", "", "Fit"), PathNode("OMIM:1", "", "X"))
+        >>> relations = (PathRelation("OBSERVED"), PathRelation("HAS_PHENOTYPE", reversed=True))
+        >>> path = EvidencePath(nodes, relations, "supports", "HP:1")
         >>> [(box.role, box.name) for box in draw([(0, path)], {}).boxes]
         [('patient', 'Patient'), ('exact', 'Fit'), ('disease', 'X')]
     """
@@ -171,7 +175,7 @@ class _Graph:
 
     def _line(self, start: str, end: str, path: Way, here: int, there: int) -> Line:
         first = path.relations[here]
-        words = relation(first.type, against=first.reversed, language=path.language)
+        words = edge_words(first, path)
         if there - here > 1:
             words += f" ({count(there - here, 'step')})"
         return self.lines.setdefault((start, end, path.kind), Line(start, end, path.kind, words))

@@ -12,7 +12,6 @@ from kgdx.report.drawing import (
     ANNOTATION,
     DISEASE,
     FINDING,
-    GROUPS,
     LINE,
     PATIENT,
     Box,
@@ -22,7 +21,9 @@ from kgdx.report.drawing import (
     Line,
     place_of,
 )
-from kgdx.report.words import relation
+from kgdx.results.view import SIDES
+from kgdx.results.words import clean
+from kgdx.schema import relation_words
 
 
 class Graph(Protocol):
@@ -98,7 +99,7 @@ def _rows(graph: Graph, top: float, left: float) -> tuple[tuple[Heading, ...], f
     findings = [box for box in graph.boxes.values() if box.column == FINDING]
     for kind in sorted({box.kind for box in findings}, key=place_of):
         group = [box for box in findings if box.kind == kind]
-        words = GROUPS.get(kind, relation(kind, against=True))
+        words = SIDES.get(kind) or clean(relation_words(kind, against=True))
         y += 18 if not headings else 30
         headings.append(Heading(words, kind, left, y - 6))
         for box in group:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from kgdx.errors import MissingExtraError
+from kgdx.results.ranked import EvidencePath
 
 if TYPE_CHECKING:
     from neo4j_viz import VisualizationGraph
@@ -16,11 +17,11 @@ COLOURS = {"PatientCase": "#17212b", "Phenotype": "#5aa9a2", "Disease": "#1f4e79
 OTHER = "#8e5b86"
 
 
-def graph(paths: Iterable[Mapping[str, Any]]) -> VisualizationGraph:
+def graph(paths: Iterable[EvidencePath]) -> VisualizationGraph:
     """Return the graph of some paths, each node and each relation once.
 
     Args:
-        paths: As :meth:`kgdx.actions.EvidencePath.to_dict` returns them.
+        paths: The paths.
 
     Raises:
         MissingExtraError: neo4j-viz is not installed.
@@ -32,22 +33,22 @@ def graph(paths: Iterable[Mapping[str, Any]]) -> VisualizationGraph:
     nodes: dict[str, Node] = {}
     relations: dict[tuple[str, str, str], Relationship] = {}
     for path in paths:
-        for node in path["nodes"]:
+        for node in path.nodes:
             nodes.setdefault(
-                node["id"],
+                node.id,
                 Node(
-                    id=node["id"],
-                    caption=node["name"] or node["id"],
-                    color=COLOURS.get(node["label"], OTHER),
-                    size=50 if node["label"] in ("PatientCase", "Disease") else 36,
-                    properties={"id": node["id"], "label": node["label"]},
+                    id=node.id,
+                    caption=node.name or node.id,
+                    color=COLOURS.get(node.label, OTHER),
+                    size=50 if node.label in ("PatientCase", "Disease") else 36,
+                    properties={"id": node.id, "label": node.label},
                 ),
             )
-        for at, edge in enumerate(path["relations"]):
-            ends = [path["nodes"][at]["id"], path["nodes"][at + 1]["id"]]
-            source, target = reversed(ends) if edge["reversed"] else ends
+        for at, edge in enumerate(path.relations):
+            ends = [path.nodes[at].id, path.nodes[at + 1].id]
+            source, target = reversed(ends) if edge.reversed else ends
             relations.setdefault(
-                (source, edge["type"], target),
-                Relationship(source=source, target=target, caption=edge["type"], properties=dict(edge["properties"])),
+                (source, edge.type, target),
+                Relationship(source=source, target=target, caption=edge.type, properties=dict(edge.properties)),
             )
     return VisualizationGraph(nodes=list(nodes.values()), relationships=list(relations.values()))

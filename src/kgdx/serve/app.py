@@ -19,7 +19,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse
 from starlette.staticfiles import StaticFiles
 
-from kgdx.actions.diagnosis import NOTICE
+from kgdx.results.cited import AnswerDocument
+from kgdx.results.ranked import NOTICE, DiagnosisDocument
+from kgdx.results.reference import documented
 from kgdx.serve import models
 from kgdx.serve.guard import Guard
 from kgdx.serve.options import Options
@@ -101,6 +103,7 @@ class App(FastAPI):
         for name in ("HTTPValidationError", "ValidationError"):
             parts["schemas"].pop(name, None)
         parts["schemas"]["Problem"] = models.Problem.model_json_schema()
+        documented(parts["schemas"])
         parts["securitySchemes"] = {"token": _TOKEN}
         document["security"] = [{}, {"token": []}]
         return document
@@ -180,12 +183,12 @@ def _api(options: Options, workers: Pool) -> APIRouter:
         given = request.model_dump() if isinstance(request, models.Request) else request
         return _json(await workers.ask(operation, given, seconds=options.seconds))
 
-    @api.post("/diagnose", response_model=models.Diagnosis, tags=["diagnosis"])
+    @api.post("/diagnose", response_model=DiagnosisDocument, tags=["diagnosis"])
     async def diagnose(request: models.Diagnose) -> Response:
         """Rank the diseases that fit a patient, with what each finding contributes."""
         return await ask("diagnose", request)
 
-    @api.post("/explain", response_model=models.Diagnosis, tags=["diagnosis"])
+    @api.post("/explain", response_model=DiagnosisDocument, tags=["diagnosis"])
     async def explain(request: models.Explain) -> Response:
         """Show all that speaks for and against one disease, with the paths in the graph, wherever it stands."""
         return await ask("explain", request)
@@ -226,7 +229,7 @@ def _questions(api: APIRouter, options: Options, workers: Pool, askers: Pool, li
         outside = request.policy == "planner" or literature
         return (askers, options.ask_seconds) if outside else (workers, options.seconds)
 
-    @api.post("/ask", response_model=models.Answered, tags=["questions"])
+    @api.post("/ask", response_model=AnswerDocument, tags=["questions"])
     async def question(request: models.Ask) -> Response:
         """Answer a question from the graph, each claim with its evidence."""
         pool, seconds = answering(request)

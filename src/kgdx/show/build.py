@@ -10,10 +10,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from kgdx.load.change import by_table
-from kgdx.report.words import clean, count, seconds
+from kgdx.results.words import clean, count, seconds
 from kgdx.show.changes import totals
+from kgdx.show.console import plain
 from kgdx.show.progress import build_progress
-from kgdx.show.tables import plain
 
 if TYPE_CHECKING:
     from kgdx.load.report import BuildReport, SourceReport

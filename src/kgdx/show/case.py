@@ -10,8 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from kgdx.case.model import Case, Finding, Issue, Status
-from kgdx.report.words import SEX_WORDS, STATUS_WORDS, age, clean, count
+from kgdx.case.model import Finding, Issue, Status
+from kgdx.results.ranked import CaseSummary
+from kgdx.results.words import SEX_WORDS, STATUS_WORDS, age, clean, count
 from kgdx.show.console import STYLES
 
 GUESSES = ("fuzzy", "encoder")
@@ -22,11 +23,12 @@ _BREAK = re.compile(r"(?<!\n)\n(?!\n)")
 _MARKS = {"error": ("✗", "bold red"), "warning": ("!", "yellow"), "info": ("·", "dim")}
 
 
-def patient(case: Case) -> Text:
-    """Who the patient is, and how much is known: one line each."""
-    known = [count(len(case.observed), "finding") + " present"]
-    if case.excluded:
-        known.append(f"{len(case.excluded)} absent")
+def patient(case: CaseSummary) -> Text:
+    """Return who the patient is, and how much is known: one line each."""
+    ids = {status: {each.id for each in case.findings if each.status is status} for status in Status}
+    known = [count(len(ids[Status.PRESENT]), "finding") + " present"]
+    if ids[Status.ABSENT]:
+        known.append(f"{len(ids[Status.ABSENT])} absent")
     identity = "" if case.id.startswith("case:") else clean(case.id)
     who = [part for part in (identity, SEX_WORDS.get(case.sex, ""), age(case.age)) if part]
     line = Text("Patient  ", style="bold")

@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kgdx.report.words import clean, count
-from kgdx.show.tables import plain
+from kgdx.results.words import clean, count
+from kgdx.show.console import plain
 
 Figures = Mapping[str, Any]
 

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kgdx.report.words import clean
+from kgdx.results.words import clean
 from kgdx.store.foreign.check import Report
 
 

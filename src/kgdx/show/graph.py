@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.report.words import clean, count, seconds
-from kgdx.show.tables import plain
+from kgdx.results.words import clean, count, seconds
+from kgdx.show.console import plain
 
 if TYPE_CHECKING:
     from kgdx.actions import Replayed

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from kgdx.report.words import clean
-from kgdx.show.tables import plain
+from kgdx.results.words import clean
+from kgdx.show.console import plain
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

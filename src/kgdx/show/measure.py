@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.report.words import count
-from kgdx.show.tables import plain
+from kgdx.results.words import count
+from kgdx.show.console import plain
 
 GROUPS = {
     "all": "every case",

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgdx.report.words import clean
+from kgdx.results.words import clean
 from kgdx.show.console import console
 
 if TYPE_CHECKING:

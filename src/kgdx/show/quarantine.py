@@ -10,8 +10,8 @@ from rich.console import Group as Parts
 from rich.console import RenderableType
 from rich.text import Text
 
-from kgdx.report.words import clean, count
-from kgdx.show.tables import plain
+from kgdx.results.words import clean, count
+from kgdx.show.console import plain
 
 if TYPE_CHECKING:
     from kgdx.load.quarantine import Group, Retried

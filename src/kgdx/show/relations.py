@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.report.words import clean, count, seconds
-from kgdx.show.console import console
-from kgdx.show.tables import plain
+from kgdx.results.words import clean, count, seconds
+from kgdx.show.console import console, plain
 
 if TYPE_CHECKING:
     from kgdx.extract.run import Extraction

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from kgdx.schema import NodeClass, Relation, Schema
-from kgdx.show.tables import plain
+from kgdx.show.console import plain
 
 
 def overview(schema: Schema) -> RenderableType:

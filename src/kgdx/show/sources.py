@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.report.words import clean, count
-from kgdx.show.tables import plain
+from kgdx.results.words import clean, count
+from kgdx.show.console import plain
 
 if TYPE_CHECKING:
     from kgdx.load.agreement import Fault
