@@ -232,13 +232,13 @@ class Diagnosis:
             MissingExtraError: neo4j-viz is not installed.
             UsageError: A candidate is unknown or was not explained.
         """
-        from kgdx.report.viz import graph
+        from kgdx.report.layout import neo4j_graph
 
         chosen = [path for id in ids for path in self.paths(id)]
         if not ids:
             explained = (self.evidence[each.id] for each in self.candidates if each.id in self.evidence)
             chosen = list(next(explained, ()))
-        return graph(chosen)
+        return neo4j_graph(chosen)
 
     def _repr_html_(self) -> str:
         """Show the candidates in a notebook; every name is escaped."""

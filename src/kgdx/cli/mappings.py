@@ -57,7 +57,7 @@ def review(
     from kgdx.align.review import review_rows, write_review
     from kgdx.config import Settings
     from kgdx.results.words import count
-    from kgdx.show.mappings import by_status
+    from kgdx.show.graph import by_status
 
     settings = Settings.load(store)
     decisions = Decisions.read(settings.graph_folder)
@@ -136,7 +136,7 @@ def mesh(
 ) -> None:
     """Say which MeSH descriptor a name means, and why."""
     import kgdx
-    from kgdx.show.mappings import mesh_decision
+    from kgdx.show.graph import mesh_decision
 
     with kgdx.open(store) as graph, graph.mesh() as index:
         found = index.map_to_mesh(name, branches=branch or [])

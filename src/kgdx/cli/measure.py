@@ -39,7 +39,7 @@ def text(
     if as_json:
         output.write_json(result)
     else:
-        from kgdx.show.measure import text_accuracy
+        from kgdx.show.evaluation import text_accuracy
 
         output.show(text_accuracy(result))
 
@@ -67,6 +67,6 @@ def rank(
     if as_json:
         output.write_json(result)
     else:
-        from kgdx.show.measure import rank_accuracy
+        from kgdx.show.evaluation import rank_accuracy
 
         output.show(rank_accuracy(result))

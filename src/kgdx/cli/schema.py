@@ -31,14 +31,14 @@ def schema(
     """
     from kgdx.errors import UsageError
     from kgdx.schema import load_schema
-    from kgdx.show.schema import element, overview
+    from kgdx.show.graph import element, ontology
 
     found = load_schema()
     if name is None:
         if as_json:
             output.write_json(_document({**found.nodes, **found.relations}, found.version))
         else:
-            output.show(overview(found))
+            output.show(ontology(found))
         return
     every: list[NodeClass | Relation] = [*found.nodes.values(), *found.relations.values()]
     known = {each.name.casefold(): each for each in every}

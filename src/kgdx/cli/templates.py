@@ -69,8 +69,8 @@ def templates(
             ]
         )
         return
-    from kgdx.show.graph import template_list, template_page
+    from kgdx.show.graph import template_details, template_list
 
-    output.show(template_page(chosen[0]) if name else template_list(chosen))
+    output.show(template_details(chosen[0]) if name else template_list(chosen))
     if name:
         print(f"\n{chosen[0].text}")

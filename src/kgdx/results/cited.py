@@ -8,7 +8,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, computed_field
 
-from kgdx.results.ranked import CaseSummary, PathNode, Result, frequency_text
+from kgdx.results.ranked import (
+    Candidates,
+    CaseSummary,
+    Created,
+    Evidence,
+    Issues,
+    Links,
+    PathNode,
+    Plain,
+    Result,
+    Sources,
+    Trace,
+    frequency_text,
+)
 
 ANSWER_SCHEMA: Literal["kgdx.answer/1"] = "kgdx.answer/1"
 """Name and version of the JSON form; a field is only ever added within a version."""
@@ -17,7 +30,7 @@ ItemKind = Literal["relation", "inference", "row", "candidate", "description", "
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(Plain):
     """How a name that was given to an action was understood.
 
     Attributes:
@@ -83,7 +96,7 @@ class MeshHeading:
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class Description(Plain):
     """What the graph says of a disease in words.
 
     Attributes:
@@ -102,7 +115,7 @@ class Description:
 
 
 @dataclass(frozen=True, slots=True)
-class Citation:
+class Citation(Plain):
     """A publication.
 
     Attributes:
@@ -166,7 +179,7 @@ UNSUPPORTED = {"en": " [unsupported]", "zh": "［无依据］"}
 
 
 @dataclass(frozen=True, slots=True)
-class CitedText:
+class CitedText(Plain):
     """An answer whose citations were checked against the evidence.
 
     Attributes:
@@ -211,7 +224,7 @@ class CitedText:
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceItem:
+class EvidenceItem(Plain):
     """One piece of evidence.
 
     Attributes:
@@ -268,7 +281,7 @@ class Nothing:
 
 
 @dataclass(frozen=True, slots=True)
-class Pack:
+class Pack(Plain):
     """What an answer may rest on.
 
     Attributes:
@@ -346,12 +359,19 @@ class AnswerDocument(Result):
     """An answer to a question; each claim names its evidence."""
 
     schema_: Literal["kgdx.answer/1"] = Field(ANSWER_SCHEMA, alias="schema", description="The form.")
-    question: str = Field(description="What was asked.")
     model: str = Field("", description="The language model that planned and wrote; empty where there was none.")
+    created: Created = ""
+    question: str = Field(description="What was asked.")
     answer: CitedText = Field(default_factory=CitedText, description="The words, with marks that point at the pack.")
     pack: Pack = Field(default_factory=Pack, description="The evidence.")
     rounds: tuple[LookupRound, ...] = Field((), description="What was looked up, round by round.")
     case: CaseSummary | None = Field(None, description="The patient, where the question came with one.")
+    candidates: Candidates = ()
+    evidence: Evidence = Field(default_factory=dict)
+    sources: Sources = ()
     usage: Mapping[str, int | float] = Field(
         default_factory=dict, description="Calls of language models, tokens and cost."
     )
+    issues: Issues = ()
+    trace: Trace = ()
+    links: Links = Field(default_factory=dict)

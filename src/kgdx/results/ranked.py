@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from kgdx.case.model import Case, Finding, Issue, Status
 from kgdx.errors import UsageError
@@ -24,8 +25,29 @@ Kind = Literal["supports", "against", "typical_unmentioned"]
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
+class Plain:
+    """Gives parts of results a JSON form of their own."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON values.
+
+        Example:
+            >>> PathNode("HP:1", "Phenotype", "Fit").to_dict()
+            {'id': 'HP:1', 'label': 'Phenotype', 'name': 'Fit'}
+        """
+        values: dict[str, Any] = _adapter(type(self)).dump_python(self, mode="json")
+        return values
+
+
+@cache
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
 @dataclass(frozen=True, slots=True)
-class Contribution:
+class Contribution(Plain):
     """What one finding adds to one candidate's score through one scorer.
 
     Attributes:
@@ -74,7 +96,7 @@ class MatchedCase:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Plain):
     """One disease in a ranking; entries that are the same disease are one candidate.
 
     Attributes:
@@ -101,7 +123,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class PathNode:
+class PathNode(Plain):
     """A node on a path.
 
     Attributes:
@@ -131,7 +153,7 @@ class PathRelation:
 
 
 @dataclass(frozen=True, slots=True)
-class EvidencePath:
+class EvidencePath(Plain):
     """One path in the graph that speaks for or against a candidate, or shows what is typical but not mentioned.
 
     Attributes:
@@ -268,6 +290,21 @@ def _connected(path: EvidencePath) -> EvidencePath:
     return path
 
 
+Candidates = Annotated[tuple[Candidate, ...], Field(description="Diseases, best first.")]
+Evidence = Annotated[
+    Mapping[str, tuple[Annotated[EvidencePath, AfterValidator(_connected)], ...]],
+    Field(description="Candidate id → its evidence paths, for candidates that were explained."),
+]
+Issues = Annotated[tuple[Issue, ...], Field(description="What was repaired, left out, doubtful or failed.")]
+Sources = Annotated[tuple[SourceVersion, ...], Field(description="What the graph was made from.")]
+Trace = Annotated[tuple[LogEntry, ...], Field(description="The episode's log, where it was asked for.")]
+Created = Annotated[str, Field(description="When, in ISO 8601.")]
+Links = Annotated[
+    Mapping[str, str],
+    Field(description="Addresses that draw evidence in Neo4j Browser: by candidate; of an answer by the empty text."),
+]
+
+
 class Result(BaseModel):
     """What every result says of itself."""
 
@@ -280,18 +317,6 @@ class Result(BaseModel):
     fingerprint: str = Field("", description="Of the graph that it rests on.")
     policy: str = Field("", description="Who chose the actions.")
     reason: str = Field("", description="Why the episode ended.")
-    created: str = Field("", description="When, in ISO 8601.")
-    candidates: tuple[Candidate, ...] = Field((), description="Diseases, best first.")
-    evidence: Mapping[str, tuple[Annotated[EvidencePath, AfterValidator(_connected)], ...]] = Field(
-        default_factory=dict, description="Candidate id → its evidence paths, for candidates that were explained."
-    )
-    issues: tuple[Issue, ...] = Field((), description="What was repaired, left out, doubtful or failed.")
-    sources: tuple[SourceVersion, ...] = Field((), description="What the graph was made from.")
-    trace: tuple[LogEntry, ...] = Field((), description="The episode's log, where it was asked for.")
-    links: Mapping[str, str] = Field(
-        default_factory=dict,
-        description="Addresses that draw evidence in Neo4j Browser: by candidate, and of an answer by the empty text.",
-    )
 
     def to_dict(self, *without: str) -> dict[str, Any]:
         """Return it as plain JSON values.
@@ -308,6 +333,13 @@ class DiagnosisDocument(Result):
     schema_: Literal["kgdx.diagnosis/1"] = Field(DIAGNOSIS_SCHEMA, alias="schema", description="The form.")
     case: CaseSummary = Field(description="The patient as understood.")
     n_candidates: int = Field(0, description="How many diseases were ranked.")
+    candidates: Candidates = ()
+    evidence: Evidence = Field(default_factory=dict)
+    issues: Issues = ()
+    sources: Sources = ()
+    trace: Trace = ()
+    created: Created = ""
+    links: Links = Field(default_factory=dict)
 
 
 Form = TypeVar("Form", bound=Result)

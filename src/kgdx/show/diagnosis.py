@@ -34,7 +34,7 @@ NOTE = "Decision support for research, to be judged by a clinician. Fit is a ran
 
 def diagnosis(result: Diagnosis, *, explain: int = 3) -> RenderableType:
     """Return all of it: patient, findings, notes, ranking, and the reasons of the first ``explain`` candidates."""
-    document = result.document(private=True)
+    document = result.document()
     parts = _understood(document)
     parts += [_heading(f"Most likely of {count(document.n_candidates, 'disease')}"), ranking(document), Text()]
     for row in listed(document)[:explain]:
