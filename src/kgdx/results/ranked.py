@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -37,13 +36,18 @@ class Plain:
             >>> PathNode("HP:1", "Phenotype", "Fit").to_dict()
             {'id': 'HP:1', 'label': 'Phenotype', 'name': 'Fit'}
         """
-        values: dict[str, Any] = _adapter(type(self)).dump_python(self, mode="json")
+        values: dict[str, Any] = _ADAPTERS[type(self)].dump_python(self, mode="json")
         return values
 
 
-@cache
-def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+class _Adapters(dict[type, TypeAdapter[Any]]):
+    """What writes each class, made when it is first written."""
+
+    def __missing__(self, kind: type) -> TypeAdapter[Any]:
+        return self.setdefault(kind, TypeAdapter(kind))
+
+
+_ADAPTERS = _Adapters()
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +275,7 @@ class SourceVersion:
 class LogEntry(BaseModel):
     """An entry of the episode's log."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False, defer_build=True)
 
     author: str = Field(description="Who wrote it.")
     kind: str = Field(description="What it is, such as `action`, `query` or `error`.")
@@ -308,7 +312,7 @@ Links = Annotated[
 class Result(BaseModel):
     """What every result says of itself."""
 
-    model_config = ConfigDict(allow_inf_nan=False, frozen=True)
+    model_config = ConfigDict(allow_inf_nan=False, frozen=True, defer_build=True)
 
     schema_: str = Field("", alias="schema")
     notice: str = Field(NOTICE, description="What the result is not.")
