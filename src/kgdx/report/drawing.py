@@ -58,12 +58,12 @@ class Box:
 
     @property
     def middle(self) -> float:
-        """Height of its middle."""
+        """Return the height of its middle."""
         return self.y + self.height / 2
 
     @property
     def right(self) -> float:
-        """Its right edge."""
+        """Return its right edge."""
         return self.x + self.width
 
     def fit(self, width: float) -> None:

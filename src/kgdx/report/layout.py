@@ -117,7 +117,7 @@ def _ordered(paths: Sequence[tuple[int, Way]], weights: Mapping[str, float]) -> 
 
 
 def _shape(path: Way) -> tuple[int, int, int]:
-    """Where a path's finding, the highest term that it rises to, and its disease stand."""
+    """Return where a path's finding, the highest term that it rises to, and its disease stand."""
     last = len(path.nodes) - 1
     first = 1 if path.nodes[0].label == "PatientCase" and last > 1 else 0
     top = first

@@ -145,7 +145,7 @@ def compact(value: Any) -> str:
 
 @cache
 def _policy() -> str:
-    """The content security policy: this style, this script, and nothing else."""
+    """Return the content security policy: this style, this script, and nothing else."""
 
     def digest(text: str) -> str:
         return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -63,7 +63,7 @@ def placed(graph: Graph, geometry: Geometry) -> Drawing:
 
 
 def _reading(boxes: Iterable[Box]) -> list[Box]:
-    """The order in which a keyboard walks through them: row by row, patient first and disease last."""
+    """Sort boxes as a keyboard walks through them: row by row, patient first and disease last."""
     ends = {PATIENT: 0, DISEASE: 2}
     return sorted(boxes, key=lambda box: (ends.get(box.column, 1), round(box.middle / LINE), box.x))
 
@@ -87,7 +87,7 @@ def _columns(boxes: Sequence[Box], inner: Sequence[int], geometry: Geometry) -> 
 
 
 def _left(geometry: Geometry) -> float:
-    """Where the inner columns begin."""
+    """Return where the inner columns begin."""
     return geometry.rail or (geometry.first + geometry.gap if geometry.first else 0.0)
 
 
@@ -165,7 +165,7 @@ def _stack(boxes: Iterable[Box], y: float) -> float:
 
 
 def _curve(start: Box, end: Box, geometry: Geometry) -> str:
-    """The line between two boxes, as an SVG path."""
+    """Return the line between two boxes as an SVG path."""
     if geometry.rail and start.column == PATIENT:
         x, y = geometry.rail / 2, end.middle
         return f"M{x:g} {start.y + start.height:g}V{y - 8:.1f}Q{x:g} {y:.1f} {x + 8:g} {y:.1f}H{end.x:g}"

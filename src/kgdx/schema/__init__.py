@@ -53,7 +53,7 @@ def _shipped() -> Schema:
 
 
 def schema_checksum() -> str:
-    """SHA-256 of the shipped ontology file, without parsing it: enough to see whether a graph fits this version.
+    """Return the SHA-256 of the shipped ontology file without parsing it: enough to see whether a graph fits.
 
     Example:
         >>> schema_checksum() == load_schema().checksum

@@ -169,7 +169,7 @@ class _Reader:
         )
 
     def _ends(self, entity: Any) -> Iterable[tuple[str, str]]:
-        """Every pair of domain and range that no owl:allValuesFrom restriction of the start class rules out."""
+        """Yield each pair of domain and range that no owl:allValuesFrom restriction of the start class rules out."""
         targets = _classes(entity.range)
         for start in _classes(entity.domain):
             only = [r.value for r in start.is_a if getattr(r, "property", None) is entity]
@@ -179,7 +179,7 @@ class _Reader:
 
 
 def _classes(expression: Iterable[Any]) -> list[Any]:
-    """Named classes of a domain or range, unions taken apart."""
+    """Return the named classes of a domain or range, unions taken apart."""
     return [c for part in expression for c in getattr(part, "Classes", [part])]
 
 
@@ -206,7 +206,7 @@ def _wording(entity: Any, language: str) -> Wording:
 
 
 def _lineage(entity: Any) -> list[Any]:
-    """The entity and its named ancestors in the ontology, the most general first."""
+    """Return the entity and its named ancestors in the ontology, the most general first."""
     entities: list[Any] = []
     while entity is not None:
         entities.append(entity)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -77,7 +77,7 @@ def _section(title: str, parts: Sequence[RenderableType]) -> list[RenderableType
 
 
 def _patient(case: CaseSummary) -> list[RenderableType]:
-    """What was read of the patient, before what was made of it."""
+    """Return what was read of the patient."""
     parts: list[RenderableType] = [patient(case), Text()]
     if case.findings:
         read = findings(case.findings, limit=SHOWN_FINDINGS, places=False)
@@ -86,7 +86,7 @@ def _patient(case: CaseSummary) -> list[RenderableType]:
 
 
 def _words(found: AnswerDocument) -> RenderableType:
-    """The answer's words with their marks; what it lacks is said where it stands."""
+    """Return the answer's words with their marks, and what of them lacks evidence."""
     words = Text(clean(found.answer.text) if "\n" not in found.answer.text else _lines(found.answer.text))
     words.highlight_regex(_MARK, "cyan")
     if not words.plain.strip():
@@ -107,7 +107,7 @@ def _lines(text: str) -> str:
 
 
 def _understood(resolved: Iterable[Resolved]) -> RenderableType:
-    """What each name was taken for, by which stage of the alignment; a name that means nothing, with near ones."""
+    """Return how each name was resolved and by which method; for an unknown name, the nearest ones."""
     table = _table()
     for each in resolved:
         kinds = "/".join(kind.lower() for kind in each.kinds)
@@ -142,7 +142,7 @@ def lookups(rounds: Iterable[LookupRound]) -> Iterator[RenderableType]:
 
 
 def _given(step: LookupStep) -> Text:
-    """The entities that an action was given, shortened."""
+    """Return the entities that an action was given, shortened."""
     names = [name for value in step.parameters.values() if isinstance(value, list) for name in value]
     shown = ", ".join(clean(str(name)) for name in names[:SHOWN_NAMES])
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
@@ -165,22 +165,18 @@ def _candidates(found: AnswerDocument) -> RenderableType:
 
 
 def _marks(found: AnswerDocument, kind: str) -> dict[str, str]:
-    """Id of a disease, heading or publication → the mark of its evidence."""
-    key = {"candidate": "subject", "mesh": "objects", "publication": "references"}[kind]
+    """Return the mark of the evidence of each disease, heading or publication, by its id."""
     marks: dict[str, str] = {}
     for item in found.pack.items:
-        if item.kind == kind:
-            told = {
-                "subject": (item.subject.id,) if item.subject else (),
-                "objects": tuple(each.id for each in item.objects),
-                "references": item.references,
-            }
-            marks |= {id: item.id for id in told[key][:1]}
+        about = {"candidate": [item.subject] if item.subject else [], "mesh": item.objects}.get(kind)
+        ids = item.references if about is None else [node.id for node in about]
+        if item.kind == kind and ids:
+            marks[ids[0]] = item.id
     return marks
 
 
 def _evidence(found: AnswerDocument, *, everything: bool) -> list[RenderableType]:
-    """The evidence that the answer cites, or all of it: facts of one disease and relation together."""
+    """Return the evidence that the answer cites, or all of it, grouped by disease and relation."""
     here = [item for item in found.pack.items if item.kind not in ELSEWHERE]
     items = here if everything else [item for item in split(found)[0] if item.kind not in ELSEWHERE]
     parts: list[RenderableType] = []
@@ -192,16 +188,10 @@ def _evidence(found: AnswerDocument, *, everything: bool) -> list[RenderableType
         for item in group:
             table.add_row(Text(item.id, style="cyan"), Flow(Text(_fact(item))), *_beside(item))
         parts += [Padding(Text(head), (0, 0, 0, 2)), Padding(table, (0, 0, 0, 4))]
-    left = len(here) - len(items)
-    beyond = sum(found.pack.left_out.values())
-    if left:
-        parts.append(
-            Padding(Text(f"{count(left, 'further item')} of evidence: --trace shows them", style="dim"), (0, 0, 0, 2))
-        )
-    if beyond:
-        parts.append(
-            Padding(Text(f"{count(beyond, 'fact')} left out, as there are too many", style="dim"), (0, 0, 0, 2))
-        )
+    left, beyond = len(here) - len(items), sum(found.pack.left_out.values())
+    notes = [f"{count(left, 'further item')} of evidence: --trace shows them"] if left else []
+    notes += [f"{count(beyond, 'fact')} left out, as there are too many"] if beyond else []
+    parts += [Padding(Text(note, style="dim"), (0, 0, 0, 2)) for note in notes]
     return _section("Evidence", parts)
 
 
@@ -214,7 +204,7 @@ def _fact(item: EvidenceItem) -> str:
 
 
 def _beside(item: EvidenceItem) -> tuple[RenderableType, ...]:
-    """What stands beside a fact: how often it is so, or what matches; and where it comes from."""
+    """Return the cells beside a fact: how often it is so, or what matches; and its sources."""
     if item.kind == "inference":
         matched = ", ".join(map(named, item.objects))
         share = f"{item.details.get('matched')} of {item.details.get('asked')}"
@@ -224,7 +214,7 @@ def _beside(item: EvidenceItem) -> tuple[RenderableType, ...]:
 
 
 def _mesh(found: AnswerDocument) -> Iterator[RenderableType]:
-    """The MeSH headings of the diseases, each once, with scope note, tree numbers and how it was decided."""
+    """Yield the MeSH headings of the diseases, each once, with scope note, tree numbers and how it was decided."""
     shown: set[str] = set()
     marks = _marks(found, "mesh")
     for each in found.pack.diseases:
@@ -255,16 +245,12 @@ def _conversation(found: AnswerDocument) -> Iterator[RenderableType]:
         if segment.kind in ("prompt", "answer"):
             told = {"prompt": "asked", "answer": "said"}[segment.kind]
             about = {key: value for key, value in segment.parameters.items() if value not in (None, "")}
-            yield Text(f"  {segment.name} {told} {_compact(about)}", style="cyan")
+            yield Text(f"  {segment.name} {told} {json.dumps(about, ensure_ascii=False)}", style="cyan")
             yield Padding(Text(_lines(segment.content)), (0, 0, 0, 4))
 
 
-def _compact(parameters: Mapping[str, Any]) -> str:
-    return json.dumps(parameters, ensure_ascii=False)
-
-
 def _footer(found: AnswerDocument) -> str:
-    """Who chose and wrote, what it took, and what the answer is not."""
+    """Return who chose and wrote, what it cost, and the disclaimer."""
     who = f"{found.policy} with {clean(found.model)}" if found.model else f"{found.policy}, no language model"
     written = "; the answer by template" if found.model and found.answer.author == "template" else ""
     return f"{who}{taken(found.usage)}{written}. {found.id}\n{NOTE}"

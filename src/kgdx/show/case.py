@@ -37,7 +37,7 @@ def patient(case: CaseSummary) -> Text:
 
 
 def findings(found: Iterable[Finding], *, limit: int | None = None, places: bool = True) -> RenderableType:
-    """A table of findings: status, term, id, and the words it was read from.
+    """Return a table of findings: status, term, id, and the words it was read from.
 
     Args:
         found: Findings; those present come first, each status in its own order.
@@ -63,7 +63,7 @@ def findings(found: Iterable[Finding], *, limit: int | None = None, places: bool
 
 
 def issues(found: Iterable[Issue], *, limit: int = 8) -> RenderableType:
-    """What was repaired, ignored or doubtful, one line each, the gravest first."""
+    """Return what was repaired, ignored or doubtful, one line each, the gravest first."""
     order = list(_MARKS)
     each = sorted(dict.fromkeys(found), key=lambda issue: order.index(issue.level))
     lines: list[RenderableType] = []
@@ -80,7 +80,7 @@ def issues(found: Iterable[Issue], *, limit: int = 8) -> RenderableType:
 
 
 def marked(case_text: str, found: Iterable[Finding], *, brackets: bool) -> Text:
-    """The text with its findings marked by colour, and by brackets where there is no colour; paragraphs are refilled.
+    """Return the text with its findings marked by colour, or by brackets where there is none; paragraphs are refilled.
 
     Overlapping findings are marked once, by the first of them.
     """
@@ -102,7 +102,7 @@ def marked(case_text: str, found: Iterable[Finding], *, brackets: bool) -> Text:
 
 
 def extraction(case_text: str, found: tuple[Finding, ...], noted: tuple[Issue, ...], *, brackets: bool) -> Group:
-    """A text's findings: the marked text, then the table, then the notes."""
+    """Return a text's findings: the marked text, then the table, then the notes."""
     parts: list[RenderableType] = []
     if len(case_text) <= 4000:
         parts += [marked(case_text, found, brackets=brackets), Text()]
@@ -113,7 +113,7 @@ def extraction(case_text: str, found: tuple[Finding, ...], noted: tuple[Issue, .
 
 
 def _origin(finding: Finding, places: bool) -> Text:
-    """The words of the patient, where they are not simply the label; how sure the match is, where it is a guess."""
+    """Return the patient's words where they differ from the label, and the confidence of an uncertain match."""
     words = clean(" ".join(finding.text.split()))
     line = Text()
     if words and words.casefold() not in {finding.label.casefold(), finding.id.casefold()}:

@@ -37,14 +37,14 @@ GROUPS = {
 
 
 def text_accuracy(result: Figures) -> RenderableType:
-    """How well findings are read from text."""
+    """Return how well findings are read from text."""
     rows = [(name, f"{result[name]:.3f}") for name in ("precision", "recall", "f1")]
     rows.append(("time", f"{result['ms_median']:.1f} ms, median of a document"))
     return Group(Text(count(result["n"], "document")), plain(("", ""), rows))
 
 
 def rank_accuracy(result: Figures) -> RenderableType:
-    """How often the diagnosis stands at the top, by group of cases, in percent."""
+    """Return how often the diagnosis is ranked at the top, by group of cases, in percent."""
     columns = ("Cases", "n", "top 1", "top 3", "top 5", "top 10", "MRR")
     rows = [
         (
@@ -78,7 +78,7 @@ def rank_accuracy(result: Figures) -> RenderableType:
 
 
 def recall_figures(result: Figures) -> RenderableType:
-    """What was measured without a judge."""
+    """Return the figures that need no judge."""
     total = result["all"]
     columns = ("", "n", "recall", "95 %", "MRR", "precision", "chose", "citations")
     rows = [("all", *_recall_row(total))]
@@ -106,7 +106,7 @@ def recall_figures(result: Figures) -> RenderableType:
 
 
 def paired_figures(result: Figures, folder: Path) -> RenderableType:
-    """Answers with and without the graph."""
+    """Return the comparison of answers with and without the graph."""
     columns = ("", "pairs", "with", "without", "difference", "95 %", "w/t/l", "p")
     rows = [("all", *_paired_row(result["all"]))] if result["all"] else []
     if result["all"] and result["all"]["failures_as_0"]:
@@ -145,7 +145,7 @@ def paired_figures(result: Figures, folder: Path) -> RenderableType:
 
 
 def _by_action(result: Figures) -> RenderableType:
-    """Recall by action and split, the rest by action."""
+    """Return recall by action and split, and the other figures by action."""
     splits = list(result["split"])
     columns = ("recall by action", "n", *(splits or ["all"]), "MRR", "precision", "chose")
     rows = []
@@ -158,7 +158,7 @@ def _by_action(result: Figures) -> RenderableType:
 
 
 def _named(table: Table) -> Table:
-    """A table whose first column, the name of an action, is not broken; its last ones have room to give."""
+    """Return the table with an unbroken first column (the name of an action) and narrow gaps."""
     table.columns[0].no_wrap = True
     table.padding = (0, 1, 0, 0)
     return table

@@ -36,7 +36,7 @@ STATUSES = {
 
 
 def rows(columns: Sequence[str], found: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """Rows of a template: a table, or a block for each row where the columns would not fit."""
+    """Return rows of a template: a table, or a block for each row where the columns would not fit."""
     if not found:
         return Text("no rows", style="dim")
     named = columns or tuple(found[0])
@@ -52,7 +52,7 @@ def rows(columns: Sequence[str], found: Sequence[Mapping[str, Any]]) -> Renderab
 
 
 def template_list(found: Iterable[Template]) -> RenderableType:
-    """All templates: name, what each is for, what it takes."""
+    """Return all templates: name, purpose, parameters."""
     parts: list[RenderableType] = []
     for kind, heading in (("read", "Read templates (kgdx run NAME …)"), ("write", "Write templates")):
         chosen = sorted((each for each in found if each.kind == kind), key=lambda each: each.name)
@@ -63,7 +63,7 @@ def template_list(found: Iterable[Template]) -> RenderableType:
 
 
 def template_details(template: Template) -> RenderableType:
-    """One template with its parameters and columns; its Cypher is for the caller to print, in lines as they are."""
+    """Return one template with its parameters and columns; the caller prints its Cypher verbatim."""
     takes = "\n".join(f"  {name}: {type_}" for name, type_ in template.parameters.items()) or "  nothing"
     returns = ", ".join(template.columns) or "nothing"
     return Group(
@@ -74,7 +74,7 @@ def template_details(template: Template) -> RenderableType:
 
 
 def replayed(found: Iterable[Replayed]) -> RenderableType:
-    """The queries of a saved run: what they returned then and return now."""
+    """Return the queries of a saved run: what they returned then and return now."""
     table = plain(
         ("Template", "then", "now", ""),
         [(each.template, each.recorded, each.rows, _verdict(each)) for each in found],
@@ -84,7 +84,7 @@ def replayed(found: Iterable[Replayed]) -> RenderableType:
 
 
 def server(info: ServerInfo) -> RenderableType:
-    """A local Neo4j: where it listens and how to sign in."""
+    """Return where a local Neo4j listens and how to sign in."""
     facts = [
         ("Neo4j Browser", info.http),
         ("Bolt", info.bolt),
@@ -97,7 +97,7 @@ def server(info: ServerInfo) -> RenderableType:
 
 
 def copied(report: CopyReport) -> RenderableType:
-    """A copy between stores: what was copied, how, and in what both are equal."""
+    """Return what was copied between stores, how, and how it was compared."""
     equal = "the same content" if report.compared == "whole" else "the same counts, and the same content in samples"
     head = Text(f"Copied in {seconds(report.seconds)} ({report.method}); both graphs have {equal}.")
     content = plain(("", "count"), report.counts.items(), right=("count",))
@@ -140,7 +140,7 @@ def checked(report: MappingReport) -> RenderableType:
 
 
 def ontology(schema: Schema) -> RenderableType:
-    """All node classes and relations, one line each."""
+    """Return all node classes and relations, one line each."""
     nodes = plain(
         ("Class", "What it is"),
         [
@@ -157,7 +157,7 @@ def ontology(schema: Schema) -> RenderableType:
 
 
 def element(each: NodeClass | Relation) -> RenderableType:
-    """One class or relation with its properties."""
+    """Return one class or relation with its properties."""
     facts = [Text(each.name, style="bold"), Text(each.definition), Text()]
     if isinstance(each, Relation):
         facts.append(Text(f"joins       {_ends(each)}"))

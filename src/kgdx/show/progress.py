@@ -99,7 +99,7 @@ def build_progress() -> Iterator[Callable[[Progress], None]]:
 
 
 def _stages() -> Callable[[Progress], None]:
-    """A line on standard error whenever a stage begins."""
+    """Return a function that prints a line on standard error whenever a stage begins."""
     seen: set[str] = set()
 
     def tell(event: Progress) -> None:
