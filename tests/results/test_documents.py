@@ -9,9 +9,12 @@ from actions.packs import filled
 from conftest import ROOT
 from kgdx.actions import Answer, Author, Segment
 from kgdx.actions.checking import check
+from kgdx.errors import UsageError
+from kgdx.report import page
 from kgdx.results.cited import AnswerDocument
 from kgdx.results.ranked import DiagnosisDocument, Result, read
 from kgdx.results.reference import markdown, schemas
+from kgdx.results.transcript import exchanges, log_rows
 from show.examples import DIAGNOSIS
 
 LOG = (
@@ -95,3 +98,36 @@ def test_every_field_of_a_result_says_what_it_is() -> None:
 def test_the_page_of_results_is_that_of_the_classes() -> None:
     written = (ROOT / "docs" / "reference" / "results.md").read_text(encoding="utf-8")
     assert written == markdown(), "write it anew: python -m kgdx.results.reference docs/reference/results.md"
+
+
+SECOND = [
+    {"author": "policy", "kind": "wish", "name": "ask_model", "data": {"prompt": "plan@1"},
+     "words": {"messages": [{"role": "user", "content": "What is flu?"}]}},
+    {"author": "model", "kind": "result", "name": "qwen3", "words": {"text": "An infection."}},
+    {"author": "graph", "kind": "result", "name": "get_test", "data": {},
+     "operations": [{"kind": "query", "name": "tests_of_diseases", "rows": 3, "digest": "ab12"}]},
+]  # fmt: skip
+"""A log in its second version."""
+
+
+def test_a_log_of_either_version_keeps_its_form_and_is_shown() -> None:
+    document = read(AnswerDocument, {"schema": "kgdx.answer/1", "question": "q", "trace": SECOND})
+    assert document.to_dict()["trace"] == SECOND
+    assert [(row.name, row.rows, row.digest) for row in log_rows(document.trace)][-1] == (
+        "tests_of_diseases",
+        3,
+        "ab12",
+    )
+    assert [(name, row.words) for name, row in exchanges(document.trace)] == [
+        ("qwen3", "What is flu?"),
+        ("qwen3", "An infection."),
+    ]
+    first = answered().document(private=True)
+    assert [(name, row.words) for name, row in exchanges(first.trace)] == [("qwen3", "What is flu?")]
+    shown = page(document)
+    assert "tests_of_diseases" in shown and "ab12" in shown
+
+
+def test_an_entry_of_a_log_that_is_none_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"trace\.0\.name"):
+        page({"schema": "kgdx.answer/1", "question": "q", "trace": [{"author": "a", "kind": "wish"}]})

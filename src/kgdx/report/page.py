@@ -24,7 +24,8 @@ from kgdx.report import values
 from kgdx.results import words
 from kgdx.results.cited import AnswerDocument
 from kgdx.results.ranked import DiagnosisDocument, Result, read
-from kgdx.results.view import round_title, stated
+from kgdx.results.transcript import round_title, tokens
+from kgdx.results.view import stated
 
 _HERE = Path(__file__).resolve().parent / "templates"
 
@@ -122,6 +123,7 @@ def _environment() -> Environment:
         SEX=words.SEX_WORDS,
         stated=stated,
         round_title=round_title,
+        tokens=tokens,
         seconds=words.seconds,
     )
     return environment

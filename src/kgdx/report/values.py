@@ -11,7 +11,20 @@ from kgdx.report.drawing import FACTS, NARROW, WIDE, Drawing, Geometry
 from kgdx.report.layout import draw, sheets
 from kgdx.results.cited import AnswerDocument, EvidenceItem
 from kgdx.results.ranked import Candidate, DiagnosisDocument, EvidencePath, SourceVersion
-from kgdx.results.view import RULES, Fact, Listed, PathRow, drawn, listed, names, path_row, pieces, split, weights
+from kgdx.results.transcript import log_rows
+from kgdx.results.view import (
+    RULES,
+    Fact,
+    Listed,
+    PathRow,
+    drawn,
+    listed,
+    names,
+    path_row,
+    pieces,
+    split,
+    weights,
+)
 from kgdx.results.words import clean, each_reference
 from kgdx.schema import relation_words
 
@@ -125,6 +138,7 @@ def _ranked(document: Ranked) -> dict[str, Any]:
     return {
         "doc": document,
         "case": document.case,
+        "log": tuple(log_rows(document.trace)),
         "ranked": ranked,
         "at_once": AT_ONCE,
         "shown": frozenset(shown),

@@ -19,7 +19,6 @@ from kgdx.results.ranked import (
     Plain,
     Result,
     Sources,
-    Trace,
     frequency_text,
 )
 
@@ -373,5 +372,4 @@ class AnswerDocument(Result):
         default_factory=dict, description="Calls of language models, tokens and cost."
     )
     issues: Issues = ()
-    trace: Trace = ()
     links: Links = Field(default_factory=dict)

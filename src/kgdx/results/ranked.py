@@ -273,19 +273,22 @@ class SourceVersion:
 
 
 class LogEntry(BaseModel):
-    """An entry of the episode's log."""
+    """An entry of the episode's log, in the log's own form; of its first version or the second."""
 
     model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False, defer_build=True)
 
     author: str = Field(description="Who wrote it.")
-    kind: str = Field(description="What it is, such as `action`, `query` or `error`.")
+    kind: str = Field(description="What it records.")
     name: str = Field(description="The action, template, tool or model.")
-    parameters: Mapping[str, Any] = Field(default_factory=dict, description="What it was given.")
-    rows: int | None = Field(None, description="How many rows came back.")
-    digest: str = Field("", description="Digest of the rows.")
+    parameters: Mapping[str, Any] = Field(default_factory=dict, description="What it was given (version 1).")
+    data: Mapping[str, Any] = Field(default_factory=dict, description="What it was given, or what came of it.")
+    words: Mapping[str, Any] = Field(default_factory=dict, description="Prompts, answers and texts, where asked for.")
+    operations: tuple[Mapping[str, Any], ...] = Field((), description="What an action ran on the graph.")
+    rows: int | None = Field(None, description="How many rows came back (version 1).")
+    digest: str = Field("", description="Digest of the rows (version 1).")
     milliseconds: float = Field(0.0, description="How long it took.")
     cost: float = Field(0.0, description="What it cost.")
-    content: str = Field("", description="Words.")
+    content: str = Field("", description="Words (version 1).")
 
 
 def _connected(path: EvidencePath) -> EvidencePath:
@@ -321,6 +324,7 @@ class Result(BaseModel):
     fingerprint: str = Field("", description="Of the graph that it rests on.")
     policy: str = Field("", description="Who chose the actions.")
     reason: str = Field("", description="Why the episode ended.")
+    trace: Trace = ()
 
     def to_dict(self, *without: str) -> dict[str, Any]:
         """Return it as plain JSON values.
@@ -328,7 +332,10 @@ class Result(BaseModel):
         Args:
             without: Fields to leave out.
         """
-        return self.model_dump(mode="json", by_alias=True, exclude={*without})
+        found = self.model_dump(mode="json", by_alias=True, exclude={"trace", *without})
+        if "trace" not in without:  # entries as their log wrote them
+            found["trace"] = [entry.model_dump(mode="json", exclude_unset=True) for entry in self.trace]
+        return found
 
 
 class DiagnosisDocument(Result):
@@ -341,7 +348,6 @@ class DiagnosisDocument(Result):
     evidence: Evidence = Field(default_factory=dict)
     issues: Issues = ()
     sources: Sources = ()
-    trace: Trace = ()
     created: Created = ""
     links: Links = Field(default_factory=dict)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kgdx.case.model import Finding, Status
-from kgdx.results.cited import AnswerDocument, EvidenceItem, LookupRound
+from kgdx.results.cited import AnswerDocument, EvidenceItem
 from kgdx.results.ranked import Candidate, CaseSummary, DiagnosisDocument, EvidencePath, PathNode, PathRelation
 from kgdx.results.words import clean, each_reference, frequency
 from kgdx.schema import relation_words, wording
@@ -358,16 +358,3 @@ def split(document: AnswerDocument) -> tuple[Sequence[EvidenceItem], Sequence[Ev
     cited = frozenset(document.answer.cited)
     items = document.pack.items
     return [item for item in items if item.id in cited], [item for item in items if item.id not in cited]
-
-
-def round_title(of: LookupRound) -> str:
-    """Return what a round is called, and what became of it where it has no steps.
-
-    Example:
-        >>> round_title(LookupRound(2, ended=True)), round_title(LookupRound(0))
-        ('Round 2: nothing more to look up', 'Steps')
-    """
-    if of.by == "rules":
-        return "By the words of the question"
-    name = f"Round {of.round}" if of.round else "Steps"
-    return name + (": nothing more to look up" if of.ended else ": no plan, see the notes" if of.failed else "")

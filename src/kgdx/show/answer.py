@@ -14,7 +14,8 @@ from rich.text import Text
 
 from kgdx.results.cited import AnswerDocument, EvidenceItem, LookupRound, LookupStep, Resolved
 from kgdx.results.ranked import CaseSummary
-from kgdx.results.view import named, round_title, split, topic
+from kgdx.results.transcript import exchanges, round_title, tokens
+from kgdx.results.view import named, split, topic
 from kgdx.results.words import clean, count, frequency
 from kgdx.show.case import findings, issues, patient
 from kgdx.show.console import Flow
@@ -241,12 +242,12 @@ def _references(found: AnswerDocument) -> RenderableType:
 
 
 def _conversation(found: AnswerDocument) -> Iterator[RenderableType]:
-    for segment in found.trace:
-        if segment.kind in ("prompt", "answer"):
-            told = {"prompt": "asked", "answer": "said"}[segment.kind]
-            about = {key: value for key, value in segment.parameters.items() if value not in (None, "")}
-            yield Text(f"  {segment.name} {told} {json.dumps(about, ensure_ascii=False)}", style="cyan")
-            yield Padding(Text(_lines(segment.content)), (0, 0, 0, 4))
+    """Yield what language models were asked and said."""
+    for model, row in exchanges(found.trace):
+        told = "asked" if row.kind in ("prompt", "wish") else "said"
+        about = {key: value for key, value in row.given.items() if value not in (None, "")}
+        yield Text(f"  {clean(model)} {told} {json.dumps(about, ensure_ascii=False)}", style="cyan")
+        yield Padding(Text(_lines(row.words)), (0, 0, 0, 4))
 
 
 def _footer(found: AnswerDocument) -> str:
@@ -261,12 +262,12 @@ def taken(usage: Mapping[str, int | float]) -> str:
     calls, cached, failed = (usage.get(name, 0) for name in ("calls", "cached", "failed"))
     if not calls + cached + failed:
         return ""
-    tokens, cost = usage.get("read", 0) + usage.get("written", 0), usage.get("cost", 0.0)
+    total, cost = sum(tokens(usage)), usage.get("cost", 0.0)
     parts = [
         count(int(calls), "call"),
         f"{failed} failed" if failed else "",
         f"{cached} kept" if cached else "",
-        f"{tokens:,} tokens" if tokens else "",
+        f"{total:,} tokens" if total else "",
         f"cost {cost:.4f}" if cost else "",
     ]
     return f" ({', '.join(part for part in parts if part)})"

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kgdx.results.ranked import Candidate, DiagnosisDocument, EvidencePath
+from kgdx.results.transcript import exchanges
 from kgdx.results.view import PATHS, SIDES, Listed, Reason, argument, between, listed, names, path_row
 from kgdx.results.words import clean, count, frequency, references, signed
 from kgdx.show.case import findings, issues, patient
@@ -42,14 +43,14 @@ def diagnosis(result: Diagnosis, *, explain: int = 3) -> RenderableType:
             parts += [candidate_block(document, row), Text()]
     if len(document.candidates) > explain > 0:
         parts.append(Text("Any other of them: kgdx explain CASE DISEASE", style="dim"))
-    parts += _planned(result)
+    parts += _planned(result, document)
     parts.append(Text(NOTE, style="dim"))
     return Group(*parts)
 
 
-def _planned(result: Diagnosis) -> list[RenderableType]:
+def _planned(result: Diagnosis, document: DiagnosisDocument) -> list[RenderableType]:
     """Return what a model's plans looked up, round by round, and what it took; nothing where no model was asked."""
-    model = next((segment.name for segment in result.trace if segment.kind == "prompt"), "")
+    model = next((name for name, _ in exchanges(document.trace)), "")
     if not model:
         return []
     from kgdx.actions.rounds import rounds_of
