@@ -110,7 +110,7 @@ class Candidate(Plain):
         members: CURIEs of all merged entries, ``id`` first.
         score: Sum of the scorers' weighted, standardised parts.
         parts: Scorer name → its part of the score; ``case_bank`` where a patient raised it.
-        contributions: What each finding adds through each scorer; they sum to ``score``.
+        contributions: What each finding adds through each scorer; they sum to ``score``. Empty until it is explained.
         cases: The most similar patients with this disease, where the case bank is used.
         name_zh: Its Chinese name, where the graph has one.
     """
@@ -124,6 +124,14 @@ class Candidate(Plain):
     contributions: tuple[Contribution, ...] = ()
     cases: tuple[MatchedCase, ...] = ()
     name_zh: str | None = None
+
+    @property
+    def raised(self) -> tuple[Contribution, ...]:
+        """What the best patient of the case bank adds: one contribution, or none."""
+        gain = self.parts.get("case_bank")
+        if gain is None:
+            return ()
+        return (Contribution("", Status.UNKNOWN, gain, "patient", "case_bank", matched=self.cases[0].id),)
 
 
 @dataclass(frozen=True, slots=True)
