@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kgdx.api.asking import MAX_QUESTION, checked
 from kgdx.errors import UsageError
-from kgdx.report.words import clean
+from kgdx.results.words import clean
 
 hostile = st.text(
     alphabet=st.sampled_from(["\ud800", "\udcff", "a", "咳", " ", "?", "\0", "\x1b", "\u202e"]), max_size=20

@@ -20,7 +20,7 @@ from kgdx.rank import Ranker
 from kgdx.rank.bank import CaseBank
 from kgdx.rank.withheld import Withheld
 from kgdx.show.console import text
-from kgdx.show.measure import rank_accuracy
+from kgdx.show.evaluation import rank_accuracy
 from kgdx.store.compile import compile_snapshot
 from kgdx.store.protocol import RelationTable
 from kgdx.store.snapshot import Snapshot

@@ -7,18 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgdx.report.candidates import plot
-from kgdx.report.document import Candidate, Contribution, Path, read
-from kgdx.report.drawing import FACTS, NARROW, WIDE, Box, Drawing, Geometry
+from kgdx.case import Status
+from kgdx.report.drawing import FACTS, MOST_LINES, NARROW, WIDE, Box, Drawing, Geometry, width, wrap
 from kgdx.report.layout import draw, sheets
-from kgdx.report.metrics import MOST_LINES, width, wrap
+from kgdx.report.values import plot
+from kgdx.results.ranked import Candidate, Contribution, DiagnosisDocument, EvidencePath, read
 from report.documents import large, path
 
 GEOMETRIES = {"wide": WIDE, "narrow": NARROW}
 
 
-def paths(documents: list[dict[str, Any]]) -> list[tuple[int, Path]]:
-    return list(enumerate(read(Path, each) for each in documents))
+def paths(documents: list[dict[str, Any]]) -> list[tuple[int, EvidencePath]]:
+    found = read(DiagnosisDocument, {"case": {"id": "p"}, "evidence": {"OMIM:1": documents}})
+    return list(enumerate(found.evidence["OMIM:1"]))
 
 
 def apart(one: Box, other: Box) -> bool:
@@ -109,9 +110,9 @@ def test_wrapped_text_keeps_to_its_width_and_its_letters(text: str, most: float)
     st.lists(st.tuples(st.sampled_from(["HP:1", "HP:2", ""]), st.sampled_from("abc"), st.floats(-9, 9)), max_size=12)
 )
 def test_bars_of_the_plot_add_up_to_the_score(parts: list[tuple[str, str, float]]) -> None:
-    contributions = tuple(Contribution(finding=f, scorer=s, score=score) for f, s, score in parts)
+    contributions = tuple(Contribution(f, Status.PRESENT, score, "exact", s) for f, s, score in parts)
     total = sum(part.score for part in contributions)
-    drawn = plot(Candidate(rank=1, id="OMIM:1", score=total, contributions=contributions), {})
+    drawn = plot(Candidate(1, "OMIM:1", "X", (), total, contributions=contributions), {})
     assert sum(row.score for row in drawn.rows) == pytest.approx(total, abs=1e-9)
     for row in drawn.rows:
         assert all(bar.start >= -0.1 and bar.start + bar.width <= 100.1 for bar in row.bars)

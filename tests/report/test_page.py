@@ -49,7 +49,7 @@ def test_no_name_label_or_text_becomes_markup(name: str) -> None:
 def test_an_answer_says_how_often_and_in_the_words_of_the_evidence() -> None:
     document = answer()
     item = document["pack"]["items"][1]
-    item.update(language="en", frequency="9 of 12")
+    item.update(language="en", details={"numerator": 9, "denominator": 12})
     shown = Page(page(document)).words
     assert shown.count("9 of 12 (75%)") >= 2, "in the list and in the table"
     item.update(language="zh", relation="HAS_SYMPTOM")

@@ -8,7 +8,7 @@ import pytest
 
 from kgdx.errors import SchemaError
 from kgdx.resources import resource
-from kgdx.schema import load_schema, schema_checksum
+from kgdx.schema import fits, load_schema, schema_checksum, wording
 from kgdx.schema.owl import read_owl
 
 PRIMEKG_TYPES = {"Anatomy", "BiologicalProcess", "CellularComponent", "Disease", "Drug", "Exposure", "Gene"} | {
@@ -107,6 +107,25 @@ def test_checksum_is_that_of_the_file(owl_text: str, tmp_path: Path) -> None:
     assert changed.checksum != schema_checksum() == load_schema().checksum
 
 
+def test_every_relation_reads_both_ways_in_english_and_chinese() -> None:
+    for relation in load_schema().relations.values():
+        for language in ("en", "zh"):
+            assert relation.wording[language].label and relation.wording[language].inverse, relation.name
+
+
+def test_relations_that_answers_name_have_words_for_one_and_for_several() -> None:
+    assert wording("HAS_SYMPTOM").statement == ("symptom recorded for", "symptoms recorded for")
+    assert wording("HAS_SYMPTOM", "zh").noun == ("症状", "症状")
+    assert wording("TREATS", "zh").label == "TREATS"
+
+
+def test_a_graph_can_be_used_when_only_words_of_the_ontology_changed_since() -> None:
+    major, minor, _ = load_schema().version.split(".")
+    assert fits(f"{major}.{minor}.99", "another checksum")
+    assert not fits(f"{major}.{int(minor) + 1}.0", "another checksum")
+    assert not fits(None, None)
+
+
 def test_a_class_added_to_the_file_is_in_the_schema(owl_text: str, tmp_path: Path) -> None:
     addition = """
       <owl:Class rdf:about="#Variant">
@@ -144,7 +163,7 @@ def replaced(text: str, old: str, new: str) -> str:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("<owl:versionInfo>1.1.0</owl:versionInfo>", "", "ontology header in broken.owl needs exactly one"),
+        ("<owl:versionInfo>1.1.1</owl:versionInfo>", "", "ontology header in broken.owl needs exactly one"),
         ('rdf:about="#PatientCase.label"', 'rdf:about="#label"', "property label .* a name of OWL's own"),
         ("<rdfs:comment>Alternative ids: terms that were merged into this one.</rdfs:comment>", "", "alt_ids .*comm"),
         ('"#scope_note">', '"#scope_note"><rdfs:label>name</rdfs:label>', "MeshDescriptor .*property name twice"),

@@ -3,9 +3,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from rich.console import RenderableType
+
 from kgdx.actions import Diagnosis, EvidencePath, PathRelation
 from kgdx.case import Case, Finding
 from kgdx.rank.model import Candidate
+from kgdx.results.view import listed
 from kgdx.show.console import text
 from kgdx.show.diagnosis import candidate_block, diagnosis, explanation, fit, ranking
 from show.examples import ANNOTATED, DIAGNOSIS, DISEASE, EXACT, FIRST, PATIENT, contribution, observed, term
@@ -49,6 +52,12 @@ Most likely of 12,731 diseases
 """
 
 
+def block(result: Diagnosis) -> RenderableType:
+    """The reasons of the first candidate."""
+    document = result.document()
+    return candidate_block(document, listed(document)[0])
+
+
 def test_a_diagnosis_reads_well_in_eighty_columns() -> None:
     shown = text(diagnosis(DIAGNOSIS, explain=1))
     assert shown.startswith(WHOLE)
@@ -71,11 +80,11 @@ def test_fit_is_relative_to_the_best_candidate() -> None:
 
 
 def test_merged_entries_are_named_beside_the_candidate() -> None:
-    assert "OMIM:190350 = ORPHA:77258" in text(ranking(DIAGNOSIS))
+    assert "OMIM:190350 = ORPHA:77258" in text(ranking(DIAGNOSIS.document()))
 
 
 def test_a_finding_with_a_path_against_stands_against_the_disease() -> None:
-    lines = text(candidate_block(DIAGNOSIS, FIRST)).splitlines()
+    lines = text(block(DIAGNOSIS)).splitlines()
     (line,) = [line for line in lines if "Intellectual disability" in line]
     assert lines[lines.index(line) - 1].strip() == "speaks against it"
 
@@ -122,10 +131,10 @@ def test_a_mere_relative_that_adds_little_counts_as_not_explained() -> None:
         "supports",
         "HP:0000337",
     )
-    shown = text(candidate_block(replace(DIAGNOSIS, evidence={FIRST.id: (EXACT, relative)}), FIRST))
+    shown = text(block(replace(DIAGNOSIS, evidence={FIRST.id: (EXACT, relative)})))
     assert "Long philtrum" not in shown
     strong = replace(FIRST, contributions=(contribution("HP:0000337", 1.0),))
-    shown = text(candidate_block(replace(DIAGNOSIS, evidence={FIRST.id: (relative,)}), strong), width=200)
+    shown = text(block(replace(DIAGNOSIS, candidates=(strong,), evidence={FIRST.id: (relative,)})), width=200)
     assert "annotated as Long philtrum; both are kinds of Face" in shown
 
 

@@ -10,7 +10,7 @@ from kgdx.actions import Replayed
 from kgdx.load.manifest import manifests
 from kgdx.load.report import BuildReport, Change, Progress, Reason, SourceReport
 from kgdx.schema import load_schema
-from kgdx.show import build, graph, progress, schema, sources
+from kgdx.show import build, graph, progress, sources
 from kgdx.show.console import text
 from kgdx.store.templates import templates
 
@@ -173,17 +173,17 @@ def test_every_template_is_listed_and_has_a_page() -> None:
     shown = text(graph.template_list(list(every.values())))
     assert all(name in shown for name in every)
     for each in every.values():
-        assert all(f"{name}: {type_}" in text(graph.template_page(each)) for name, type_ in each.parameters.items())
+        assert all(f"{name}: {type_}" in text(graph.template_details(each)) for name, type_ in each.parameters.items())
 
 
 def test_the_whole_ontology_is_shown() -> None:
     found = load_schema()
-    shown = text(schema.overview(found))
+    shown = text(graph.ontology(found))
     assert all(name in shown for name in (*found.nodes, *found.relations))
 
 
 def test_one_relation_is_shown_with_its_properties() -> None:
-    shown = text(schema.element(load_schema().relation("SAME_AS")))
+    shown = text(graph.element(load_schema().relation("SAME_AS")))
     assert "Disease → Disease" in shown
     assert "exact, narrower" in " ".join(shown.split())
 

@@ -8,7 +8,7 @@ from kgdx.actions.artifacts import Retrieved
 from kgdx.actions.citing import Cite
 from kgdx.actions.declare import Diagnose
 from kgdx.actions.describing import Describe
-from kgdx.actions.diagnosis import NOTICE, Diagnosis
+from kgdx.actions.diagnosis import Diagnosis
 from kgdx.actions.evidence import EvidencePath, PathNode, PathRelation
 from kgdx.actions.explaining import Explain
 from kgdx.actions.inferring import (
@@ -37,6 +37,7 @@ from kgdx.actions.relating import (
 )
 from kgdx.actions.retrieving import Infer, Match, Retrieve
 from kgdx.episode.wish import ACTIONS, Action, parse_action
+from kgdx.results.ranked import NOTICE
 
 __all__ = [
     "ACTIONS",

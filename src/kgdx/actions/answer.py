@@ -10,24 +10,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kgdx.actions.diagnosis import NOTICE, candidate_document, case_document, issue_document
-from kgdx.actions.evidence import EvidencePath
-from kgdx.actions.known import CitedText
 from kgdx.actions.pack import EvidencePack
 from kgdx.actions.rounds import Round, rounds_of
 from kgdx.case import Case, Issue
 from kgdx.episode.segment import Segment, spent
 from kgdx.errors import TemplateError, UsageError
 from kgdx.llm.accounting import Spent
+from kgdx.results.cited import AnswerDocument, CitedText
+from kgdx.results.ranked import NOTICE, Candidate, CaseSummary, EvidencePath
 
 if TYPE_CHECKING:
     import polars
 
-    from kgdx.rank import Candidate
     from kgdx.store.browser import Place
-
-ANSWER_SCHEMA = "kgdx.answer/1"
-"""Name and version of the JSON form; a field is only ever added within a version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,30 +116,14 @@ class Answer:
         ]
         return polars.DataFrame(rows, schema=schema, orient="row")
 
-    def to_dict(self, *, trace: bool = True, private: bool = False) -> dict[str, Any]:
-        """Return the answer as plain JSON values, in the form that :data:`ANSWER_SCHEMA` names.
-
-        The question is part of it; a patient's text is not. Its keys:
-
-        - ``schema``, ``notice``, ``id`` (of the run), ``kgdx_version``, ``fingerprint`` (of the graph), ``policy``,
-          ``model``, ``reason`` (why the episode ended), ``created``;
-        - ``question``, and ``answer``: ``text`` with its marks, ``cited``, ``sentences``, ``removed``, ``unsupported``,
-          ``insufficient``, ``author``, ``strict``, ``language``;
-        - ``pack``: the evidence (:class:`kgdx.actions.pack.EvidencePack`);
-        - ``rounds``: what was looked up (:class:`kgdx.actions.rounds.Round`);
-        - ``case`` (or null), ``candidates`` and ``evidence``, as of :meth:`kgdx.Diagnosis.to_dict`;
-        - ``sources`` of the graph: ``id``, ``version``, ``licence``, ``citation`` and the counts of its rows;
-        - ``usage``: calls of language models, tokens, cost;
-        - ``issues``: ``level``, ``where``, ``message``, ``remedy``;
-        - ``trace``: the log (:class:`kgdx.actions.state.Segment`).
+    def document(self, neo4j: Place | None = None, *, private: bool = False) -> AnswerDocument:
+        """Return the answer in its JSON form, from which files, pages and the terminal's text are made.
 
         Args:
-            trace: Whether to include the record of the episode.
+            neo4j: Where Neo4j Browser is, and a database with the graph: the evidence gets a link to it.
             private: Whether what models were asked and said is included; it may repeat a patient's words.
         """
-        document: dict[str, Any] = {
-            "schema": ANSWER_SCHEMA,
-            "notice": NOTICE,
+        found = {
             "id": self.id,
             "kgdx_version": self.version,
             "fingerprint": self.fingerprint,
@@ -153,19 +132,41 @@ class Answer:
             "reason": self.reason,
             "created": self.created,
             "question": self.question,
-            "answer": self.text.to_dict(),
-            "pack": self.pack.to_dict(),
+            "answer": self.text,
+            "pack": self.pack,
             "rounds": [each.to_dict(private=private) for each in self.rounds],
-            "case": None if self.case is None else case_document(self.case),
-            "candidates": [candidate_document(each) for each in self.candidates],
-            "evidence": {id: [path.to_dict() for path in paths] for id, paths in self.evidence.items()},
-            "sources": [dict(source) for source in self.sources],
+            "case": None if self.case is None else CaseSummary.of(self.case),
+            "candidates": self.candidates,
+            "evidence": self.evidence,
+            "sources": self.sources,
             "usage": self.usage.to_dict(),
-            "issues": [issue_document(issue) for issue in self.issues],
+            "issues": self.issues,
+            "trace": [segment.to_dict(private=private) for segment in self.trace],
+            "links": self._links(neo4j),
         }
-        if trace:
-            document["trace"] = [segment.to_dict(private=private) for segment in self.trace]
-        return document
+        return AnswerDocument.model_validate(found)
+
+    def _links(self, neo4j: Place | None) -> dict[str, str]:
+        """Return the link to Neo4j Browser, where there is one and its evidence can be drawn."""
+        from kgdx.actions.browsing import answer_query
+
+        if neo4j:
+            with suppress(TemplateError, UsageError):  # an id cannot stand in a link, or there is nothing to draw
+                return {"": neo4j.link(answer_query(self))}
+        return {}
+
+    def to_dict(self, *, trace: bool = True, private: bool = False) -> dict[str, Any]:
+        """Return the answer as plain JSON values: the fields of the form ``kgdx.answer/1``.
+
+        The question is part of it; a patient's text is not. The fields stand in the documentation under "Results",
+        and in :class:`kgdx.results.cited.AnswerDocument`.
+
+        Args:
+            trace: Whether to include the record of the episode.
+            private: Whether what models were asked and said is included; it may repeat a patient's words.
+        """
+        hidden = ("links",) if trace else ("links", "trace")
+        return self.document(private=private).to_dict(*hidden)
 
     def to_json(self, *, indent: int | None = None, trace: bool = True, private: bool = False) -> str:
         """Return :meth:`to_dict` as JSON text.
@@ -182,14 +183,9 @@ class Answer:
         Args:
             neo4j: Where Neo4j Browser is, and a database with the graph: the page links to the evidence there.
         """
-        from kgdx.actions.browsing import answer_query
         from kgdx.report import page
 
-        links = {}
-        if neo4j:
-            with suppress(TemplateError, UsageError):  # an id cannot stand in a link, or there is nothing to draw
-                links[""] = neo4j.link(answer_query(self))
-        return page({**self.to_dict(private=True), "links": links})
+        return page(self.document(neo4j, private=True))
 
     def browser_url(self, *, neo4j: str | None = None, browser: str | None = None) -> str:
         """Return a link that draws in Neo4j Browser how the diseases and other things of the evidence are related.

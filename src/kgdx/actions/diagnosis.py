@@ -10,24 +10,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kgdx.actions.evidence import EvidencePath
 from kgdx.case import Case, Issue
 from kgdx.episode.segment import Segment
 from kgdx.errors import MissingExtraError, TemplateError, UsageError
+from kgdx.results.ranked import NOTICE, Candidate, CaseSummary, DiagnosisDocument, EvidencePath
 
 if TYPE_CHECKING:
     import pandas
     import polars
     from neo4j_viz import VisualizationGraph
 
-    from kgdx.rank import Candidate, Contribution
     from kgdx.store.browser import Place
-
-SCHEMA = "kgdx.diagnosis/1"
-"""Name and version of the JSON form; a field is only ever added within a version."""
-
-NOTICE = "Decision support for research; not a medical device, and no substitute for a clinician's judgement."
-"""Goes with every result that is shown or written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,47 +128,42 @@ class Diagnosis:
             raise MissingExtraError("Diagnosis.to_pandas()", "pandas") from error
         return pandas.DataFrame(self.table().to_dicts(), columns=self.table().columns)
 
-    def to_dict(self, *, trace: bool = True) -> dict[str, Any]:
-        """Return the diagnosis as plain JSON values, in the form that :data:`SCHEMA` names.
-
-        The patient's text is no part of it; the words that each finding was read from are. Its keys:
-
-        - ``schema``, ``notice``, ``id`` (of the run), ``kgdx_version``, ``fingerprint`` (of the graph), ``policy``,
-          ``reason`` (why the episode ended), ``n_candidates`` (how many diseases were ranked);
-        - ``case``: ``id``, ``sex``, ``age``, ``source``, and ``findings``, each with ``id``, ``label``, ``status``,
-          ``span`` (start and end in the text, or null), ``text``, ``matched``, ``method``, ``score``, ``onset``;
-        - ``candidates``: ``rank``, ``id``, ``name``, ``members``, ``score``, ``parts`` (scorer → part of the score) and
-          ``contributions``, each with ``finding``, ``status``, ``scorer``, ``score``, ``rule``, ``matched``, ``via``,
-          ``frequency``, ``references``; they sum to the score; with a case bank ``cases`` (the most similar patients of
-          the disease), each with ``id``, ``score``, ``shared`` (findings that both have), ``publications``;
-        - ``evidence``: candidate id → paths, each with ``kind``, ``finding``, ``frequency``, ``references``, ``nodes``
-          (``id``, ``label``, ``name``) and ``relations`` (``type``, ``reversed``, ``properties``);
-        - ``issues``: ``level``, ``where``, ``message``, ``remedy``;
-        - ``sources`` of the graph: ``id``, ``version``, ``checksum``, ``licence``, ``citation`` and the counts of its
-          records;
-        - ``trace``: the log (:class:`kgdx.episode.segment.Segment`).
+    def document(self, neo4j: Place | None = None, *, private: bool = False) -> DiagnosisDocument:
+        """Return the diagnosis in its JSON form, from which files, pages and tables are made.
 
         Args:
-            trace: Whether to include the record of the episode.
+            neo4j: Where Neo4j Browser is, and a database with the graph: explained candidates get links to it.
+            private: Whether the log's words are included that may repeat a patient's.
         """
-        document: dict[str, Any] = {
-            "schema": SCHEMA,
-            "notice": NOTICE,
+        shared = {
             "id": self.id,
             "kgdx_version": self.version,
             "fingerprint": self.fingerprint,
             "policy": self.policy,
             "reason": self.reason,
-            "case": case_document(self.case),
+            "created": self.created,
+            "case": CaseSummary.of(self.case),
             "n_candidates": self.n_candidates,
-            "candidates": [candidate_document(candidate) for candidate in self.candidates],
-            "evidence": {id: [path.to_dict() for path in paths] for id, paths in self.evidence.items()},
-            "issues": [issue_document(issue) for issue in self.issues],
-            "sources": [dict(source) for source in self.sources],
+            "candidates": self.candidates,
+            "evidence": self.evidence,
+            "issues": self.issues,
+            "sources": self.sources,
+            "trace": [segment.to_dict(private=private) for segment in self.trace],
+            "links": self._links(neo4j),
         }
-        if trace:
-            document["trace"] = [segment.to_dict() for segment in self.trace]
-        return document
+        return DiagnosisDocument.model_validate(shared)
+
+    def to_dict(self, *, trace: bool = True) -> dict[str, Any]:
+        """Return the diagnosis as plain JSON values: the fields of the form ``kgdx.diagnosis/1``.
+
+        The patient's text is no part of it; the words that each finding was read from are. The fields stand in the
+        documentation under "Results", and in :class:`kgdx.results.ranked.DiagnosisDocument`.
+
+        Args:
+            trace: Whether to include the record of the episode.
+        """
+        hidden = ("created", "links") if trace else ("created", "links", "trace")
+        return self.document().to_dict(*hidden)
 
     def to_json(self, *, indent: int | None = None, trace: bool = True) -> str:
         """Return :meth:`to_dict` as JSON text.
@@ -199,7 +187,7 @@ class Diagnosis:
         """
         from kgdx.report import page
 
-        return page({**self.to_dict(), "created": self.created, "links": self._links(neo4j)})
+        return page(self.document(neo4j))
 
     def _links(self, neo4j: Place | None) -> dict[str, str]:
         """Links to Neo4j Browser by candidate; one whose id cannot stand in a link has none."""
@@ -244,13 +232,13 @@ class Diagnosis:
             MissingExtraError: neo4j-viz is not installed.
             UsageError: A candidate is unknown or was not explained.
         """
-        from kgdx.report.viz import graph
+        from kgdx.report.layout import neo4j_graph
 
         chosen = [path for id in ids for path in self.paths(id)]
         if not ids:
             explained = (self.evidence[each.id] for each in self.candidates if each.id in self.evidence)
             chosen = list(next(explained, ()))
-        return graph([path.to_dict() for path in chosen])
+        return neo4j_graph(chosen)
 
     def _repr_html_(self) -> str:
         """Show the candidates in a notebook; every name is escaped."""
@@ -297,64 +285,3 @@ def _findings(candidate: Candidate, *, positive: bool) -> list[str]:
         sums[part.finding] = sums.get(part.finding, 0.0) + part.score
     weighty = [(total, id) for id, total in sums.items() if (total > 0 if positive else total < 0)]
     return [id for _, id in sorted(weighty, key=lambda item: (-abs(item[0]), item[1]))]
-
-
-def issue_document(issue: Issue) -> dict[str, Any]:
-    """Return an issue as plain JSON values."""
-    return {"level": issue.level, "where": issue.where, "message": issue.message, "remedy": issue.remedy}
-
-
-def case_document(case: Case) -> dict[str, Any]:
-    """Return a case as plain JSON values, without the patient's text."""
-    return {
-        "id": case.id,
-        "sex": case.sex,
-        "age": case.age,
-        "source": case.source,
-        "findings": [
-            {
-                "id": finding.id,
-                "label": finding.label,
-                "status": str(finding.status),
-                "span": None if finding.span is None else [finding.span.start, finding.span.end],
-                "text": finding.text,
-                "matched": finding.matched,
-                "method": finding.method,
-                "score": finding.score,
-                "onset": finding.onset,
-            }
-            for finding in case.findings
-        ],
-    }
-
-
-def candidate_document(candidate: Candidate) -> dict[str, Any]:
-    """Return a candidate as plain JSON values."""
-    return {
-        "rank": candidate.rank,
-        "id": candidate.id,
-        "name": candidate.name,
-        "name_zh": candidate.name_zh,
-        "members": list(candidate.members),
-        "score": candidate.score,
-        "parts": dict(candidate.parts),
-        "contributions": [_contribution(part) for part in candidate.contributions],
-        "cases": [
-            {"id": case.id, "score": case.score, "shared": list(case.shared), "publications": list(case.publications)}
-            for case in candidate.cases
-        ],
-    }
-
-
-def _contribution(part: Contribution) -> dict[str, Any]:
-    return {
-        "finding": part.finding,
-        "status": str(part.status),
-        "scorer": part.scorer,
-        "score": part.score,
-        "rule": part.rule,
-        "matched": part.matched,
-        "via": part.via,
-        "frequency": part.frequency,
-        "references": list(part.references),
-    }

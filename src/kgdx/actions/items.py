@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
-from kgdx.actions.evidence import PathNode, frequency_text
-from kgdx.actions.known import Citation, Description, Resolved
+from kgdx.results.cited import EvidenceItem, ItemKind, Nothing, Pack
+from kgdx.results.ranked import frequency_text
 
-Kind = Literal["relation", "inference", "row", "candidate", "description", "mesh", "publication"]
+Kind = ItemKind
+
+__all__ = ["NAME_CHARS", "PROMPT_CHARS", "EvidenceItem", "EvidencePack", "Kind", "Nothing", "clean", "language_of"]
 
 PROMPT_CHARS = 24_000
 """Characters of a prompt that the evidence may take, unless said otherwise."""
@@ -21,100 +23,13 @@ NAME_CHARS = 160
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceItem:
-    """One piece of evidence.
-
-    Attributes:
-        id: What an answer cites: ``E1``, ``E2``, … in the order in which it was found.
-        kind: ``relation``, ``inference`` (a disease and what it matches), ``row`` (of any other template),
-            ``candidate`` (of a ranking), ``description``, ``mesh`` or ``publication``.
-        text: It in words, on one line.
-        language: Of the text: ``zh`` where it has Chinese characters, otherwise ``en``.
-        subject: The disease that it is about.
-        relation: Type of the relation; the template of a ``row``.
-        objects: What is at the relation's other end.
-        sources: Who states it; several where sources agree.
-        references: What they cite, such as ``PMID:…``.
-        details: Counts, frequencies, scores, tree numbers: what else is known of it.
-        action: The action that found it.
-        template: The template that it came from.
-        digest: Digest of that template's rows, as in the trace.
-    """
-
-    id: str
-    kind: Kind
-    text: str
-    language: str = "en"
-    subject: PathNode | None = None
-    relation: str = ""
-    objects: tuple[PathNode, ...] = ()
-    sources: tuple[str, ...] = ()
-    references: tuple[str, ...] = ()
-    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    action: str = ""
-    template: str = ""
-    digest: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain JSON values."""
-        return {
-            "id": self.id,
-            "kind": self.kind,
-            "text": self.text,
-            "language": self.language,
-            "subject": None if self.subject is None else _node(self.subject),
-            "relation": self.relation,
-            "objects": [_node(each) for each in self.objects],
-            "sources": list(self.sources),
-            "references": list(self.references),
-            "details": dict(self.details),
-            "frequency": frequency_text(self.details),
-            "action": self.action,
-            "template": self.template,
-            "digest": self.digest,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """A request that found nothing: an answer has to say so rather than guess.
-
-    Attributes:
-        action: The action that asked.
-        template: The template that it ran.
-        names: Names (or ids) of what it was asked for.
-    """
-
-    action: str
-    template: str
-    names: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class EvidencePack:
-    """What an answer may rest on.
-
-    Attributes:
-        question: What was asked; may hold a patient's words.
-        items: The evidence, in the order in which it was found.
-        diseases: What the graph says in words of the diseases that are named.
-        citations: Publications.
-        resolved: How names were understood.
-        nothing: What was asked for and not found.
-        left_out: Action → how many facts it found that are not among the items, because there are too many.
+class EvidencePack(Pack):
+    """What an answer may rest on; its fields are those of :class:`kgdx.results.cited.Pack`.
 
     Example:
         >>> EvidencePack().ids
         frozenset()
     """
-
-    question: str = ""
-    items: tuple[EvidenceItem, ...] = ()
-    diseases: tuple[Description, ...] = ()
-    citations: tuple[Citation, ...] = ()
-    resolved: tuple[Resolved, ...] = ()
-    nothing: tuple[Nothing, ...] = ()
-    left_out: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     @property
     def ids(self) -> frozenset[str]:
@@ -157,19 +72,6 @@ class EvidencePack:
                 room -= cost
                 taken.setdefault(number, {})[item.id] = _said(item)
         return "\n".join([*(_line(listed[number], said) for number, said in sorted(taken.items())), *missing])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the pack as plain JSON values; the question is no part of it, since it may hold a patient's words."""
-        return {
-            "items": [item.to_dict() for item in self.items],
-            "diseases": [each.to_dict() for each in self.diseases],
-            "citations": [each.to_dict() for each in self.citations],
-            "resolved": [each.to_dict() for each in self.resolved],
-            "nothing": [
-                {"action": each.action, "template": each.template, "names": list(each.names)} for each in self.nothing
-            ],
-            "left_out": dict(self.left_out),
-        }
 
     def _nothing(self, room: int) -> Iterator[str]:
         """Lines that say what was looked for in vain."""
@@ -241,7 +143,3 @@ def _line(group: list[EvidenceItem], said: Mapping[str, str]) -> str:
 
 def _json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _node(node: PathNode) -> dict[str, str]:
-    return {"id": node.id, "label": node.label, "name": node.name}

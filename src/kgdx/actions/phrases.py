@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from kgdx.schema import wording
+
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
@@ -17,9 +19,9 @@ class Phrases:
         comma: What stands between the names of a list, and before the last of them.
         either: What stands before the last of several alternatives.
         more: Follows a list that goes on.
-        relations: Relation → what its objects are to the disease: for one object, and for several; ``INHERITANCE`` and
-            ``COURSE`` for what the Human Phenotype Ontology says beside phenotypic abnormalities.
-        things: Relation → what was given for an inference by it: one, and several.
+        statements: What is no relation of the ontology → what its objects are to the disease, for one and for several:
+            ``INHERITANCE`` and ``COURSE`` for what the Human Phenotype Ontology says beside phenotypic abnormalities,
+            ``SAME_CASES`` for phenotypes that are observed together.
         relation: Objects of a disease: one, and several.
         inference: Diseases that match all that was given, one disease and several; and the same for a part of it.
         candidates: The ranking of the case.
@@ -39,8 +41,7 @@ class Phrases:
     comma: tuple[str, str]
     either: str
     more: str
-    relations: Mapping[str, tuple[str, str]]
-    things: Mapping[str, tuple[str, str]]
+    statements: Mapping[str, tuple[str, str]]
     relation: tuple[str, str]
     inference: tuple[str, str, str, str]
     candidates: str
@@ -69,6 +70,25 @@ class Phrases:
             return self.comma[0].join(shown) + self.more.format(left=len(names) - most, all=len(names))
         return self.comma[0].join(shown[:-1]) + (self.comma[1] if len(shown) > 1 else "") + "".join(shown[-1:])
 
+    def statement(self, relation: str, *, several: bool) -> str:
+        """Return what the objects of a relation are to the disease.
+
+        Example:
+            >>> ENGLISH.statement("HAS_SYMPTOM", several=True), CHINESE.statement("INHERITANCE", several=False)
+            ('symptoms recorded for', '遗传方式')
+        """
+        forms = self.statements.get(relation) or wording(relation, self.language).statement
+        return forms[several] or relation
+
+    def noun(self, relation: str, *, several: bool) -> str:
+        """Return what is asked for by a relation; nothing where there is no word for it.
+
+        Example:
+            >>> ENGLISH.noun("RECOMMEND_TEST", several=True)
+            'tests'
+        """
+        return wording(relation, self.language).noun[several]
+
     def alternatives(self, things: Sequence[str]) -> str:
         """Return things of which there is none.
 
@@ -85,35 +105,11 @@ ENGLISH = Phrases(
     comma=(", ", " and "),
     either=" or ",
     more=" and {left} more",
-    relations=MappingProxyType(
+    statements=MappingProxyType(
         {
-            "HAS_SYMPTOM": ("symptom recorded for", "symptoms recorded for"),
-            "HAS_PHENOTYPE": ("feature recorded for", "features recorded for"),
             "INHERITANCE": ("mode of inheritance recorded for", "modes of inheritance recorded for"),
             "COURSE": ("statement on the course of", "statements on the course of"),
-            "LACKS_PHENOTYPE": ("feature looked for and not found in", "features looked for and not found in"),
-            "RECOMMEND_TEST": ("test recommended for", "tests recommended for"),
-            "RECOMMEND_DRUG": ("drug recommended for", "drugs recommended for"),
-            "RECOMMEND_CURE": ("treatment recommended for", "treatments recommended for"),
-            "HAS_COMORBIDITY": ("disease that occurs with", "diseases that occur with"),
-            "ASSOCIATED_GENE": ("gene associated with", "genes associated with"),
-            "DISEASE_PROTEIN": ("gene associated with", "genes associated with"),
-            "INDICATION": ("drug indicated for", "drugs indicated for"),
             "SAME_CASES": ("feature observed in the same cases as", "features observed in the same cases as"),
-            "OFF_LABEL_USE": ("drug used off label for", "drugs used off label for"),
-            "CONTRAINDICATION": ("drug contraindicated in", "drugs contraindicated in"),
-        }
-    ),
-    things=MappingProxyType(
-        {
-            "HAS_SYMPTOM": ("symptom", "symptoms"),
-            "HAS_PHENOTYPE": ("feature", "features"),
-            "RECOMMEND_TEST": ("test", "tests"),
-            "RECOMMEND_DRUG": ("drug", "drugs"),
-            "RECOMMEND_CURE": ("treatment", "treatments"),
-            "HAS_COMORBIDITY": ("accompanying disease", "accompanying diseases"),
-            "INDICATION": ("medicine", "medicines"),
-            "ASSOCIATED_GENE": ("gene", "genes"),
         }
     ),
     relation=("The {what} {subject} is {list}.", "The {what} {subject} are {list}."),
@@ -148,35 +144,11 @@ CHINESE = Phrases(
     comma=("、", "、"),
     either="、",
     more="等{all}项",
-    relations=MappingProxyType(
+    statements=MappingProxyType(
         {
-            "HAS_SYMPTOM": ("症状", "症状"),
-            "HAS_PHENOTYPE": ("表型特征", "表型特征"),
             "INHERITANCE": ("遗传方式", "遗传方式"),
             "COURSE": ("病程特点", "病程特点"),
-            "LACKS_PHENOTYPE": ("经检查未见的表型", "经检查未见的表型"),
-            "RECOMMEND_TEST": ("推荐检查", "推荐检查"),
-            "RECOMMEND_DRUG": ("推荐药物", "推荐药物"),
-            "RECOMMEND_CURE": ("治疗方法", "治疗方法"),
-            "HAS_COMORBIDITY": ("并发疾病", "并发疾病"),
-            "ASSOCIATED_GENE": ("相关基因", "相关基因"),
-            "DISEASE_PROTEIN": ("相关基因", "相关基因"),
-            "INDICATION": ("适应证用药", "适应证用药"),
             "SAME_CASES": ("同见于病例的表型", "同见于病例的表型"),
-            "OFF_LABEL_USE": ("超说明书用药", "超说明书用药"),
-            "CONTRAINDICATION": ("禁忌药物", "禁忌药物"),
-        }
-    ),
-    things=MappingProxyType(
-        {
-            "HAS_SYMPTOM": ("症状", "症状"),
-            "HAS_PHENOTYPE": ("表型", "表型"),
-            "RECOMMEND_TEST": ("检查", "检查"),
-            "RECOMMEND_DRUG": ("药物", "药物"),
-            "RECOMMEND_CURE": ("治疗方法", "治疗方法"),
-            "HAS_COMORBIDITY": ("并发疾病", "并发疾病"),
-            "INDICATION": ("适应证用药", "适应证用药"),
-            "ASSOCIATED_GENE": ("基因", "基因"),
         }
     ),
     relation=("{subject}的{what}有{list}。", "{subject}的{what}有{list}。"),

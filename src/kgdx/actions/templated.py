@@ -111,9 +111,9 @@ def _missing(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
     lacking: dict[tuple[str, ...], dict[str, None]] = {}
     for missing in pack.nothing:
         relation = (RELATIONS.get(missing.template) or INFERENCES.get(missing.template) or ("",))[0]
-        things = words.things.get(relation)
+        things = words.noun(relation, several=True)
         if things and missing.names and _SAME_QUESTION.get(relation, relation) not in found:
-            lacking.setdefault(missing.names, {})[things[1]] = None
+            lacking.setdefault(missing.names, {})[things] = None
     for names, lacked in lacking.items():
         listed = words.list([clean(name) for name in names], MOST)
         yield words.missing.format(things=words.alternatives(list(lacked)), names=listed), ()
@@ -129,7 +129,7 @@ def _relations(items: Iterable[EvidenceItem], words: Phrases) -> Iterator[_Said]
     for (_, relation), group in groups.items():
         named = _objects(group)
         several = len(named) > 1
-        what = words.relations.get(relation, (relation, relation))[several]
+        what = words.statement(relation, several=several)
         text = words.relation[several].format(what=what, subject=_subject(group[0]), list=_list(named, words))
         yield text, _ids(named)
 
@@ -149,7 +149,7 @@ def _inferences(items: Iterable[EvidenceItem], words: Phrases) -> Iterator[_Said
             objects=words.list(objects, MOST),
             matched=matched,
             asked=asked,
-            things=words.things.get(relation, ("", ""))[asked > 1],
+            things=words.noun(relation, several=asked > 1),
             list=_list(named, words),
         )
         yield text, _ids(named)

@@ -66,48 +66,6 @@ def build(
 
 
 def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> BuildReport | None:
-    """Build the standard graph in the configured folder if there is none yet; then :func:`kgdx.open` opens it.
-
-    Of processes that call this together one builds, and the others wait until its graph is complete. If that process
-    is killed, one of those that wait takes over.
-
-    Args:
-        progress: Called as the build goes on, and about once a second while another process builds.
-
-    Returns:
-        The report of the build, or ``None`` where there was a graph, another process built it, or the configured store
-        is a Neo4j server.
-
-    Raises:
-        SourceError: A standard source cannot be read.
-        StoreError: The folder cannot be written, or names a build that is not there.
-
-    Example:
-        >>> ensure_default_graph()  # doctest: +SKIP
-        >>> with kgdx.open() as graph:  # doctest: +SKIP
-        ...     print(graph.diagnose("She has ptosis and muscle weakness.").table())
-    """
-    settings = Settings.load()
-    if settings.is_neo4j:
-        return None
-    from kgdx.load.folder import GraphFolder
-
-    folder = GraphFolder(settings.graph_folder)
-    begin = time.perf_counter()
-    while not folder.exists:
-        from kgdx.load.build import build as build_graph
-        from kgdx.load.report import Progress
-
-        try:
-            return build_graph(None, folder, progress=progress, first=True, **_making(settings))
-        except StoreLockedError:
-            if progress is not None:
-                waited = time.perf_counter() - begin
-                progress(Progress("fetch", "waiting for another process that builds the graph", 0.0, waited))
-    return None
-
-
-def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> BuildReport | None:
     """Build the default graph from the standard sources if there is none yet; then :func:`kgdx.open` opens it.
 
     The default graph is the one in ``KGDX_HOME``. Where ``KGDX_STORE`` or the config file name another store, nothing
@@ -139,11 +97,10 @@ def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> 
     begin = time.perf_counter()
     while not folder.exists:
         from kgdx.load.build import build as build_graph
-        from kgdx.load.clock import Progress
+        from kgdx.load.report import Progress
 
         try:
-            with _then_indexed(settings, progress):
-                return build_graph(None, folder, progress=progress, first=True, **_making(settings))
+            return build_graph(None, folder, progress=progress, first=True, **_making(settings))
         except StoreLockedError:
             if progress is not None:
                 waited = time.perf_counter() - begin

@@ -44,6 +44,15 @@ class Span:
     start: int
     end: int
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> Any:
+        """Let pydantic read and write it as JSON: ``[start, end]``."""
+        from pydantic_core import core_schema as core
+
+        pair = core.list_schema(core.int_schema(), min_length=2, max_length=2)
+        written = core.plain_serializer_function_ser_schema(lambda span: [span.start, span.end], return_schema=pair)
+        return core.no_info_after_validator_function(lambda ends: cls(*ends), pair, serialization=written)
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:

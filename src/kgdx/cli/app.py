@@ -131,7 +131,7 @@ def _fail(error: Exception) -> int:
 
 
 def _say(message: str, code: int) -> int:
-    from kgdx.report.words import clean
+    from kgdx.results.words import clean
 
     line = " ".join(clean(message).split())
     colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")

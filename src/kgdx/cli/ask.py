@@ -64,10 +64,10 @@ class Ranking:
 
     top: Top = 10
     explain: Annotated[int, typer.Option(metavar="N", min=0, max=100, help="For how many of them to say why.")] = 3
-    policy: Policy = "fixed"
+    policy: Policy = None
     llm: Annotated[
         str | None,
-        typer.Option("--llm", metavar="MODEL", help="The model at KGDX_LLM_BASE_URL that the policy planner asks."),
+        typer.Option("--llm", metavar="MODEL", help="Have this model at KGDX_LLM_BASE_URL plan the steps."),
     ] = None
     case_bank: CaseBank = False
 
@@ -127,7 +127,7 @@ def batch(
     explain: Annotated[
         int, typer.Option(metavar="N", min=0, max=100, help="For how many diseases to add evidence.")
     ] = 0,
-    policy: Policy = "fixed",
+    policy: Policy = None,
     case_bank: CaseBank = False,
     encoder: Encoder = False,
     to: Annotated[
@@ -161,7 +161,7 @@ def batch(
         finally:
             if to is not None:
                 target.close()
-    from kgdx.report.words import count
+    from kgdx.results.words import count
 
     output.remark(count(done, "case") + (f", {failed} failed" if failed else ""))
     if failed:
@@ -173,7 +173,7 @@ def explain(
     disease: Annotated[str, typer.Argument(metavar="DISEASE", help="A disease of the graph, such as OMIM:190350.")],
     hpo: Observed = None,
     exclude_hpo: Excluded = None,
-    policy: Policy = "fixed",
+    policy: Policy = None,
     case_bank: CaseBank = False,
     encoder: Encoder = False,
     html: Html = None,
@@ -297,6 +297,6 @@ def synthesize(
                 packet = case_to_phenopacket(case, build.get("created"), made_of)
                 print(json.dumps(packet, ensure_ascii=False), file=stream)
     if to is not None:
-        from kgdx.report.words import count
+        from kgdx.results.words import count
 
         output.remark(f"{count(n, 'synthetic case')} in {to}")

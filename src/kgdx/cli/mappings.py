@@ -54,8 +54,8 @@ def review(
     from kgdx.align.mappings import align, names_and_classes, vocabulary_tables
     from kgdx.align.review import review_rows, write_review
     from kgdx.config import Settings
-    from kgdx.report.words import count
-    from kgdx.show.mappings import by_status
+    from kgdx.results.words import count
+    from kgdx.show.graph import by_status
     from kgdx.text.encoder import meaning
 
     settings = Settings.load(store)
@@ -92,7 +92,7 @@ def export(
     from kgdx.align.review import stated_mappings
     from kgdx.align.sssom import write_sssom
     from kgdx.config import Settings
-    from kgdx.report.words import count
+    from kgdx.results.words import count
 
     if not sssom:
         decisions = Decisions.read(Settings.load(store).graph_folder)
@@ -133,7 +133,7 @@ def mesh(
     store: Store = None,
 ) -> None:
     """Say which MeSH descriptor a name means, and why."""
-    from kgdx.show.mappings import mesh_decision
+    from kgdx.show.graph import mesh_decision
 
     with inputs.graph(store) as graph, graph.mesh() as index:
         found = index.map_to_mesh(name, branches=branch or [])

@@ -50,7 +50,7 @@ def text(
     if as_json:
         output.write_json(result)
     else:
-        from kgdx.show.measure import text_accuracy
+        from kgdx.show.evaluation import text_accuracy
 
         output.show(text_accuracy(result))
 
@@ -77,7 +77,7 @@ def rank(
     if as_json:
         output.write_json(result)
     else:
-        from kgdx.show.measure import rank_accuracy
+        from kgdx.show.evaluation import rank_accuracy
 
         output.show(rank_accuracy(result))
 

@@ -16,7 +16,7 @@ import typer
 from kgdx.cli import output
 
 if TYPE_CHECKING:
-    from kgdx.actions.state import Limits
+    from kgdx.episode.state import Limits
 
 Store = Annotated[
     str | None,
@@ -45,7 +45,10 @@ Force = Annotated[
     bool, typer.Option("--force", help="Let --html replace a file that is no such page.", show_default=False)
 ]
 Top = Annotated[int, typer.Option("--top", "-n", metavar="N", min=1, max=1000, help="How many diseases to list.")]
-Policy = Annotated[str, typer.Option("--policy", metavar="NAME", help="Who chooses the steps of the diagnosis.")]
+Policy = Annotated[
+    str | None,
+    typer.Option("--policy", metavar="NAME", help="Who chooses the steps of the diagnosis.", show_default=False),
+]
 Encoder = Annotated[
     bool,
     typer.Option("--encoder", help="Also read by meaning what no name matches (English; needs kgdx[encoder])."),
@@ -97,7 +100,7 @@ class Model:
 
     def limits(self) -> Limits:
         """Return the budget."""
-        from kgdx.actions.state import Limits
+        from kgdx.episode.state import Limits
 
         return Limits(
             steps=STEPS, seconds=self.max_seconds, cost=self.max_cost, calls=self.max_calls, tokens=self.max_tokens
@@ -110,7 +113,9 @@ def announce(store: str | None, model: str | None, policy: str | None) -> None:
     Raises:
         ConfigError: No model or endpoint is set.
     """
-    if model is None and policy != "planner":
+    from kgdx.episode.policy import POLICIES
+
+    if model is None and (policy is None or not POLICIES.get(policy).capabilities.models):
         return
     from kgdx.config import Settings
     from kgdx.llm.connect import described

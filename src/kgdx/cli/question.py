@@ -14,7 +14,7 @@ from kgdx.cli.options import Encoder, Force, Html, Json, Mapping, Model, Store, 
 
 if TYPE_CHECKING:
     from kgdx.actions.answer import Answer
-    from kgdx.actions.state import Segment
+    from kgdx.episode.segment import Segment
 
 LONGEST = 1_000_000
 """Bytes of standard input that are read at most: more than any question may have."""
@@ -109,11 +109,12 @@ def ask(
 
 def _told(segment: Segment) -> None:
     """Say what is looked up while the answer is awaited."""
-    if segment.kind == "plan":
-        names = ", ".join(each["action"] for each in segment.parameters["actions"])
-        output.remark(f"round {segment.parameters['round']}: {names or 'nothing more to look up'}")
-    elif segment.kind == "error" and "kind" in segment.parameters:
-        output.remark(segment.content)
+    plan = segment.data.get("artifact") if segment.name == "read_plan" else None
+    if plan:
+        names = ", ".join(each["action"] for each in plan["actions"])
+        output.remark(f"round {plan['round']}: {names or 'nothing more to look up'}")
+    elif segment.data.get("fault") == "model":
+        output.remark(str(segment.data["message"]))
 
 
 def _question(given: str) -> str:

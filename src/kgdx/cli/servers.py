@@ -180,7 +180,7 @@ def check(
     The exit code is 6 when something does not fit.
     """
     from kgdx.config import Settings
-    from kgdx.show.foreign import checked
+    from kgdx.show.graph import checked
     from kgdx.store.foreign.check import check as compare
     from kgdx.store.foreign.mapping import read_mapping
 

@@ -189,7 +189,7 @@ def export(
     Mend the column `record`, leave the others as they are, then: kgdx quarantine retry FILE
     """
     from kgdx.load.quarantine import export as write
-    from kgdx.report.words import count
+    from kgdx.results.words import count
 
     written = write(_table(store, source), file)
     output.remark(f"wrote {count(written, 'record')} to {file}")

@@ -73,9 +73,9 @@ def templates(
             ]
         )
         return
-    from kgdx.show.graph import template_list, template_page
+    from kgdx.show.graph import template_details, template_list
 
-    output.show(template_page(chosen[0]) if name else template_list(chosen))
+    output.show(template_details(chosen[0]) if name else template_list(chosen))
     if name:
         print(f"\n{chosen[0].text}")
 
@@ -170,14 +170,14 @@ def schema(
     """
     from kgdx.errors import UsageError
     from kgdx.schema import load_schema
-    from kgdx.show.schema import element, overview
+    from kgdx.show.graph import element, ontology
 
     found = load_schema()
     if name is None:
         if as_json:
             output.write_json(_document({**found.nodes, **found.relations}, found.version))
         else:
-            output.show(overview(found))
+            output.show(ontology(found))
         return
     every: list[NodeClass | Relation] = [*found.nodes.values(), *found.relations.values()]
     known = {each.name.casefold(): each for each in every}

@@ -3,7 +3,6 @@
 Nothing in it is fetched from elsewhere, and nothing of the document is taken for markup.
 """
 
-from kgdx.report.files import writable, write
-from kgdx.report.page import page
+from kgdx.report.page import page, writable, write
 
 __all__ = ["page", "writable", "write"]

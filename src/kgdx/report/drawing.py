@@ -1,22 +1,21 @@
-"""What a drawing of evidence paths is made of: boxes in columns, lines between them, headings, and their sizes."""
+"""What a drawing of evidence paths is made of: boxes in columns, lines between them, headings, and their sizes.
+
+No font can be asked how wide text is: an estimate is enough to break the lines of a drawing.
+"""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from kgdx.report.metrics import BOLD, SIZE, SMALL, wrap
+from kgdx.results.view import SIDES
 
 PATIENT, FINDING, ANCESTOR, ANNOTATION, DISEASE = range(5)
 
 LINE, PAD = 15.0, 6.0
 """Height of a line of text, and the space around the text of a box."""
-
-GROUPS = {
-    "supports": "speaks for it",
-    "against": "speaks against it",
-    "typical_unmentioned": "typical of it, not mentioned",
-}
-"""Kinds of evidence paths, in the order in which they are drawn, and the words above them; others follow by name."""
 
 ACROSS = ("exact", "typical", "fact")
 """Roles of boxes that reach from the first inner column to the last."""
@@ -59,12 +58,12 @@ class Box:
 
     @property
     def middle(self) -> float:
-        """Height of its middle."""
+        """Return the height of its middle."""
         return self.y + self.height / 2
 
     @property
     def right(self) -> float:
-        """Its right edge."""
+        """Return its right edge."""
         return self.x + self.width
 
     def fit(self, width: float) -> None:
@@ -110,5 +109,70 @@ class Drawing:
 
 
 def place_of(kind: str) -> tuple[int, str]:
-    """Where a kind stands among the others."""
-    return (list(GROUPS).index(kind), "") if kind in GROUPS else (len(GROUPS), kind)
+    """Return where a kind of path stands: those of :data:`~kgdx.results.view.SIDES` first, others by name."""
+    return (list(SIDES).index(kind), "") if kind in SIDES else (len(SIDES), kind)
+
+
+SIZE, SMALL = 12.0, 11.0
+"""Of the fonts of names and notes, in the drawing's units."""
+
+BOLD = 1.1
+"""How much wider bold text is."""
+
+LEFT = 4
+"""A word that is too long leaves at least so many letters for the next line."""
+
+MOST_LINES = 6
+"""A name is cut after so many lines; the table of paths has it whole."""
+
+_NARROW = frozenset("fijlrtI1.,:;'|!()[]/- ")
+_BROAD = frozenset("mwMWQO@%—ABCDGHKNRUVXYΩ&")
+
+
+def width(text: str) -> float:
+    """Return about how wide text is.
+
+    Example:
+        >>> width("ill") < width("mom") < width("发热症")
+        True
+    """
+    return sum(_share(character) for character in text) * SIZE
+
+
+def _share(character: str) -> float:
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1.02
+    if character in _NARROW:
+        return 0.36
+    if character in _BROAD:
+        return 0.82
+    return 0.68 if character.isupper() else 0.585
+
+
+@lru_cache(maxsize=4096)  # the same names are laid out for a screen, a phone and paper
+def wrap(text: str, most: float) -> tuple[str, ...]:
+    """Break text into lines of at most a width, at blanks and hyphens where there are any, and anywhere in Chinese.
+
+    Example:
+        >>> wrap("Bilateral tonic-clonic seizure", 100)
+        ('Bilateral tonic-', 'clonic seizure')
+        >>> wrap("Trichorhinophalangeal", 90)
+        ('Trichorhinoph-', 'alangeal')
+        >>> wrap("", 100)
+        ('',)
+    """
+    lines = [""]
+    for piece in re.findall(r"[^\s\-/,\u2e80-\uffef]+[\-/,]*\s*|[\u2e80-\uffef]\s*|\s+|[\-/,]+\s*", text):
+        if lines[-1] and width((lines[-1] + piece).rstrip()) > most:
+            lines.append("")
+        while width(piece.rstrip()) > most:
+            fits = next(at for at in range(len(piece), 0, -1) if at == 1 or width(piece[:at] + "-") <= most)
+            kept = max(1, min(fits, len(piece.rstrip()) - LEFT))
+            lines[-1] += piece[:kept] + "-"
+            piece = piece[kept:]
+            lines.append("")
+        lines[-1] += piece
+    lines = [line.strip() for line in lines]
+    if len(lines) > MOST_LINES:
+        lines = [*lines[: MOST_LINES - 1], lines[MOST_LINES - 1][:-1] + "…"]
+    return tuple(lines)

@@ -2,15 +2,17 @@
 
 A finding that is annotated itself is one box across the inner columns, so that exact matches are seen at a glance. The
 same paths are laid out for a wide screen and paper, or for a phone, where patient and disease stand above and below.
+For notebooks, neo4j-viz (Neo4j's own graph drawing) draws them too.
 """
 
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, pairwise
+from typing import TYPE_CHECKING
 
-from kgdx.report.document import Way
+from kgdx.errors import MissingExtraError
 from kgdx.report.drawing import (
     ANCESTOR,
     ANNOTATION,
@@ -27,7 +29,15 @@ from kgdx.report.drawing import (
     place_of,
 )
 from kgdx.report.places import placed
-from kgdx.report.words import clean, count, frequency, relation, signed
+from kgdx.results.ranked import EvidencePath
+from kgdx.results.view import Fact, edge_words
+from kgdx.results.words import clean, count, frequency, signed
+
+if TYPE_CHECKING:
+    from neo4j_viz import VisualizationGraph
+
+Way = EvidencePath | Fact
+"""What can be drawn."""
 
 MINTED = ("KGDX:", "DOC:")
 """Ids that kgdx made, which tell a reader nothing."""
@@ -42,10 +52,10 @@ def draw(paths: Sequence[tuple[int, Way]], weights: Mapping[str, float], geometr
         geometry: Sizes.
 
     Example:
-        >>> from kgdx.report.document import Node, Path, Relation
-        >>> nodes = (Node(id="p", label="PatientCase"), Node(id="HP:1", name="Fit"), Node(id="OMIM:1", name="X"))
-        >>> relations = (Relation(type="OBSERVED"), Relation(type="HAS_PHENOTYPE", reversed=True))
-        >>> path = Path(kind="supports", finding="HP:1", nodes=nodes, relations=relations)
+        >>> from kgdx.results.ranked import PathNode, PathRelation
+        >>> nodes = (PathNode("p", "PatientCase"), PathNode("HP:1", "", "Fit"), PathNode("OMIM:1", "", "X"))
+        >>> relations = (PathRelation("OBSERVED"), PathRelation("HAS_PHENOTYPE", reversed=True))
+        >>> path = EvidencePath(nodes, relations, "supports", "HP:1")
         >>> [(box.role, box.name) for box in draw([(0, path)], {}).boxes]
         [('patient', 'Patient'), ('exact', 'Fit'), ('disease', 'X')]
     """
@@ -107,7 +117,7 @@ def _ordered(paths: Sequence[tuple[int, Way]], weights: Mapping[str, float]) -> 
 
 
 def _shape(path: Way) -> tuple[int, int, int]:
-    """Where a path's finding, the highest term that it rises to, and its disease stand."""
+    """Return where a path's finding, the highest term that it rises to, and its disease stand."""
     last = len(path.nodes) - 1
     first = 1 if path.nodes[0].label == "PatientCase" and last > 1 else 0
     top = first
@@ -171,7 +181,50 @@ class _Graph:
 
     def _line(self, start: str, end: str, path: Way, here: int, there: int) -> Line:
         first = path.relations[here]
-        words = relation(first.type, against=first.reversed, language=path.language)
+        words = edge_words(first, path)
         if there - here > 1:
             words += f" ({count(there - here, 'step')})"
         return self.lines.setdefault((start, end, path.kind), Line(start, end, path.kind, words))
+
+
+COLOURS = {"PatientCase": "#17212b", "Phenotype": "#5aa9a2", "Disease": "#1f4e79"}
+"""Label → colour of its nodes, as on the page."""
+
+OTHER = "#8e5b86"
+
+
+def neo4j_graph(paths: Iterable[EvidencePath]) -> VisualizationGraph:
+    """Return the graph of some paths, each node and each relation once.
+
+    Args:
+        paths: The paths.
+
+    Raises:
+        MissingExtraError: neo4j-viz is not installed.
+    """
+    try:
+        from neo4j_viz import Node, Relationship, VisualizationGraph
+    except ImportError as error:
+        raise MissingExtraError("to_neo4j_viz()", "viz") from error
+    nodes: dict[str, Node] = {}
+    relations: dict[tuple[str, str, str], Relationship] = {}
+    for path in paths:
+        for node in path.nodes:
+            nodes.setdefault(
+                node.id,
+                Node(
+                    id=node.id,
+                    caption=node.name or node.id,
+                    color=COLOURS.get(node.label, OTHER),
+                    size=50 if node.label in ("PatientCase", "Disease") else 36,
+                    properties={"id": node.id, "label": node.label},
+                ),
+            )
+        for at, edge in enumerate(path.relations):
+            ends = [path.nodes[at].id, path.nodes[at + 1].id]
+            source, target = reversed(ends) if edge.reversed else ends
+            relations.setdefault(
+                (source, edge.type, target),
+                Relationship(source=source, target=target, caption=edge.type, properties=dict(edge.properties)),
+            )
+    return VisualizationGraph(nodes=list(nodes.values()), relationships=list(relations.values()))

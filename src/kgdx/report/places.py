@@ -12,7 +12,6 @@ from kgdx.report.drawing import (
     ANNOTATION,
     DISEASE,
     FINDING,
-    GROUPS,
     LINE,
     PATIENT,
     Box,
@@ -22,7 +21,9 @@ from kgdx.report.drawing import (
     Line,
     place_of,
 )
-from kgdx.report.words import relation
+from kgdx.results.view import SIDES
+from kgdx.results.words import clean
+from kgdx.schema import relation_words
 
 
 class Graph(Protocol):
@@ -62,7 +63,7 @@ def placed(graph: Graph, geometry: Geometry) -> Drawing:
 
 
 def _reading(boxes: Iterable[Box]) -> list[Box]:
-    """The order in which a keyboard walks through them: row by row, patient first and disease last."""
+    """Sort boxes as a keyboard walks through them: row by row, patient first and disease last."""
     ends = {PATIENT: 0, DISEASE: 2}
     return sorted(boxes, key=lambda box: (ends.get(box.column, 1), round(box.middle / LINE), box.x))
 
@@ -86,7 +87,7 @@ def _columns(boxes: Sequence[Box], inner: Sequence[int], geometry: Geometry) -> 
 
 
 def _left(geometry: Geometry) -> float:
-    """Where the inner columns begin."""
+    """Return where the inner columns begin."""
     return geometry.rail or (geometry.first + geometry.gap if geometry.first else 0.0)
 
 
@@ -98,7 +99,7 @@ def _rows(graph: Graph, top: float, left: float) -> tuple[tuple[Heading, ...], f
     findings = [box for box in graph.boxes.values() if box.column == FINDING]
     for kind in sorted({box.kind for box in findings}, key=place_of):
         group = [box for box in findings if box.kind == kind]
-        words = GROUPS.get(kind, relation(kind, against=True))
+        words = SIDES.get(kind) or clean(relation_words(kind, against=True))
         y += 18 if not headings else 30
         headings.append(Heading(words, kind, left, y - 6))
         for box in group:
@@ -164,7 +165,7 @@ def _stack(boxes: Iterable[Box], y: float) -> float:
 
 
 def _curve(start: Box, end: Box, geometry: Geometry) -> str:
-    """The line between two boxes, as an SVG path."""
+    """Return the line between two boxes as an SVG path."""
     if geometry.rail and start.column == PATIENT:
         x, y = geometry.rail / 2, end.middle
         return f"M{x:g} {start.y + start.height:g}V{y - 8:.1f}Q{x:g} {y:.1f} {x + 8:g} {y:.1f}H{end.x:g}"

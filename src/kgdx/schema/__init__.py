@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from kgdx.resources import resource
-from kgdx.schema.model import NodeClass, Property, PropertyType, Relation, Schema
+from kgdx.schema.model import NodeClass, Property, PropertyType, Relation, Schema, Wording
 
 __all__ = [
     "NodeClass",
@@ -14,10 +14,13 @@ __all__ = [
     "PropertyType",
     "Relation",
     "Schema",
+    "Wording",
     "fits",
     "kin",
     "load_schema",
+    "relation_words",
     "schema_checksum",
+    "wording",
 ]
 
 
@@ -50,7 +53,7 @@ def _shipped() -> Schema:
 
 
 def schema_checksum() -> str:
-    """SHA-256 of the shipped ontology file, without parsing it: enough to see whether a graph fits this version.
+    """Return the SHA-256 of the shipped ontology file without parsing it: enough to see whether a graph fits.
 
     Example:
         >>> schema_checksum() == load_schema().checksum
@@ -64,14 +67,16 @@ def schema_checksum() -> str:
 def fits(version: str | None, checksum: str | None) -> bool:
     """Whether a graph that was built with this version and checksum of the ontology can be used with the shipped one.
 
-    The version decides: editing a definition or a comment changes the checksum alone. An equal checksum says the same
-    without parsing the ontology.
+    The first two numbers of the version decide: the third rises with definitions and wording alone. An equal checksum
+    says the same without parsing the ontology.
 
     Example:
         >>> fits(load_schema().version, "of an edited comment"), fits("0.1", "of another version")
         (True, False)
     """
-    return checksum == schema_checksum() or version == load_schema().version
+    if checksum == schema_checksum():
+        return True
+    return version is not None and version.split(".")[:2] == load_schema().version.split(".")[:2]
 
 
 def kin(version: str | None) -> bool:
@@ -84,3 +89,26 @@ def kin(version: str | None) -> bool:
         (True, False, False)
     """
     return version is not None and version.partition(".")[0] == load_schema().version.partition(".")[0]
+
+
+def wording(relation: str, language: str = "en") -> Wording:
+    """Return the words of a relation; English ones where there are none in the language, its name where there are none.
+
+    Example:
+        >>> wording("RECOMMEND_TEST").noun, wording("RECOMMEND_TEST", "zh").noun, wording("TREATS").inverse
+        (('test', 'tests'), ('检查', '检查'), 'TREATS (reversed)')
+    """
+    found = load_schema().relations.get(relation)
+    known = found.wording if found is not None else {}
+    return known.get(language) or known.get("en") or Wording(relation, f"{relation} (reversed)")
+
+
+def relation_words(relation: str, *, against: bool, language: str = "en") -> str:
+    """Return how a relation reads, along it or against it.
+
+    Example:
+        >>> relation_words("IS_A", against=False), relation_words("HAS_COMORBIDITY", against=False, language="zh")
+        ('a kind of', '的并发症有')
+    """
+    words = wording(relation, language)
+    return words.inverse if against else words.label

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kgdx.errors import SchemaError
@@ -64,11 +64,28 @@ class NodeClass:
 
 
 @dataclass(frozen=True, slots=True)
+class Wording:
+    """How a relation reads in one language; empty where the ontology has no such words.
+
+    Attributes:
+        label: From its start to its end, such as "has the symptom".
+        inverse: From its end to its start, such as "symptom of".
+        statement: What its ends are to the disease in a sentence, for one and for several.
+        noun: What a person asks for by it, one and several.
+    """
+
+    label: str
+    inverse: str
+    statement: tuple[str, str] = ("", "")
+    noun: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
 class Relation:
     """A relation type; an edge's ends must be one of the ``ends`` pairs (start class, end class).
 
     ``identity`` names the properties that, with both ends, tell two edges of this type apart; ``biolink`` is the
-    closest Biolink predicate.
+    closest Biolink predicate; ``wording`` has its words by language, ``en`` and ``zh``.
     """
 
     name: str
@@ -77,6 +94,7 @@ class Relation:
     properties: Mapping[str, Property]
     biolink: str = ""
     identity: tuple[str, ...] = ("source",)
+    wording: Mapping[str, Wording] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

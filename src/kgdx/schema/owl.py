@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kgdx.errors import SchemaError
-from kgdx.schema.model import NodeClass, Property, PropertyType, Relation, Schema
+from kgdx.schema.model import NodeClass, Property, PropertyType, Relation, Schema, Wording
 
 IRI = "urn:kgdx:ontology#"
 NODE = "Node"
@@ -165,10 +165,11 @@ class _Reader:
             properties=properties,
             biolink=_first(entity.biolink),
             identity=tuple(p for p in properties if p in identity),
+            wording=MappingProxyType({language: _wording(entity, language) for language in _languages(entity.label)}),
         )
 
     def _ends(self, entity: Any) -> Iterable[tuple[str, str]]:
-        """Every pair of domain and range that no owl:allValuesFrom restriction of the start class rules out."""
+        """Yield each pair of domain and range that no owl:allValuesFrom restriction of the start class rules out."""
         targets = _classes(entity.range)
         for start in _classes(entity.domain):
             only = [r.value for r in start.is_a if getattr(r, "property", None) is entity]
@@ -178,12 +179,34 @@ class _Reader:
 
 
 def _classes(expression: Iterable[Any]) -> list[Any]:
-    """Named classes of a domain or range, unions taken apart."""
+    """Return the named classes of a domain or range, unions taken apart."""
     return [c for part in expression for c in getattr(part, "Classes", [part])]
 
 
+def _languages(labels: Iterable[Any]) -> list[str]:
+    """Return the languages of an entity's labels."""
+    return [label.lang for label in labels if getattr(label, "lang", "")]
+
+
+def _wording(entity: Any, language: str) -> Wording:
+    """Return the words of a relation; what has one form for one and several is written once."""
+
+    def text(values: Iterable[Any]) -> str:
+        return _first(value for value in values if getattr(value, "lang", "") == language)
+
+    def forms(one: Iterable[Any], several: Iterable[Any]) -> tuple[str, str]:
+        return text(one), text(several) or text(one)
+
+    return Wording(
+        label=text(entity.label),
+        inverse=text(entity.inverseLabel),
+        statement=forms(entity.statement, entity.statementOfSeveral),
+        noun=forms(entity.noun, entity.nounOfSeveral),
+    )
+
+
 def _lineage(entity: Any) -> list[Any]:
-    """The entity and its named ancestors in the ontology, the most general first."""
+    """Return the entity and its named ancestors in the ontology, the most general first."""
     entities: list[Any] = []
     while entity is not None:
         entities.append(entity)

@@ -51,7 +51,8 @@ def markdown(schema: Schema) -> str:
     lines += ["## Relations in full", ""]
     for relation in schema.relations.values():
         apart = ", ".join(f"`{p}`" for p in relation.identity)
-        lines += _section(relation, f"{_ends(relation)}. Two edges between the same nodes differ in {apart}.")
+        facts = f"{_ends(relation)}. Two edges between the same nodes differ in {apart}.{_wording(relation)}"
+        lines += _section(relation, facts)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -100,6 +101,12 @@ def _ids(node: NodeClass) -> str:
 
 def _ends(relation: Relation) -> str:
     return ", ".join(f"{start} → {end}" for start, end in relation.ends)
+
+
+def _wording(relation: Relation) -> str:
+    """Return how a relation reads, there and back, in each language."""
+    read = (f"“{words.label}”, back “{words.inverse}”" for words in relation.wording.values())
+    return f" Reads {'; '.join(read)}." if relation.wording else ""
 
 
 def _anchor(name: str) -> str:

@@ -24,7 +24,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, StreamingResponse
 from starlette.staticfiles import StaticFiles
 
-from kgdx.actions.diagnosis import NOTICE
+from kgdx.results.cited import AnswerDocument
+from kgdx.results.ranked import NOTICE, DiagnosisDocument
+from kgdx.results.reference import documented
 from kgdx.serve import models
 from kgdx.serve.guard import Guard
 from kgdx.serve.options import Options
@@ -108,6 +110,7 @@ class App(FastAPI):
         for name in ("HTTPValidationError", "ValidationError"):
             parts["schemas"].pop(name, None)
         parts["schemas"]["Problem"] = models.Problem.model_json_schema()
+        documented(parts["schemas"])
         parts["securitySchemes"] = {"token": _TOKEN}
         document["security"] = [{}, {"token": []}]
         return document
@@ -187,12 +190,12 @@ def _api(options: Options, workers: Pool) -> APIRouter:
         given = request.model_dump() if isinstance(request, models.Request) else request
         return _json(await workers.ask(operation, given, seconds=options.seconds))
 
-    @api.post("/diagnose", response_model=models.Diagnosis, tags=["diagnosis"])
+    @api.post("/diagnose", response_model=DiagnosisDocument, tags=["diagnosis"])
     async def diagnose(request: models.Diagnose) -> Response:
         """Rank the diseases that fit a patient, with what each finding contributes."""
         return await ask("diagnose", request)
 
-    @api.post("/explain", response_model=models.Diagnosis, tags=["diagnosis"])
+    @api.post("/explain", response_model=DiagnosisDocument, tags=["diagnosis"])
     async def explain(request: models.Explain) -> Response:
         """Show all that speaks for and against one disease, with the paths in the graph, wherever it stands."""
         return await ask("explain", request)
@@ -230,10 +233,10 @@ def _questions(api: APIRouter, options: Options, workers: Pool, askers: Pool, li
 
     def answering(request: models.Ask) -> tuple[Pool, float]:
         """Who answers: a question for which nobody outside is asked need not wait behind those that are."""
-        outside = request.policy == "planner" or literature
+        outside = request.asks_model or literature
         return (askers, options.ask_seconds) if outside else (workers, options.seconds)
 
-    @api.post("/ask", response_model=models.Answered, tags=["questions"])
+    @api.post("/ask", response_model=AnswerDocument, tags=["questions"])
     async def question(request: models.Ask) -> Response:
         """Answer a question from the graph, each claim with its evidence."""
         pool, seconds = answering(request)

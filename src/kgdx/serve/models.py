@@ -1,12 +1,12 @@
-"""The forms of requests and answers, as the API's description shows them."""
+"""The forms of requests and of responses that are no results, as the API's description shows them."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, field_validator
 
-from kgdx.actions.diagnosis import NOTICE, SCHEMA
+from kgdx.case.model import Finding, Issue
 
 
 def _number(value: object) -> object:
@@ -110,8 +110,10 @@ class Ask(Patient):
     """A question, about medicine in general or about a patient."""
 
     question: Annotated[str, Field(min_length=1, max_length=4000)]
-    policy: Literal["rules", "planner"] = Field(
-        "rules", description="planner: the language model that the server is configured with plans the steps."
+    policy: Annotated[str | None, Field(max_length=100)] = Field(
+        None,
+        description="Who chooses the look-ups; by default the words of the question. planner: the language model that "
+        "the server is configured with.",
     )
     strict: StrictBool = Field(True, description="Whether the answer may say only what the evidence says.")
     rounds: Annotated[int, Field(ge=1, le=10), NUMBER] = Field(5, description="Most rounds of planning.")
@@ -119,6 +121,28 @@ class Ask(Patient):
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"question": "Which genes are associated with OMIM:208900?"}]}
     )
+
+    @field_validator("policy")
+    @classmethod
+    def _answers(cls, name: str | None) -> str | None:
+        """Refuse a policy that answers no questions, or asks the patient, who is not there.
+
+        Raises:
+            ValueError: It cannot serve here.
+        """
+        from kgdx.episode.policy import POLICIES
+
+        able = [each for each, kind in POLICIES.items() if kind.capabilities.answers and not kind.capabilities.asks]
+        if name is not None and name not in able:
+            raise ValueError(f"the policy has to be one of {', '.join(able)}")
+        return name
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether its policy asks a language model."""
+        from kgdx.episode.policy import POLICIES
+
+        return self.policy is not None and POLICIES.get(self.policy).capabilities.models
 
 
 class Page(Request):
@@ -133,123 +157,20 @@ class Page(Request):
     )
 
 
-class Answer(BaseModel):
-    """An answer; later versions may add members."""
+class Reply(BaseModel):
+    """A response; later versions may add members. Diagnoses and answers are documents of :mod:`kgdx.results`."""
 
     model_config = ConfigDict(extra="allow")
 
 
-class Issue(Answer):
-    """Something that was repaired, left out or doubtful."""
-
-    level: Literal["info", "warning", "error"]
-    where: str
-    message: str
-    remedy: str
-
-
-class Finding(Answer):
-    """A finding and the words it was read from."""
-
-    id: str
-    label: str
-    status: Literal["present", "absent", "unknown", "family", "hypothetical"]
-    span: list[int] | None = Field(description="Where in the text: start (inclusive) and end (exclusive).")
-    text: str
-    matched: str
-    method: str
-    score: float
-
-
-class Contribution(Answer):
-    """What one finding adds to a candidate's score through one scorer."""
-
-    finding: str
-    status: str
-    scorer: str
-    score: float
-    rule: str
-    matched: str
-    via: str
-    frequency: str
-    references: list[str]
-
-
-class Candidate(Answer):
-    """A disease and its place; the contributions sum to the score."""
-
-    rank: int
-    id: str
-    name: str
-    name_zh: str | None
-    members: list[str]
-    score: float
-    parts: dict[str, float]
-    contributions: list[Contribution]
-
-
-class PathNode(Answer):
-    """A node on a path."""
-
-    id: str
-    label: str
-    name: str
-
-
-class PathRelation(Answer):
-    """A relation on a path; ``reversed`` where the path goes against it."""
-
-    type: str
-    reversed: bool
-    properties: dict[str, Any]
-
-
-class Path(Answer):
-    """A path in the graph that speaks for or against a disease, or shows what is typical and not mentioned."""
-
-    kind: Literal["supports", "against", "typical_unmentioned"]
-    finding: str
-    frequency: str
-    references: list[str]
-    nodes: list[PathNode]
-    relations: list[PathRelation]
-
-
-class Case(Answer):
-    """The patient as it was understood; the text is no part of it."""
-
-    id: str
-    sex: str
-    age: str | None
-    source: str
-    findings: list[Finding]
-
-
-class Diagnosis(Answer):
-    """A ranking of diseases with the reasons for each place."""
-
-    schema_: str = Field(alias="schema", examples=[SCHEMA])
-    notice: str = Field(examples=[NOTICE])
-    id: str
-    kgdx_version: str
-    fingerprint: str
-    policy: str
-    reason: str
-    case: Case
-    n_candidates: int
-    candidates: list[Candidate]
-    evidence: dict[str, list[Path]]
-    issues: list[Issue]
-
-
-class Extraction(Answer):
+class Extraction(Reply):
     """What was read from a text."""
 
-    findings: list[Finding]
-    issues: list[Issue]
+    findings: tuple[Finding, ...]
+    issues: tuple[Issue, ...]
 
 
-class Completion(Answer):
+class Completion(Reply):
     """An entry whose name fits what was typed."""
 
     id: str
@@ -257,13 +178,13 @@ class Completion(Answer):
     name: str
 
 
-class Completions(Answer):
+class Completions(Reply):
     """Entries, the best first."""
 
     terms: list[Completion]
 
 
-class Disease(Answer):
+class Disease(Reply):
     """What the graph knows of a disease."""
 
     id: str
@@ -279,14 +200,14 @@ class Disease(Answer):
     relations: list[dict[str, Any]]
 
 
-class Sources(Answer):
+class Sources(Reply):
     """What the graph was made of."""
 
     build: dict[str, Any] | None
     sources: list[dict[str, Any]]
 
 
-class About(Answer):
+class About(Reply):
     """What this server is and can do."""
 
     version: str
@@ -297,13 +218,13 @@ class About(Answer):
     created: str | None
 
 
-class Health(Answer):
+class Health(Reply):
     """The server runs."""
 
     status: Literal["ok"]
 
 
-class Ready(Answer):
+class Ready(Reply):
     """The server can answer: workers run, and their graph is there."""
 
     status: Literal["ready"]
@@ -311,20 +232,13 @@ class Ready(Answer):
     fingerprint: str
 
 
-class Answered(Answer):
-    """An answer to a question; each claim names its evidence."""
-
-    schema_: str = Field(alias="schema")
-    question: str
-
-
-class Html(Answer):
+class Html(Reply):
     """A page."""
 
     html: str
 
 
-class Problem(Answer):
+class Problem(Reply):
     """RFC 9457 problem details."""
 
     type: str

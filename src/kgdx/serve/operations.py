@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kgdx.errors import CaseError
+from kgdx.serve.models import Extraction
 from kgdx.serve.problems import Problem, Refused
 
 if TYPE_CHECKING:
@@ -108,10 +109,7 @@ def diagnose(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     graph = serving.graph
     case = case_of(given, graph)
     top = given.get("top", 10)
-    result = graph.diagnose(case, top=top, explain=min(given.get("explain", 0), top))
-    document = replace(result, candidates=()).to_dict(trace=False)
-    # The encoder writes candidates as they are, with the members that `to_dict` gives them, in a tenth of the time.
-    return {**document, "id": result.id, "candidates": result.candidates}
+    return graph.diagnose(case, top=top, explain=min(given.get("explain", 0), top)).to_dict(trace=False)
 
 
 def explain(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
@@ -129,11 +127,8 @@ def extract(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     text = given["text"]
     if not text.strip():
         raise CaseError("the text is empty", hint="describe the patient in words")
-    found = asdict(serving.graph.extract(text, given.get("language")))
-    for finding in found["findings"]:
-        span = finding["span"]
-        finding["span"] = [span["start"], span["end"]] if span else None  # as in a diagnosis
-    return {"findings": found["findings"], "issues": found["issues"]}
+    found = serving.graph.extract(text, given.get("language"))
+    return Extraction(findings=found.findings, issues=found.issues).model_dump(mode="json")
 
 
 def terms(serving: Serving, given: Given, event: Event) -> dict[str, Any]:

@@ -5,25 +5,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from kgdx.actions.evidence import frequency_text
-from kgdx.report.words import FORWARD, clean, count, frequency
+from kgdx.results.cited import AnswerDocument, EvidenceItem, LookupRound, LookupStep, Resolved
+from kgdx.results.ranked import CaseSummary
+from kgdx.results.transcript import exchanges, round_title, tokens
+from kgdx.results.view import named, split, topic
+from kgdx.results.words import clean, count, frequency
 from kgdx.show.case import findings, issues, patient
-from kgdx.show.flow import Flow
+from kgdx.show.console import Flow
 
 if TYPE_CHECKING:
-    from kgdx.actions.answer import Answer
-    from kgdx.actions.known import Resolved
-    from kgdx.actions.pack import EvidenceItem
-    from kgdx.actions.rounds import Round, Step
-    from kgdx.case import Case
-    from kgdx.llm.accounting import Spent
+    from kgdx.actions import Answer
 
 NOTE = "Decision support for research, to be judged by a clinician."
 
@@ -48,41 +46,17 @@ UNREMARKABLE = frozenset({"recognise", "describe", "cite", "respond"})
 ELSEWHERE = frozenset({"candidate", "mesh", "publication"})
 """Kinds of evidence that stand in sections of their own, with their marks."""
 
-TOWARDS = {
-    "INDICATION": "Indicated for",
-    "CONTRAINDICATION": "Contraindicated in",
-    "OFF_LABEL_USE": "Used off-label for",
-}
-"""Relations that end in a disease, as a heading before its name."""
-
-EXPLAINED = {
-    "supports": "what speaks for it",
-    "against": "what speaks against it",
-    "typical_unmentioned": "typical of it, not mentioned",
-}
-"""What findings of a patient are to a candidate."""
-
-MATCHED = {
-    "HAS_SYMPTOM": "symptoms",
-    "HAS_PHENOTYPE": "findings",
-    "RECOMMEND_TEST": "tests",
-    "RECOMMEND_DRUG": "drugs",
-    "RECOMMEND_CURE": "treatments",
-    "HAS_COMORBIDITY": "accompanying diseases",
-    "ASSOCIATED_GENE": "genes",
-}
-"""By what diseases were inferred."""
-
 _MARK = re.compile(r"\[E\d+\]")
 
 
-def answer(found: Answer, *, everything: bool = False) -> RenderableType:
-    """The whole answer, from how the question was understood to what failed.
+def answer(result: Answer, *, everything: bool = False) -> RenderableType:
+    """Return the whole answer, from how the question was understood to what failed.
 
     Args:
-        found: What was answered.
+        result: What was answered.
         everything: Whether evidence that the answer does not cite is shown, too, and what models were asked.
     """
+    found = result.document(private=True)
     parts: list[RenderableType] = [Text(_cut(clean(found.question), QUESTION_LETTERS), style="bold"), Text()]
     parts += _patient(found.case) if found.case is not None else []
     parts += _section("Answer", [_words(found)])
@@ -103,8 +77,8 @@ def _section(title: str, parts: Sequence[RenderableType]) -> list[RenderableType
     return [Text(title, style="bold underline"), *parts, Text()] if parts else []
 
 
-def _patient(case: Case) -> list[RenderableType]:
-    """What was read of the patient, before what was made of it."""
+def _patient(case: CaseSummary) -> list[RenderableType]:
+    """Return what was read of the patient."""
     parts: list[RenderableType] = [patient(case), Text()]
     if case.findings:
         read = findings(case.findings, limit=SHOWN_FINDINGS, places=False)
@@ -112,19 +86,19 @@ def _patient(case: Case) -> list[RenderableType]:
     return parts
 
 
-def _words(found: Answer) -> RenderableType:
-    """The answer's words with their marks; what it lacks is said where it stands."""
-    words = Text(clean(found.text.text) if "\n" not in found.text.text else _lines(found.text.text))
+def _words(found: AnswerDocument) -> RenderableType:
+    """Return the answer's words with their marks, and what of them lacks evidence."""
+    words = Text(clean(found.answer.text) if "\n" not in found.answer.text else _lines(found.answer.text))
     words.highlight_regex(_MARK, "cyan")
     if not words.plain.strip():
         words = Text("There is no answer; see the notes.", style="yellow")
     checked: list[RenderableType] = [Padding(Flow(words), (0, 0, 0, 2))]
     doubts = []
-    if found.text.removed:
-        gone = ", ".join(dict.fromkeys(found.text.removed))
-        doubts.append(f"{count(len(found.text.removed), 'citation')} taken out that no evidence has: {clean(gone)}")
-    if found.text.unsupported:
-        doubts.append(f"{count(found.text.unsupported, 'sentence')} without evidence")
+    if found.answer.removed:
+        gone = ", ".join(dict.fromkeys(found.answer.removed))
+        doubts.append(f"{count(len(found.answer.removed), 'citation')} taken out that no evidence has: {clean(gone)}")
+    if found.answer.unsupported:
+        doubts.append(f"{count(found.answer.unsupported, 'sentence')} without evidence")
     checked += [Padding(Text(doubt, style="yellow"), (0, 0, 0, 2)) for doubt in doubts]
     return Group(*checked)
 
@@ -134,7 +108,7 @@ def _lines(text: str) -> str:
 
 
 def _understood(resolved: Iterable[Resolved]) -> RenderableType:
-    """What each name was taken for, by which stage of the alignment; a name that means nothing, with near ones."""
+    """Return how each name was resolved and by which method; for an unknown name, the nearest ones."""
     table = _table()
     for each in resolved:
         kinds = "/".join(kind.lower() for kind in each.kinds)
@@ -150,11 +124,11 @@ def _understood(resolved: Iterable[Resolved]) -> RenderableType:
     return Padding(table, (0, 0, 0, 2))
 
 
-def lookups(rounds: Iterable[Round]) -> Iterator[RenderableType]:
+def lookups(rounds: Iterable[LookupRound]) -> Iterator[RenderableType]:
     """Yield the actions of each round, with their rows; what failed or was refused, with the reason."""
     for each in rounds:
-        if each.number or each.by == "rules":
-            title = Text(_title(each))
+        if each.round or each.by == "rules":
+            title = Text(round_title(each))
             if each.thought:
                 title.append(f"  {clean(each.thought)}", style="italic dim")
             yield Padding(title, (0, 0, 0, 2))
@@ -163,35 +137,26 @@ def lookups(rounds: Iterable[Round]) -> Iterator[RenderableType]:
         for step in steps:
             table.add_row(Text(step.action), _given(step), _came(step))
         if steps:
-            yield Padding(table, (0, 0, 0, 4 if each.number or each.by == "rules" else 2))
+            yield Padding(table, (0, 0, 0, 4 if each.round or each.by == "rules" else 2))
         for why in each.refused:
             yield Padding(Text(f"refused: {clean(why)}", style="yellow"), (0, 0, 0, 4))
 
 
-def _title(of: Round) -> str:
-    """What a round is called, and what became of it where it has no steps."""
-    if of.by == "rules":
-        return "By the words of the question"
-    if of.ended:
-        return f"Round {of.number}: nothing more to look up"
-    return f"Round {of.number}: no plan, see the notes" if of.failed else f"Round {of.number}"
-
-
-def _given(step: Step) -> Text:
-    """The entities that an action was given, shortened."""
+def _given(step: LookupStep) -> Text:
+    """Return the entities that an action was given, shortened."""
     names = [name for value in step.parameters.values() if isinstance(value, list) for name in value]
     shown = ", ".join(clean(str(name)) for name in names[:SHOWN_NAMES])
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     return Text(shown + more, style="dim")
 
 
-def _came(step: Step) -> Text:
+def _came(step: LookupStep) -> Text:
     if step.error:
         return Text("failed, see the notes", style="yellow")
     return Text("" if step.rows is None else count(step.rows, "row"), style="dim")
 
 
-def _candidates(found: Answer) -> RenderableType:
+def _candidates(found: AnswerDocument) -> RenderableType:
     table = _table()
     marks = _marks(found, "candidate")
     for each in found.candidates[:10]:
@@ -200,82 +165,57 @@ def _candidates(found: Answer) -> RenderableType:
     return Padding(table, (0, 0, 0, 2))
 
 
-def _marks(found: Answer, kind: str) -> dict[str, str]:
-    """Id of a disease, heading or publication → the mark of its evidence."""
-    key = {"candidate": "subject", "mesh": "objects", "publication": "references"}[kind]
+def _marks(found: AnswerDocument, kind: str) -> dict[str, str]:
+    """Return the mark of the evidence of each disease, heading or publication, by its id."""
     marks: dict[str, str] = {}
     for item in found.pack.items:
-        if item.kind == kind:
-            told = {
-                "subject": (item.subject.id,) if item.subject else (),
-                "objects": tuple(each.id for each in item.objects),
-                "references": item.references,
-            }
-            marks |= {id: item.id for id in told[key][:1]}
+        about = {"candidate": [item.subject] if item.subject else [], "mesh": item.objects}.get(kind)
+        ids = item.references if about is None else [node.id for node in about]
+        if item.kind == kind and ids:
+            marks[ids[0]] = item.id
     return marks
 
 
-def _evidence(found: Answer, *, everything: bool) -> list[RenderableType]:
-    """The evidence that the answer cites, or all of it: facts of one disease and relation together."""
-    cited = frozenset(found.text.cited)
+def _evidence(found: AnswerDocument, *, everything: bool) -> list[RenderableType]:
+    """Return the evidence that the answer cites, or all of it, grouped by disease and relation."""
     here = [item for item in found.pack.items if item.kind not in ELSEWHERE]
-    items = [item for item in here if everything or item.id in cited]
+    items = here if everything else [item for item in split(found)[0] if item.kind not in ELSEWHERE]
     parts: list[RenderableType] = []
     groups: dict[str, list[EvidenceItem]] = {}
     for item in items:
-        groups.setdefault(_head(item), []).append(item)
+        groups.setdefault(topic(item), []).append(item)
     for head, group in groups.items():
         table = _table()
         for item in group:
             table.add_row(Text(item.id, style="cyan"), Flow(Text(_fact(item))), *_beside(item))
         parts += [Padding(Text(head), (0, 0, 0, 2)), Padding(table, (0, 0, 0, 4))]
-    left = len(here) - len(items)
-    beyond = sum(found.pack.left_out.values())
-    if left:
-        parts.append(
-            Padding(Text(f"{count(left, 'further item')} of evidence: --trace shows them", style="dim"), (0, 0, 0, 2))
-        )
-    if beyond:
-        parts.append(
-            Padding(Text(f"{count(beyond, 'fact')} left out, as there are too many", style="dim"), (0, 0, 0, 2))
-        )
+    left, beyond = len(here) - len(items), sum(found.pack.left_out.values())
+    notes = [f"{count(left, 'further item')} of evidence: --trace shows them"] if left else []
+    notes += [f"{count(beyond, 'fact')} left out, as there are too many"] if beyond else []
+    parts += [Padding(Text(note, style="dim"), (0, 0, 0, 2)) for note in notes]
     return _section("Evidence", parts)
-
-
-def _head(item: EvidenceItem) -> str:
-    """What a fact is about, in words; facts with the same head stand together."""
-    if item.kind == "relation" and item.subject is not None:
-        name = clean(item.subject.name or item.subject.id)
-        if item.action == "explain":
-            return f"{name}: {EXPLAINED.get(str(item.details.get('evidence')), 'evidence')}"
-        if item.relation in TOWARDS:
-            return f"{TOWARDS[item.relation]} {name}"
-        return f"{name} {FORWARD.get(item.relation, item.relation.lower().replace('_', ' '))}"
-    if item.kind == "inference":
-        return f"Diseases by the {MATCHED.get(item.relation, 'entities')} that they match"
-    return {"description": "Descriptions"}.get(item.kind, item.kind.capitalize())
 
 
 def _fact(item: EvidenceItem) -> str:
     if item.kind == "relation" and item.subject is not None and item.objects:
-        return ", ".join(clean(each.name or each.id) for each in item.objects)
+        return ", ".join(map(named, item.objects))
     if item.kind == "inference" and item.subject is not None:
-        return clean(item.subject.name or item.subject.id)
+        return named(item.subject)
     return _cut(clean(item.text), TEXT_LETTERS)
 
 
 def _beside(item: EvidenceItem) -> tuple[RenderableType, ...]:
-    """What stands beside a fact: how often it is so, or what matches; and where it comes from."""
+    """Return the cells beside a fact: how often it is so, or what matches; and its sources."""
     if item.kind == "inference":
-        matched = ", ".join(clean(each.name or each.id) for each in item.objects)
+        matched = ", ".join(map(named, item.objects))
         share = f"{item.details.get('matched')} of {item.details.get('asked')}"
         return Text(share), Flow(Text(matched, style="dim"))
-    often = [] if item.kind == "description" else [Text(frequency(frequency_text(item.details)))]
+    often = [] if item.kind == "description" else [Text(frequency(item.frequency))]
     return (*often, Text(" ".join((", ".join(item.sources), *item.references[:2])).strip(), style="dim"))
 
 
-def _mesh(found: Answer) -> Iterator[RenderableType]:
-    """The MeSH headings of the diseases, each once, with scope note, tree numbers and how it was decided."""
+def _mesh(found: AnswerDocument) -> Iterator[RenderableType]:
+    """Yield the MeSH headings of the diseases, each once, with scope note, tree numbers and how it was decided."""
     shown: set[str] = set()
     marks = _marks(found, "mesh")
     for each in found.pack.diseases:
@@ -293,7 +233,7 @@ def _mesh(found: Answer) -> Iterator[RenderableType]:
         yield Padding(Flow(Text(f"{how}. {note}".rstrip(), style="dim")), (0, 0, 0, 4))
 
 
-def _references(found: Answer) -> RenderableType:
+def _references(found: AnswerDocument) -> RenderableType:
     table = _table()
     marks = _marks(found, "publication")
     for each in found.pack.citations:
@@ -301,40 +241,36 @@ def _references(found: Answer) -> RenderableType:
     return Padding(table, (0, 0, 0, 2))
 
 
-def _conversation(found: Answer) -> Iterator[RenderableType]:
-    for segment in found.trace:
-        if segment.kind in ("prompt", "answer"):
-            told = {"prompt": "asked", "answer": "said"}[segment.kind]
-            about = {key: value for key, value in segment.parameters.items() if value not in (None, "")}
-            yield Text(f"  {segment.name} {told} {_compact(about)}", style="cyan")
-            yield Padding(Text(_lines(segment.content)), (0, 0, 0, 4))
+def _conversation(found: AnswerDocument) -> Iterator[RenderableType]:
+    """Yield what language models were asked and said."""
+    for model, row in exchanges(found.trace):
+        told = "asked" if row.kind in ("prompt", "wish") else "said"
+        about = {key: value for key, value in row.given.items() if value not in (None, "")}
+        yield Text(f"  {clean(model)} {told} {json.dumps(about, ensure_ascii=False)}", style="cyan")
+        yield Padding(Text(_lines(row.words)), (0, 0, 0, 4))
 
 
-def _compact(parameters: Mapping[str, Any]) -> str:
-    return json.dumps(parameters, ensure_ascii=False)
-
-
-def _footer(found: Answer) -> str:
-    """Who chose and wrote, what it took, and what the answer is not."""
+def _footer(found: AnswerDocument) -> str:
+    """Return who chose and wrote, what it cost, and the disclaimer."""
     who = f"{found.policy} with {clean(found.model)}" if found.model else f"{found.policy}, no language model"
-    written = "; the answer by template" if found.model and found.text.author == "template" else ""
+    written = "; the answer by template" if found.model and found.answer.author == "template" else ""
     return f"{who}{taken(found.usage)}{written}. {found.id}\n{NOTE}"
 
 
-def taken(usage: Spent) -> str:
-    """What asking a model took, in brackets; nothing where it was not asked."""
-    if not usage.calls + usage.cached + usage.failed:
+def taken(usage: Mapping[str, int | float]) -> str:
+    """Return what asking a model took, in brackets; nothing where it was not asked."""
+    calls, cached, failed = (usage.get(name, 0) for name in ("calls", "cached", "failed"))
+    if not calls + cached + failed:
         return ""
-    parts = [count(usage.calls, "call")]
-    if usage.failed:
-        parts.append(f"{usage.failed} failed")
-    if usage.cached:
-        parts.append(f"{usage.cached} kept")
-    if usage.prompt_tokens + usage.completion_tokens:
-        parts.append(f"{usage.prompt_tokens + usage.completion_tokens:,} tokens")
-    if usage.cost:
-        parts.append(f"cost {usage.cost:.4f}")
-    return f" ({', '.join(parts)})"
+    total, cost = sum(tokens(usage)), usage.get("cost", 0.0)
+    parts = [
+        count(int(calls), "call"),
+        f"{failed} failed" if failed else "",
+        f"{cached} kept" if cached else "",
+        f"{total:,} tokens" if total else "",
+        f"cost {cost:.4f}" if cost else "",
+    ]
+    return f" ({', '.join(part for part in parts if part)})"
 
 
 def _cut(text: str, most: int) -> str:

@@ -10,10 +10,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from kgdx.load.report import by_table
-from kgdx.report.words import clean, count, seconds
+from kgdx.results.words import clean, count, seconds
 from kgdx.show.changes import totals
+from kgdx.show.console import plain
 from kgdx.show.progress import build_progress
-from kgdx.show.tables import plain
 
 if TYPE_CHECKING:
     from kgdx.load.report import BuildReport, SourceReport
@@ -30,7 +30,7 @@ _VERBS = {"build": "Built", "update": "Updated", "remove": "Removed"}
 
 
 def report(built: BuildReport) -> RenderableType:
-    """A finished build: is it fine, what is in it, what was refused, what changed, what next; then the tables."""
+    """Return the summary of a finished build, its refusals and changes, the next command, and then the tables."""
     parts: list[RenderableType] = [*_verdict(built), Text()]
     if built.reasons:
         parts += [Text("Refused", style="yellow"), _reasons(built), Text()]
@@ -56,7 +56,7 @@ def report(built: BuildReport) -> RenderableType:
 
 
 def _verdict(built: BuildReport) -> Iterator[Text]:
-    """What a person wants to know: the first lines."""
+    """Yield the summary lines: what the graph holds, what was refused and changed, and the next command."""
     done = f"{_VERBS.get(built.kind, 'Built')} in {seconds(built.seconds.get('total', 0.0))}"
     files = sum(bool(source.origin) for source in built.sources.values())
     nodes, relations = sum(built.nodes.values()), sum(built.relations.values())
@@ -78,7 +78,7 @@ def _verdict(built: BuildReport) -> Iterator[Text]:
 
 
 def _found(built: BuildReport) -> str:
-    """How much of the work an earlier build had done already."""
+    """Return how many results were taken from earlier builds."""
     found, made = sum(stage.found for stage in built.stages), sum(stage.made for stage in built.stages)
     return f"{found:,} of {count(found + made, 'result')} from earlier builds" if found else ""
 
@@ -91,7 +91,7 @@ def _reasons(built: BuildReport) -> RenderableType:
 
 
 def _changes(built: BuildReport) -> RenderableType:
-    """Tables that differ from the build before, most first."""
+    """Return the tables that differ from the build before, most first."""
     tables = sorted(by_table(built.changes or ()).items(), key=lambda item: -sum(item[1]))
     columns = ("what", "added", "removed", "changed")
     table = plain(columns, [(name, *numbers) for name, numbers in tables[:CHANGES]], right=columns[1:])
@@ -100,7 +100,7 @@ def _changes(built: BuildReport) -> RenderableType:
 
 
 def sources_read(sources: Mapping[str, SourceReport]) -> RenderableType:
-    """What became of each source's records."""
+    """Return the counts of each source's records."""
     columns = ("Source", "version", "read", "loaded", "merged", "refused")
     rows = [
         (each.name, each.version, each.read, each.loaded, each.merged, each.quarantined) for each in sources.values()
@@ -111,7 +111,7 @@ def sources_read(sources: Mapping[str, SourceReport]) -> RenderableType:
 def _shares(
     heading: str, found: Mapping[str, Mapping[str, int]], totals: Mapping[str, int] | None = None
 ) -> RenderableType:
-    """How many there are of each, and of which sources (or by which methods) they are."""
+    """Return the count of each, and its shares by source or method."""
     rows = []
     for name, shares in found.items():
         total = sum(shares.values()) if totals is None else totals[name]
@@ -122,7 +122,7 @@ def _shares(
 
 
 def state(found: Mapping[str, Any]) -> RenderableType:
-    """What a graph holds: place, age, content, sources."""
+    """Return what a graph holds: place, age, content, sources."""
     built = found["build"] or {}
     nodes, relations = found["nodes"], found["relations"]
     refused = sum(row["quarantined"] or 0 for row in found["sources"])
@@ -151,7 +151,7 @@ def state(found: Mapping[str, Any]) -> RenderableType:
 
 
 def graph_path(built: BuildReport) -> Path:
-    """The graph folder that a build is in."""
+    """Return the graph folder that a build is in."""
     return Path(built.path).parent.parent
 
 
@@ -160,7 +160,7 @@ def _filled(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def _times(spent: Mapping[str, float], *, hooks: bool) -> str:
-    """Seconds of the stages, or of what was compiled in a second process (named ``module:function``)."""
+    """Return the seconds of the stages, or of what a second process compiled (named ``module:function``)."""
     chosen = {name: value for name, value in spent.items() if name != "total" and (":" in name) is hooks}
     words = {name: _HOOKS.get(name.split(":")[-1], name.split(":")[-1].replace("_", " ")) for name in chosen}
     return ", ".join(f"{words[name]} {seconds(value)}" for name, value in chosen.items())

@@ -10,8 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from kgdx.case.model import Case, Finding, Issue, Status
-from kgdx.report.words import SEX_WORDS, STATUS_WORDS, age, clean, count
+from kgdx.case.model import Finding, Issue, Status
+from kgdx.results.ranked import CaseSummary
+from kgdx.results.words import SEX_WORDS, STATUS_WORDS, age, clean, count
 from kgdx.show.console import STYLES
 
 GUESSES = ("fuzzy", "encoder")
@@ -22,11 +23,12 @@ _BREAK = re.compile(r"(?<!\n)\n(?!\n)")
 _MARKS = {"error": ("✗", "bold red"), "warning": ("!", "yellow"), "info": ("·", "dim")}
 
 
-def patient(case: Case) -> Text:
-    """Who the patient is, and how much is known: one line each."""
-    known = [count(len(case.observed), "finding") + " present"]
-    if case.excluded:
-        known.append(f"{len(case.excluded)} absent")
+def patient(case: CaseSummary) -> Text:
+    """Return who the patient is, and how much is known: one line each."""
+    ids = {status: {each.id for each in case.findings if each.status is status} for status in Status}
+    known = [count(len(ids[Status.PRESENT]), "finding") + " present"]
+    if ids[Status.ABSENT]:
+        known.append(f"{len(ids[Status.ABSENT])} absent")
     identity = "" if case.id.startswith("case:") else clean(case.id)
     who = [part for part in (identity, SEX_WORDS.get(case.sex, ""), age(case.age)) if part]
     line = Text("Patient  ", style="bold")
@@ -35,7 +37,7 @@ def patient(case: Case) -> Text:
 
 
 def findings(found: Iterable[Finding], *, limit: int | None = None, places: bool = True) -> RenderableType:
-    """A table of findings: status, term, id, and the words it was read from.
+    """Return a table of findings: status, term, id, and the words it was read from.
 
     Args:
         found: Findings; those present come first, each status in its own order.
@@ -61,7 +63,7 @@ def findings(found: Iterable[Finding], *, limit: int | None = None, places: bool
 
 
 def issues(found: Iterable[Issue], *, limit: int = 8) -> RenderableType:
-    """What was repaired, ignored or doubtful, one line each, the gravest first."""
+    """Return what was repaired, ignored or doubtful, one line each, the gravest first."""
     order = list(_MARKS)
     each = sorted(dict.fromkeys(found), key=lambda issue: order.index(issue.level))
     lines: list[RenderableType] = []
@@ -78,7 +80,7 @@ def issues(found: Iterable[Issue], *, limit: int = 8) -> RenderableType:
 
 
 def marked(case_text: str, found: Iterable[Finding], *, brackets: bool) -> Text:
-    """The text with its findings marked by colour, and by brackets where there is no colour; paragraphs are refilled.
+    """Return the text with its findings marked by colour, or by brackets where there is none; paragraphs are refilled.
 
     Overlapping findings are marked once, by the first of them.
     """
@@ -100,7 +102,7 @@ def marked(case_text: str, found: Iterable[Finding], *, brackets: bool) -> Text:
 
 
 def extraction(case_text: str, found: tuple[Finding, ...], noted: tuple[Issue, ...], *, brackets: bool) -> Group:
-    """A text's findings: the marked text, then the table, then the notes."""
+    """Return a text's findings: the marked text, then the table, then the notes."""
     parts: list[RenderableType] = []
     if len(case_text) <= 4000:
         parts += [marked(case_text, found, brackets=brackets), Text()]
@@ -111,7 +113,7 @@ def extraction(case_text: str, found: tuple[Finding, ...], noted: tuple[Issue, .
 
 
 def _origin(finding: Finding, places: bool) -> Text:
-    """The words of the patient, where they are not simply the label; how sure the match is, where it is a guess."""
+    """Return the patient's words where they differ from the label, and the confidence of an uncertain match."""
     words = clean(" ".join(finding.text.split()))
     line = Text()
     if words and words.casefold() not in {finding.label.casefold(), finding.id.casefold()}:

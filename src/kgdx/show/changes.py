@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.report.words import clean, count, seconds
-from kgdx.show.tables import plain
+from kgdx.results.words import clean, count, seconds
+from kgdx.show.console import plain
 
 if TYPE_CHECKING:
     from kgdx.load.diff import Comparison
@@ -25,7 +25,7 @@ _MINTED = re.compile(r"KGDX:\w+\.[0-9a-f]{16}")
 
 
 def comparison(found: Comparison, examples: int = SHOWN) -> RenderableType:
-    """The difference between two graphs, table by table: how many rows of which source, and some of them.
+    """Return the difference between two graphs by table and source, with examples.
 
     Args:
         found: What differs.
@@ -54,7 +54,7 @@ def _numbers(change: Change) -> str:
 
 
 def _called(row: str, names: Mapping[str, str]) -> str:
-    """A node, or the two ends of a relation, by names; ids made from names say nothing more and are left out."""
+    """Return a node, or the two ends of a relation, by names; ids minted from names are left out."""
     words = [row] if row in names or row.count(" ") != 1 else row.split(" ")
     return " → ".join(_name(word, names.get(word, "")) for word in words)
 
@@ -66,13 +66,13 @@ def _name(id: str, name: str) -> str:
 
 
 def totals(changes: Sequence[Change]) -> str:
-    """Changes added up in words."""
+    """Return the sum of changes in words."""
     added, removed, changed = (sum(getattr(each, kind) for each in changes) for kind in ("added", "removed", "changed"))
     return f"{count(added, 'row')} added, {count(removed, 'row')} removed, {count(changed, 'node')} changed"
 
 
 def freshness(found: Freshness) -> RenderableType:
-    """How the graph was made last, and which sources an update would read anew."""
+    """Return how the graph was last built, and which sources are stale."""
     stale = [each for each in found.sources if each.stale]
     facts = [
         ("last", f"{found.kind} at {found.created}, {seconds(found.seconds)}"),
@@ -87,6 +87,6 @@ def freshness(found: Freshness) -> RenderableType:
 
 
 def _some(examples: Sequence[str], limit: int) -> list[str]:
-    """A few examples, of each kind one where there is room."""
+    """Return a few examples, one of each kind where there is room."""
     first = [next(one for one in examples if one[0] == sign) for sign in dict.fromkeys(one[0] for one in examples)]
     return [*first, *(one for one in examples if one not in first)][:limit]

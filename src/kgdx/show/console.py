@@ -1,12 +1,23 @@
-"""The two consoles: results on standard output, everything else on standard error; plain when piped or NO_COLOR."""
+"""What all terminal output shares: the two consoles, plain tables, and text that fills its lines in any script.
+
+Results go to standard output, everything else to standard error; both are plain when piped or under NO_COLOR.
+"""
 
 from __future__ import annotations
 
 import io
+import re
 import sys
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
-from rich.console import Console, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from kgdx.results.words import clean
 
 STYLES = {
     "present": "bold green",
@@ -16,6 +27,10 @@ STYLES = {
     "possible": "yellow",
 }
 """Colour of a finding, by the word for its status."""
+
+
+_PIECE = re.compile(r"\s+|[⺀-鿿豈-﫿！-｠　-〿][，。；：、！？）】》」』”’…]*|[^\s⺀-鿿豈-﫿！-｠　-〿]+")
+"""Spaces; a Chinese character with the marks that may not begin a line; or a word."""
 
 
 def console(stream: TextIO | None = None, width: int | None = None) -> Console:
@@ -40,3 +55,83 @@ def text(renderable: RenderableType, width: int = 80) -> str:
     plain = Console(file=stream, width=width, markup=False, emoji=False, highlight=False, color_system=None)
     plain.print(renderable)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+
+
+def plain(columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[str] = ()) -> Table:
+    """Return a table of cells shown as they are; ``None`` is left empty, lists are joined by commas.
+
+    Args:
+        columns: Headings.
+        rows: One sequence of cells each; a rich renderable is taken as it is.
+        right: Headings of the columns of numbers.
+    """
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_header=any(columns))
+    numbers = set(right)
+    for name in columns:
+        table.add_column(name, justify="right" if name in numbers else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row))
+    return table
+
+
+def _cell(value: object) -> RenderableType:
+    if value is None:
+        return ""
+    if isinstance(value, Text):
+        return value
+    if isinstance(value, list | tuple):
+        return Text(", ".join(clean(item) for item in value))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Text(f"{value:,}")
+    if isinstance(value, float):
+        return Text(f"{value:.4g}")
+    return Text(clean(value))
+
+
+class Flow:
+    """A text that fills its lines.
+
+    Example:
+        >>> print(text(Flow(Text("百日咳 (whooping cough)是由百日咳杆菌所致")), 20))
+        百日咳 (whooping
+        cough)是由百日咳杆菌
+        所致
+        <BLANKLINE>
+    """
+
+    def __init__(self, text: Text) -> None:
+        self.text = text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines."""
+        for line in self.text.split("\n", allow_blank=True):
+            yield from _lines(line, options.max_width, console)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """Say how narrow and how wide it may be."""
+        lines = self.text.plain.splitlines() or [""]
+        pieces = [cell_len(piece) for line in lines for piece in _PIECE.findall(line)]
+        longest = max(cell_len(line) for line in lines)
+        return Measurement(min(max(pieces, default=0), options.max_width), min(longest, options.max_width))
+
+
+def _lines(line: Text, width: int, console: Console) -> list[Text]:
+    """Cut one line into lines that fit; a word that is longer than a line is cut anywhere."""
+    ends: list[tuple[int, int]] = []
+    start = end = 0
+    used = 0
+    for found in _PIECE.finditer(line.plain):
+        length = cell_len(found[0])
+        if used + length > width and not found[0].isspace():
+            if end > start:
+                ends.append((start, end))
+            start, used = found.start(), 0
+        used += length
+        if not found[0].isspace():
+            end = found.end()
+    ends.append((start, end))
+    cut: list[Text] = []
+    for first, last in ends:
+        piece = line[first:last]
+        cut += [piece] if cell_len(piece.plain) <= width else piece.wrap(console, width, overflow="fold")
+    return cut

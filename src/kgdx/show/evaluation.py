@@ -1,4 +1,4 @@
-"""Measured answers in the terminal: recall of evidence by action, and answers compared in pairs."""
+"""Measured accuracy in the terminal: of text, of ranking, of the evidence of answers, and of answers in pairs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kgdx.report.words import clean, count
-from kgdx.show.tables import plain
+from kgdx.results.words import clean, count
+from kgdx.show.console import plain
 
 Figures = Mapping[str, Any]
 
@@ -26,9 +26,59 @@ NOTES = {
     "citations": "share of the answers' citations that hold",
 }
 
+GROUPS = {
+    "all": "every case",
+    "in_graph": "the diagnosis is a disease of the graph",
+    "seen": "… and the graph cites the case's own publication",
+    "unseen": "… and it does not: the fair estimate for a new patient",
+    "withheld": "the cited cases, their publication's annotations withheld",
+}
+"""What the groups of the ranking's evaluation mean."""
+
+
+def text_accuracy(result: Figures) -> RenderableType:
+    """Return how well findings are read from text."""
+    rows = [(name, f"{result[name]:.3f}") for name in ("precision", "recall", "f1")]
+    rows.append(("time", f"{result['ms_median']:.1f} ms, median of a document"))
+    return Group(Text(count(result["n"], "document")), plain(("", ""), rows))
+
+
+def rank_accuracy(result: Figures) -> RenderableType:
+    """Return how often the diagnosis is ranked at the top, by group of cases, in percent."""
+    columns = ("Cases", "n", "top 1", "top 3", "top 5", "top 10", "MRR")
+    rows = [
+        (
+            name,
+            group["n"],
+            *(f"{100 * group[key]:.1f}" for key in ("top1", "top3", "top5", "top10")),
+            f"{group['mrr']:.3f}",
+        )
+        for name, group in result["groups"].items()
+    ]
+    known = [(name, GROUPS[name]) for name in result["groups"] if name in GROUPS]
+    facts = []
+    if result["ms_median"] is not None:
+        facts.append(f"{result['ms_median']:.1f} ms a case (median), {result['ms_p95']:.1f} ms (95th percentile)")
+    if "banked" in result:
+        found = f"{count(result['banked'], 'case')} of in_graph with another publication's patient"
+        facts.append(f"{found} of the disease in the bank")
+    if result["synthetic"]:
+        facts.append(f"{count(result['synthetic'], 'case')} made up from annotations: no estimate for real patients")
+    if result["unrankable"]:
+        facts.append(f"{count(result['unrankable'], 'case')} with a diagnosis that the graph does not annotate: misses")
+    if result["failed"]:
+        facts.append(f"{count(len(result['failed']), 'case')} failed and count as misses; --json names them")
+    return Group(
+        plain(columns, rows, right=columns[1:]),
+        Text(),
+        *(Text(f"{name:<9} {meaning}", style="dim") for name, meaning in known),
+        Text(),
+        *(Text(fact) for fact in facts),
+    )
+
 
 def recall_figures(result: Figures) -> RenderableType:
-    """What was measured without a judge."""
+    """Return the figures that need no judge."""
     total = result["all"]
     columns = ("", "n", "recall", "95 %", "MRR", "precision", "chose", "citations")
     rows = [("all", *_recall_row(total))]
@@ -56,7 +106,7 @@ def recall_figures(result: Figures) -> RenderableType:
 
 
 def paired_figures(result: Figures, folder: Path) -> RenderableType:
-    """Answers with and without the graph."""
+    """Return the comparison of answers with and without the graph."""
     columns = ("", "pairs", "with", "without", "difference", "95 %", "w/t/l", "p")
     rows = [("all", *_paired_row(result["all"]))] if result["all"] else []
     if result["all"] and result["all"]["failures_as_0"]:
@@ -95,7 +145,7 @@ def paired_figures(result: Figures, folder: Path) -> RenderableType:
 
 
 def _by_action(result: Figures) -> RenderableType:
-    """Recall by action and split, the rest by action."""
+    """Return recall by action and split, and the other figures by action."""
     splits = list(result["split"])
     columns = ("recall by action", "n", *(splits or ["all"]), "MRR", "precision", "chose")
     rows = []
@@ -108,7 +158,7 @@ def _by_action(result: Figures) -> RenderableType:
 
 
 def _named(table: Table) -> Table:
-    """A table whose first column, the name of an action, is not broken; its last ones have room to give."""
+    """Return the table with an unbroken first column (the name of an action) and narrow gaps."""
     table.columns[0].no_wrap = True
     table.padding = (0, 1, 0, 0)
     return table

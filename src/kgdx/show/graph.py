@@ -1,25 +1,42 @@
-"""The graph itself in the terminal: templates, their rows, replayed queries, servers and copies."""
+"""The graph itself in the terminal: ontology, templates, their rows, mappings, replayed queries, servers and copies."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.report.words import clean, count, seconds
-from kgdx.show.tables import plain
+from kgdx.results.words import clean, count, seconds
+from kgdx.schema import NodeClass, Relation, Schema
+from kgdx.show.console import plain
 
 if TYPE_CHECKING:
     from kgdx.actions import Replayed
+    from kgdx.align.mesh import MeshDecision
     from kgdx.store.copy import CopyReport
+    from kgdx.store.foreign.check import Report as MappingReport
     from kgdx.store.server import ServerInfo
     from kgdx.store.templates import Template
 
+STATUSES = {
+    "manual": "by people's decision",
+    "accepted": "accepted by people",
+    "rejected": "rejected by people",
+    "automatic": "stated",
+    "ambiguous": "open: two candidates are equally good",
+    "below": "open: below the threshold",
+    "taken": "open: a better one took the candidate",
+    "conflict": "open: does not go with others",
+    "absent": "decided, but one side is not in the graph",
+}
+"""What the statuses of a review mean."""
+
 
 def rows(columns: Sequence[str], found: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """Rows of a template: a table, or a block for each row where the columns would not fit."""
+    """Return rows of a template: a table, or a block for each row where the columns would not fit."""
     if not found:
         return Text("no rows", style="dim")
     named = columns or tuple(found[0])
@@ -35,7 +52,7 @@ def rows(columns: Sequence[str], found: Sequence[Mapping[str, Any]]) -> Renderab
 
 
 def template_list(found: Iterable[Template]) -> RenderableType:
-    """All templates: name, what each is for, what it takes."""
+    """Return all templates: name, purpose, parameters."""
     parts: list[RenderableType] = []
     for kind, heading in (("read", "Read templates (kgdx run NAME …)"), ("write", "Write templates")):
         chosen = sorted((each for each in found if each.kind == kind), key=lambda each: each.name)
@@ -45,8 +62,8 @@ def template_list(found: Iterable[Template]) -> RenderableType:
     return Group(*parts[:-1])
 
 
-def template_page(template: Template) -> RenderableType:
-    """One template with its parameters and columns; its Cypher is for the caller to print, in lines as they are."""
+def template_details(template: Template) -> RenderableType:
+    """Return one template with its parameters and columns; the caller prints its Cypher verbatim."""
     takes = "\n".join(f"  {name}: {type_}" for name, type_ in template.parameters.items()) or "  nothing"
     returns = ", ".join(template.columns) or "nothing"
     return Group(
@@ -57,7 +74,7 @@ def template_page(template: Template) -> RenderableType:
 
 
 def replayed(found: Iterable[Replayed]) -> RenderableType:
-    """The queries of a saved run: what they returned then and return now."""
+    """Return the queries of a saved run: what they returned then and return now."""
     table = plain(
         ("Template", "then", "now", ""),
         [(each.template, each.recorded, each.rows, _verdict(each)) for each in found],
@@ -67,7 +84,7 @@ def replayed(found: Iterable[Replayed]) -> RenderableType:
 
 
 def server(info: ServerInfo) -> RenderableType:
-    """A local Neo4j: where it listens and how to sign in."""
+    """Return where a local Neo4j listens and how to sign in."""
     facts = [
         ("Neo4j Browser", info.http),
         ("Bolt", info.bolt),
@@ -80,11 +97,94 @@ def server(info: ServerInfo) -> RenderableType:
 
 
 def copied(report: CopyReport) -> RenderableType:
-    """A copy between stores: what was copied, how, and in what both are equal."""
+    """Return what was copied between stores, how, and how it was compared."""
     equal = "the same content" if report.compared == "whole" else "the same counts, and the same content in samples"
     head = Text(f"Copied in {seconds(report.seconds)} ({report.method}); both graphs have {equal}.")
     content = plain(("", "count"), report.counts.items(), right=("count",))
     return Group(head, Text(), content, Text(f"fingerprint {report.fingerprint[:16]}", style="dim"))
+
+
+def by_status(statuses: Iterable[str]) -> list[str]:
+    """Say how many mappings have each status, most first.
+
+    Example:
+        >>> by_status(["automatic", "below", "automatic"])
+        ['       2  automatic   stated', '       1  below       open: below the threshold']
+    """
+    return [
+        f"{number:>8,}  {status:<10}  {STATUSES.get(status, '')}".rstrip()
+        for status, number in Counter(statuses).most_common()
+    ]
+
+
+def mesh_decision(found: MeshDecision) -> RenderableType:
+    """Return what was decided, why, and what else was considered."""
+    stated = f"{found.id} {found.heading} ({found.relation}, {found.score:.2f})" if found.id else "no descriptor"
+    release = f"MeSH {found.version}" if found.version else f"descriptors {found.checksum[:12]}"
+    lines = [Text(clean(f"{found.name}: {stated}"), style="bold"), Text(clean(f"{found.reason}; {release}"))]
+    rows = [(c.id, c.heading, c.matched, c.method, f"{c.score:.2f}") for c in found.candidates]
+    return (
+        Group(*lines, plain(("id", "heading", "matched", "method", "score"), rows, right=("score",)))
+        if rows
+        else Group(*lines)
+    )
+
+
+def checked(report: MappingReport) -> RenderableType:
+    """Return the lines of a mapping, and what can be asked."""
+    rows = [(line.name, line.theirs, line.n, Text(clean(line.fault), "yellow")) for line in report.lines]
+    table = plain(("name", "theirs", "number", "fault"), rows, right=("number",))
+    can = Text(f"\nasked by template: {', '.join(report.can) or 'nothing'}")
+    cannot = [Text(f"nothing to ask by: {', '.join(report.cannot)}")] if report.cannot else []
+    return Group(table, can, *cannot)
+
+
+def ontology(schema: Schema) -> RenderableType:
+    """Return all node classes and relations, one line each."""
+    nodes = plain(
+        ("Class", "What it is"),
+        [
+            (Text(each.name, style="bold"), _said(each.definition, f"ids {', '.join(each.prefixes) or 'of any form'}"))
+            for each in schema.nodes.values()
+        ],
+    )
+    relations = plain(
+        ("Relation", "What it says"),
+        [(Text(each.name, style="bold"), _said(each.definition, _ends(each))) for each in schema.relations.values()],
+    )
+    head = Text(f"Ontology {schema.version}: {len(schema.nodes)} node classes, {len(schema.relations)} relations")
+    return Group(head, Text(), nodes, Text(), relations)
+
+
+def element(each: NodeClass | Relation) -> RenderableType:
+    """Return one class or relation with its properties."""
+    facts = [Text(each.name, style="bold"), Text(each.definition), Text()]
+    if isinstance(each, Relation):
+        facts.append(Text(f"joins       {_ends(each)}"))
+        facts.append(Text(f"told apart  by {', '.join(each.identity)}"))
+        facts += [Text(f"reads ({name})  {words.label}; back: {words.inverse}") for name, words in each.wording.items()]
+    else:
+        facts.append(Text(f"ids         {', '.join(each.prefixes) or 'any'}"))
+    if each.biolink:
+        facts.append(Text(f"Biolink     {each.biolink}"))
+    rows = [
+        (Text(prop.name, style="bold" if prop.required else ""), prop.type, _meaning(prop.definition, prop.values))
+        for prop in each.properties.values()
+    ]
+    return Group(*facts, Text(), plain(("Property", "Type", "Meaning"), rows))
+
+
+def _said(definition: str, fact: str) -> Text:
+    text = Text(f"{definition}\n")
+    return text.append(fact, style="dim")
+
+
+def _ends(relation: Relation) -> str:
+    return ", ".join(f"{start} → {end}" for start, end in relation.ends)
+
+
+def _meaning(definition: str, values: tuple[str, ...]) -> str:
+    return f"{definition} One of {', '.join(values)}." if values else definition
 
 
 def _purpose(template: Template) -> Text:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgdx.report.words import clean
+from kgdx.results.words import clean
 from kgdx.show.console import console
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def build_progress() -> Iterator[Callable[[Progress], None]]:
 
 
 def _stages() -> Callable[[Progress], None]:
-    """A line on standard error whenever a stage begins."""
+    """Return a function that prints a line on standard error whenever a stage begins."""
     seen: set[str] = set()
 
     def tell(event: Progress) -> None:

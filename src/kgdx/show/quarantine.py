@@ -10,8 +10,8 @@ from rich.console import Group as Parts
 from rich.console import RenderableType
 from rich.text import Text
 
-from kgdx.report.words import clean, count
-from kgdx.show.tables import plain
+from kgdx.results.words import clean, count
+from kgdx.show.console import plain
 
 if TYPE_CHECKING:
     from kgdx.load.quarantine import Group, Retried
@@ -23,7 +23,7 @@ AGAIN = 10
 
 
 def overview(groups: Sequence[Group], limit: int) -> RenderableType:
-    """Why records were refused: source, how many, the reason, and where the first of them stands."""
+    """Return why records were refused: source, count, reason, and the place of the first."""
     if not groups:
         return Text("No record is refused.")
     total = sum(group.count for group in groups)
@@ -40,7 +40,7 @@ def overview(groups: Sequence[Group], limit: int) -> RenderableType:
 
 
 def retried(done: Retried) -> RenderableType:
-    """What became of refused records that were tried again."""
+    """Return the outcome of refused records that were tried again."""
     mended = sum(done.mended.values())
     if mended:
         again = len(done.refused)
@@ -60,7 +60,7 @@ def retried(done: Retried) -> RenderableType:
 
 
 def _reason(group: Group) -> Text:
-    """Why the first record of a group was refused, where it stands, and how it begins."""
+    """Return why the first record of a group was refused, its place, and how it begins."""
     place = f"line {group.line:,}" if group.line is not None else "a record"
     where = place if group.file is None else f"{group.file.rpartition('/')[2]}, {place}"
     record = " ".join(_facts(group.record).split())
@@ -69,7 +69,7 @@ def _reason(group: Group) -> Text:
 
 
 def _facts(record: str) -> str:
-    """A record in words: the columns of an object that hold something; anything else as it is."""
+    """Return a record in words: the filled columns of an object; anything else as it is."""
     try:
         found = json.loads(record)
     except ValueError:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.report.words import clean, count, seconds
-from kgdx.show.console import console
-from kgdx.show.tables import plain
+from kgdx.results.words import clean, count, seconds
+from kgdx.show.console import console, plain
 
 if TYPE_CHECKING:
     from kgdx.extract.run import Extraction
@@ -89,7 +88,7 @@ def _cost(now: Extraction, priced: bool) -> str:
 
 
 def extraction(done: Extraction, priced: bool) -> RenderableType:
-    """A finished extraction: relations by type, then what was left out and why, then what it cost."""
+    """Return a finished extraction: relations by type, what was left out and why, and the cost."""
     head = f"{count(done.relations, 'relation')} from {count(done.records, 'record')} by {clean(done.model)}"
     types = [(name, f"{number:,}") for name, number in done.by_type.most_common()]
     parts: list[RenderableType] = [

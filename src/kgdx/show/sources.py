@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.report.words import clean, count
-from kgdx.show.tables import plain
+from kgdx.results.words import clean, count
+from kgdx.show.console import plain
 
 if TYPE_CHECKING:
     from kgdx.load.agreement import Disagreement
@@ -25,7 +25,7 @@ VALUE = 70
 
 
 def source_list(manifests: Iterable[Manifest]) -> RenderableType:
-    """All sources that can be loaded: name, what it is, where it comes from, under which terms."""
+    """Return all sources that can be loaded: name, title, origin, licence."""
     parts: list[RenderableType] = []
     each = list(manifests)
     headings = {
@@ -60,14 +60,14 @@ def gathered(found: Selection) -> Iterator[str]:
 
 
 def wrong(manifest: Manifest, problems: Sequence[Disagreement]) -> RenderableType:
-    """What is wrong with a manifest, by lines."""
+    """Return the faults of a manifest, by lines."""
     name = manifest.path.name if manifest.path else manifest.name
     head = Text(f"{clean(name)} has {count(len(problems), 'fault')}", style="bold red")
     return Group(head, plain(("line", ""), [(each.line, each.message) for each in problems], right=("line",)))
 
 
 def tried(manifest: Manifest, trial: Trial) -> RenderableType:
-    """What a build would make of a source: counts, reasons, rows."""
+    """Return the outcome of a trial load: counts, reasons, rows."""
     counts = trial.counts
     verdict = f"{manifest.name}: of {count(counts.read, 'record')}, {counts.loaded:,} would be loaded"
     verdict += f", {counts.merged:,} merged with equal ones, {counts.quarantined:,} refused"
@@ -97,7 +97,7 @@ def _why(trial: Trial, reason: str, example: str) -> Text:
 
 
 def _rows(sample: Sample) -> Iterator[RenderableType]:
-    """A table's first rows, each property on a line."""
+    """Yield a table's first rows, each property on a line."""
     yield Text(f"{clean(sample.title)}  {sample.rows:,}", style="bold")
     for row in sample.first:
         shown = {name: value for name, value in row.items() if name != "source" and value not in ([], "")}
@@ -112,14 +112,14 @@ def _value(value: object) -> str:
 
 
 def _source(found: Manifest) -> Text:
-    """What it is; below it, the file it is read from and its terms."""
+    """Return a source's title; below it, its file and licence."""
     file = _short(found.default) if found.default else f"your {found.files[0] if found.files else 'file'}"
     terms = f"{found.licence}{', to be accepted' if found.accept else ''}"
     return Text(clean(found.title)).append(f"\n{clean(file)} · {clean(_short(terms))}", style="dim")
 
 
 def _short(place: str) -> str:
-    """An address as its host and file; other text as it is."""
+    """Return an address as its host and file; other text as it is."""
     scheme, _, rest = place.partition("://")
     if " " in place or scheme not in ("http", "https"):
         return place

@@ -38,19 +38,26 @@ window.kgdxSteps = (list, say) => {
     action.append(small);
   };
 
+  const QUIET = new Set(["ask_model", "read_plan"]); // their results tell more
+
   return (segment) => {
-    const { kind, name, parameters } = segment;
-    const { round, read = "?", written = "?" } = parameters;
-    if (kind === "answer") {
-      const tokens = say("tokens", { model: name, read, written });
-      if (round) planned = tokens;
+    const { author, kind, name, data } = segment;
+    if (kind === "wish") {
+      if (name === "remark") line("error", data.text);
+      else if (!QUIET.has(name)) action = line("action", say(`action_${name}`) || name, given(data));
+    } else if (kind === "error") {
+      line("error", data.hint ? `${data.message}: ${data.hint}` : data.message);
+    } else if (kind === "result" && author === "model") {
+      const tokens = say("tokens", { model: name, read: data.prompt_tokens ?? "?", written: data.completion_tokens ?? "?" });
+      if (data.prompt.startsWith("plan@")) planned = tokens;
       else line("model", say("modelSaid", { model: name }), tokens);
-    } else if (kind === "plan") {
-      line("round", say(parameters.ended ? "enough" : parameters.actions.length ? "round" : "noPlan", { n: round }), planned);
+    } else if (kind === "result" && name === "read_plan") {
+      const { round, ended, actions } = data.artifact;
+      line("round", say(ended ? "enough" : actions.length ? "round" : "noPlan", { n: round }), planned);
       planned = "";
+    } else if (kind === "result") {
+      const query = (segment.operations || []).find((each) => each.kind === "query");
+      if (query) came(rows(query.rows));
     }
-    else if (kind === "action") action = line("action", say(`action_${name}`) || name, given(parameters));
-    else if (kind === "error") line("error", segment.content);
-    else if (kind === "query" && segment.rows !== null) came(rows(segment.rows));
   };
 };

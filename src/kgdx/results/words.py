@@ -1,6 +1,6 @@
-"""Words that a clinician reads for what the graph stores as codes: frequencies, references, ages, statuses, relations.
+"""Words that a clinician reads for what the graph stores as codes: frequencies, references, ages, statuses.
 
-The page and the terminal say the same.
+How relations read stands in the ontology (:func:`kgdx.schema.wording`).
 """
 
 from __future__ import annotations
@@ -18,68 +18,6 @@ STATUS_WORDS = {
 """By :class:`kgdx.case.Status`, whose members are these strings."""
 
 SEX_WORDS = {"MALE": "male", "FEMALE": "female", "OTHER_SEX": "other sex", "OTHER": "other sex"}
-
-FORWARD = {
-    "OBSERVED": "has",
-    "EXCLUDED": "does not have",
-    "IS_A": "a kind of",
-    "HAS_PHENOTYPE": "shows",
-    "LACKS_PHENOTYPE": "does not show",
-    "SAME_AS": "the same as",
-    "HAS_SYMPTOM": "has the symptom",
-    "RECOMMEND_TEST": "calls for the test",
-    "RECOMMEND_DRUG": "is treated with",
-    "RECOMMEND_CURE": "is treated by",
-    "HAS_COMORBIDITY": "occurs with",
-    "ASSOCIATED_GENE": "is associated with",
-    "DISEASE_PROTEIN": "is associated with",
-    "INDICATION": "is indicated for",
-    "CONTRAINDICATION": "is contraindicated in",
-    "OFF_LABEL_USE": "is used off-label for",
-}
-"""How a relation reads from its start to its end."""
-
-BACKWARD = {
-    "IS_A": "among them",
-    "HAS_PHENOTYPE": "seen in",
-    "LACKS_PHENOTYPE": "not seen in",
-    "SAME_AS": "the same as",
-    "HAS_SYMPTOM": "symptom of",
-    "RECOMMEND_TEST": "test for",
-    "RECOMMEND_DRUG": "drug for",
-    "RECOMMEND_CURE": "treatment of",
-    "HAS_COMORBIDITY": "occurs with",
-    "ASSOCIATED_GENE": "gene of",
-    "DISEASE_PROTEIN": "gene of",
-    "INDICATION": "indicated for",
-    "CONTRAINDICATION": "contraindicated in",
-    "OFF_LABEL_USE": "used off-label for",
-}
-"""How a relation reads from its end to its start."""
-
-CHINESE = {
-    "HAS_PHENOTYPE": ("表现为", "见于"),
-    "LACKS_PHENOTYPE": ("不表现为", "不见于"),
-    "SAME_AS": ("等同于", "等同于"),
-    "HAS_SYMPTOM": ("的症状有", "是症状，见于"),
-    "RECOMMEND_TEST": ("的检查有", "可用于检查"),
-    "RECOMMEND_DRUG": ("的用药有", "可用于治疗"),
-    "RECOMMEND_CURE": ("的治疗有", "可用于治疗"),
-    "HAS_COMORBIDITY": ("的并发症有", "并发于"),
-    "ASSOCIATED_GENE": ("的相关基因有", "相关于"),
-    "DISEASE_PROTEIN": ("的相关基因有", "相关于"),
-    "INDICATION": ("适用于", "的适用药物有"),
-    "CONTRAINDICATION": ("禁用于", "的禁用药物有"),
-    "OFF_LABEL_USE": ("超说明书用于", "的超说明书用药有"),
-}
-"""How relations between things with Chinese names read, from start to end and back."""
-
-KINDS = {
-    "supports": "Paths from the findings to it",
-    "against": "What speaks against it",
-    "typical_unmentioned": "Typical of it, not mentioned",
-}
-"""What the paths of each kind say of a disease."""
 
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
@@ -99,21 +37,6 @@ def clean(text: object) -> str:
         'a�[31mb'
     """
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", str(text).replace("\r\n", "\n"))
-
-
-def relation(type: str, *, against: bool, language: str = "en") -> str:
-    """Say a relation in words, read along it or against it, in Chinese where it has such words.
-
-    Example:
-        >>> relation("IS_A", against=False), relation("TREATS", against=True)
-        ('a kind of', 'TREATS (reversed)')
-        >>> relation("HAS_COMORBIDITY", against=False, language="zh")
-        '的并发症有'
-    """
-    if language == "zh" and type in CHINESE:
-        return CHINESE[type][against]
-    words = (BACKWARD if against else FORWARD).get(type)
-    return words or f"{clean(type)}{' (reversed)' if against else ''}"
 
 
 def frequency(words: str) -> str:

@@ -1,0 +1,118 @@
+"""The reference of results: their fields in words, from the docstrings of their classes.
+
+``python -m kgdx.results.reference docs/reference/results.md`` writes the documentation's page of results; a test keeps
+it up to date. The server's OpenAPI description says the same.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic.json_schema import models_json_schema
+
+from kgdx.results.cited import AnswerDocument
+from kgdx.results.ranked import DiagnosisDocument
+
+ON_REQUEST = frozenset({"created", "links", "trace"})
+"""Fields of documents that are not always written."""
+
+_SECTION = re.compile(r"\n\s*(Attributes|Example|Raises|Args):\n")
+_ATTRIBUTE = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
+
+
+def documented(schemas: dict[str, Any]) -> None:
+    r"""Move what docstrings say of fields to the fields, in place; all but a few fields of results are always written.
+
+    Args:
+        schemas: JSON schemas by name, as pydantic makes them of classes.
+
+    Example:
+        >>> schemas = {"X": {"description": "It.\n\nAttributes:\n    id: Its name.", "properties": {"id": {}}}}
+        >>> documented(schemas)
+        >>> schemas["X"]["description"], schemas["X"]["properties"]["id"]["description"], schemas["X"]["required"]
+        ('It.', 'Its name.', ['id'])
+    """
+    for schema in schemas.values():
+        summary, *sections = _SECTION.split(schema.get("description", ""))
+        if sections:
+            schema["description"] = summary.strip()
+        properties = schema.get("properties", {})
+        said = dict(zip(sections[::2], sections[1::2], strict=True)).get("Attributes")
+        if said is None and "schema" not in properties:
+            continue
+        for name, words in _ATTRIBUTE.findall(said or ""):
+            if name in properties:
+                properties[name]["description"] = " ".join(words.replace("``", "`").split())
+        schema.update(required=[name for name in properties if name not in ON_REQUEST], additionalProperties=True)
+
+
+def schemas() -> dict[str, Any]:
+    """Return the JSON schemas of both documents and of what they hold, by name.
+
+    Example:
+        >>> schemas()["Candidate"]["properties"]["rank"]["description"]
+        '1 is best; equal scores are ordered by id.'
+    """
+    _, found = models_json_schema(
+        [(DiagnosisDocument, "serialization"), (AnswerDocument, "serialization")], ref_template="#/$defs/{model}"
+    )
+    documented(found["$defs"])
+    parts: dict[str, Any] = found["$defs"]
+    return parts
+
+
+def markdown() -> str:
+    """Return the documentation's page of results."""
+    found = schemas()
+    first = ["DiagnosisDocument", "AnswerDocument"]
+    lines = [
+        "# Results",
+        "",
+        "<!-- Made from kgdx.results by `python -m kgdx.results.reference`; edit the docstrings there. -->",
+        "",
+        "`to_dict()` and `to_json()` of a diagnosis or an answer, `--json` on the command line, and the server give "
+        "these documents; `kgdx report` makes pages of them. Within a version of a form (`kgdx.diagnosis/1`, "
+        "`kgdx.answer/1`) fields are only ever added. A patient's text is no part of them.",
+        "",
+    ]
+    for name in [*first, *sorted(found.keys() - {*first})]:
+        if "properties" in found[name]:
+            lines += _section(name, found[name])
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _section(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of one class."""
+    yield from (f"## {name} {{ #{name.lower()} }}", "", " ".join(schema["description"].split()), "")
+    yield from ("| field | type | meaning |", "| --- | --- | --- |")
+    for field, form in schema["properties"].items():
+        yield f"| `{field}` | {_type(form)} | {form.get('description', '')} |"
+    yield ""
+
+
+def _type(form: Mapping[str, Any]) -> str:
+    """Return a type in words, with links to the classes that it is made of."""
+    if "$ref" in form:
+        name = form["$ref"].rpartition("/")[2]
+        return "text" if name == "Status" else f"[{name}](#{name.lower()})"
+    if "anyOf" in form:
+        return " or ".join(map(_type, form["anyOf"]))
+    if "const" in form:
+        return f"`{form['const']}`"
+    kind = form.get("type")
+    if kind == "array":
+        return f"list of {_type(form.get('items', {}))}"
+    if kind == "object":
+        inner = form.get("additionalProperties")
+        return f"object of {_type(inner)}" if isinstance(inner, Mapping) else "object"
+    return {"string": "text", "integer": "integer", "number": "number", "boolean": "true or false"}.get(
+        str(kind), "null" if kind == "null" else "any"
+    )
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(markdown(), encoding="utf-8")

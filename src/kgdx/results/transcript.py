@@ -1,0 +1,98 @@
+"""How a result came about, as rows for a reader: rounds of look-ups, the log, and what language models were asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kgdx.results.cited import LookupRound
+from kgdx.results.ranked import LogEntry
+
+_SPEECH = frozenset({"prompt", "answer"})
+"""Kinds of entries, in the first version of the log, that hold what a model was asked and said."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogRow:
+    """A row of the log: an entry, or an operation that an action ran; ``words`` are prompts, answers and texts."""
+
+    author: str
+    kind: str
+    name: str
+    given: Mapping[str, Any]
+    rows: int | None
+    digest: str
+    milliseconds: float
+    words: str
+
+
+def round_title(of: LookupRound) -> str:
+    """Return what a round is called, and what became of it where it has no steps.
+
+    Example:
+        >>> round_title(LookupRound(2, ended=True)), round_title(LookupRound(0))
+        ('Round 2: nothing more to look up', 'Steps')
+    """
+    if of.by == "rules":
+        return "By the words of the question"
+    name = f"Round {of.round}" if of.round else "Steps"
+    return name + (": nothing more to look up" if of.ended else ": no plan, see the notes" if of.failed else "")
+
+
+def log_rows(trace: Iterable[LogEntry]) -> Iterator[LogRow]:
+    """Yield the rows of a log, of either version: each entry, and after it what it ran on the graph.
+
+    Example:
+        >>> ran = {"kind": "query", "name": "tests", "rows": 3}
+        >>> entry = LogEntry(author="graph", kind="result", name="get_test", operations=(ran,))
+        >>> [(row.kind, row.name, row.rows) for row in log_rows([entry])]
+        [('result', 'get_test', None), ('query', 'tests', 3)]
+    """
+    for each in trace:
+        given = each.data or each.parameters
+        yield LogRow(each.author, each.kind, each.name, given, each.rows, each.digest, each.milliseconds, _said(each))
+        for ran in each.operations:
+            of = LogEntry.model_validate({"author": each.author, **ran})
+            yield LogRow(of.author, of.kind, of.name, of.parameters, of.rows, of.digest, of.milliseconds, "")
+
+
+def _said(entry: LogEntry) -> str:
+    """Return the words of an entry: what a model was asked or said, or a text."""
+    messages = entry.words.get("messages")
+    if isinstance(messages, list | tuple):
+        return "\n\n".join(str(each.get("content", "")) for each in messages if isinstance(each, Mapping))
+    return entry.content or str(entry.words.get("text", ""))
+
+
+def exchanges(trace: Iterable[LogEntry]) -> Iterator[tuple[str, LogRow]]:
+    """Yield what language models were asked and said, each with the name of the model.
+
+    Example:
+        >>> wish = LogEntry(author="policy", kind="wish", name="ask_model", words={"messages": [{"content": "Why?"}]})
+        >>> said = LogEntry(author="model", kind="result", name="qwen3", words={"text": "So."})
+        >>> [(name, row.kind, row.words) for name, row in exchanges([wish, said])]
+        [('qwen3', 'wish', 'Why?'), ('qwen3', 'result', 'So.')]
+    """
+    entries = [
+        each
+        for each in trace
+        if each.kind in ("prompt", "answer")
+        or each.author == "model"
+        or (each.kind, each.name) == ("wish", "ask_model")
+    ]
+    for number, each in enumerate(entries):
+        answered = entries[number + 1] if each.kind == "wish" and number + 1 < len(entries) else each
+        (row, *_) = log_rows([each])
+        yield answered.name, row
+
+
+def tokens(usage: Mapping[str, int | float]) -> tuple[int, int]:
+    """Return prompt and completion tokens; earlier documents call them ``read`` and ``written``.
+
+    Example:
+        >>> tokens({"prompt_tokens": 9, "completion_tokens": 1}), tokens({"read": 9, "written": 1})
+        ((9, 1), (9, 1))
+    """
+    prompt = usage.get("prompt_tokens", usage.get("read", 0))
+    return int(prompt), int(usage.get("completion_tokens", usage.get("written", 0)))

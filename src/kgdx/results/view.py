@@ -1,0 +1,360 @@
+"""What a reader sees of a result, as rows and words: the terminal and the page lay out the same.
+
+Everything here is a pure function of a document. Text that comes from sources is cleaned of what steers a terminal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kgdx.case.model import Finding, Status
+from kgdx.results.cited import AnswerDocument, EvidenceItem
+from kgdx.results.ranked import Candidate, CaseSummary, DiagnosisDocument, EvidencePath, PathNode, PathRelation
+from kgdx.results.words import clean, each_reference, frequency
+from kgdx.schema import relation_words, wording
+
+WEAK = 0.5
+"""Below this, a finding is not among those that support a candidate best, and one that is merely related to what the
+disease shows counts as not explained."""
+
+SIDES = {
+    "supports": "speaks for it",
+    "against": "speaks against it",
+    "typical_unmentioned": "typical of it, not mentioned",
+}
+"""Kinds of evidence paths, in the order in which they are shown, and what they say of a disease."""
+
+PATHS = {
+    "supports": "Paths from the findings to it",
+    "against": "What speaks against it",
+    "typical_unmentioned": "Typical of it, not mentioned",
+}
+"""Kinds of evidence paths as headings of lists."""
+
+RULES = {
+    "exact": "annotated",
+    "descendant": "a more specific term is annotated",
+    "ancestor": "a more general term is annotated",
+    "shared": "a related term is annotated",
+    "neighbour": "similar diseases have it",
+    "annotated_absent": "annotated as absent",
+    "excluded_annotated": "excluded, though annotated",
+    "excluded": "excluded",
+    "background": "not annotated",
+    "breadth": "how many annotations the disease has",
+    "baseline": "compared with the other diseases",
+    "patient": "another patient of the graph",
+}
+"""What the rule of a contribution says."""
+
+FROM_OBJECT = frozenset({"INDICATION", "CONTRAINDICATION", "OFF_LABEL_USE"})
+"""Relations that lead from a drug to the disease; those of other evidence lead from the disease."""
+
+_MARK = re.compile(r"[\[［【]\s*(E\d{1,9}(?:\s*[,，、;；]\s*E\d{1,9})*)\s*[\]］】]")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A candidate in the ranked list.
+
+    Attributes:
+        rank: 1 is best.
+        id: Its CURIE.
+        name: Its name; the Chinese one for a patient described in Chinese.
+        also: The name in the other language, where there is one.
+        members: Other entries that are the same disease.
+        score: Its score.
+        share: The score in percent of the best candidate's.
+        support: Names of the findings that raise it, the weightiest first.
+        candidate: All of it.
+    """
+
+    rank: int
+    id: str
+    name: str
+    also: str
+    members: tuple[str, ...]
+    score: float
+    share: float
+    support: tuple[str, ...]
+    candidate: Candidate
+
+    @property
+    def anchor(self) -> str:
+        """Its name in links."""
+        return f"c{self.rank}"
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A node of a path, with the words that lead to it."""
+
+    words: str
+    name: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class PathRow:
+    """A path in words; ``number`` is its place among the paths."""
+
+    number: int
+    kind: str
+    hops: tuple[Hop, ...]
+    frequency: str
+    references: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What an item states of a disease, in the form of a path that can be drawn."""
+
+    kind: str
+    finding: str
+    nodes: tuple[PathNode, ...]
+    relations: tuple[PathRelation, ...]
+    frequency: str
+    references: tuple[str, ...]
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """What one finding says about one candidate, with the path that shows it best."""
+
+    name: str
+    score: float
+    path: EvidencePath | None
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """The findings of a case by what they say of a candidate, and what is typical of it and not mentioned."""
+
+    supports: tuple[Reason, ...]
+    against: tuple[Reason, ...]
+    silent: tuple[str, ...]
+    typical: tuple[EvidencePath, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of an answer's text: words, or the mark of a piece of evidence; ``shown`` where that is there."""
+
+    text: str
+    mark: str = ""
+    shown: bool = False
+
+
+def names(findings: Iterable[Finding]) -> dict[str, str]:
+    """Return finding → what it is called."""
+    return {finding.id: clean(finding.label or finding.id) for finding in findings}
+
+
+def weights(candidate: Candidate) -> dict[str, float]:
+    """Return what each finding adds to a candidate's score, over all scorers."""
+    total: dict[str, float] = defaultdict(float)
+    for part in candidate.contributions:
+        if part.finding:
+            total[part.finding] += part.score
+    return dict(total)
+
+
+def listed(document: DiagnosisDocument | AnswerDocument) -> list[Listed]:
+    """Return the ranked list.
+
+    Example:
+        >>> best = Candidate(1, "OMIM:1", "Fever", ("OMIM:1",), 4.0, name_zh="发热")
+        >>> document = DiagnosisDocument(case=CaseSummary("p", language="zh"), candidates=(best,))
+        >>> [(row.name, row.also, row.share) for row in listed(document)]
+        [('发热', 'Fever', 100.0)]
+    """
+    case = document.case or CaseSummary("")
+    labels = names(case.findings)
+    observed = {finding.id for finding in case.findings if finding.status is Status.PRESENT}
+    best = max((candidate.score for candidate in document.candidates), default=0.0)
+    return [_listed(candidate, labels, observed, best, case.chinese) for candidate in document.candidates]
+
+
+def _listed(candidate: Candidate, labels: Mapping[str, str], observed: set[str], best: float, chinese: bool) -> Listed:
+    name, also = candidate.name or candidate.id, candidate.name_zh or ""
+    if chinese and also:
+        name, also = also, name
+    ordered = sorted(weights(candidate).items(), key=lambda item: -item[1])
+    return Listed(
+        rank=candidate.rank,
+        id=candidate.id,
+        name=clean(name),
+        also=clean(also) if also != name else "",
+        members=tuple(clean(member) for member in candidate.members if member != candidate.id),
+        score=candidate.score,
+        share=round(100 * max(0.0, candidate.score) / best, 1) if best > 0 else 0.0,
+        support=tuple(labels.get(id) or clean(id) for id, score in ordered if score >= WEAK and id in observed),
+        candidate=candidate,
+    )
+
+
+def argument(document: DiagnosisDocument | AnswerDocument, candidate: Candidate) -> Argument:
+    """Return what the findings of the case say of a candidate that was explained."""
+    scores, paths = weights(candidate), document.evidence.get(candidate.id, ())
+    by: dict[tuple[str, str], list[EvidencePath]] = defaultdict(list)
+    for path in paths:
+        by[path.kind, path.finding].append(path)
+    supports: list[Reason] = []
+    opposed: list[Reason] = []
+    silent: list[str] = []
+    for finding in document.case.findings if document.case else ():
+        if finding.status not in (Status.PRESENT, Status.ABSENT):
+            continue
+        against = by["against", finding.id]
+        nearest = min(against or by["supports", finding.id], key=_nearness, default=None)
+        name = clean(finding.label or finding.id)
+        said = f"absent: {name}" if finding.status is Status.ABSENT else name
+        reason = Reason(said, scores.get(finding.id, 0.0), nearest)
+        if against:
+            opposed.append(reason)
+        elif nearest is not None and not (_merely_related(nearest) and reason.score < WEAK):
+            supports.append(reason)
+        elif finding.status is Status.PRESENT:
+            silent.append(name)
+    return Argument(
+        tuple(sorted(supports, key=lambda reason: -reason.score)),
+        tuple(sorted(opposed, key=lambda reason: reason.score)),
+        tuple(silent),
+        tuple(path for path in paths if path.kind == "typical_unmentioned"),
+    )
+
+
+def _nearness(path: EvidencePath) -> tuple[int, bool, bool]:
+    """Order paths: shorter ones first, then those with a frequency, then those with a publication."""
+    published = any(reference.startswith("PMID:") for reference in path.references)
+    return len(path.nodes), not path.frequency, not published
+
+
+def _merely_related(path: EvidencePath) -> bool:
+    """Whether neither of finding and annotation is a kind of the other."""
+    return len({relation.reversed for relation in path.relations if relation.type == "IS_A"}) == 2
+
+
+def between(path: EvidencePath) -> str:
+    """Return how the finding and the disease's annotated term are related; nothing where they are the same term.
+
+    Example:
+        >>> nodes = (PathNode("HP:2", "Phenotype", "Grand mal"), PathNode("HP:1", "Phenotype", "Fit"))
+        >>> between(EvidencePath(nodes, (PathRelation("IS_A"),), "supports", "HP:2"))
+        'annotated as Fit, which includes it'
+    """
+    steps = [
+        (relation.reversed, clean(node.name or node.id))
+        for relation, node in zip(path.relations, path.nodes[1:], strict=True)
+        if relation.type == "IS_A"
+    ]
+    if not steps:
+        return ""
+    up = [name for reverse, name in steps if not reverse]
+    annotated = steps[-1][1]
+    if len(up) == len(steps):
+        return f"annotated as {annotated}, which includes it"
+    return f"annotated as {annotated}; both are kinds of {up[-1]}" if up else f"annotated as {annotated}, a kind of it"
+
+
+def path_row(number: int, path: EvidencePath | Fact) -> PathRow:
+    """Return a path in words.
+
+    Example:
+        >>> nodes = (PathNode("p", "PatientCase"), PathNode("HP:1", "", "Fit"), PathNode("D:1", "", "X"))
+        >>> relations = (PathRelation("OBSERVED"), PathRelation("HAS_PHENOTYPE", reversed=True))
+        >>> [(hop.words, hop.name) for hop in path_row(0, EvidencePath(nodes, relations, "supports", "HP:1")).hops]
+        [('', 'patient'), ('has', 'Fit'), ('seen in', 'X')]
+    """
+    first, patient = path.nodes[0], path.nodes[0].label == "PatientCase"
+    hops = [Hop("", "patient" if patient else clean(first.name or first.id), "" if patient else first.id)]
+    for edge, node in zip(path.relations, path.nodes[1:], strict=True):
+        hops.append(Hop(edge_words(edge, path), clean(node.name or node.id), node.id))
+    references = tuple(map(clean, each_reference(path.references)))
+    return PathRow(number, path.kind, tuple(hops), frequency(path.frequency), references)
+
+
+def edge_words(edge: PathRelation, path: EvidencePath | Fact) -> str:
+    """Return how a relation reads where its path goes."""
+    language = path.language if isinstance(path, Fact) else "en"
+    return clean(relation_words(edge.type, against=edge.reversed, language=language))
+
+
+def pieces(text: str, ids: frozenset[str]) -> Iterator[Piece]:
+    """Split a sentence at its marks; only marks of evidence that is there are shown as such.
+
+    Example:
+        >>> [(piece.text, piece.shown) for piece in pieces("So it is [E1, E7].", frozenset({"E1"}))]
+        [('So it is ', False), ('E1', True), ('E7', False), ('.', False)]
+    """
+    last, text = 0, clean(text)
+    for match in _MARK.finditer(text):
+        if match.start() > last:
+            yield Piece(text[last : match.start()])
+        for mark in re.findall(r"E\d+", match[1]):
+            yield Piece(mark, mark, mark in ids)
+        last = match.end()
+    if last < len(text):
+        yield Piece(text[last:])
+
+
+def named(node: PathNode | None) -> str:
+    """Return what a node is called; nothing where there is none."""
+    return "" if node is None else clean(node.name or node.id)
+
+
+def stated(item: EvidenceItem) -> tuple[str, str, str]:
+    """Return what an item states as subject, words and object; all of it as one text where it has no such form.
+
+    Example:
+        >>> flu, fever = PathNode("D", "Disease", "Flu"), PathNode("S", "Symptom", "Fever")
+        >>> stated(EvidenceItem("E1", "relation", "", subject=flu, relation="HAS_SYMPTOM", objects=(fever,)))
+        ('Flu', 'has the symptom', 'Fever')
+    """
+    if item.kind != "relation" or item.subject is None or not item.objects:
+        return clean(item.text), "", ""
+    subject, objects = named(item.subject), ", ".join(map(named, item.objects))
+    words = clean(relation_words(item.relation, against=False, language=item.language))
+    return (objects, words, subject) if item.relation in FROM_OBJECT else (subject, words, objects)
+
+
+def topic(item: EvidenceItem) -> str:
+    """Return what an item is about; items of one topic stand together."""
+    if item.kind == "relation" and item.subject is not None:
+        name = named(item.subject)
+        if item.action == "explain":
+            side = SIDES.get(str(item.details.get("evidence")), "evidence")
+            return f"{name}: {'what ' if side.startswith('speaks') else ''}{side}"
+        words = wording(item.relation)
+        if item.relation in FROM_OBJECT:
+            return f"{words.inverse[:1].upper()}{words.inverse[1:]} {name}"
+        shown = words.label if words.label != item.relation else item.relation.lower().replace("_", " ")
+        return f"{name} {clean(shown)}"
+    if item.kind == "inference":
+        return f"Diseases by the {wording(item.relation).noun[1] or 'entities'} that they match"
+    return {"description": "Descriptions"}.get(item.kind, item.kind.capitalize())
+
+
+def drawn(items: Iterable[EvidenceItem]) -> Iterator[tuple[str, Fact]]:
+    """Yield the mark of each item that states something of a disease, with what can be drawn of it."""
+    for item in items:
+        if item.kind not in ("relation", "inference") or item.subject is None:
+            continue
+        edge = PathRelation(item.relation, reversed=item.relation not in FROM_OBJECT)
+        for each in item.objects:
+            nodes = (each, item.subject)
+            yield (
+                item.id,
+                Fact(item.relation, each.id, nodes, (edge,), item.frequency, item.references, item.language),
+            )
+
+
+def split(document: AnswerDocument) -> tuple[Sequence[EvidenceItem], Sequence[EvidenceItem]]:
+    """Return the evidence that an answer cites, and the other evidence."""
+    cited = frozenset(document.answer.cited)
+    items = document.pack.items
+    return [item for item in items if item.id in cited], [item for item in items if item.id not in cited]
