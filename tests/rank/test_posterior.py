@@ -90,6 +90,17 @@ def test_a_term_that_was_answered_has_no_gain_nor_what_it_settles(ranker: Ranker
         assert left[settled] == 0
 
 
+def test_questions_are_the_terms_of_most_gain(ranker: Ranker) -> None:
+    case = Case("p", (Finding(STATUS), Finding(HYPOTONIA, Status.UNKNOWN)))
+    found = ranker.gains(ranker.beliefs(case), case, [SHORT])
+    asked = ranker.questions(case, unknown=[SHORT])
+    assert asked == sorted(asked, key=lambda each: -each[1])
+    assert dict(asked) == {term: bits for term, bits in zip(ranker.terms, found.tolist(), strict=True) if bits > 0}
+    assert {HYPOTONIA, SHORT} & dict(asked).keys() == set() and FEVER in dict(asked)
+    assert ranker.questions(case, 1, [SHORT]) == asked[:1]
+    assert SHORT in dict(ranker.questions(case))
+
+
 def test_unknown_ids_are_passed_over(ranker: Ranker) -> None:
     beliefs = ranker.beliefs(([SEIZURE], ()))
     assert (ranker.gains(beliefs, ([SEIZURE], ()), ["HP:9999999"]) == ranker.gains(beliefs, ([SEIZURE], ()))).all()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kgdx.rank import Ranker
-from kgdx.rank.scorers import BREADTH, EXCLUDED_MOST, EXCLUDED_SHARE, SCORERS, Rows
+from kgdx.rank.scorers import BREADTH, EXCLUDED_MOST, EXCLUDED_SHARE, SCORERS, Recent
 from small_graph import FEVER, HYPOTONIA, NERVOUS, SEIZURE, SHORT, STATUS
 
 EPILEPSY, SHORTNESS, UNKNOWN_FEVER = 0, 1, 2
@@ -89,12 +89,13 @@ def test_a_built_in_scorer_scores_any_columns(ranker: Ranker, name: str) -> None
 
 
 def test_rows_are_kept_within_their_bound_the_last_used_the_longest() -> None:
-    rows, computed = Rows(2), []
+    rows: Recent[int, int] = Recent(2)
+    computed: list[int] = []
 
-    def compute(term: int) -> Any:
+    def compute(term: int) -> int:
         computed.append(term)
-        return np.full(1, term)
+        return 10 * term
 
     for term in (1, 2, 1, 3, 1, 2):
-        assert rows.get(term, compute)[0] == term
-    assert computed == [1, 2, 3, 2] and len(rows) == 2
+        assert rows.get(term, lambda term=term: compute(term)) == 10 * term  # type: ignore[misc]
+    assert computed == [1, 2, 3, 2] and [rows.peek(term) for term in (1, 2, 3)] == [10, 20, None]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,13 +21,21 @@ from kgdx.rank.fusion import Scale, Weights, fused, scale
 from kgdx.rank.model import Candidate, Ranking
 from kgdx.rank.names import Names
 from kgdx.rank.posterior import Beliefs, askable, entropy, gains, leading, shares, temperature
-from kgdx.rank.scorers import SCORERS, ByFinding, Query, Scorer
+from kgdx.rank.scorers import SCORERS, ByFinding, Query, Recent, Scorer
 from kgdx.store.closure import Floats, Ints
 
 if TYPE_CHECKING:
     from kgdx.rank.bank import CaseBank
     from kgdx.store.snapshot import Snapshot
 
+SCORED = 16
+"""Scored cases that are kept, with all their arrays: half a megabyte each."""
+KEPT = 20
+"""Longer rankings are not kept."""
+RESULTS = 2048
+"""Short results that are kept (rankings, beliefs, questions): up to 20 kB each."""
+Key = tuple[bytes, bytes, str]
+"""What scores depend on: present terms, absent terms, and the digest of the case where a scorer reads more of it."""
 Findings = tuple[Sequence[str], Sequence[str]]
 """Ids of observed and of excluded phenotypes."""
 
@@ -73,6 +81,13 @@ class Ranker:
         self.model, self.names, self.scorers, self.weights = model, names, scorers, weights
         self._weight = {name: weights.of(name) for name in scorers}
         self._inside = np.diff(model.basis.up.start) > 0
+        self._whole = any(scorer.whole for scorer in scorers.values())
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget the cases that were scored last."""
+        self._scored: Recent[Key, Scored] = Recent(SCORED)
+        self._results: Recent[tuple[object, ...], Any] = Recent(RESULTS)
 
     @classmethod
     def open(
@@ -141,12 +156,32 @@ class Ranker:
             UsageError: A disease of ``also`` is not among those that are ranked.
         """
         query, issues = self.query(case)
+        others = [self._ranked(disease) for disease in also]
+
+        def find() -> tuple[Candidate, ...]:
+            left_out = leaving_out(case) if isinstance(case, Case) else frozenset()
+            return tuple(self._best(query, top, others, bank, left_out, explain=explain))
+
+        short = bank is None and not explain and top + len(others) <= KEPT
+        found = self._results.get(("rank", self._key(query), top, *others), find) if short else find()
+        return Ranking(found, self.model.columns.size, issues)
+
+    def _best(
+        self,
+        query: Query,
+        top: int,
+        others: list[int],
+        bank: CaseBank | None,
+        left_out: frozenset[str],
+        *,
+        explain: bool,
+    ) -> list[Candidate]:
         scored = self.score_query(query)
         total, matched = scored.total, None
         if bank is not None:
-            matched = bank.match(scored, leaving_out(case) if isinstance(case, Case) else frozenset())
+            matched = bank.match(scored, left_out)
             total = matched.raised(total)
-        places = placed(total, top, [self._ranked(disease) for disease in also])
+        places = placed(total, top, others)
         numbers = np.array(list(places), np.int64)
         candidates = [
             Candidate(rank=rank, **self.names.candidate(number)._asdict(), score=sum(parts.values()), parts=parts)
@@ -154,9 +189,7 @@ class Ranker:
         ]
         if matched is not None:
             candidates = [matched.told(*each, total) for each in zip(candidates, places, strict=True)]
-        if explain:
-            candidates = self._explained(scored, candidates, numbers)
-        return Ranking(tuple(candidates), len(total), issues)
+        return self._explained(scored, candidates, numbers) if explain else candidates
 
     def explain(self, case: Case | Findings, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
         """Return candidates of a ranking with what each finding adds to their scores; it sums to the score.
@@ -211,7 +244,24 @@ class Ranker:
         return self.score_query(self.query(case)[0], before)
 
     def score_query(self, query: Query, before: Scored | None = None) -> Scored:
-        """Score every candidate for a query; otherwise as :meth:`score`."""
+        """Score every candidate for a query; otherwise as :meth:`score`.
+
+        The cases scored last are kept: one of them is not scored again, and one with a finding more goes on from it.
+        """
+        return self._scored.get(self._key(query), lambda: self._score(query, before or self._shorter(query)))
+
+    def _key(self, query: Query) -> Key:
+        digest = query.case.digest if self._whole and query.case is not None else ""
+        return query.observed.tobytes(), query.excluded.tobytes(), digest
+
+    def _shorter(self, query: Query) -> Scored | None:
+        """A kept case with one finding less, if there is one."""
+        if self._whole:
+            return None
+        less = replace(query, observed=query.observed[:-1]), replace(query, excluded=query.excluded[:-1])
+        return self._scored.peek(self._key(less[0])) or self._scored.peek(self._key(less[1]))
+
+    def _score(self, query: Query, before: Scored | None) -> Scored:
         values: dict[str, Floats] = {}
         combined: dict[str, Floats] = {}
         for name, scorer in self.scorers.items():
@@ -231,7 +281,9 @@ class Ranker:
         """
         size = self.model.columns.size
         scales = {name: scale(self.scorers[name], value, self._weight[name], size) for name, value in values.items()}
-        return Scored(query, values, scales, fused(values, scales), combined)
+        total = fused(values, scales)
+        total.setflags(write=False)  # it is kept, and handed out
+        return Scored(query, values, scales, total, combined)
 
     def beliefs(self, case: Case | Findings | Scored, count: int | None = None) -> Beliefs:
         """Return the leading candidates with their shares among the annotated diseases.
@@ -243,10 +295,16 @@ class Ranker:
         Raises:
             CaseError: None of the observed findings is a phenotype of the graph.
         """
-        scored = case if isinstance(case, Scored) else self.score(case)
-        fitted, findings = self.weights.posterior, len(scored.query.observed)
-        numbers = leading(scored.total, count or fitted.leaders)
-        return Beliefs(numbers, shares(scored.total, temperature(findings, fitted.temperature))[numbers], findings)
+        scored, query = (case, case.query) if isinstance(case, Scored) else (None, self.query(case)[0])
+        fitted = self.weights.posterior
+        many, findings = count or fitted.leaders, len(query.observed)
+
+        def believe() -> Beliefs:
+            total = (scored or self.score_query(query)).total
+            numbers = leading(total, many)
+            return Beliefs(numbers, shares(total, temperature(findings, fitted.temperature))[numbers], findings)
+
+        return self._results.get(("beliefs", self._key(query), many), believe)  # type: ignore[no-any-return]
 
     def gains(self, beliefs: Beliefs, case: Case | Findings, unknown: Iterable[str] = ()) -> Floats:
         """Return what a question about each term is expected to tell, in bits; 0 for what need not be asked.
@@ -268,6 +326,30 @@ class Ranker:
         known = self.model.propagated, self._entropies, len(self._inside)
         found = gains(beliefs.shares, beliefs.numbers, *known)
         return np.where(askable(self.model.basis, query.observed.tolist(), others), found, 0.0)
+
+    def questions(self, case: Case | Findings, count: int = 48, unknown: Iterable[str] = ()) -> list[tuple[str, float]]:
+        """Return the terms about which a question is expected to tell most, each with its bits, best first.
+
+        Args:
+            case: What is known of the patient.
+            count: How many terms.
+            unknown: As for :meth:`gains`.
+
+        Raises:
+            CaseError: None of the observed findings is a phenotype of the graph.
+        """
+        query, _ = self.query(case)
+        asked = list(unknown)
+        if isinstance(case, Case):
+            asked += [finding.id for finding in case.findings if finding.status is Status.UNKNOWN]
+
+        def propose() -> list[tuple[str, float]]:
+            found = self.gains(self.beliefs(case), case, asked)
+            best = leading(found, count).tolist()
+            return [(self.terms[term], float(found[term])) for term in best if found[term] > 0]
+
+        key = "questions", self._key(query), count, *sorted(asked)
+        return list(self._results.get(key, propose))
 
     @cached_property
     def _entropies(self) -> Floats:

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from kgdx.store.closure import Floats, Ints, Sparse, gather
 if TYPE_CHECKING:
     from kgdx.rank.compile import RankModel
     from kgdx.store.snapshot import Snapshot
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 BREADTH = 0.1
 """Weight of the correction for broadly annotated candidates in the likelihood."""
@@ -56,37 +59,38 @@ class Query:
         return {Status.PRESENT: self.observed, Status.ABSENT: self.excluded}.get(status, self.observed[:0])
 
 
-class Rows:
-    """The rows last used, at most ``size``; safe to share between threads.
+class Recent(Generic[K, V]):
+    """The values last used, at most ``size``; safe to share between threads.
 
     Example:
-        >>> rows = Rows(2)
-        >>> [float(rows.get(term, lambda term: np.full(1, term))[0]) for term in (1, 2, 3)], len(rows)
-        ([1.0, 2.0, 3.0], 2)
+        >>> squares: Recent[int, int] = Recent(2)
+        >>> [squares.get(number, lambda: number**2) for number in (1, 2, 3)], squares.peek(1), squares.peek(3)
+        ([1, 4, 9], None, 9)
     """
 
-    def __init__(self, size: int = ROWS) -> None:
+    def __init__(self, size: int) -> None:
         self._size = size
-        self._rows: OrderedDict[int, Floats] = OrderedDict()
+        self._values: OrderedDict[K, V] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, term: int, compute: Callable[[int], Floats]) -> Floats:
-        """Return the row of a term, computed where it is not kept."""
+    def peek(self, key: K) -> V | None:
+        """Return the value of a key, ``None`` where it is not kept."""
         with self._lock:
-            row = self._rows.get(term)
-            if row is not None:
-                self._rows.move_to_end(term)
-                return row
-        row = compute(term)
-        with self._lock:
-            self._rows[term] = row
-            while len(self._rows) > self._size:
-                self._rows.popitem(last=False)
-        return row
+            value = self._values.get(key)
+            if value is not None:
+                self._values.move_to_end(key)
+            return value
 
-    def __len__(self) -> int:
-        """Number of rows that are kept."""
-        return len(self._rows)
+    def get(self, key: K, compute: Callable[[], V]) -> V:
+        """Return the value of a key, computed where it is not kept."""
+        value = self.peek(key)
+        if value is None:
+            value = compute()
+            with self._lock:
+                self._values[key] = value
+                while len(self._values) > self._size:
+                    self._values.popitem(last=False)
+        return value
 
 
 class Scorer(ABC):
@@ -99,6 +103,7 @@ class Scorer(ABC):
         standardised: Whether scores are standardised over the candidates before they are weighed. ``False`` for what
             has a unit and a bound of its own, which standardising would take away.
         rest: Rule of the contribution that belongs to no finding.
+        whole: Whether scores depend on more of the case than the terms that are present and absent.
 
     Args:
         model: The compiled model that all scorers share.
@@ -110,6 +115,7 @@ class Scorer(ABC):
     reads: ClassVar[Status] = Status.PRESENT
     standardised: ClassVar[bool] = True
     rest: ClassVar[str] = "baseline"
+    whole: ClassVar[bool] = True
 
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats]) -> None:
         self.model, self.arrays = model, arrays
@@ -188,7 +194,7 @@ class ByFinding(Scorer):
 
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
         super().__init__(model, arrays)
-        self.basis, self.columns, self.rows = model.basis, columns or model.columns, Rows()
+        self.basis, self.columns, self.rows = model.basis, columns or model.columns, Recent[int, Floats](ROWS)
 
     def on(self, columns: Columns) -> Self:
         """Return the scorer for other columns."""
@@ -201,6 +207,10 @@ class ByFinding(Scorer):
     @abstractmethod
     def finish(self, combined: Floats, query: Query) -> Floats:
         """Return the scores; shape (candidates,)."""
+
+    def kept(self, term: int) -> Floats:
+        """Return a finding's row, computed where it is not among those last used."""
+        return self.rows.get(term, lambda: self.row(term))
 
     def put(self, combined: Floats, row: Floats) -> None:
         """Combine one more row, in place; the sum by default."""
@@ -224,7 +234,7 @@ class ByFinding(Scorer):
             if np.array_equal(known, terms[: len(known)]):
                 done, combined = len(known), before[1].copy()
         for term in terms[done:].tolist():
-            self.put(combined, self.rows.get(term, self.row))
+            self.put(combined, self.kept(term))
         return combined
 
     def score(self, query: Query) -> Floats:
@@ -237,7 +247,7 @@ class ByFinding(Scorer):
         found = np.zeros((len(terms), len(candidates)), np.float32)
         mean = np.zeros((len(terms), 1), np.float32)
         for place, term in enumerate(terms):
-            row = self.rows.get(term, self.row)
+            row = self.kept(term)
             found[place], mean[place] = row[candidates], row.mean()
         return found, mean
 
@@ -251,6 +261,7 @@ class Likelihood(ByFinding):
     """
 
     name: ClassVar[str] = "likelihood"
+    whole: ClassVar[bool] = False
     rest: ClassVar[str] = "breadth"
 
     def row(self, term: int) -> Floats:
@@ -277,6 +288,7 @@ class Coverage(ByFinding):
     """
 
     name: ClassVar[str] = "coverage"
+    whole: ClassVar[bool] = False
 
     def row(self, term: int) -> Floats:
         """Return IC(t) max_u sim(t,u) for each candidate.
@@ -318,6 +330,7 @@ class Typicality(ByFinding):
     """
 
     name: ClassVar[str] = "typicality"
+    whole: ClassVar[bool] = False
 
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
         super().__init__(model, arrays, columns)
@@ -359,7 +372,7 @@ class Typicality(ByFinding):
         annotated = self.columns.annotated
         position, owner = gather(annotated.start, candidates)
         term = annotated.index[position]
-        rows = [self.rows.get(each, self.row)[term] for each in query.observed.tolist()]
+        rows = [self.kept(each)[term] for each in query.observed.tolist()]
         found = np.zeros((len(rows), len(candidates)), np.float32)
         if rows:
             similar = np.array(rows)
@@ -377,6 +390,7 @@ class Excluded(ByFinding):
     """
 
     name: ClassVar[str] = "excluded"
+    whole: ClassVar[bool] = False
     reads: ClassVar[Status] = Status.ABSENT
     standardised: ClassVar[bool] = False
 
