@@ -24,7 +24,7 @@ MANIFESTS = sorted((ROOT / "loaders").glob("*.yaml"))
 
 #: Where each family is registered, and the folders whose tests have to name every member.
 REGISTRIES = {
-    "actions": ("kgdx.actions:ACTIONS", "tests/actions"),
+    "actions": ("kgdx.actions:ACTIONS", "tests"),
     "policies": ("kgdx.policies:POLICIES", "tests/policies"),
     "scorers": ("kgdx.rank.scorers:SCORERS", "tests/rank"),
 }

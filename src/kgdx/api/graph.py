@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import polars
 
     from kgdx.llm.protocol import ChatModel
-    from kgdx.load.clock import Progress
+    from kgdx.load.report import Progress
     from kgdx.text.encoder import Encoder
 
 EXPLAINED = 10
@@ -100,7 +100,7 @@ class Graph(GraphContext):
             limits = within(limits)
         world = world_of(self, chooser, model, limits or Limits())
         start = begin(self.case(case).identified(), chooser, seed=seed, limits=limits, fingerprint=self.fingerprint)
-        return self._diagnosis(run_episode(world, start, chooser, watch))
+        return self.diagnosis(run_episode(world, start, chooser, watch))
 
     def episode(
         self,
@@ -216,7 +216,7 @@ class Graph(GraphContext):
         wanted = {"also": (disease,), **({"case_bank": True} if case_bank else {})}
         chooser = make_policy(policy or default_policy("diagnoses"), wanted, top=top, explain=0)
         start = begin(patient.identified(), chooser, fingerprint=self.fingerprint)
-        return self._diagnosis(run_episode(world_of(self, chooser, None, Limits()), start, chooser))
+        return self.diagnosis(run_episode(world_of(self, chooser, None, Limits()), start, chooser))
 
     def case(self, given: CaseLike) -> Case:
         """Make a case of what :meth:`diagnose` accepts.
@@ -285,7 +285,12 @@ class Graph(GraphContext):
             trace = saved_trace(run, self) if isinstance(run, str) else run
         return replay_trace(tuple(trace), self)
 
-    def _diagnosis(self, episode: Episode) -> Diagnosis:
+    def diagnosis(self, episode: Episode) -> Diagnosis:
+        """Return what an episode has found, whether it has ended or waits.
+
+        Raises:
+            KgdxError: It failed before anything was ranked.
+        """
         if episode.error is not None and ranking_of(episode.state) is None:
             raise episode.error
         if not evidence_of(episode.state):  # a ranking alone never opens the store

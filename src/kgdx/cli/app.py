@@ -22,6 +22,7 @@ INTERNAL = 70
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "ask": ("diagnose", "batch", "explain", "extract", "replay", "cases"),
     "question": ("ask",),
+    "consult": ("consult",),
     "pages": ("report",),
     "graphs": ("build", "update", "remove", "diff", "status"),
     "sources": ("sources", "quarantine", "extract-relations"),

@@ -14,8 +14,8 @@ from kgdx.schema import NodeClass, Relation, Schema
 from kgdx.show.console import plain
 
 if TYPE_CHECKING:
-    from kgdx.actions import Replayed
     from kgdx.align.mesh import MeshDecision
+    from kgdx.episode import Replayed
     from kgdx.store.copy import CopyReport
     from kgdx.store.foreign.check import Report as MappingReport
     from kgdx.store.server import ServerInfo
