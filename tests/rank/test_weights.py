@@ -17,6 +17,7 @@ from kgdx.rank.compile import RankModel
 from kgdx.rank.fusion import Weights
 from kgdx.rank.scorers import SCORERS, Query, Scorer
 from kgdx.rank.withheld import Withheld
+from kgdx.registry import Registry
 from kgdx.resources import resource
 from kgdx.store.snapshot import Snapshot
 from small_graph import FEVER, FOCAL, SEIZURE, SHORT
@@ -72,6 +73,8 @@ def test_an_installed_package_adds_a_scorer(
         encoding="utf-8",
     )
     monkeypatch.syspath_prepend(str(tmp_path))
+    unscanned: Registry[Scorer] = Registry(SCORERS.kind, SCORERS.group, SCORERS.builtin)
+    monkeypatch.setattr("kgdx.rank.ranker.SCORERS", unscanned)
     found = Ranker.open(snapshot, {"likelihood": 0.0, "even": 1.0}).rank(([SEIZURE], ()))
     assert [candidate.id for candidate in found.candidates[:2]] == ["OMIM:1", "OMIM:3"]
 
