@@ -9,11 +9,11 @@ import pytest
 
 from actions.fakes import DISEASE, FOCAL, MEMBER, NERVOUS, SEIZURE, row
 from kgdx.actions import Explain, Extract, Infer, Match, Rank, Retrieve, State, replay, step
-from kgdx.actions.record import digest
 from kgdx.actions.save import case_key
 from kgdx.case import Case, Finding, Status
 from kgdx.errors import CaseError, TemplateError, UsageError
 from kgdx.rank import Contribution
+from kgdx.store.rows import digest
 
 
 def read(*findings: Finding) -> State:

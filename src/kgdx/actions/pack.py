@@ -13,8 +13,8 @@ from kgdx.actions.evidence import PathNode
 from kgdx.actions.facts import Fact, facts
 from kgdx.actions.items import PROMPT_CHARS, EvidenceItem, EvidencePack, Kind, Nothing, clean, language_of
 from kgdx.actions.known import Citation, Description
-from kgdx.actions.record import digest
 from kgdx.actions.state import Retrieved, State
+from kgdx.store.rows import digest
 
 __all__ = ["PROMPT_CHARS", "EvidenceItem", "EvidencePack", "Kind", "Nothing", "clean", "language_of", "pack"]
 

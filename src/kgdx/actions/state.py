@@ -52,7 +52,7 @@ class Segment:
         name: Name of the action, template or tool.
         parameters: What it was given; never a patient's text.
         rows: How many rows came back.
-        digest: Digest of the rows (:func:`kgdx.actions.record.digest`), so that a replay can prove them equal.
+        digest: Digest of the rows (:func:`kgdx.store.rows.digest`), so that a replay can prove them equal.
         milliseconds: How long it took; differs from run to run, so it takes no part in comparisons.
         cost: What it cost, in the unit of :attr:`Limits.cost`.
         content: Words: a reason, an answer, an error message; no part of the representation, since it may be a
