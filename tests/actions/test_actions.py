@@ -14,9 +14,9 @@ from kgdx.actions.artifacts import Ranked, Read, Retrieved, evidence_of, ranking
 from kgdx.actions.save import case_key
 from kgdx.case import Case, Finding, Status
 from kgdx.episode import State, replay, step
-from kgdx.episode.wish import digest
 from kgdx.errors import CaseError, UsageError
 from kgdx.rank import Contribution
+from kgdx.store.rows import digest
 
 
 def read(*findings: Finding) -> State:

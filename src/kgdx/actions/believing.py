@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, NamedTuple
 
-import numpy as np
 from pydantic import Field
 
 from kgdx.case import Status
@@ -126,9 +125,7 @@ class ProposeQuestions(Action):
         ranker, case, ancestry = graph.graph.ranker, view.case, graph.graph.ancestry
 
         def propose() -> tuple[Question, ...]:
-            gains = ranker.gains(ranker.beliefs(case), case)
-            best = np.argsort(-gains, kind="stable")[: self.count].tolist()
-            terms = [(ranker.terms[number], float(gains[number])) for number in best if gains[number] > 0]
+            terms = ranker.questions(case, self.count)
             above = {term: ancestry.ancestors(term) for term, _ in terms}
             return tuple(
                 Question(term, ranker.names.label(term), gain, tuple(one for one in above if term in above[one]))

@@ -22,7 +22,7 @@ from kgdx.actions.facts import Fact, facts
 from kgdx.actions.items import PROMPT_CHARS, EvidenceItem, EvidencePack, Kind, Nothing, clean, language_of
 from kgdx.actions.known import Citation, Description
 from kgdx.episode.state import State
-from kgdx.episode.wish import digest
+from kgdx.store.rows import digest
 
 __all__ = ["PROMPT_CHARS", "EvidenceItem", "EvidencePack", "Kind", "Nothing", "clean", "language_of", "pack"]
 
