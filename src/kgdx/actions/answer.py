@@ -48,7 +48,7 @@ class Answer:
 
     Example:
         >>> Answer("What is ptosis?").to_dict()["schema"]
-        'kgdx.answer/1'
+        'kgdx.answer/2'
     """
 
     question: str = field(repr=False)
@@ -156,7 +156,7 @@ class Answer:
         return {}
 
     def to_dict(self, *, trace: bool = True, private: bool = False) -> dict[str, Any]:
-        """Return the answer as plain JSON values: the fields of the form ``kgdx.answer/1``.
+        """Return the answer as plain JSON values: the fields of the form ``kgdx.answer/2``.
 
         The question is part of it; a patient's text is not. The fields stand in the documentation under "Results",
         and in :class:`kgdx.results.cited.AnswerDocument`.

@@ -43,7 +43,7 @@ class Diagnosis:
 
     Example:
         >>> Diagnosis(Case("p")).to_dict()["schema"]
-        'kgdx.diagnosis/1'
+        'kgdx.diagnosis/2'
     """
 
     case: Case
@@ -154,7 +154,7 @@ class Diagnosis:
         return DiagnosisDocument.model_validate(shared)
 
     def to_dict(self, *, trace: bool = True) -> dict[str, Any]:
-        """Return the diagnosis as plain JSON values: the fields of the form ``kgdx.diagnosis/1``.
+        """Return the diagnosis as plain JSON values: the fields of the form ``kgdx.diagnosis/2``.
 
         The patient's text is no part of it; the words that each finding was read from are. The fields stand in the
         documentation under "Results", and in :class:`kgdx.results.ranked.DiagnosisDocument`.

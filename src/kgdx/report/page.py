@@ -84,7 +84,11 @@ def script() -> str:
 
 def _view(document: Result | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the template of a document, and what it shows."""
-    forms: dict[str, type[Result]] = {"kgdx.answer/1": AnswerDocument, "kgdx.diagnosis/1": DiagnosisDocument}
+    forms: dict[str, type[Result]] = {
+        f"kgdx.{name}/{version}": kind
+        for name, kind in (("answer", AnswerDocument), ("diagnosis", DiagnosisDocument))
+        for version in (2, 1)
+    }
     if not isinstance(document, Result):
         schema = document.get("schema") if isinstance(document, Mapping) else None
         if not isinstance(schema, str) or schema not in forms:

@@ -22,7 +22,7 @@ from kgdx.results.ranked import (
     frequency_text,
 )
 
-ANSWER_SCHEMA: Literal["kgdx.answer/1"] = "kgdx.answer/1"
+ANSWER_SCHEMA: Literal["kgdx.answer/2"] = "kgdx.answer/2"
 """Name and version of the JSON form; a field is only ever added within a version."""
 
 ItemKind = Literal["relation", "inference", "row", "candidate", "description", "mesh", "publication"]
@@ -357,7 +357,9 @@ def lookup_rounds(documents: Iterable[Mapping[str, Any]]) -> tuple[LookupRound, 
 class AnswerDocument(Result):
     """An answer to a question; each claim names its evidence."""
 
-    schema_: Literal["kgdx.answer/1"] = Field(ANSWER_SCHEMA, alias="schema", description="The form.")
+    schema_: Literal["kgdx.answer/2", "kgdx.answer/1"] = Field(
+        ANSWER_SCHEMA, alias="schema", description="The form; version 1 is read, too."
+    )
     model: str = Field("", description="The language model that planned and wrote; empty where there was none.")
     created: Created = ""
     question: str = Field(description="What was asked.")

@@ -13,7 +13,7 @@ from kgdx.case.model import Case, Finding, Issue, Status
 from kgdx.errors import UsageError
 from kgdx.schema.frequency import FREQUENCIES
 
-DIAGNOSIS_SCHEMA: Literal["kgdx.diagnosis/1"] = "kgdx.diagnosis/1"
+DIAGNOSIS_SCHEMA: Literal["kgdx.diagnosis/2"] = "kgdx.diagnosis/2"
 """Name and version of the JSON form; a field is only ever added within a version."""
 
 NOTICE = "Decision support for research; not a medical device, and no substitute for a clinician's judgement."
@@ -349,7 +349,9 @@ class Result(BaseModel):
 class DiagnosisDocument(Result):
     """A ranking of diseases with the reasons for each place."""
 
-    schema_: Literal["kgdx.diagnosis/1"] = Field(DIAGNOSIS_SCHEMA, alias="schema", description="The form.")
+    schema_: Literal["kgdx.diagnosis/2", "kgdx.diagnosis/1"] = Field(
+        DIAGNOSIS_SCHEMA, alias="schema", description="The form; version 1 is read, too."
+    )
     case: CaseSummary = Field(description="The patient as understood.")
     n_candidates: int = Field(0, description="How many diseases were ranked.")
     candidates: Candidates = ()

@@ -75,8 +75,8 @@ def markdown() -> str:
         "<!-- Made from kgdx.results by `python -m kgdx.results.reference`; edit the docstrings there. -->",
         "",
         "`to_dict()` and `to_json()` of a diagnosis or an answer, `--json` on the command line, and the server give "
-        "these documents; `kgdx report` makes pages of them. Within a version of a form (`kgdx.diagnosis/1`, "
-        "`kgdx.answer/1`) fields are only ever added. A patient's text is no part of them.",
+        "these documents; `kgdx report` makes pages of them. Within a version of a form (`kgdx.diagnosis/2`, "
+        "`kgdx.answer/2`) fields are only ever added. A patient's text is no part of them.",
         "",
     ]
     for name in [*first, *sorted(found.keys() - {*first})]:

@@ -153,7 +153,7 @@ class Page(Request):
 
     model_config = ConfigDict(
         extra="forbid",
-        json_schema_extra={"examples": [{"document": {"schema": "kgdx.diagnosis/1", "case": {"id": "p"}}}]},
+        json_schema_extra={"examples": [{"document": {"schema": "kgdx.diagnosis/2", "case": {"id": "p"}}}]},
     )
 
 
