@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgdx.load.build import build
-from kgdx.load.carry import held
+from kgdx.load.carry import kept_tables
 from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.stages import Stages
 from kgdx.store.arcade import ArcadeStore
@@ -31,7 +31,7 @@ def graph(tmp_path: Path, tiny_sources: Sources) -> GraphFolder:
 
 
 def kept(graph: GraphFolder, store: Store, build: BuildFolder) -> Content | None:
-    found = held(build, Stages(graph.path / "stages"), store)
+    found = kept_tables(build, Stages(graph.path / "stages"), store)
     return None if found is None else Content.of_kept(store, found)
 
 
@@ -77,4 +77,4 @@ def test_files_that_are_not_what_the_store_holds_are_not_taken(
 def test_without_its_files_nothing_is_held(graph: GraphFolder) -> None:
     with graph.reading() as build, ArcadeStore.open(build.store) as store:
         build.tables.unlink()
-        assert held(build, Stages(graph.path / "stages"), store) is None
+        assert kept_tables(build, Stages(graph.path / "stages"), store) is None

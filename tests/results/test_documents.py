@@ -7,8 +7,9 @@ import pytest
 
 from actions.packs import filled
 from conftest import ROOT
-from kgdx.actions import Answer, Author, Segment
+from kgdx.actions import Answer
 from kgdx.actions.checking import check
+from kgdx.episode import Author, Kind, Segment
 from kgdx.errors import UsageError
 from kgdx.report import page
 from kgdx.results.cited import AnswerDocument
@@ -18,8 +19,14 @@ from kgdx.results.transcript import exchanges, log_rows
 from show.examples import DIAGNOSIS
 
 LOG = (
-    Segment(Author.POLICY, "action", "get_symptom", {"diseases": ["flu"]}),
-    Segment(Author.TOOL, "prompt", "qwen3", {"prompt": "plan@1"}, content="What is flu?"),
+    Segment(Author.POLICY, Kind.WISH, "get_symptom", {"diseases": ["flu"]}),
+    Segment(
+        Author.POLICY,
+        Kind.WISH,
+        "ask_model",
+        {"prompt": "plan@1"},
+        {"messages": [{"role": "user", "content": "What is flu?"}]},
+    ),
 )
 
 
@@ -122,7 +129,8 @@ def test_a_log_of_either_version_keeps_its_form_and_is_shown() -> None:
         ("qwen3", "What is flu?"),
         ("qwen3", "An infection."),
     ]
-    first = answered().document(private=True)
+    old = {"author": "tool", "kind": "prompt", "name": "qwen3", "parameters": {}, "content": "What is flu?"}
+    first = read(AnswerDocument, {"schema": "kgdx.answer/1", "question": "q", "trace": [old]})
     assert [(name, row.words) for name, row in exchanges(first.trace)] == [("qwen3", "What is flu?")]
     shown = page(document)
     assert "tests_of_diseases" in shown and "ab12" in shown

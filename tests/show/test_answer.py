@@ -8,29 +8,46 @@ from typing import Any
 import pytest
 
 from actions.packs import filled
-from kgdx.actions import Answer, Author, Segment
+from kgdx.actions import Answer
 from kgdx.actions.checking import check
 from kgdx.actions.known import CitedText
 from kgdx.case import Case, Finding, Issue, Status
+from kgdx.episode import Author, Kind, Operation, Segment
+from kgdx.episode.segment import error_segment
+from kgdx.errors import LlmError, StoreError
 from kgdx.report import page
 from kgdx.show.answer import answer
 from kgdx.show.console import text
 from kgdx.show.diagnosis import diagnosis
 from show.examples import DIAGNOSIS
 
-ASKED = {"round": 1, "actions": [{"action": "get_symptom"}], "ended": False}
-TOLD = {"prompt": "plan@1", "read": 900, "written": 60, "cached": False}
+TOLD = {"prompt": "plan@1", "prompt_tokens": 900, "completion_tokens": 60, "cached": False}
+
+
+def wish(name: str, **fields: Any) -> Segment:
+    return Segment(Author.POLICY, Kind.WISH, name, fields)
+
+
+def plan(number: int, *refused: str, ended: bool = False, failed: bool = False, thought: str = "") -> Segment:
+    made = {"round": number, "actions": [], "refused": list(refused), "ended": ended, "failed": failed}
+    return Segment(Author.GRAPH, Kind.RESULT, "read_plan", {"artifact": made}, {"thought": thought})
+
+
 TRACE = (
-    Segment(Author.POLICY, "action", "recognise"),
-    Segment(Author.TOOL, "tool", "names", rows=1),
-    Segment(Author.TOOL, "prompt", "qwen3", {"prompt": "plan@1", "round": 1}, content="What is flu?"),
-    Segment(Author.POLICY, "answer", "qwen3", TOLD, content="[]"),
-    Segment(Author.POLICY, "thought", "qwen3", content="Its symptoms."),
-    Segment(Author.POLICY, "plan", "planner", ASKED),
-    Segment(Author.TOOL, "error", "plan", content="unknown action 'get_all'"),
-    Segment(Author.POLICY, "action", "get_symptom", {"diseases": ["influenza"], "limit": 50}),
-    Segment(Author.GRAPH, "query", "symptoms_of_diseases", {}, 3),
-    Segment(Author.POLICY, "plan", "planner", {"round": 2, "actions": [], "ended": True}),
+    wish("recognise"),
+    Segment(Author.GRAPH, Kind.RESULT, "recognise", operations=(Operation("tool", "names", rows=1),)),
+    Segment(
+        Author.POLICY,
+        Kind.WISH,
+        "ask_model",
+        {"prompt": "plan@1"},
+        {"messages": [{"role": "user", "content": "What is flu?"}]},
+    ),
+    Segment(Author.MODEL, Kind.RESULT, "qwen3", TOLD, {"text": "[]"}),
+    plan(1, "unknown action 'get_all'", thought="Its symptoms."),
+    wish("get_symptom", diseases=["influenza"], limit=50),
+    Segment(Author.GRAPH, Kind.RESULT, "get_symptom", operations=(Operation("query", "symptoms_of_diseases", rows=3),)),
+    plan(2, ended=True),
 )
 WHOLE = """\
 What are the symptoms of flu?
@@ -90,20 +107,19 @@ def test_all_evidence_and_the_models_words_are_shown_on_request_alone() -> None:
         "Diseases by the symptoms that they match",
         "E4  cold  1 of 2  cough",
         "E5  Flu is an infection. It spreads.",
-        'qwen3 asked {"prompt": "plan@1", "round": 1}',
+        'qwen3 asked {"prompt": "plan@1"}',
     ):
         assert line in whole
         assert line not in short
 
 
 def test_what_failed_stands_where_it_failed() -> None:
-    failed = {"error": "LlmError", "kind": "denied", "prompt": "plan@1"}
     trace = (
-        Segment(Author.TOOL, "error", "m", failed, content="the model m answers 401"),
-        Segment(Author.POLICY, "plan", "planner", {"round": 1, "actions": [], "ended": False}),
-        Segment(Author.TOOL, "error", "unplanned", {"error": "LlmError"}, content="no plan"),
-        Segment(Author.POLICY, "action", "get_drug", {"diseases": ["flu"]}),
-        Segment(Author.TOOL, "error", "get_drug", content="the database is gone"),
+        error_segment("m", LlmError("the model m answers 401", kind="denied"), prompt="plan@1"),
+        plan(1, failed=True),
+        wish("remark", code="unplanned", text="no plan"),
+        wish("get_drug", diseases=["flu"]),
+        error_segment("get_drug", StoreError("the database is gone")),
     )
     template = check("Fever [E1].", filled(), author="template")
     shown = text(answer(made(trace=trace, text=template)))
@@ -131,8 +147,8 @@ def test_a_long_question_is_cut() -> None:
 
 
 def test_a_diagnosis_by_a_model_shows_what_its_plans_looked_up() -> None:
-    rank = Segment(Author.POLICY, "action", "rank", {"top": 5})
-    shown = text(diagnosis(replace(DIAGNOSIS, policy="planner", trace=(*TRACE[2:6], rank)), explain=0))
+    rank = wish("rank", top=5)
+    shown = text(diagnosis(replace(DIAGNOSIS, policy="planner", trace=(*TRACE[2:4], plan(1, thought="Its symptoms."), rank)), explain=0))
     assert "Looked up\n  Round 1  Its symptoms.\n    rank\n\nplanner with qwen3 (1 call, 960 tokens)\n" in shown
     assert "Looked up" not in text(diagnosis(DIAGNOSIS))
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from kgdx.actions import Replayed
+from kgdx.episode import Replayed
 from kgdx.load.manifest import manifests
 from kgdx.load.report import BuildReport, Change, Progress, Reason, SourceReport
 from kgdx.schema import load_schema
