@@ -18,7 +18,7 @@ from kgdx.actions import (
     parse_action,
 )
 from kgdx.actions.artifacts import Retrieved, resolved_of
-from kgdx.actions.described import fields_of
+from kgdx.episode.described import fields_of
 from kgdx.actions.entities import MOST, MOST_IDS, distinct, given_rows, ids_of
 from kgdx.actions.known import Resolved
 from kgdx.case import Case

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kgdx.episode.segment import Kind
 from kgdx.episode.state import State
-from kgdx.episode.wish import Wish
+from kgdx.episode.wish import ACTIONS, Wish
 from kgdx.errors import UsageError
 from kgdx.registry import Registry
 
@@ -67,9 +67,7 @@ class Policy(BaseModel, ABC):
 
         The default declares a ranking that is there.
         """
-        from kgdx.actions.declare import Diagnose
-
-        declare = Diagnose()
+        declare = ACTIONS.get("diagnose")()
         return None if state.question or declare.refused(state) else declare
 
 

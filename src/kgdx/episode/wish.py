@@ -386,7 +386,7 @@ class Action(Wish, ABC):
             >>> GetSymptom.describe()
             '{"action": "get_symptom", "diseases": [1 to 50 texts], "limit": 1 to 1000 (50)}: Symptoms of diseases.'
         """
-        from kgdx.actions.described import line
+        from kgdx.episode.described import line
 
         return line(cls)
 

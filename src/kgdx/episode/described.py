@@ -1,6 +1,6 @@
 """Actions in words, made from their classes: a line each for a language model, and the documentation's action page.
 
-``python -m kgdx.actions.described docs/reference/actions.md`` writes the page; a test keeps it up to date.
+``python -m kgdx.episode.described docs/reference/actions.md`` writes the page; a test keeps it up to date.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def markdown(registry: Actions) -> str:
     lines = [
         "# Actions",
         "",
-        "<!-- Made from kgdx.actions by `python -m kgdx.actions.described`; edit the classes, not this page. -->",
+        "<!-- Made from kgdx.actions by `python -m kgdx.episode.described`; edit the classes, not this page. -->",
         "",
         "An action is a typed request of a policy: a fixed pipeline, rules, or a language model that plans. As JSON it "
         'is `{"action": NAME, …fields}`; names and aliases count in any case. [Ask the graph with '
@@ -147,6 +147,6 @@ def docstrings(kind: type[Action]) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    from kgdx.actions import ACTIONS
+    from kgdx.episode.wish import ACTIONS
 
     Path(sys.argv[1]).write_text(markdown(ACTIONS), encoding="utf-8")

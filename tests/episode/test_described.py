@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgdx.actions import ACTIONS
-from kgdx.actions.described import docstrings, fields_of, line, markdown, purpose
+from kgdx.episode.described import docstrings, fields_of, line, markdown, purpose
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "actions.md"
 
@@ -48,4 +48,4 @@ def test_bounds_and_defaults_are_told() -> None:
 
 def test_the_page_of_the_documentation_is_up_to_date() -> None:
     made = markdown(ACTIONS)
-    assert PAGE.read_text(encoding="utf-8") == made, "run `python -m kgdx.actions.described docs/reference/actions.md`"
+    assert PAGE.read_text(encoding="utf-8") == made, "run `python -m kgdx.episode.described docs/reference/actions.md`"
