@@ -10,7 +10,7 @@ from episode.worlds import Broken, Count, Idle, Note
 from kgdx.episode import ACTIONS
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture(scope="module")
 def named() -> Iterator[None]:
     kinds = (Note, Idle, Count, Broken)
     for kind in kinds:

@@ -43,6 +43,9 @@ from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.policies import FixedPolicy
 
 
+pytestmark = pytest.mark.usefixtures("named")
+
+
 @pytest.fixture
 def graph() -> Any:
     return Fake()

@@ -36,6 +36,9 @@ from kgdx.errors import LlmError, UsageError
 from kgdx.policies import FixedPolicy
 
 
+pytestmark = pytest.mark.usefixtures("named")
+
+
 class Graph(Fake):
     fingerprint = "f"
 
