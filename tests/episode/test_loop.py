@@ -42,7 +42,6 @@ from kgdx.episode.loop import CLOSING, Done, act
 from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.policies import FixedPolicy
 
-
 pytestmark = pytest.mark.usefixtures("named")
 
 

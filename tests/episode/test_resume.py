@@ -35,7 +35,6 @@ from kgdx.episode import (
 from kgdx.errors import LlmError, UsageError
 from kgdx.policies import FixedPolicy
 
-
 pytestmark = pytest.mark.usefixtures("named")
 
 
