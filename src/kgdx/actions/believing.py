@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from kgdx.case import Status
 from kgdx.episode.state import Artifact, Reads, State, digest_of
 from kgdx.episode.wish import Action, Operations
 
@@ -107,7 +106,7 @@ class ProposeQuestions(Action):
 
     Example:
         >>> ProposeQuestions(count=3).parameters()
-        {'count': 3}
+        {'count': 3, 'unknown': []}
     """
 
     name: ClassVar[str] = "propose_questions"
@@ -116,6 +115,8 @@ class ProposeQuestions(Action):
 
     count: Annotated[int, Field(ge=1, le=1000)] = QUESTIONS
     """Most questions."""
+    unknown: tuple[str, ...] = ()
+    """Terms to which the answer was "unknown": neither they nor those below them are proposed."""
 
     def run(self, graph: Operations, view: State) -> Questions:
         """Return the questions.
@@ -126,7 +127,7 @@ class ProposeQuestions(Action):
         ranker, case, ancestry = graph.graph.ranker, view.case, graph.graph.ancestry
 
         def propose() -> tuple[Question, ...]:
-            gains = ranker.gains(ranker.beliefs(case), case)
+            gains = ranker.gains(ranker.beliefs(case), case, self.unknown)
             best = np.argsort(-gains, kind="stable")[: self.count].tolist()
             terms = [(ranker.terms[number], float(gains[number])) for number in best if gains[number] > 0]
             above = {term: ancestry.ancestors(term) for term, _ in terms}
@@ -135,6 +136,5 @@ class ProposeQuestions(Action):
                 for term, gain in terms
             )
 
-        unknown = sum(each.status is Status.UNKNOWN for each in case.findings)
-        given = {"observed": list(case.observed), "excluded": list(case.excluded), "unknown": unknown}
+        given = {"observed": list(case.observed), "excluded": list(case.excluded), "unknown": list(self.unknown)}
         return Questions(graph.tool("questions", given, propose, len))
