@@ -34,7 +34,7 @@ class Shares(Artifact):
 
     def digest(self) -> str:
         """Return a digest of ids and shares."""
-        return digest_of([(each.id, round(each.share, 6)) for each in self.shares])
+        return digest_of("\n".join(f"{each.id} {each.share:.6f}" for each in self.shares))
 
 
 class Question(NamedTuple):
@@ -63,7 +63,7 @@ class Questions(Artifact):
 
     def digest(self) -> str:
         """Return a digest of terms and gains."""
-        return digest_of([(each.term, round(each.gain, 6)) for each in self.questions])
+        return digest_of("\n".join(f"{each.term} {each.gain:.6f}" for each in self.questions))
 
 
 class Believe(Action):
@@ -91,9 +91,9 @@ class Believe(Action):
 
         def believe() -> tuple[Share, ...]:
             beliefs = ranker.beliefs(case, self.top)
-            leading = zip(beliefs.numbers.tolist(), beliefs.shares.tolist(), strict=True)
-            named = ((ranker.names.candidate(number), share) for number, share in leading)
-            return tuple(Share(each.id, each.name, share) for each, share in named)
+            named = map(ranker.names.candidate, beliefs.numbers.tolist())
+            pairs = zip(named, beliefs.shares.tolist(), strict=True)
+            return tuple(Share(each.id, each.name, share) for each, share in pairs)
 
         given = {"observed": list(case.observed), "excluded": list(case.excluded)}
         return Shares(graph.tool("beliefs", given, believe, len))

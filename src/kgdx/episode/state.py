@@ -60,6 +60,9 @@ class Artifact:
         return cls(**data, **words)
 
 
+_JSON = frozenset({str, int, bool, type(None)})
+
+
 def digest_of(value: Any) -> str:
     """Return a short SHA-256 of plain values, in which floats count to nine digits.
 
@@ -72,6 +75,8 @@ def digest_of(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
+    if type(value) in _JSON:
+        return value  # most are: decided before the slower questions
     if isinstance(value, float):
         return float(f"{value:.9g}")
     if isinstance(value, Mapping):
