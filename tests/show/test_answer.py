@@ -148,7 +148,8 @@ def test_a_long_question_is_cut() -> None:
 
 def test_a_diagnosis_by_a_model_shows_what_its_plans_looked_up() -> None:
     rank = wish("rank", top=5)
-    shown = text(diagnosis(replace(DIAGNOSIS, policy="planner", trace=(*TRACE[2:4], plan(1, thought="Its symptoms."), rank)), explain=0))
+    trace = (*TRACE[2:4], plan(1, thought="Its symptoms."), rank)
+    shown = text(diagnosis(replace(DIAGNOSIS, policy="planner", trace=trace), explain=0))
     assert "Looked up\n  Round 1  Its symptoms.\n    rank\n\nplanner with qwen3 (1 call, 960 tokens)\n" in shown
     assert "Looked up" not in text(diagnosis(DIAGNOSIS))
 

@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar, NamedTuple
 
 from pydantic import Field
 
-from kgdx.case import Status
 from kgdx.episode.state import Artifact, Reads, State, digest_of
 from kgdx.episode.wish import Action, Operations
 
@@ -34,7 +33,7 @@ class Shares(Artifact):
 
     def digest(self) -> str:
         """Return a digest of ids and shares."""
-        return digest_of([(each.id, round(each.share, 6)) for each in self.shares])
+        return digest_of("\n".join(f"{each.id} {each.share:.6f}" for each in self.shares))
 
 
 class Question(NamedTuple):
@@ -63,7 +62,7 @@ class Questions(Artifact):
 
     def digest(self) -> str:
         """Return a digest of terms and gains."""
-        return digest_of([(each.term, round(each.gain, 6)) for each in self.questions])
+        return digest_of("\n".join(f"{each.term} {each.gain:.6f}" for each in self.questions))
 
 
 class Believe(Action):
@@ -91,9 +90,9 @@ class Believe(Action):
 
         def believe() -> tuple[Share, ...]:
             beliefs = ranker.beliefs(case, self.top)
-            leading = zip(beliefs.numbers.tolist(), beliefs.shares.tolist(), strict=True)
-            named = ((ranker.names.candidate(number), share) for number, share in leading)
-            return tuple(Share(each.id, each.name, share) for each, share in named)
+            named = map(ranker.names.candidate, beliefs.numbers.tolist())
+            pairs = zip(named, beliefs.shares.tolist(), strict=True)
+            return tuple(Share(each.id, each.name, share) for each, share in pairs)
 
         given = {"observed": list(case.observed), "excluded": list(case.excluded)}
         return Shares(graph.tool("beliefs", given, believe, len))
@@ -106,7 +105,7 @@ class ProposeQuestions(Action):
 
     Example:
         >>> ProposeQuestions(count=3).parameters()
-        {'count': 3}
+        {'count': 3, 'unknown': []}
     """
 
     name: ClassVar[str] = "propose_questions"
@@ -115,6 +114,8 @@ class ProposeQuestions(Action):
 
     count: Annotated[int, Field(ge=1, le=1000)] = QUESTIONS
     """Most questions."""
+    unknown: tuple[str, ...] = ()
+    """Terms to which the answer was "unknown": neither they nor those below them are proposed."""
 
     def run(self, graph: Operations, view: State) -> Questions:
         """Return the questions.
@@ -125,13 +126,12 @@ class ProposeQuestions(Action):
         ranker, case, ancestry = graph.graph.ranker, view.case, graph.graph.ancestry
 
         def propose() -> tuple[Question, ...]:
-            terms = ranker.questions(case, self.count)
+            terms = ranker.questions(case, self.count, self.unknown)
             above = {term: ancestry.ancestors(term) for term, _ in terms}
             return tuple(
                 Question(term, ranker.names.label(term), gain, tuple(one for one in above if term in above[one]))
                 for term, gain in terms
             )
 
-        unknown = sum(each.status is Status.UNKNOWN for each in case.findings)
-        given = {"observed": list(case.observed), "excluded": list(case.excluded), "unknown": unknown}
+        given = {"observed": list(case.observed), "excluded": list(case.excluded), "unknown": list(self.unknown)}
         return Questions(graph.tool("questions", given, propose, len))

@@ -187,16 +187,24 @@ def advance(state: State, policy: Policy) -> tuple[State, Wish | None]:
         if state.finished:
             state = _end(state, state.limited or state.finished)
         elif wish is None or wish.effect == "note":
-            state = _chosen(state, policy)
-        elif (reason := wish.refused(state)) is not None:
-            message, _, hint = reason.partition(": ")
-            state = state.add(error_segment(wish.name, UsageError(message, hint=hint or None)))
+            state = chosen(state, policy)
+        elif (refused := refusal(state, wish)) is not None:
+            state = refused
         else:
             return state, wish
     return state, None
 
 
-def _chosen(state: State, policy: Policy) -> State:
+def refusal(state: State, wish: Wish) -> State | None:
+    """Return the state that records why the pending wish cannot be done; ``None`` where it can."""
+    reason = wish.refused(state)
+    if reason is None:
+        return None
+    message, _, hint = reason.partition(": ")
+    return state.add(error_segment(wish.name, UsageError(message, hint=hint or None)))
+
+
+def chosen(state: State, policy: Policy) -> State:
     """Write down what the policy chooses, that a limit is reached, or that the episode ends: one segment."""
     limited = state.limited
     if not limited and (limit := state.limits.reached(state.counts)):
@@ -209,17 +217,9 @@ def _chosen(state: State, policy: Policy) -> State:
         return state.add(error_segment(policy.name, error, choosing=True))
     if wish is None:
         return _end(state, limited or "policy ended")
-    if (limit := _forbidden(state, wish)) is not None:
+    if (limit := forbidden(state, wish)) is not None:
         return _end(state, limited) if limited else state.add(Segment(Author.LOOP, Kind.LIMIT, limit))
     return state.add(Segment(Author.POLICY, Kind.WISH, wish.name, wish.parameters(), wish.words()), wish=wish)
-
-
-def _forbidden(state: State, wish: Wish) -> str | None:
-    """The limit that a wish would pass: of models, or of questions."""
-    if wish.effect == "model":
-        return state.limits.model(state.counts)
-    most = state.limits.questions
-    return "questions" if wish.effect == "patient" and most is not None and state.counts.questions >= most else None
 
 
 def _closing_steps(state: State) -> int:
@@ -377,10 +377,29 @@ def run(world: World, state: State, policy: Policy, watch: Watch | None = None) 
             seen = len(state.log)
         if wish is None:
             return _episode(state, policy)
-        after = _asked(world, state, wish) if isinstance(wish, AskModel) else _here(world, state, wish)
+        after = perform(world, state, wish)
         if after is None:
             return _episode(state, policy)
         state = after
+
+
+def perform(world: World, state: State, wish: Wish) -> State | None:
+    """Do the pending wish, and return the state that records what came of it; ``None`` where it has to wait.
+
+    Args:
+        world: What it acts on.
+        state: The state that :func:`advance` returned.
+        wish: The pending wish.
+    """
+    return _asked(world, state, wish) if isinstance(wish, AskModel) else _here(world, state, wish)
+
+
+def forbidden(state: State, wish: Wish) -> str | None:
+    """Return the limit that a wish would pass, of requests to models or of questions; ``None`` for none."""
+    if wish.effect == "model":
+        return state.limits.model(state.counts)
+    most = state.limits.questions
+    return "questions" if wish.effect == "patient" and most is not None and state.counts.questions >= most else None
 
 
 def _asked(world: World, state: State, wish: AskModel) -> State | None:

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
 
-from kgdx.case import Case
+from kgdx.case import Case, Finding, Status
 from kgdx.episode.segment import Author, Kind, Segment, add_spent
 from kgdx.llm.accounting import Spent
 
@@ -60,6 +60,9 @@ class Artifact:
         return cls(**data, **words)
 
 
+_JSON = frozenset({str, int, bool, type(None)})
+
+
 def digest_of(value: Any) -> str:
     """Return a short SHA-256 of plain values, in which floats count to nine digits.
 
@@ -72,6 +75,8 @@ def digest_of(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
+    if type(value) in _JSON:
+        return value  # most are: decided before the slower questions
     if isinstance(value, float):
         return float(f"{value:.9g}")
     if isinstance(value, Mapping):
@@ -258,7 +263,7 @@ class State:
         for entries in seen.values():
             for entry in entries.values():
                 self.stamp(entry.reads)  # what is fresh is decided here, where all of it can be seen
-        case = self.case if given & {"case", "words"} else Case("", self.case.findings)
+        case = self.case if given & {"case", "words"} else Case("", cast("Any", self.known("evidence")))
         log = self.log if "log" in given else ()
         question = self.question if "question" in given else ""
         return State(case, question, self.seed, self.limits, log, seen, self.counts, _known=dict(self._known))
@@ -275,7 +280,7 @@ class State:
         if what == "case":
             return self.case
         if what == "evidence":
-            return (self.case.observed, self.case.excluded)
+            return _evidence(self.case)
         if what == "words":
             return self.case.text
         if what == "question":
@@ -336,6 +341,11 @@ class State:
             self.ended,
             known,
         )
+
+
+def _evidence(case: Case) -> tuple[Finding, ...]:
+    """Return the findings that are present or absent, in order."""
+    return tuple(each for each in case.findings if each.status is Status.PRESENT or each.status is Status.ABSENT)
 
 
 def _still_known(known: Mapping[Reads, Hashable]) -> dict[Reads, Hashable]:

@@ -62,7 +62,8 @@ class InquiryPolicy(Policy):
             return self.close(state)
         proposed = state.get(Questions)
         if proposed is None:
-            return ProposeQuestions()
+            unknown = (each.id for each in state.case.findings if each.status is Status.UNKNOWN)
+            return ProposeQuestions(unknown=tuple(unknown))
         question = next((each for each in proposed.questions if not _settled(state, proposed, each)), None)
         return self.close(state) if question is None else AskPatient(term=question.term, label=question.label)
 

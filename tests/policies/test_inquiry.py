@@ -1,0 +1,220 @@
+"""A consultation by information gain: what it asks, when it declares, and that it waits and goes on from its log."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgdx
+from kgdx.actions.artifacts import candidates_of
+from kgdx.actions.believing import Questions, Shares
+from kgdx.api import Graph
+from kgdx.case import Case, Finding, Status
+from kgdx.episode import (
+    POLICIES,
+    AskModel,
+    AskPatient,
+    Episode,
+    Kind,
+    Limits,
+    Policy,
+    Reply,
+    State,
+    World,
+    answered,
+    begin,
+    dump,
+    load,
+    make_policy,
+    resume,
+    run,
+)
+from kgdx.episode.loop import Memo
+from kgdx.evaluate.patients import SimulatedPatient, opening
+from kgdx.llm.protocol import ChatModel, Completion, Request, Usage
+from kgdx.policies.inquiry import InquiryPolicy
+
+SEIZURE, FOCAL, HYPOTONIA, SHORT = "HP:0001250", "HP:0007359", "HP:0001252", "HP:0004322"
+RECORDED = Case(
+    "patient",
+    (Finding(SEIZURE, label="Seizure"), Finding(HYPOTONIA, label="Hypotonia"), Finding(SHORT, Status.ABSENT)),
+)
+POLICY = InquiryPolicy(certain=1.0)
+
+
+@pytest.fixture(scope="module")
+def folder(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("consult") / "graph"
+    kgdx.build({"hp": str(tiny / "hp.obo"), "hpoa": str(tiny / "phenotype.hpoa")}, store=made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def graph(folder: Path) -> Iterator[Graph]:
+    with kgdx.open(folder) as opened:
+        yield opened
+
+
+class Planner(ChatModel):
+    """A model that plans a match and then nothing, and writes a sentence; a function of the messages alone."""
+
+    @property
+    def name(self) -> str:
+        return "planner"
+
+    async def complete(self, request: Request, on_text: Any = None) -> Completion:
+        said = "".join(message.content for message in request.messages)
+        plan = '[{"action": "match"}]' if "match" not in said.rpartition("What was done so far")[2] else "[]"
+        text = f'{{"actions": {plan}, "reason": "because"}}' if request.schema else "Nothing more is known."
+        return Completion(text, self.name, Usage(len(said), len(text)))
+
+
+def world(graph: Graph, recorded: Case = RECORDED) -> World:
+    return World(graph, SimulatedPatient(recorded, graph.ancestry), {"m": Planner()})
+
+
+def first(policy: Policy, *findings: str, graph: Graph, **more: Any) -> State:
+    known = Case("patient", tuple(map(Finding, findings)))
+    return begin(known, policy, fingerprint=graph.fingerprint, **more)
+
+
+def asked(episode: Episode) -> list[str | None]:
+    return [each.data["term"] for each in episode.log if each.kind is Kind.WISH and each.name == AskPatient.name]
+
+
+def cuts(here: World, episode: Episode, policy: Policy) -> None:
+    """Assert that the log, cut after each of its segments, goes on to be the same in a world that remembers nothing."""
+    for length in range(1, len(episode.log) + 1):
+        here = replace(here, memo=Memo())
+        again = run(here, resume(here, load(dump(episode.log[:length]))), policy)
+        assert (again.log, again.reason) == (episode.log, episode.reason), length
+        assert again.state.counts._replace(milliseconds=0) == episode.state.counts._replace(milliseconds=0)
+
+
+# --- a simulated patient --------------------------------------------------------------------------------------------
+
+
+def test_a_simulated_patient_is_asked_and_diagnosed(graph: Graph) -> None:
+    episode = run(world(graph), first(POLICY, SEIZURE, graph=graph), POLICY)
+    assert episode.reason == "diagnosed"
+    assert asked(episode) and len(asked(episode)) == len(set(asked(episode)))
+    assert HYPOTONIA in episode.state.case.observed
+    assert candidates_of(episode.state)
+
+
+def test_what_the_patient_says_openly_is_read(graph: Graph) -> None:
+    episode = run(world(graph), first(POLICY, graph=graph), POLICY)
+    assert asked(episode)[0] is None
+    assert {SEIZURE, HYPOTONIA} <= set(episode.state.case.observed)
+    assert episode.reason == "diagnosed"
+
+
+def test_the_most_telling_question_comes_first_and_none_is_settled_already(graph: Graph) -> None:
+    state = first(POLICY, SEIZURE, graph=graph)
+    waiting = run(World(graph), state, POLICY)
+    proposed = waiting.state.get(Questions)
+    assert proposed is not None
+    gains = [each.gain for each in proposed.questions]
+    assert gains == sorted(gains, reverse=True)
+    assert waiting.state.pending == AskPatient(term=proposed.questions[0].term, label=proposed.questions[0].label)
+    episode = run(world(graph, Case("patient")), state, POLICY)
+    for number, term in enumerate(asked(episode)):
+        assert term is not None
+        assert not graph.ancestry.ancestors(term) & set(asked(episode)[:number]), "below one that is unknown"
+    assert SEIZURE not in asked(episode)
+
+
+def test_unknown_leaves_shares_and_questions_as_they_are(graph: Graph) -> None:
+    waiting = run(World(graph), first(POLICY, SEIZURE, graph=graph), POLICY)
+    shares, questions = waiting.state.get(Shares), waiting.state.get(Questions)
+    unknown = answered(waiting.state, Reply(status=Status.UNKNOWN))
+    assert (unknown.get(Shares), unknown.get(Questions)) == (shares, questions)
+    present = answered(waiting.state, Reply(status=Status.PRESENT))
+    assert (present.get(Shares), present.get(Questions)) == (None, None)
+
+
+def test_it_asks_no_more_once_it_is_certain_or_has_asked_enough(graph: Graph) -> None:
+    quick = InquiryPolicy(certain=1e-6)
+    assert asked(run(world(graph), first(quick, SEIZURE, graph=graph), quick)) == []
+    one = InquiryPolicy(certain=1.0, questions=1)
+    episode = run(world(graph), first(one, SEIZURE, graph=graph), one)
+    assert (len(asked(episode)), episode.reason) == (1, "diagnosed")
+    limited = run(world(graph), first(POLICY, SEIZURE, graph=graph, limits=Limits(questions=1)), POLICY)
+    assert (len(asked(limited)), candidates_of(limited.state) != ()) == (1, True)
+
+
+def test_equal_seeds_give_equal_consultations(graph: Graph) -> None:
+    begun = [replace(RECORDED, findings=opening(RECORDED, 1, seed).findings) for seed in (3, 3)]
+    assert begun[0] == begun[1]
+    logs = [run(world(graph), first(POLICY, each.observed[0], graph=graph, seed=9), POLICY).log for each in begun]
+    assert logs[0] == logs[1]
+
+
+# --- a person -------------------------------------------------------------------------------------------------------
+
+
+def test_without_a_patient_it_waits_and_goes_on_with_the_reply(graph: Graph) -> None:
+    here, patient = World(graph), SimulatedPatient(RECORDED, graph.ancestry)
+    episode = run(here, first(POLICY, SEIZURE, graph=graph), POLICY)
+    turns = 0
+    while episode.waiting:
+        question = episode.state.pending
+        assert isinstance(question, AskPatient) and episode.log[-1].kind is Kind.WISH
+        turns += 1
+        episode = run(here, answered(episode.state, patient.reply(question, episode.state)), POLICY)
+    assert turns > 0
+    assert episode.log == run(world(graph), first(POLICY, SEIZURE, graph=graph), POLICY).log
+
+
+def test_it_goes_on_in_another_process_with_an_equal_log(graph: Graph, folder: Path, tmp_path: Path) -> None:
+    whole = run(world(graph), first(POLICY, SEIZURE, graph=graph), POLICY)
+    waiting = run(World(graph), first(POLICY, SEIZURE, graph=graph), POLICY)
+    assert waiting.waiting and waiting.log == whole.log[: len(waiting.log)]
+    (tmp_path / "log.jsonl").write_text(dump(waiting.log), "utf-8")
+    (tmp_path / "case.jsonl").write_text(dump(begin(RECORDED, POLICY).log), "utf-8")
+    program = (
+        "import sys, kgdx; from pathlib import Path\n"
+        "from kgdx.episode import *\n"
+        "from kgdx.evaluate.patients import SimulatedPatient\n"
+        "log, case = (load(Path(name).read_text('utf-8')) for name in sys.argv[2:])\n"
+        "with kgdx.open(sys.argv[1]) as graph:\n"
+        "    world = World(graph, SimulatedPatient(resume(World(), case).case, graph.ancestry))\n"
+        "    print(dump(run(world, resume(world, log), policy_of(log)).log), end='')\n"
+    )
+    command = [sys.executable, "-c", program, str(folder), str(tmp_path / "log.jsonl"), str(tmp_path / "case.jsonl")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert load(done.stdout) == whole.log
+
+
+# --- every policy ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
+def test_a_log_of_every_registered_policy_goes_on_from_any_cut(name: str, graph: Graph) -> None:
+    policy, here = make_policy(name), world(graph)
+    can = policy.capabilities
+    question = "What are the symptoms of Tiny epilepsy syndrome 1?" if can.answers else ""
+    for asks in dict.fromkeys((question, "" if can.diagnoses else question)):
+        episode = run(here, first(policy, SEIZURE, graph=graph, question=asks), policy)
+        assert not episode.waiting and episode.reason not in ("error", "steps"), episode.error
+        assert can.models == any(each.name == AskModel.name for each in episode.log)
+        cuts(here, episode, policy)
+
+
+@pytest.mark.parametrize(
+    "limits", [Limits(), Limits(steps=5), Limits(steps=9), Limits(questions=1), Limits(questions=0)]
+)
+@pytest.mark.parametrize("said", [RECORDED, Case("patient"), Case("patient", (Finding(FOCAL),))])
+def test_a_consultation_goes_on_from_any_cut(limits: Limits, said: Case, graph: Graph) -> None:
+    here = world(graph, said)
+    for findings in ((SEIZURE,), ()):
+        episode = run(here, first(POLICY, *findings, graph=graph, limits=limits), POLICY)
+        assert not episode.waiting
+        cuts(here, episode, POLICY)
