@@ -16,7 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "actions.md"
 @pytest.mark.parametrize("name", sorted(ACTIONS))
 def test_a_line_names_the_action_every_field_and_the_purpose(name: str) -> None:
     kind = ACTIONS[name]
-    told = kind.describe()
+    told = line(kind)
     assert "\n" not in told
     assert told.startswith(f'{{"action": "{name}"')
     assert told.endswith(purpose(kind))
@@ -37,7 +37,7 @@ def test_a_line_needs_no_source(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inspect, "getsource", absent)
     fields_of.cache_clear()
     line.cache_clear()
-    assert ACTIONS["get_symptom"].describe().startswith('{"action": "get_symptom"')
+    assert line(ACTIONS["get_symptom"]).startswith('{"action": "get_symptom"')
 
 
 def test_bounds_and_defaults_are_told() -> None:

@@ -10,9 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kgdx.actions.rounds import Round, rounds_of
 from kgdx.case import Case, Issue
-from kgdx.episode.segment import Segment
+from kgdx.episode.segment import Segment, spent
 from kgdx.errors import MissingExtraError, TemplateError, UsageError
+from kgdx.llm.accounting import Spent
 from kgdx.results.ranked import NOTICE, Candidate, CaseSummary, DiagnosisDocument, EvidencePath
 
 if TYPE_CHECKING:
@@ -70,6 +72,16 @@ class Diagnosis:
         ranked = [(candidate.id, f"{candidate.score:.9g}") for candidate in self.candidates]
         content = [self.case.id, self.case.digest, self.policy, self.fingerprint, self.version, ranked]
         return f"run:{hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]}"
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        """What was looked up, round by round."""
+        return rounds_of(self.trace)
+
+    @property
+    def usage(self) -> Spent:
+        """What language models were asked."""
+        return spent(self.trace)
 
     def candidate(self, id: str) -> Candidate:
         """Return a candidate by its id, or by that of an entry that is merged into it.

@@ -46,7 +46,13 @@ def fields_of(kind: type[Action]) -> tuple[Described, ...]:
 
 @cache
 def line(kind: type[Action]) -> str:
-    """Return an action's name, fields and purpose in one line."""
+    """Return what an action takes and is for in one line, made from the class: for prompts, pages and people.
+
+    Example:
+        >>> from kgdx.actions import GetSymptom
+        >>> line(GetSymptom)
+        '{"action": "get_symptom", "diseases": [1 to 50 texts], "limit": 1 to 1000 (50)}: Symptoms of diseases.'
+    """
     parts = [f'"action": "{kind.name}"']
     for field in fields_of(kind):
         type_ = f"[{field.type}]" if field.type.endswith("texts") else field.type

@@ -183,7 +183,7 @@ def advance(state: State, policy: Policy) -> tuple[State, Wish | None]:
         The state, and the wish that is pending; ``None`` where the episode has ended.
     """
     while not state.ended:
-        wish = state.pending
+        wish = cast("Wish | None", state.pending)
         if state.finished:
             state = _end(state, state.limited or state.finished)
         elif wish is None or wish.effect == "note":

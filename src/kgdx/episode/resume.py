@@ -101,10 +101,11 @@ def _made_again(world: World, state: State) -> State:
                     make(each)
             now = replace(state, artifacts=artifacts)
             if entry.value is None and now.fresh(entry):
-                outcome = act(world, now, cast("Action", entry.wish)).outcome
+                wish = cast("Action", entry.wish)
+                outcome = act(world, now, wish).outcome
                 if isinstance(outcome, KgdxError):
                     raise outcome
-                _same(now, entry.wish, outcome, entry.digest)
+                _same(now, wish, outcome, entry.digest)
                 artifacts[kind] = {**artifacts[kind], key: entry._replace(value=outcome.artifact)}
 
     for kind in tuple(artifacts):

@@ -11,14 +11,11 @@ import json
 import random
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, cast
 
 from kgdx.case import Case, Finding, Status
 from kgdx.episode.segment import Author, Kind, Segment, add_spent
 from kgdx.llm.accounting import Spent
-
-if TYPE_CHECKING:
-    from kgdx.episode.wish import Wish
 
 A = TypeVar("A", bound="Artifact")
 
@@ -84,6 +81,29 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     return value
+
+
+class Wished(Protocol):
+    """What a state has to know of a wish; :class:`kgdx.episode.wish.Wish` is one."""
+
+    @property
+    def name(self) -> str:
+        """What is wished."""
+        ...
+
+    @property
+    def effect(self) -> Any:
+        """Who does it."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """Equal for equal wishes."""
+        ...
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the fields that hold nobody's words."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +185,7 @@ class Entry(NamedTuple):
     digest: str
     reads: tuple[Reads, ...]
     stamp: tuple[Hashable, ...]
-    wish: Wish
+    wish: Wished
 
 
 Artifacts = Mapping[type[Artifact], dict[Any, Entry]]
@@ -200,7 +220,7 @@ class State:
     log: tuple[Segment, ...] = field(default=(), repr=False)
     artifacts: Artifacts = field(default_factory=dict, repr=False, hash=False, compare=False)
     counts: Counts = field(default_factory=Counts)
-    pending: Wish | None = None
+    pending: Wished | None = None
     limited: str = ""
     finished: str = ""
     ended: str = ""
@@ -223,7 +243,7 @@ class State:
         entry = self._latest(kind)
         return None if entry is None else cast("A", entry.value)
 
-    def tried(self, wish: Wish) -> bool:
+    def tried(self, wish: Wished) -> bool:
         """Tell whether the episode has had this wish since the patient last answered, whatever came of it."""
         data = wish.parameters()
         for segment in reversed(self.log):
@@ -290,7 +310,9 @@ class State:
 
     # -- the fold
 
-    def add(self, segment: Segment, *, wish: Wish | None = None, case: Case | None = None, finished: str = "") -> State:
+    def add(
+        self, segment: Segment, *, wish: Wished | None = None, case: Case | None = None, finished: str = ""
+    ) -> State:
         """Return the state after one more segment.
 
         Args:
@@ -357,7 +379,7 @@ _MANY = 1_000_000
 """Failures that a policy which cannot choose counts for: it will not choose better again."""
 
 
-def _counted(counts: Counts, segment: Segment, wish: Wish | None, pending: Wish | None) -> Counts:
+def _counted(counts: Counts, segment: Segment, wish: Wished | None, pending: Wished | None) -> Counts:
     steps, questions, failures, stagnant, requests, worked, total = counts
     kind = segment.kind
     if kind is Kind.WISH:

@@ -377,19 +377,6 @@ class Action(Wish, ABC):
             KgdxError: It cannot be done; the episode records it.
         """
 
-    @classmethod
-    def describe(cls) -> str:
-        """Return what the action takes and is for in one line, made from the class: for prompts, pages and people.
-
-        Example:
-            >>> from kgdx.actions import GetSymptom
-            >>> GetSymptom.describe()
-            '{"action": "get_symptom", "diseases": [1 to 50 texts], "limit": 1 to 1000 (50)}: Symptoms of diseases.'
-        """
-        from kgdx.episode.described import line
-
-        return line(cls)
-
 
 ACTIONS: Registry[Action] = Registry(
     "action",

@@ -18,7 +18,7 @@ from kgdx.case.files import Failure
 from kgdx.case.model import Case
 from kgdx.errors import CaseError
 from kgdx.evaluate.metrics import MISS, mean_over, mean_rank, summary
-from kgdx.rank.bank import leaving_out
+from kgdx.rank.model import leaving_out
 from kgdx.rank.withheld import Withheld
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from kgdx.actions.artifacts import mentions_of
 from kgdx.actions.pack import clean, pack
 from kgdx.actions.rounds import Step, rounds_of
 from kgdx.case import Case
+from kgdx.episode.described import line
 from kgdx.episode.segment import Segment
 from kgdx.episode.state import State
 from kgdx.episode.wish import Action
@@ -70,7 +71,7 @@ def briefing(
     """
     return {
         "graph": ontology(),
-        "actions": "\n".join(kind.describe() for _, kind in sorted(registry.items())),
+        "actions": "\n".join(line(kind) for _, kind in sorted(registry.items())),
         "question": clean(state.question, QUESTION) or DIAGNOSIS,
         "entities": "\n".join(_mentioned(state)) or "None that the graph knows by that name.",
         "findings": "\n".join(_findings(state.case)) or "There is no patient.",

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgdx.case.model import Case
 from kgdx.errors import StoreError
 from kgdx.rank.annotations import Annotations
 from kgdx.rank.columns import columns, propagate
@@ -157,13 +156,3 @@ class Matched:
                 score = float(self.value[patient])
                 found.append(MatchedCase(self.bank.ids[patient], score, shared, self.bank.publications[patient]))
         return tuple(found)
-
-
-def leaving_out(case: Case) -> frozenset[str]:
-    """Return what a case's own patients are known by: its id and its publications.
-
-    Example:
-        >>> sorted(leaving_out(Case("p1", publications=("PMID:1",))))
-        ['PMID:1', 'p1']
-    """
-    return frozenset({case.id, *case.publications} - {""})

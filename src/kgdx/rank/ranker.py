@@ -14,18 +14,16 @@ import numpy as np
 
 from kgdx.case.model import Case, Issue, Status
 from kgdx.errors import CaseError, UsageError
-from kgdx.rank.bank import leaving_out
 from kgdx.rank.compile import VERSION, RankModel, compile_model
 from kgdx.rank.explain import explain
 from kgdx.rank.fusion import Scale, Weights, fused, scale
-from kgdx.rank.model import Candidate, Ranking
+from kgdx.rank.model import Bank, Candidate, Ranking, leaving_out
 from kgdx.rank.names import Names
 from kgdx.rank.posterior import Beliefs, askable, entropy, gains, leading, shares, temperature
 from kgdx.rank.scorers import SCORERS, ByFinding, Query, Recent, Scorer
 from kgdx.store.closure import Floats, Ints
 
 if TYPE_CHECKING:
-    from kgdx.rank.bank import CaseBank
     from kgdx.store.snapshot import Snapshot
 
 SCORED = 16
@@ -138,7 +136,7 @@ class Ranker:
         case: Case | Findings,
         top: int = 10,
         also: Sequence[str] = (),
-        bank: CaseBank | None = None,
+        bank: Bank | None = None,
         *,
         explain: bool = False,
     ) -> Ranking:
@@ -171,7 +169,7 @@ class Ranker:
         query: Query,
         top: int,
         others: list[int],
-        bank: CaseBank | None,
+        bank: Bank | None,
         left_out: frozenset[str],
         *,
         explain: bool,

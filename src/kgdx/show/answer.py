@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -20,8 +20,14 @@ from kgdx.results.words import clean, count, frequency
 from kgdx.show.case import findings, issues, patient
 from kgdx.show.console import Flow
 
-if TYPE_CHECKING:
-    from kgdx.actions import Answer
+
+class Answering(Protocol):
+    """A result that can be shown: :class:`kgdx.Answer` is one."""
+
+    def document(self, *, private: bool = False) -> AnswerDocument:
+        """Return the document that is shown."""
+        ...
+
 
 NOTE = "Decision support for research, to be judged by a clinician."
 
@@ -49,7 +55,7 @@ ELSEWHERE = frozenset({"candidate", "mesh", "publication"})
 _MARK = re.compile(r"\[E\d+\]")
 
 
-def answer(result: Answer, *, everything: bool = False) -> RenderableType:
+def answer(result: Answering, *, everything: bool = False) -> RenderableType:
     """Return the whole answer, from how the question was understood to what failed.
 
     Args:

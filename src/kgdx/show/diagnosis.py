@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -16,8 +16,33 @@ from kgdx.results.view import PATHS, SIDES, Listed, Reason, argument, between, l
 from kgdx.results.words import clean, count, frequency, references, signed
 from kgdx.show.case import findings, issues, patient
 
-if TYPE_CHECKING:
-    from kgdx.actions import Diagnosis
+
+class Diagnosed(Protocol):
+    """A result that can be shown: :class:`kgdx.Diagnosis` is one."""
+
+    @property
+    def policy(self) -> str:
+        """Who chose the actions."""
+        ...
+
+    @property
+    def rounds(self) -> Sequence[Any]:
+        """What was looked up, round by round."""
+        ...
+
+    @property
+    def usage(self) -> Any:
+        """What language models were asked."""
+        ...
+
+    def paths(self, id: str, /) -> tuple[EvidencePath, ...]:
+        """Return the evidence paths of a candidate."""
+        ...
+
+    def document(self) -> DiagnosisDocument:
+        """Return the document that is shown."""
+        ...
+
 
 BAR = 8
 """Characters of the bar of the best candidate."""
@@ -33,7 +58,7 @@ STYLES = {"supports": "green", "against": "red", "typical_unmentioned": "cyan"}
 NOTE = "Decision support for research, to be judged by a clinician. Fit is a ranking score, not a probability."
 
 
-def diagnosis(result: Diagnosis, *, explain: int = 3) -> RenderableType:
+def diagnosis(result: Diagnosed, *, explain: int = 3) -> RenderableType:
     """Return all of it: patient, findings, notes, ranking, and the reasons of the first ``explain`` candidates."""
     document = result.document()
     parts = _understood(document)
@@ -48,18 +73,16 @@ def diagnosis(result: Diagnosis, *, explain: int = 3) -> RenderableType:
     return Group(*parts)
 
 
-def _planned(result: Diagnosis, document: DiagnosisDocument) -> list[RenderableType]:
+def _planned(result: Diagnosed, document: DiagnosisDocument) -> list[RenderableType]:
     """Return what a model's plans looked up, round by round, and what it took; nothing where no model was asked."""
     model = next((name for name, _ in exchanges(document.trace)), "")
     if not model:
         return []
-    from kgdx.actions.rounds import rounds_of
-    from kgdx.episode.segment import spent
     from kgdx.results.cited import lookup_rounds
     from kgdx.show.answer import lookups, taken
 
-    who = Text(f"{result.policy} with {clean(model)}{taken(spent(result.trace).to_dict())}", style="dim")
-    rounds = lookup_rounds(each.to_dict(private=True) for each in rounds_of(result.trace))
+    who = Text(f"{result.policy} with {clean(model)}{taken(result.usage.to_dict())}", style="dim")
+    rounds = lookup_rounds(each.to_dict(private=True) for each in result.rounds)
     return [_heading("Looked up"), *lookups(rounds), Text(), who]
 
 
@@ -113,7 +136,7 @@ def candidate_block(document: DiagnosisDocument, row: Listed) -> RenderableType:
     return Group(*parts)
 
 
-def explanation(result: Diagnosis, candidate: Candidate) -> RenderableType:
+def explanation(result: Diagnosed, candidate: Candidate) -> RenderableType:
     """Return all that the graph says about one candidate: the parts of its score, each finding, all evidence paths."""
     document = result.document()
     parts = _understood(document)

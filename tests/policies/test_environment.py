@@ -21,10 +21,10 @@ from episode.worlds import ask_model as asking
 from kgdx.actions import Diagnose, Rank
 from kgdx.case import Case, Finding, Status
 from kgdx.episode import AskPatient, Kind, Limits, Remark, State, World, begin, dump, load, resume
-from kgdx.episode.environment import NAME, ConsultEnv, declares, leading
 from kgdx.errors import UsageError
 from kgdx.evaluate.patients import SimulatedPatient
 from kgdx.policies import FixedPolicy
+from kgdx.policies.environment import NAME, ConsultEnv, declares, leading
 
 RECORDED = Case("p", (Finding(SEIZURE, label="Seizure"), Finding(FOCAL)), diseases=("OMIM:77",))
 MENU = (AskPatient(term=SEIZURE), AskPatient(term=FOCAL), AskPatient(term=NERVOUS), Rank(), Diagnose())
@@ -64,7 +64,7 @@ def test_gymnasiums_own_checker_passes(findings: tuple[str, ...]) -> None:
 
 def test_it_is_made_by_its_name() -> None:
     made = gymnasium.make(
-        f"kgdx.episode.environment:{NAME}", world=World(), starts=[start()], menu=[Diagnose(diseases=("OMIM:1",))]
+        f"kgdx.policies.environment:{NAME}", world=World(), starts=[start()], menu=[Diagnose(diseases=("OMIM:1",))]
     )
     made.reset(seed=1)
     assert made.step(np.int64(0))[2:4] == (True, False)
@@ -194,7 +194,7 @@ def test_without_gymnasium_one_line_says_what_to_install() -> None:
         "import sys; sys.modules['gymnasium'] = None\n"
         "from kgdx.errors import MissingExtraError\n"
         "import kgdx.episode\n"
-        "try:\n    import kgdx.episode.environment\n"
+        "try:\n    import kgdx.policies.environment\n"
         "except MissingExtraError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)

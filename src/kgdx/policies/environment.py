@@ -1,12 +1,12 @@
 """Consultations as a Gymnasium environment: the same states, wishes and limits, chosen by number.
 
-``gymnasium.make("kgdx.episode.environment:kgdx/Consult-v0", world=…, starts=…, menu=…)`` makes one by name.
+``gymnasium.make("kgdx.policies.environment:kgdx/Consult-v0", world=…, starts=…, menu=…)`` makes one by name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -194,7 +194,7 @@ class ConsultEnv(gymnasium.Env[Floats, np.int64]):
         if before.ended:
             raise UsageError("the episode has ended", hint="call reset")
         state = chosen(before, self._choices[int(action)])
-        if (wish := state.pending) is not None:
+        if (wish := cast("Wish | None", state.pending)) is not None:
             after = refusal(state, wish) or perform(self.world, state, wish)
             if after is None:
                 raise UsageError(f"the world cannot do {wish.name} any more", hint="give it what its menu needs")
