@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from conftest import ROOT, TINY, require_module
+from kgdx.episode import POLICIES
 
 PACKAGE = Path(__file__).with_name("package")
 
@@ -37,6 +42,44 @@ with kgdx.open(store) as graph:
     assert run(World(graph), resume(World(graph), log), policy_of(log)).log == episode.log
 print("all of them")
 """
+
+
+def kinds() -> dict[str, list[str]]:
+    """The table of CONTRIBUTING.md: kind → file, registry, test, page."""
+    section = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Add one of a kind")[2]
+    rows = re.findall(r"^\| (\w+) \| (.+) \|$", section.partition("\n## ")[0], re.MULTILINE)
+    return {kind: [cell.strip(" `") for cell in rest.split("|")] for kind, rest in rows if kind != "kind"}
+
+
+def test_contributing_names_for_each_kind_its_file_registry_test_and_page() -> None:
+    entry_points = tomllib.loads((PACKAGE / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+    added = set()
+    assert set(kinds()) == {"action", "scorer", "policy", "source", "encoder"}
+    for kind, (file, place, test, page) in kinds().items():
+        for path in (file, test, page):
+            assert (ROOT / path).is_file(), path
+        assert re.search(rf"\b{kind}", (ROOT / page).read_text(encoding="utf-8"), re.IGNORECASE), page
+        if place:
+            module, _, name = place.partition(":")
+            registry = getattr(importlib.import_module(module), name)
+            assert registry.kind == kind
+            added.add(registry.group)
+    assert added == set(entry_points), "the package outside adds one of each"
+
+
+def test_no_policy_is_known_by_its_name_outside_its_file() -> None:
+    names = set(POLICIES.builtin)
+    found = []
+    for path in sorted((ROOT / "src" / "kgdx").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Compare | ast.Subscript):
+                said = {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
+                text = ast.unparse(node)
+                compared = isinstance(node, ast.Compare) and "policy" in text
+                listed = text.startswith("Literal[") and len(names & said) > 1
+                if names & said and (compared or listed):
+                    found.append(f"{path.relative_to(ROOT)}:{node.lineno}: {text}")
+    assert found == []
 
 
 @pytest.mark.slow
