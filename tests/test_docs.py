@@ -100,10 +100,10 @@ def test_the_python_of_the_guides_runs_as_it_stands(
     monkeypatch: pytest.MonkeyPatch, kgdx_home: Path, tmp_path: Path
 ) -> None:
     require_module("neo4j_viz", "viz")
-    require_module("gymnasium", "environment")
     kgdx.build()
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
+    require_module("gymnasium", "environment")
     left: dict[str, dict[str, Any]] = {}
     guides = [f"how-to/{name}" for name in ("python", "ask", "actions", "citations", "report", "extend")]
     for page in (ROOT / "docs" / f"{name}.md" for name in (*guides, "explanation/loop")):
