@@ -15,6 +15,7 @@ import pytest
 
 import kgdx
 from conftest import ROOT, require_module
+from kgdx.actions.artifacts import Retrieved
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 VARIABLE = re.compile(r"\bKGDX_[A-Z]+(?:_[A-Z]+)*\b")
@@ -102,13 +103,16 @@ def test_the_python_of_the_guides_runs_as_it_stands(
     shutil.copytree(default_graph, kgdx_home / "graphs" / "default")
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
+    require_module("gymnasium", "environment")
     left: dict[str, dict[str, Any]] = {}
-    for guide in ("python", "ask", "actions", "citations", "report", "extend"):
-        page = ROOT / "docs" / "how-to" / f"{guide}.md"
+    guides = [f"how-to/{name}" for name in ("python", "ask", "actions", "citations", "report", "extend")]
+    for page in (ROOT / "docs" / f"{name}.md" for name in (*guides, "explanation/loop")):
+        guide = page.stem
         names = left.setdefault(guide, {})
         exec(compile("\n".join(blocks(page, "python")), page.name, "exec"), names)
     assert left["python"]["diagnosis"].candidates
     assert left["python"]["run"]
-    assert [found.action for found in left["actions"]["state"].retrieved] == ["get_phenotype", "infer_by_phenotype"]
+    looked_up = left["actions"]["state"].all(Retrieved)
+    assert [found.action for found in looked_up] == ["get_phenotype", "infer_by_phenotype"]
     assert left["citations"]["answer"].text.cited
     assert "<svg" in (tmp_path / "patient.html").read_text(encoding="utf-8")

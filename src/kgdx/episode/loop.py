@@ -282,7 +282,7 @@ def answered(state: State, reply: Reply) -> State:
     if not isinstance(asked, AskPatient):
         raise UsageError("no question to the patient is pending", hint="answer the question that the episode asks")
     words = {"text": reply.text} if reply.text else {}
-    data = reply.model_dump(mode="json", exclude={"text"})
+    data = {"status": reply.status and str(reply.status), "term": reply.term, "label": reply.label}
     return state.add(Segment(Author.PATIENT, Kind.RESULT, asked.name, data, words), case=reply.heard(state.case, asked))
 
 

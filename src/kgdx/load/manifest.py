@@ -24,6 +24,7 @@ from pydantic import (
 from kgdx.config import Settings
 from kgdx.errors import SourceError
 from kgdx.load.faults import did_you_mean, line_of
+from kgdx.load.installed import installed_manifests
 from kgdx.resources import resource
 
 
@@ -294,8 +295,8 @@ _PLACES: Mapping[str, type[BaseModel]] = {
 def manifests(more: Sequence[Path] = ()) -> Mapping[str, Manifest]:
     """Return the manifests by name: first those of the default build, each after what it needs.
 
-    They are those that ship with kgdx, and the user's own: in the folder ``loaders`` beside the configuration, and
-    ``more``, which win over that folder. None may have the name of one that ships.
+    They are those that ship with kgdx, those of installed packages, and the user's own: in the folder ``loaders``
+    beside the configuration, and ``more``, which win over that folder. None may have the name of one that ships.
 
     Args:
         more: Files of further manifests.
@@ -307,7 +308,7 @@ def manifests(more: Sequence[Path] = ()) -> Mapping[str, Manifest]:
         >>> list(manifests())[0]
         'hp'
     """
-    own = [*sorted(own_folder().glob("*.y*ml")), *more]
+    own = [*installed_manifests(), *sorted(own_folder().glob("*.y*ml")), *more]
     return _catalogue(tuple((path.absolute(), path.stat().st_mtime_ns if path.exists() else 0) for path in own))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kgdx.errors import SourceError
+from kgdx.load.installed import installed_reader
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import Records
 from kgdx.load.unpack import PACKED
@@ -64,6 +65,9 @@ def reader(path: Path, manifest: Manifest, readers: Mapping[str, Reader] = Mappi
     if name in readers:
         return readers[name]
     if name not in FORMATS:
+        if (installed := installed_reader(name)) is not None:
+            found: Reader = installed
+            return found
         message = f"the manifest of {manifest.name} names the format {name!r}"
         raise SourceError(message, hint=f"one of {', '.join((*FORMATS, *readers))}")
     module, _, function = FORMATS[name].partition(":")
