@@ -355,6 +355,7 @@ def test_every_action_is_registered_by_its_name_and_documented(name: str) -> Non
 
 
 NEEDED: dict[str, dict[str, Any]] = {
+    "respond": {"text": "Ptosis [E1]."},
     "retrieve": {"template": "build"},
     "read_plan": {"round": 1, "actions": []},
     **{f"get_{what}": {"diseases": ["flu"]} for what in ("symptom", "test", "drug", "cure", "comorbidity")},

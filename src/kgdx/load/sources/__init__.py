@@ -66,8 +66,7 @@ def reader(path: Path, manifest: Manifest, readers: Mapping[str, Reader] = Mappi
         return readers[name]
     if name not in FORMATS:
         if (installed := installed_reader(name)) is not None:
-            found: Reader = installed
-            return found
+            return cast("Reader", installed)
         message = f"the manifest of {manifest.name} names the format {name!r}"
         raise SourceError(message, hint=f"one of {', '.join((*FORMATS, *readers))}")
     module, _, function = FORMATS[name].partition(":")
