@@ -1,0 +1,49 @@
+"""Ranks the diseases of a snapshot for a case, without a language model; what a place rests on is asked for apart."""
+
+from __future__ import annotations
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+import numpy as np
+from kgdx.case.model import Case, Issue, Status
+from kgdx.errors import CaseError, UsageError
+from kgdx.rank.compile import VERSION, RankModel, compile_model
+from kgdx.rank.explain import explain
+from kgdx.rank.fusion import Scale, Weights, fused, scale
+from kgdx.rank.model import Bank, Candidate, Ranking, leaving_out
+from kgdx.rank.names import Names
+from kgdx.rank.posterior import Beliefs, askable, entropy, gains, leading, shares, temperature
+from kgdx.rank.scorers import SCORERS, ByFinding, Query, Recent, Scorer
+from kgdx.store.closure import Floats, Ints
+if TYPE_CHECKING:
+    from kgdx.store.snapshot import Snapshot
+
+
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A case with every candidate's scores.
+
+    Attributes:
+        query: The case.
+        values: Scorer → its scores; shape (candidates,).
+        scales: Scorer → how its scores become parts.
+        total: The fused score; shape (candidates,).
+        combined: Scorer → what its rows came to, where it combines rows: a longer case goes on from there.
+    """
+
+    query: Query
+    values: Mapping[str, Floats]
+    scales: Mapping[str, Scale]
+    total: Floats
+    combined: Mapping[str, Floats]
+
+    def parts(self, numbers: Ints) -> list[dict[str, float]]:
+        """Return the parts of some candidates' scores, by scorer."""
+        by_scorer = {name: self.scales[name].part(value[numbers]).tolist() for name, value in self.values.items()}
+        return [{name: part[place] for name, part in by_scorer.items()} for place in range(len(numbers))]
