@@ -1,4 +1,4 @@
-"""The data folders that people read and edit (`ontology/`, `cypher/`, `browser/` …), found in one way.
+"""Data folders that people read and edit, found in one way; SQLite files that processes share.
 
 An installed wheel carries them inside the package (``kgdx/_data/<folder>``); an editable install reads them from
 the top of the checkout. Nobody else may guess where they are.
@@ -6,6 +6,8 @@ the top of the checkout. Nobody else may guess where they are.
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from pathlib import Path
 
 from kgdx.errors import KgdxError
@@ -38,3 +40,38 @@ def resource(folder: str, *parts: str) -> Path:
         f"the data file {'/'.join((folder, *parts))} is missing from this installation",
         hint="reinstall kgdx",
     )
+
+
+# SQLite files that several processes read and write at once.
+
+
+_REST_S = 0.01
+
+
+def open_shared(file: Path | str, wait_s: float) -> sqlite3.Connection:
+    """Open a file, made if there is none, that others may open and write at the same moment.
+
+    Readers and a writer share it (write-ahead log). SQLite itself does not wait while another process switches the
+    file to that, which happens when two are the first to open it; this does.
+
+    Args:
+        file: Which file; ``:memory:`` for none.
+        wait_s: How long, in seconds, opening and each statement wait for the others.
+
+    Returns:
+        A connection that any thread may use, one at a time, and that commits each statement.
+
+    Raises:
+        sqlite3.Error: The file cannot be used, or others held it for all of that time.
+    """
+    database = sqlite3.connect(file, timeout=wait_s, check_same_thread=False, isolation_level=None)
+    until = time.monotonic() + wait_s
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            return database
+        except sqlite3.Error as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                database.close()
+                raise
+        time.sleep(_REST_S)

@@ -10,13 +10,14 @@ from typing import Any, cast
 import pytest
 
 from kgdx.actions.answer import Answer
-from kgdx.actions.browsing import THINGS, answer_query, diagnosis_query, run_query
+from kgdx.actions.browse_answer import THINGS, answer_query
+from kgdx.actions.browse_diagnosis import diagnosis_query, run_query
 from kgdx.actions.diagnosis import Diagnosis
-from kgdx.actions.evidence import PathNode
-from kgdx.actions.items import EvidenceItem, EvidencePack
-from kgdx.actions.known import CitedText, Sentence
+from kgdx.actions.items import EvidencePack
 from kgdx.case import Case
 from kgdx.errors import UsageError
+from kgdx.results.cited import CitedText, EvidenceItem, Sentence
+from kgdx.results.ranked import PathNode
 
 
 def candidate(rank: int, *members: str) -> Any:

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from kgdx.literature import pace
-from kgdx.literature.pace import Pace
+from kgdx.literature.pace import RateLimiter
 
 TURNS = """
 import sys, time
 from pathlib import Path
-from kgdx.literature.pace import Pace
-taken = Pace(Path(sys.argv[1]), 0.05)
+from kgdx.literature.pace import RateLimiter
+taken = RateLimiter(Path(sys.argv[1]), 0.05)
 for _ in range(6):
     assert taken.wait(time.time() + 60)
     print(time.time())
@@ -28,7 +28,7 @@ def test_turns_of_threads_and_processes_are_an_interval_apart(tmp_path: Path) ->
     file = tmp_path / "pace"
     command = [sys.executable, "-c", TURNS, str(file)]
     others = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    mine = Pace(file, 0.05)
+    mine = RateLimiter(file, 0.05)
 
     def turn(_: int) -> float:
         assert mine.wait(time.time() + 60)
@@ -45,7 +45,7 @@ def test_turns_of_threads_and_processes_are_an_interval_apart(tmp_path: Path) ->
 
 
 def test_no_turn_is_taken_that_comes_too_late(tmp_path: Path) -> None:
-    slow = Pace(tmp_path / "pace", 30.0)
+    slow = RateLimiter(tmp_path / "pace", 30.0)
     assert slow.wait(time.time() + 1)
     before = (tmp_path / "pace").read_text()
     assert not slow.wait(time.time() + 1)
@@ -55,5 +55,5 @@ def test_no_turn_is_taken_that_comes_too_late(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "nonsense", "nan", "1e18", "-5"])
 def test_a_file_that_says_nothing_sensible_holds_nobody_up(tmp_path: Path, text: str) -> None:
     (tmp_path / "pace").write_text(text)
-    assert Pace(tmp_path / "pace", 0.01).wait(time.time() + 1)
+    assert RateLimiter(tmp_path / "pace", 0.01).wait(time.time() + 1)
     assert float((tmp_path / "pace").read_text()) <= time.time() + pace.LONGEST_S

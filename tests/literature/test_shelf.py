@@ -8,18 +8,18 @@ from contextlib import closing
 from pathlib import Path
 
 from kgdx.literature.model import Publication
-from kgdx.literature.shelf import Shelf
+from kgdx.literature.shelf import PublicationCache
 
 EACH = 60
 _WRITING = """
 import sys
 from pathlib import Path
 from kgdx.literature.model import Publication
-from kgdx.literature.shelf import Shelf
+from kgdx.literature.shelf import PublicationCache
 file, first, count = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 print("ready", flush=True)
 sys.stdin.readline()
-shelf = Shelf(file)
+shelf = PublicationCache(file)
 for pmid in map(str, range(first, first + count)):
     shelf.put_search("https://x", f"term {pmid}", [pmid, "7"])
     shelf.put_publications([pmid, "7"], [Publication(pmid, f"Report {pmid}")])
@@ -50,7 +50,7 @@ def test_processes_that_keep_publications_at_once_lose_none(tmp_path: Path) -> N
         process.communicate(timeout=120)
     assert [process.returncode for process in processes] == [0, 0, 0]
     pmids = [str(start + at) for start in starts for at in range(EACH)]
-    with closing(Shelf(file)) as shelf:
+    with closing(PublicationCache(file)) as shelf:
         assert {pmid: found and found.title for pmid, found in shelf.publications(pmids).items()} == {
             pmid: f"Report {pmid}" for pmid in pmids
         }
@@ -60,6 +60,6 @@ def test_processes_that_keep_publications_at_once_lose_none(tmp_path: Path) -> N
 
 def test_a_folder_that_cannot_be_written_keeps_nothing_and_fails_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with closing(Shelf(tmp_path / "file" / "pubmed.sqlite")) as shelf:
+    with closing(PublicationCache(tmp_path / "file" / "pubmed.sqlite")) as shelf:
         shelf.put_publications(["1"], [Publication("1", "A report")])
         assert shelf.publications(["1"]) == {"1": Publication("1", "A report")}

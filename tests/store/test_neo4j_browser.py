@@ -11,10 +11,11 @@ import pytest
 
 import kgdx
 from kgdx.actions.answer import Answer
-from kgdx.actions.evidence import PathNode
-from kgdx.actions.items import EvidenceItem, EvidencePack
+from kgdx.actions.items import EvidencePack
 from kgdx.config import Settings
 from kgdx.resources import resource
+from kgdx.results.cited import EvidenceItem
+from kgdx.results.ranked import PathNode
 from kgdx.store.browser import place
 from kgdx.store.neo4j import Neo4jStore
 

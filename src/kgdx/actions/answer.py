@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kgdx.actions.pack import EvidencePack
+from kgdx.actions.items import EvidencePack
 from kgdx.actions.rounds import Round, rounds_of
 from kgdx.case import Case, Issue
 from kgdx.episode.segment import Segment, spent
@@ -148,7 +148,7 @@ class Answer:
 
     def _links(self, neo4j: Place | None) -> dict[str, str]:
         """Return the link to Neo4j Browser, where there is one and its evidence can be drawn."""
-        from kgdx.actions.browsing import answer_query
+        from kgdx.actions.browse_answer import answer_query
 
         if neo4j:
             with suppress(TemplateError, UsageError):  # an id cannot stand in a link, or there is nothing to draw
@@ -200,7 +200,7 @@ class Answer:
             UsageError: The evidence names no disease.
             ConfigError: There is no Neo4j, or no password.
         """
-        from kgdx.actions.browsing import answer_query
+        from kgdx.actions.browse_answer import answer_query
         from kgdx.config import Settings
         from kgdx.store.browser import place
 

@@ -203,7 +203,7 @@ class Diagnosis:
 
     def _links(self, neo4j: Place | None) -> dict[str, str]:
         """Links to Neo4j Browser by candidate; one whose id cannot stand in a link has none."""
-        from kgdx.actions.browsing import disease_query
+        from kgdx.actions.browse_diagnosis import disease_query
 
         links: dict[str, str] = {}
         if neo4j is None:
@@ -228,7 +228,7 @@ class Diagnosis:
             UsageError: A disease is not among the candidates.
             ConfigError: There is no Neo4j, or no password.
         """
-        from kgdx.actions.browsing import diagnosis_query
+        from kgdx.actions.browse_diagnosis import diagnosis_query
         from kgdx.config import Settings
         from kgdx.store.browser import place
 

@@ -112,7 +112,8 @@ def browser_place(fingerprint: str, store: str | Path | None = None) -> Place | 
 def _query_of(result: Diagnosis | Answer | str, diseases: Sequence[str], top: int) -> str:
     if isinstance(result, str):
         return ""
-    from kgdx.actions.browsing import answer_query, diagnosis_query
+    from kgdx.actions.browse_answer import answer_query
+    from kgdx.actions.browse_diagnosis import diagnosis_query
 
     return answer_query(result) if isinstance(result, Answer) else diagnosis_query(result, diseases, top)
 
@@ -173,7 +174,7 @@ def _source(settings: Settings, run: str) -> GraphContext:
 
 
 def _saved_query(run: str, where: Place, diseases: Sequence[str], top: int) -> str:
-    from kgdx.actions.browsing import run_query
+    from kgdx.actions.browse_diagnosis import run_query
     from kgdx.store.neo4j import Neo4jStore
 
     with Neo4jStore.connect(where.access) as store:

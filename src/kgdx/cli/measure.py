@@ -271,14 +271,14 @@ def _model(name: str | None, questions: tuple[Question, ...], cache: Path | None
 
 
 def _connected(access: LlmAccess, cache: Path) -> tuple[ChatModel, LlmAccess]:
-    from kgdx.evaluate.later import Later
+    from kgdx.evaluate.later import LazyModel
     from kgdx.llm.connect import connect, described
 
     def make() -> Any:
         output.remark(f"asking {described(access)}")
         return connect(access, cache=cache)
 
-    return Later(access.model, make), access
+    return LazyModel(access.model, make), access
 
 
 def _judge(how: Judging, questions: tuple[Question, ...], cache: Path) -> Judge | None:

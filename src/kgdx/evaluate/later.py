@@ -8,7 +8,7 @@ from collections.abc import Callable
 from kgdx.llm.protocol import ChatModel, Completion, OnText, Request
 
 
-class Later(ChatModel):
+class LazyModel(ChatModel):
     """A model that is made when it is first asked.
 
     Args:
@@ -17,7 +17,7 @@ class Later(ChatModel):
 
     Example:
         >>> from kgdx.evaluate.scripted import scripted
-        >>> Later("scripted:right", lambda: scripted("right", [])).name
+        >>> LazyModel("scripted:right", lambda: scripted("right", [])).name
         'scripted:right'
     """
 

@@ -22,7 +22,7 @@ from urllib.parse import urlencode, urlsplit
 from kgdx.errors import MissingExtraError
 from kgdx.literature.access import PubMedAccess
 from kgdx.literature.model import Publication
-from kgdx.literature.pace import Pace
+from kgdx.literature.pace import RateLimiter
 
 MOST_BYTES = 8_000_000
 """Bytes of an answer at most; a hundred publications with abstracts take a tenth of it."""
@@ -53,7 +53,7 @@ class Eutils:
     def __init__(self, access: PubMedAccess, folder: Path) -> None:
         self.access = access
         self.folder = folder
-        self._pace = Pace(folder / f"pace-{'key' if access.api_key else 'free'}", access.interval)
+        self._pace = RateLimiter(folder / f"pace-{'key' if access.api_key else 'free'}", access.interval)
         self._opener = urllib.request.build_opener(_SameHost)
 
     def search(self, term: str, limit: int, until: float) -> list[str]:

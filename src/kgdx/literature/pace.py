@@ -12,7 +12,7 @@ LONGEST_S = 60.0
 """A turn further away than this was written before the clock was set back: it does not count."""
 
 
-class Pace:
+class RateLimiter:
     """Gives turns that are an interval apart, by a file that holds when the next one is.
 
     Args:

@@ -12,7 +12,7 @@ from kgdx.errors import ConfigError
 from kgdx.literature.access import PubMedAccess
 from kgdx.literature.eutils import MOST_PMIDS, Eutils, PubMedError, parse_ready
 from kgdx.literature.model import Found, Publication
-from kgdx.literature.shelf import Shelf
+from kgdx.literature.shelf import PublicationCache
 
 BACKGROUND_S = 60.0
 """How long a search may go on behind an answer that did not wait for it; what it finds is there the next time."""
@@ -50,7 +50,7 @@ class PubMed:
             raise ConfigError(f"the folder {folder} cannot be made ({error.strerror or error})", hint=hint) from error
         parse_ready(folder)
         self._eutils = Eutils(access, folder)
-        self._shelf = Shelf(folder / "pubmed.sqlite")
+        self._shelf = PublicationCache(folder / "pubmed.sqlite")
         self._turns = threading.BoundedSemaphore(MOST_THREADS)
         self._resting_until = 0.0
 

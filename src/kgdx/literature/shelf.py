@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kgdx.errors import StoreError
 from kgdx.literature.model import Publication
-from kgdx.store.shared_file import open_shared
+from kgdx.resources import open_shared
 
 SEARCH_S = 30 * 86_400.0
 """How long a search stands: new publications appear."""
@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS publication (pmid TEXT PRIMARY KEY, document TEXT, at
 """
 
 
-class Shelf:
+class PublicationCache:
     """A file of searches and publications; one in memory where the file cannot be used.
 
     Of a search only the digest is kept, not its words. Its methods raise :class:`~kgdx.errors.StoreError` where the

@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 from kgdx.errors import StoreError
 from kgdx.llm.accounting import Meter
 from kgdx.llm.protocol import ChatModel, Completion, Layer, OnText, Request
-from kgdx.store.shared_file import open_shared
+from kgdx.resources import open_shared
 
 WAIT_S = 60.0
 _CREATE = (

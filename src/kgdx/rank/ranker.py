@@ -1,12 +1,11 @@
 """Ranks the diseases of a snapshot for a case, without a language model; what a place rests on is asked for apart."""
 
 from __future__ import annotations
-from kgdx.rank.scored import Scored
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +16,11 @@ from kgdx.case.model import Case, Issue, Status
 from kgdx.errors import CaseError, UsageError
 from kgdx.rank.compile import VERSION, RankModel, compile_model
 from kgdx.rank.explain import explain
-from kgdx.rank.fusion import Scale, Weights, fused, scale
+from kgdx.rank.fusion import Weights, fused, scale
 from kgdx.rank.model import Bank, Candidate, Ranking, leaving_out
 from kgdx.rank.names import Names
 from kgdx.rank.posterior import Beliefs, askable, entropy, gains, leading, shares, temperature
+from kgdx.rank.scored import Scored
 from kgdx.rank.scorers import SCORERS, ByFinding, Query, Recent, Scorer
 from kgdx.store.closure import Floats, Ints
 

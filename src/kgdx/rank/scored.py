@@ -1,28 +1,17 @@
 """Ranks the diseases of a snapshot for a case, without a language model; what a place rests on is asked for apart."""
 
 from __future__ import annotations
-import hashlib
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-import numpy as np
-from kgdx.case.model import Case, Issue, Status
-from kgdx.errors import CaseError, UsageError
-from kgdx.rank.compile import VERSION, RankModel, compile_model
-from kgdx.rank.explain import explain
-from kgdx.rank.fusion import Scale, Weights, fused, scale
-from kgdx.rank.model import Bank, Candidate, Ranking, leaving_out
-from kgdx.rank.names import Names
-from kgdx.rank.posterior import Beliefs, askable, entropy, gains, leading, shares, temperature
-from kgdx.rank.scorers import SCORERS, ByFinding, Query, Recent, Scorer
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kgdx.rank.fusion import Scale
+from kgdx.rank.scorers import Query
 from kgdx.store.closure import Floats, Ints
+
 if TYPE_CHECKING:
-    from kgdx.store.snapshot import Snapshot
-
-
+    pass
 
 
 @dataclass(frozen=True, slots=True)

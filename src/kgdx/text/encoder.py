@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgdx.errors import MissingExtraError, StoreError, UsageError
-from kgdx.store.shared_file import open_shared
+from kgdx.resources import open_shared
 
 if TYPE_CHECKING:
     from kgdx.config import Settings

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kgdx.store.shared_file import open_shared
+from kgdx.resources import open_shared
 
 
 def held(file: Path) -> sqlite3.Connection:
