@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 import small_graph
+from kgdx.arrays.sparse import ancestors
 from kgdx.case import Status, case_from_document, case_from_phenopacket, case_to_json, case_to_phenopacket
 from kgdx.case.model import Case
 from kgdx.case.synthesis import ROOT, Perturbation, Synthesis
 from kgdx.errors import StoreError, UsageError
-from kgdx.store.closure import ancestors
 from kgdx.store.compile import compile_snapshot
 from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.store.snapshot import Snapshot

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgdx.store.closure import Floats, Ints, ancestors, gather
+from kgdx.arrays.sparse import Floats, Ints, ancestors, gather
 from kgdx.text.dictionary import ROOT
 from kgdx.text.stems import NUMERALS, PHRASES, fold, lettered, read_table, word_list
 

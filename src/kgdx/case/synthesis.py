@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgdx.arrays.sparse import Ints, Sparse, ancestors, compressed
 from kgdx.case.model import Case, Finding, Status
 from kgdx.errors import StoreError, UsageError
-from kgdx.store.closure import Ints, Sparse, ancestors, compressed
 from kgdx.store.snapshot import stated
 
 if TYPE_CHECKING:

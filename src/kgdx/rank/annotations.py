@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgdx.store.closure import Floats, Ints
+from kgdx.arrays.sparse import Floats, Ints
 from kgdx.store.snapshot import stated
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def with_groups(annotations: Annotations, narrow: Ints, broad: Ints, terms: int)
         broad: The group of each; shape (pairs,).
         terms: Number of terms.
     """
-    from kgdx.store.closure import gather
+    from kgdx.arrays.sparse import gather
 
     if not len(narrow):
         return annotations

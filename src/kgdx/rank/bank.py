@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgdx.arrays.sparse import Floats, Ints
 from kgdx.errors import StoreError
 from kgdx.rank.annotations import Annotations
 from kgdx.rank.columns import columns, propagate
 from kgdx.rank.fusion import fused
-from kgdx.rank.model import Candidate, MatchedCase
 from kgdx.rank.scorers import Query
-from kgdx.store.closure import Floats, Ints
+from kgdx.results.ranked import Candidate, MatchedCase
 
 if TYPE_CHECKING:
-    from kgdx.rank.ranker import Ranker, Scored
+    from kgdx.rank.ranker import Ranker
+    from kgdx.rank.scored import Scored
     from kgdx.store.snapshot import Snapshot
 
 GAIN = 1e-4

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kgdx.store.closure import Ints, Sparse, compressed
+from kgdx.arrays.sparse import Ints, Sparse, compressed
 
 PREFERRED = ("OMIM:", "ORPHA:", "DECIPHER:")
 """Sources whose entry stands for a merged candidate, in this order; then the smallest id."""

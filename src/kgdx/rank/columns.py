@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from kgdx.arrays.sparse import Floats, Ints, Sparse, compressed, gather
 from kgdx.rank.annotations import Annotations
-from kgdx.store.closure import Floats, Ints, Sparse, compressed, gather
 
 LEAST_FREQUENCY = 0.02
 MOST_FREQUENCY = 0.98

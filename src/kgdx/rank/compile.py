@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgdx.arrays.sparse import Ints, Sparse, ancestors, transposed
 from kgdx.errors import StoreError
 from kgdx.rank import neighbours
 from kgdx.rank.annotations import Rows, pooled, read_rows, with_groups
 from kgdx.rank.candidates import Candidates, merged
 from kgdx.rank.columns import Basis, Columns, by_row, columns, propagate, term_statistics
-from kgdx.store.closure import Ints, Sparse, ancestors, transposed
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot

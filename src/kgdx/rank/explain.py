@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.case.model import Status
 from kgdx.errors import UsageError
 from kgdx.rank.columns import Basis
 from kgdx.rank.compile import RankModel
-from kgdx.rank.model import Contribution
 from kgdx.rank.scorers import Scorer
-from kgdx.store.closure import Floats, Ints, gather
+from kgdx.results.ranked import Contribution
 
 if TYPE_CHECKING:
     from kgdx.rank.names import Names
-    from kgdx.rank.ranker import Scored
+    from kgdx.rank.scored import Scored
 
 LEAST = 1e-6
 """What is left of a part and below this was rounded away."""

@@ -15,10 +15,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, PositiveInt, ValidationError
 
+from kgdx.arrays.sparse import Floats
 from kgdx.errors import ConfigError, UsageError
 from kgdx.rank.scorers import Scorer
 from kgdx.resources import resource
-from kgdx.store.closure import Floats
 
 FLOOR = -8.0
 """Standard scores below this are cut."""

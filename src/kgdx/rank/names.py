@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from kgdx.arrays.sparse import Ints
 from kgdx.rank.candidates import Candidates
 from kgdx.schema.frequency import FREQUENCIES
-from kgdx.store.closure import Ints
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot

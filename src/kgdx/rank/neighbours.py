@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kgdx.store.closure import Floats, Ints, Sparse
+from kgdx.arrays.sparse import Floats, Ints, Sparse
 
 COUNT = 20
 """Neighbours of each kind."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kgdx.arrays.sparse import Floats, Ints, Sparse, gather
 from kgdx.rank.columns import Basis
-from kgdx.store.closure import Floats, Ints, Sparse, gather
 
 
 @dataclass(frozen=True, slots=True)

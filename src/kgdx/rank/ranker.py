@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.model import Case, Issue, Status
 from kgdx.errors import CaseError, UsageError
 from kgdx.rank.compile import VERSION, RankModel, compile_model
 from kgdx.rank.explain import explain
 from kgdx.rank.fusion import Weights, fused, scale
-from kgdx.rank.model import Bank, Candidate, Ranking, leaving_out
+from kgdx.rank.model import Bank, Ranking, leaving_out
 from kgdx.rank.names import Names
 from kgdx.rank.posterior import Beliefs, askable, entropy, gains, leading, shares, temperature
 from kgdx.rank.scored import Scored
 from kgdx.rank.scorers import SCORERS, ByFinding, Query, Recent, Scorer
-from kgdx.store.closure import Floats, Ints
+from kgdx.results.ranked import Candidate
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot

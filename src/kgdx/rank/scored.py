@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kgdx.arrays.sparse import Floats, Ints
 from kgdx.rank.fusion import Scale
 from kgdx.rank.scorers import Query
-from kgdx.store.closure import Floats, Ints
 
 if TYPE_CHECKING:
     pass

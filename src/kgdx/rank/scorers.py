@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
+from kgdx.arrays.sparse import Floats, Ints, Sparse, gather
 from kgdx.case.model import Case, Status
 from kgdx.errors import StoreError
 from kgdx.rank.columns import Columns
 from kgdx.registry import Registry
-from kgdx.store.closure import Floats, Ints, Sparse, gather
 
 if TYPE_CHECKING:
     from kgdx.rank.compile import RankModel

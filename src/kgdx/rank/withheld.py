@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgdx.arrays.sparse import Ints, Sparse
 from kgdx.rank import neighbours
 from kgdx.rank.annotations import Annotations, pooled, read_rows, with_groups
 from kgdx.rank.columns import Columns, columns, propagate
-from kgdx.store.closure import Ints, Sparse
 
 if TYPE_CHECKING:
-    from kgdx.rank.ranker import Ranker, Scored
+    from kgdx.rank.ranker import Ranker
+    from kgdx.rank.scored import Scored
     from kgdx.store.snapshot import Snapshot
 
 

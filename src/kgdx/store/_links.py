@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from kgdx.arrays.sparse import Ints, gather
 from kgdx.errors import StoreError
-from kgdx.store.closure import Ints, gather
 from kgdx.store.protocol import USER, Row
 from kgdx.store.snapshot import TABLES, Snapshot
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kgdx.arrays.sparse import Ints
 from kgdx.errors import TemplateError
 from kgdx.store._links import CaseIndex, Links, links, stated_by_either
-from kgdx.store.closure import Ints
 from kgdx.store.protocol import Row
 from kgdx.store.rows import digest
 from kgdx.store.snapshot import Snapshot

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kgdx.arrays.sparse import Floats
 from kgdx.errors import StaleSnapshotError, StoreError
 from kgdx.schema.frequency import FREQUENCIES
-from kgdx.store.closure import Floats
 
 FORMAT = 4
 """Version of the files' layout; a snapshot of another one is refused and compiled again."""

@@ -1,0 +1,1 @@
+"""Arrays: sparse matrices and the ontology's closure, without any graph."""
