@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 from kgdx.actions.answer import Answer
 from kgdx.actions.artifacts import answer_of as given_answer
 from kgdx.actions.artifacts import candidates_of, evidence_of, ranking_of
-from kgdx.actions.known import CitedText
 from kgdx.actions.pack import pack
 from kgdx.actions.rounds import UNPLANNED, message_of
 from kgdx.case import Case, Issue
@@ -21,6 +20,7 @@ from kgdx.episode.policy import POLICIES, Policy, default_policy, make_policy
 from kgdx.episode.segment import Author, Kind, error_of
 from kgdx.episode.state import Limits, State
 from kgdx.errors import KgdxError, StoreError, UsageError
+from kgdx.results.cited import CitedText
 
 if TYPE_CHECKING:
     from kgdx.actions.graph import GraphContext

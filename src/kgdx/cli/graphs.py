@@ -49,7 +49,8 @@ def build(
     hpoa=my.hpoa; kgdx build primekg --from kg.csv; kgdx build --all --from downloads/
     """
     import kgdx
-    from kgdx.show.build import build_progress, report
+    from kgdx.show.build import report
+    from kgdx.show.progress import build_progress
 
     wanted = chosen(source or [], everything, place, accept or [])
     with build_progress() as tell:
@@ -98,7 +99,8 @@ def update(
     hpoa=phenotype.hpoa; kgdx update hp_zh
     """
     from kgdx import api
-    from kgdx.show.build import build_progress, report
+    from kgdx.show.build import report
+    from kgdx.show.progress import build_progress
 
     with build_progress() as tell:
         built = api.update(source, store=store, progress=tell, force=force)
@@ -118,7 +120,8 @@ def remove(
     It is then what a build without this source would give. Example: kgdx remove hp_zh
     """
     from kgdx import api
-    from kgdx.show.build import build_progress, report
+    from kgdx.show.build import report
+    from kgdx.show.progress import build_progress
 
     with build_progress() as tell:
         built = api.remove(source, store=store, progress=tell)

@@ -155,7 +155,8 @@ def _take(statements: Sequence[Statement], store: str | None, *, update: bool) -
     from kgdx import api
     from kgdx.align.review import summary
     from kgdx.errors import UsageError
-    from kgdx.show.build import build_progress, report
+    from kgdx.show.build import report
+    from kgdx.show.progress import build_progress
 
     if not statements:
         raise UsageError("there are no decisions in it", hint="fill in the column decision, or give another file")

@@ -207,7 +207,7 @@ def retry(
     What was mended is kept with the graph and holds for every build of it.
     """
     from kgdx import api
-    from kgdx.show.build import build_progress
+    from kgdx.show.progress import build_progress
     from kgdx.show.quarantine import retried
 
     with build_progress() as tell:

@@ -1,9 +1,15 @@
-"""Settings as they are written: what is set in several places, numbers, switches, languages and paths."""
+"""Settings as they are written: values, addresses without credentials, and the one config file."""
 
 from __future__ import annotations
 
+import os
+import re
+import stat
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 from kgdx.errors import ConfigError
 
@@ -76,3 +82,177 @@ def folder_of(value: str | None, name: str) -> Path | None:
     if path.exists() and not path.is_dir():
         raise ConfigError(f"{name} is {path}, which is not a folder")
     return path
+
+
+# Addresses of stores and endpoints: told apart, checked, and never with credentials in them.
+
+
+NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+DEFAULT_BOLT_PORT = 7687
+
+_HOST = re.compile(r"[^\s\x00-\x1f\x7f]+")
+
+
+def is_neo4j(store: str | Path) -> bool:
+    """Tell a Neo4j address from a path.
+
+    Example:
+        >>> is_neo4j("bolt://127.0.0.1:7687"), is_neo4j("/data/graph")
+        (True, False)
+    """
+    return isinstance(store, str) and store.partition("://")[0].lower() in NEO4J_SCHEMES and "://" in store
+
+
+def store_address(value: Any) -> str:
+    """Return the store as a clean address or an absolute path.
+
+    Raises:
+        ConfigError: It is neither, or holds credentials.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigError(f"the store must be a path or a Bolt address, not {value!r}")
+    scheme, separator, _ = value.partition("://")
+    if not separator:
+        return str(Path(value).expanduser().absolute())
+    if scheme.lower() not in NEO4J_SCHEMES:
+        schemes = ", ".join(NEO4J_SCHEMES)
+        raise ConfigError(f"the store scheme {scheme!r} is unknown", hint=f"give a path, or one of {schemes}")
+    parts, host = _parts(value)
+    if not host:
+        raise ConfigError("the Neo4j address has no host or a bad port", hint="for example bolt://127.0.0.1:7687")
+    if "@" in parts.netloc:
+        raise ConfigError(
+            f"the address {scheme}://…@{host} holds credentials",
+            hint="leave them out and set KGDX_NEO4J_USER and KGDX_NEO4J_PASSWORD",
+        )
+    return value.rstrip("/")
+
+
+def same_server(one: str, other: str) -> bool:
+    """Whether two addresses lead to the same port of the same host.
+
+    Example:
+        >>> same_server("neo4j://localhost", "bolt://127.0.0.1:7687")
+        True
+    """
+
+    def ends(uri: str) -> tuple[str, int]:
+        parts = urlsplit(uri)
+        host = (parts.hostname or "").lower()
+        return ("127.0.0.1" if host in ("localhost", "::1") else host), parts.port or DEFAULT_BOLT_PORT
+
+    return ends(one) == ends(other)
+
+
+def endpoint(url: str) -> str:
+    """Return the address of a language model's endpoint, without a slash at its end.
+
+    Raises:
+        ConfigError: It is no http address, or holds credentials.
+    """
+    parts, host = _parts(url)
+    if parts.scheme not in ("http", "https") or not host:
+        raise ConfigError("KGDX_LLM_BASE_URL is no http address", hint="for example http://127.0.0.1:8000/v1")
+    if "@" in parts.netloc:
+        raise ConfigError("KGDX_LLM_BASE_URL holds credentials", hint="leave them out and set KGDX_LLM_API_KEY")
+    return url.rstrip("/")
+
+
+def _parts(url: str) -> tuple[SplitResult, str | None]:
+    """The parts of an address, and its host; none where host or port cannot be."""
+    try:
+        parts = urlsplit(url)
+        host, _port = parts.hostname, parts.port
+    except ValueError:
+        return SplitResult("", "", "", "", ""), None
+    return parts, host if host and _HOST.fullmatch(host) else None
+
+
+# The config file: which settings it may hold, and who may read one that holds a secret.
+
+
+_KEYS = frozenset({"store", "align", "neo4j", "llm", "judge", "pubmed", "rank"})
+_NEO4J_KEYS = frozenset({"user", "password", "database", "home", "mapping"})
+LLM_NUMBERS = {"price_in": 0.0, "price_out": 0.0, "timeout": 120.0, "concurrency": 4.0, "attempts": 5.0, "seed": 0.0}
+LLM_LIMITS = ("max_calls", "max_tokens", "max_cost", "max_seconds")
+LLM_SWITCHES = ("documents", "deidentify")
+_LLM_NUMERIC = frozenset({*LLM_NUMBERS, *LLM_LIMITS})
+LLM_KEYS = frozenset(
+    {"base_url", "model", "api_key", "cassette", "cassette_mode", "device", *LLM_SWITCHES, *_LLM_NUMERIC}
+)
+JUDGE_KEYS = frozenset({"base_url", "model", "api_key"})
+_ALIGN_KEYS = frozenset({"encoder", "languages"})
+PUBMED_KEYS = frozenset({"ask", "email", "api_key", "tool", "base_url", "seconds"})
+_SECTIONS = {
+    "align": _ALIGN_KEYS,
+    "neo4j": _NEO4J_KEYS,
+    "llm": LLM_KEYS,
+    "judge": JUDGE_KEYS,
+    "pubmed": PUBMED_KEYS,
+    "rank": frozenset({"weights"}),
+}
+_SECRETS = (("neo4j", "password"), ("llm", "api_key"), ("judge", "api_key"), ("pubmed", "api_key"))
+_NUMERIC = frozenset({*(f"llm.{key}" for key in _LLM_NUMERIC), "pubmed.seconds"})
+_SWITCHES = frozenset({*(f"llm.{key}" for key in LLM_SWITCHES), "pubmed.ask"})
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Read the config file; there need be none.
+
+    Raises:
+        ConfigError: It cannot be read, has an unknown setting, or holds a secret that others can read.
+    """
+    try:
+        with path.open("rb") as stream:
+            config = tomllib.load(stream)
+            mode = os.fstat(stream.fileno()).st_mode
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read {path}: {error}", hint="mend or remove it") from error
+    _check_config(path, config)
+    if any(secret in config.get(section, {}) for section, secret in _SECRETS):
+        _check_private(path, mode)
+    return config
+
+
+def _check_config(path: Path, config: dict[str, Any]) -> None:
+    unknown = sorted(config.keys() - _KEYS)
+    values = [("store", config.get("store", ""))]
+    for name, keys in _SECTIONS.items():
+        section = config.get(name, {})
+        if not isinstance(section, dict):
+            raise ConfigError(f"{name} in {path} must be a section", hint=f"write [{name}] on a line of its own")
+        unknown += sorted(f"{name}.{key}" for key in section.keys() - keys)
+        values += [(f"{name}.{key}", value) for key, value in section.items()]
+    if unknown:
+        known = sorted(
+            [*(_KEYS - _SECTIONS.keys()), *(f"{name}.{key}" for name, keys in _SECTIONS.items() for key in keys)]
+        )
+        raise ConfigError(f"unknown setting {unknown[0]!r} in {path}", hint=f"known are {', '.join(known)}")
+    for key, value in values:
+        number = key in _NUMERIC and isinstance(value, int | float)
+        switch = key in _SWITCHES and isinstance(value, bool)
+        if not isinstance(value, str) and not number and not switch:
+            raise ConfigError(f"{key} in {path} must be a string, not {value!r}")
+
+
+def _check_private(path: Path, mode: int) -> None:
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise ConfigError(f"{path} holds a password or key, and others can read it", hint=f"run `chmod 600 {path}`")
+
+
+def read_secret(path: Path) -> str:
+    """Read the local server's password.
+
+    Raises:
+        ConfigError: It cannot be read, or others can read it.
+    """
+    try:
+        with path.open(encoding="utf-8") as stream:
+            _check_private(path, os.fstat(stream.fileno()).st_mode)
+            return stream.read().strip()
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read the local server's password in {path}", hint="run `kgdx neo4j down`, then `kgdx neo4j up`"
+        ) from error
