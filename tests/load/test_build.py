@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 
 from kgdx.errors import KgdxError, SourceError, StoreError, UsageError
-from kgdx.load.build import build, parse_choice, remove
+from kgdx.load.build import build, remove
+from kgdx.load.choice import parse_choice
 from kgdx.load.derive import Derive
 from kgdx.load.folder import GraphFolder
 from kgdx.load.info import sources

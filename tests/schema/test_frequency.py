@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kgdx.schema.frequency import EXCLUDED, FREQUENCIES
+from kgdx.schema.model import EXCLUDED, FREQUENCIES
 from kgdx.store.templates import template
 
 

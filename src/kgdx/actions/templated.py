@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kgdx.actions.facts import INFERENCES, RELATIONS
-from kgdx.actions.known import Citation, CitedText, Sentence
-from kgdx.actions.pack import EvidenceItem, EvidencePack, clean
+from kgdx.actions.items import EvidencePack, clean
 from kgdx.actions.phrases import CHINESE, ENGLISH, Phrases
 from kgdx.actions.sentences import split
-from kgdx.schema.frequency import FREQUENCIES
+from kgdx.results.cited import Citation, CitedText, EvidenceItem, Sentence
+from kgdx.schema.model import FREQUENCIES
 
 MOST = 12
 """Most names in one sentence, and most sentences of one kind."""

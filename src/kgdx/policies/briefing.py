@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from kgdx.actions.artifacts import mentions_of
-from kgdx.actions.pack import clean, pack
+from kgdx.actions.items import clean
+from kgdx.actions.pack import pack
 from kgdx.actions.rounds import Step, rounds_of
 from kgdx.case import Case
 from kgdx.episode.described import line

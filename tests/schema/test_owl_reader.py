@@ -9,7 +9,7 @@ import pytest
 from kgdx.errors import SchemaError
 from kgdx.resources import resource
 from kgdx.schema import fits, load_schema, schema_checksum, wording
-from kgdx.schema.owl import read_owl
+from kgdx.schema.owl_reader import read_owl
 
 PRIMEKG_TYPES = {"Anatomy", "BiologicalProcess", "CellularComponent", "Disease", "Drug", "Exposure", "Gene"} | {
     "MolecularFunction",

@@ -1,6 +1,6 @@
 """The schema in words: the documentation's schema page.
 
-``python -m kgdx.schema.page docs/reference/schema.md`` writes the page; a test keeps it up to date.
+``python -m kgdx.schema.schema_page docs/reference/schema.md`` writes the page; a test keeps it up to date.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def markdown(schema: Schema) -> str:
     lines = [
         "# The schema",
         "",
-        "<!-- Made from ontology/kgdx.owl by `python -m kgdx.schema.page`; edit that file, not this page. -->",
+        "<!-- Made from ontology/kgdx.owl by `python -m kgdx.schema.schema_page`; edit that file, not this page. -->",
         "",
         f"Version {schema.version} of the ontology declares {len(schema.nodes)} node classes and "
         f"{len(schema.relations)} relations. The stores' tables and constraints, the loaders' checks and this page "
