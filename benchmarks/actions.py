@@ -29,7 +29,7 @@ from kgdx.actions import ACTIONS
 from kgdx.actions.graph import GraphContext
 from kgdx.config import Settings
 from kgdx.errors import KgdxError
-from kgdx.store.snapshot import TABLES, Snapshot
+from kgdx.graph.snapshot import TABLES, Snapshot
 
 GET_MS, INFER_MS, COMPILED_MS = 10.0, 100.0, 5.0
 """What the median of a template may take, and that of a compiled form."""

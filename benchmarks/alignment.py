@@ -29,7 +29,7 @@ from kgdx.align.mappings import CURATED
 from kgdx.align.names import Side, diseases, phenotypes, side, with_forms
 from kgdx.align.sameness import RULES as SAMENESS
 from kgdx.align.slips import near
-from kgdx.store.protocol import GraphTable
+from kgdx.graph.protocol import GraphTable
 from kgdx.text.encoder import CachedEncoder, NameEncoder, encoder
 
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))

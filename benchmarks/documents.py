@@ -19,14 +19,14 @@ from typing import Any
 import polars as pl
 
 from kgdx.extract.annotate import annotate
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.load.check import check
 from kgdx.load.fetch import fetch
 from kgdx.load.manifest import manifest
 from kgdx.load.mapping import stage
 from kgdx.load.sources import read
 from kgdx.schema import load_schema
-from kgdx.store.compile import compile_snapshot
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.text.extractor import Extractor
 
 ROOT = Path(__file__).resolve().parents[1]

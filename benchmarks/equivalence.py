@@ -23,7 +23,7 @@ from scipy.optimize import minimize
 
 import kgdx
 from kgdx.align.equivalence import WEIGHTS, Pairs, Weights, compare, judge, leads, read_entries
-from kgdx.store.protocol import GraphTable, RelationTable
+from kgdx.graph.protocol import GraphTable, RelationTable
 
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 PENALTY = (1e-6, 1e-5)

@@ -18,7 +18,7 @@ from kgdx.actions.graph import GraphContext
 from kgdx.case import Case
 from kgdx.episode import State, step
 from kgdx.errors import KgdxError
-from kgdx.store.snapshot import Snapshot
+from kgdx.graph.snapshot import Snapshot
 from kgdx.text.stems import form
 
 LOOK_UP_MS = 10.0

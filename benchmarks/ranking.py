@@ -26,12 +26,12 @@ from kgdx.case import Failure, read_cases
 from kgdx.case.model import Case
 from kgdx.evaluate.metrics import mean_rank, summary
 from kgdx.evaluate.rank import evaluate_rank
+from kgdx.graph.snapshot import Snapshot
 from kgdx.rank import Ranker, annotations, compile, fusion, neighbours, scorers
 from kgdx.rank.bank import CaseBank
 from kgdx.rank.posterior import shares, temperature
 from kgdx.rank.scorers import Query
 from kgdx.rank.withheld import Withheld
-from kgdx.store.snapshot import Snapshot
 
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FOLDS = 5

@@ -28,7 +28,7 @@ from benchmarks.templates import TARGETS, timed
 
 import kgdx
 from kgdx.api import Graph
-from kgdx.store.templates import templates
+from kgdx.graph.templates import templates
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 FINDINGS = 10

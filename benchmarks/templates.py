@@ -16,8 +16,8 @@ from typing import Any
 from kgdx.actions.graph import GraphContext
 from kgdx.config import Settings
 from kgdx.errors import KgdxError
-from kgdx.store.protocol import Store
-from kgdx.store.templates import Template, templates
+from kgdx.graph.protocol import Store
+from kgdx.graph.templates import Template, templates
 
 MARFAN = ("OMIM:154700", "ORPHA:558")
 TYPICAL = [f"HP:{n:07d}" for n in (1166, 1083, 2616, 768, 545, 1382, 2650, 486, 1519, 4382)]

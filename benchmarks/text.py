@@ -26,9 +26,9 @@ import pyarrow as pa
 
 import kgdx
 from kgdx.evaluate.text import evaluate_text
-from kgdx.store.compile import compile_snapshot
-from kgdx.store.protocol import NodeTable, RelationTable
-from kgdx.store.snapshot import Snapshot
+from kgdx.graph.protocol import NodeTable, RelationTable
+from kgdx.graph.snapshot import Snapshot
+from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.text.context import statuses
 from kgdx.text.dictionary import build_dictionary, compile_dictionary
 from kgdx.text.extractor import Extractor

@@ -16,7 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-    from kgdx.store.neo4j import Neo4jStore
+    from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
 ROOT = Path(__file__).resolve().parents[1]
 TINY = ROOT / "tests" / "data" / "tiny"
@@ -164,7 +164,7 @@ def neo4j_uri(request: pytest.FixtureRequest, neo4j_turn: Path) -> Iterator[str]
     a parallel run (``-n``) take turns.
     """
     from kgdx.config import Settings
-    from kgdx.store.neo4j import Neo4jStore
+    from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
     address = os.environ.get("KGDX_NEO4J_URI")
     require(address, "a running Neo4j with an empty database: set KGDX_NEO4J_URI")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 
 # term → parent; the tree of tests/data/tiny, with a branch that is no phenotypic abnormality
 TERMS = {

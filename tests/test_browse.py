@@ -32,7 +32,7 @@ def diagnosed(folder: Path) -> kgdx.Diagnosis:
 def paths(uri: str, query: str) -> list[list[str]]:
     """Classes of the nodes on each path that a query returns."""
     from kgdx.config import Settings
-    from kgdx.store.neo4j import Neo4jStore
+    from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
     with Neo4jStore.connect(Settings.load().neo4j(uri)) as store:
         records, _, _ = store._driver.execute_query(query)
@@ -151,7 +151,7 @@ def test_another_graph_is_replaced_only_when_allowed(neo4j_uri: str, built: Path
 @pytest.mark.neo4j
 def test_what_is_no_graph_of_kgdx_is_left_alone(neo4j_uri: str, built: Path) -> None:
     from kgdx.config import Settings
-    from kgdx.store.neo4j import Neo4jStore
+    from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
     with Neo4jStore.unchecked(Settings.load().neo4j(neo4j_uri)) as store:
         store.clear()

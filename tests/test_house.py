@@ -14,8 +14,8 @@ import yaml
 
 from conftest import ROOT
 from cypher_text import faults, returned
+from kgdx.graph.templates import Template, parse, templates
 from kgdx.schema import load_schema
-from kgdx.store.templates import Template, parse, templates
 
 SOURCES = sorted((ROOT / "src" / "kgdx").rglob("*.py"))
 TEMPLATE_FILES = [p for kind in ("read", "write") for p in sorted((ROOT / "cypher" / kind).glob("*.cypher"))]

@@ -8,9 +8,9 @@ import pytest
 
 import kgdx
 from kgdx import api
+from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.load.choice import select
 from kgdx.load.report import BuildReport
-from kgdx.store.arcade import ArcadeStore
 
 pytestmark = pytest.mark.slow
 

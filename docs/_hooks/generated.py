@@ -35,7 +35,7 @@ def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 def templates() -> str:
     """One table for each kind of template."""
-    from kgdx.store.templates import templates as read
+    from kgdx.graph.templates import templates as read
 
     parts = []
     for kind in ("read", "write"):

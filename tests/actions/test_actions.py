@@ -15,8 +15,8 @@ from kgdx.actions.save import case_key
 from kgdx.case import Case, Finding, Status
 from kgdx.episode import State, replay, step
 from kgdx.errors import CaseError, UsageError
+from kgdx.graph.protocol import digest
 from kgdx.rank import Contribution
-from kgdx.store.rows import digest
 
 
 def read(*findings: Finding) -> State:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from actions.packs import filled
 from kgdx.actions.checking import MAX_CHARS, check
-from kgdx.actions.pack import EvidencePack
+from kgdx.actions.items import EvidencePack
 
 PACK = filled()
 

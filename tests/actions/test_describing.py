@@ -20,7 +20,7 @@ from kgdx.align.mesh import FILE, Headings, MeshIndex, write_mesh
 from kgdx.case import Case
 from kgdx.episode import Kind, State, step
 from kgdx.errors import AbsentError, StoreError
-from kgdx.store.protocol import NodeTable
+from kgdx.graph.protocol import NodeTable
 
 PERTUSSIS = "MESH:D014917"
 

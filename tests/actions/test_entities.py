@@ -19,12 +19,12 @@ from kgdx.actions import (
 )
 from kgdx.actions.artifacts import Retrieved, resolved_of
 from kgdx.actions.entities import MOST, MOST_IDS, distinct, given_rows, ids_of
-from kgdx.actions.known import Resolved
 from kgdx.case import Case
 from kgdx.episode import State, step
 from kgdx.episode.described import fields_of
 from kgdx.errors import UsageError
-from kgdx.store.templates import template
+from kgdx.graph.templates import template
+from kgdx.results.cited import Resolved
 
 TEN = ("symptom", "test", "drug", "cure", "comorbidity")
 

@@ -13,7 +13,8 @@ from episode.states import state_of
 from kgdx.actions import Explain, Extract, Rank, Resolved, Respond, Retrieved
 from kgdx.actions.artifacts import answer_of
 from kgdx.actions.checking import check
-from kgdx.actions.pack import EvidencePack, pack
+from kgdx.actions.items import EvidencePack
+from kgdx.actions.pack import pack
 from kgdx.actions.templated import templated
 from kgdx.case import case_from_text
 from kgdx.episode import State, step

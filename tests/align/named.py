@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 
 L = pa.list_(pa.string())
 

@@ -7,7 +7,7 @@ import pytest
 
 import small_graph
 from kgdx.align.equivalence import FEATURES, METHOD, SOURCE, WEIGHTS, compare, infer, parted, read_entries, words
-from kgdx.store.protocol import NodeTable, RelationTable
+from kgdx.graph.protocol import NodeTable, RelationTable
 
 
 def other_diseases(count: int = 40) -> list[NodeTable | RelationTable]:

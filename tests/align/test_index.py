@@ -20,8 +20,8 @@ from kgdx.align.index import ENTRIES, NameIndex, open_index
 from kgdx.align.index_file import COMMON, FILE, HEAD, write_index
 from kgdx.align.named import KINDS
 from kgdx.errors import StoreError
-from kgdx.store.compile import compile_snapshot
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.text.encoder import Vectors
 
 DISEASES = {
@@ -469,7 +469,7 @@ sys.path.insert(0, sys.argv[2])
 from align.named import nodes
 from align.test_index import FakeStore
 from kgdx.align.index import open_index
-from kgdx.store.snapshot import Snapshot
+from kgdx.graph.snapshot import Snapshot
 made = [nodes("Disease", {f"OMIM:{at}": (f"disease number {at}",) for at in range(2000)})]
 print("ready", flush=True)
 sys.stdin.readline()

@@ -14,7 +14,7 @@ from align.named import findings, nodes, same_as
 from kgdx.align.decisions import Decisions
 from kgdx.align.mappings import SOURCE, align, relations, version
 from kgdx.align.sssom import Statement
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.text.encoder import NameEncoder, Vectors
 
 FINDINGS = {

@@ -14,7 +14,7 @@ from kgdx.align.cascade import Rules, candidates, decide
 from kgdx.align.mesh import FILE, MeshIndex, write_mesh
 from kgdx.align.names import descriptors, diseases
 from kgdx.errors import StoreError
-from kgdx.store.protocol import NodeTable
+from kgdx.graph.protocol import NodeTable
 
 DESCRIPTORS = {
     "MESH:D005334": ("Fever", "Pyrexia", "Hyperthermia"),

@@ -15,7 +15,7 @@ from kgdx.align.mappings import align, names_and_classes
 from kgdx.align.review import COLUMNS, ReviewRow, read_review, review_rows, usable, write_review
 from kgdx.align.sssom import MappingSet, Statement, read_rows
 from kgdx.errors import UsageError
-from kgdx.store.protocol import GraphTable
+from kgdx.graph.protocol import GraphTable
 
 CLASSES = {
     "HP:1": "Phenotype",

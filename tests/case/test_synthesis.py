@@ -14,9 +14,9 @@ from kgdx.case import Status, case_from_document, case_from_phenopacket, case_to
 from kgdx.case.model import Case
 from kgdx.case.synthesis import ROOT, Perturbation, Synthesis
 from kgdx.errors import StoreError, UsageError
-from kgdx.store.compile import compile_snapshot
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.store.snapshot import Snapshot
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.graph.snapshot import Snapshot
+from kgdx.graph.snapshot_compile import compile_snapshot
 
 EXACT = Perturbation(imprecision=0, noise=0, omission=0, exclusion=0)
 

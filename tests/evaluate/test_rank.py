@@ -16,14 +16,14 @@ from kgdx.case.model import Case, Finding
 from kgdx.errors import CaseError
 from kgdx.evaluate.metrics import METRICS
 from kgdx.evaluate.rank import GROUPS, evaluate_rank
+from kgdx.graph.protocol import RelationTable
+from kgdx.graph.snapshot import Snapshot
+from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
 from kgdx.rank.bank import CaseBank
 from kgdx.rank.withheld import Withheld
 from kgdx.show.console import text
 from kgdx.show.evaluation import rank_accuracy
-from kgdx.store.compile import compile_snapshot
-from kgdx.store.protocol import RelationTable
-from kgdx.store.snapshot import Snapshot
 from small_graph import FEVER, FOCAL, HYPOTONIA, RECESSIVE, SEIZURE, SHORT, STATUS
 
 

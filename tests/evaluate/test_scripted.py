@@ -85,7 +85,7 @@ def test_episode_ends_and_cites_only_what_exists_whoever_plans(
 
 
 def chinese_templates() -> frozenset[str]:
-    from kgdx.store.templates import templates
+    from kgdx.graph.templates import templates
 
     return frozenset(name for name, template in templates().items() if template.kind == "read")
 

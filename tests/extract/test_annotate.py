@@ -12,13 +12,13 @@ import pytest
 
 from kgdx.case import Extraction, Finding, FindingReader, Span
 from kgdx.extract.annotate import SOURCE, Article, annotate, step
+from kgdx.graph.protocol import GraphTable, RelationTable
 from kgdx.load.check import check
 from kgdx.load.manifest import manifest
 from kgdx.load.mapping import stage
 from kgdx.load.records import minted
 from kgdx.load.sources import read
 from kgdx.schema import load_schema
-from kgdx.store.protocol import GraphTable, RelationTable
 
 SEIZURE, STATUS, SHORT, DELAY, HYPOTONIA, FEVER = (
     *("HP:0001250", "HP:0002133", "HP:0004322"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgdx.extract.huatuo import read
+from kgdx.graph.protocol import RelationTable
 from kgdx.load.check import check
 from kgdx.load.manifest import manifest
 from kgdx.load.mapping import stage
 from kgdx.load.records import minted
 from kgdx.schema import load_schema
-from kgdx.store.protocol import RelationTable
 
 
 def test_the_tiny_file_gives_the_relations_that_can_be_read_in_it(tiny: Path) -> None:

@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 
 from kgdx.extract.huatuo import read as read_huatuo
+from kgdx.graph.protocol import NodeTable
 from kgdx.load.check import Checked, check
 from kgdx.load.manifest import manifest
 from kgdx.load.mapping import stage
 from kgdx.load.records import Records
 from kgdx.load.sources import read
 from kgdx.schema import load_schema
-from kgdx.store.protocol import NodeTable
 
 FILES = {
     "hp": "hp.obo",

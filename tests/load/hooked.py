@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from kgdx.errors import StoreError
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.graph.snapshot import Snapshot
 from kgdx.load.derive import Derive
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.store.snapshot import Snapshot
 
 
 def count_diseases(snapshot: Snapshot) -> None:

@@ -14,6 +14,9 @@ import pyarrow as pa
 import pytest
 
 from kgdx.errors import KgdxError, SourceError, StoreError, UsageError
+from kgdx.graph.arcade.embedded import ArcadeStore
+from kgdx.graph.protocol import Delta, GraphTable, RelationTable
+from kgdx.graph.snapshot import Snapshot
 from kgdx.load.build import build, remove
 from kgdx.load.choice import parse_choice
 from kgdx.load.derive import Derive
@@ -22,9 +25,6 @@ from kgdx.load.info import sources
 from kgdx.load.manifest import manifests
 from kgdx.load.report import SHARES, Progress, read_report
 from kgdx.schema import load_schema, schema_checksum
-from kgdx.store.arcade import ArcadeStore
-from kgdx.store.protocol import Delta, GraphTable, RelationTable
-from kgdx.store.snapshot import Snapshot
 from load import hooked
 
 Sources = dict[str, str]

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgdx.errors import SchemaError, SourceError
+from kgdx.graph.protocol import NodeTable
 from kgdx.load.check import Checked, check
 from kgdx.load.mapping import Role, Staged
 from kgdx.load.records import LINE, no_rejects
 from kgdx.load.tally import Counts
 from kgdx.schema import load_schema
-from kgdx.store.protocol import NodeTable
 
 
 def nodes(label: str, role: Role = "record", source: str = "s", **columns: list[Any]) -> Staged:

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from kgdx.errors import SourceError, StoreLockedError
+from kgdx.graph.arcade.embedded import ArcadeStore
+from kgdx.graph.snapshot import Snapshot
 from kgdx.load.build import build, update
 from kgdx.load.folder import GraphFolder
 from kgdx.load.records import Records
 from kgdx.load.report import SHARES
 from kgdx.load.sources import read
-from kgdx.store.arcade import ArcadeStore
-from kgdx.store.snapshot import Snapshot
 from load import hooked
 
 pytestmark = pytest.mark.slow
@@ -28,7 +28,7 @@ sys.path.insert(0, sys.argv[4])
 from load import hooked
 from kgdx.errors import KgdxError
 from kgdx.load import build as builds, engine, folder as folders
-from kgdx.store._bulk import BulkLoad
+from kgdx.graph.arcade.bulk_load import BulkLoad
 
 folder, stage, act, kind = sys.argv[1], sys.argv[3], sys.argv[5], sys.argv[6]
 sources = json.loads(sys.argv[2])

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 from kgdx.errors import StoreError
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.load.derive import Derive, Derived, derive
 from kgdx.load.stages import Stages
 from kgdx.load.tables import TABLE, BuiltTable, built, keep_table, load_table, name_of
 from kgdx.schema import load_schema
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
 
 GENES = NodeTable("Gene", pa.table({"id": ["NCBIGene:2", "NCBIGene:1"], "name": ["B", "A"], "source": ["s", "s"]}))
 DISEASES = NodeTable("Disease", pa.table({"id": ["OMIM:1"], "name": ["One"], "source": ["s"]}))

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from kgdx.graph.arcade.embedded import ArcadeStore
+from kgdx.graph.copies import Content
+from kgdx.graph.protocol import Store
+from kgdx.graph.tables import part_digests, title
 from kgdx.load.build import build
 from kgdx.load.carry import kept_tables
 from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.stages import Stages
-from kgdx.store.arcade import ArcadeStore
-from kgdx.store.copy import Content
-from kgdx.store.fingerprint import part_digests
-from kgdx.store.protocol import Store
-from kgdx.store.tables import title
 from load import hooked
 from load.test_build import lose_genes, save_a_case
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from kgdx.graph.arcade.embedded import ArcadeStore
+from kgdx.graph.snapshot import Snapshot
 from kgdx.load.build import build
 from kgdx.load.folder import GraphFolder
 from kgdx.load.report import BuildReport
-from kgdx.store.arcade import ArcadeStore
-from kgdx.store.snapshot import Snapshot
 
 pytestmark = pytest.mark.slow
 

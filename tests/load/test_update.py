@@ -14,13 +14,13 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from kgdx.errors import SourceError, StoreError
+from kgdx.graph.arcade.embedded import ArcadeStore
+from kgdx.graph.snapshot import TABLES, Snapshot
 from kgdx.load.build import build, remove, update
 from kgdx.load.folder import GraphFolder
 from kgdx.load.report import BuildReport, read_report
 from kgdx.load.stages import Stages
 from kgdx.load.tables import BuiltGraph, read_graph
-from kgdx.store.arcade import ArcadeStore
-from kgdx.store.snapshot import TABLES, Snapshot
 from load import hooked, own
 from load.test_build import lose_genes, save_a_case
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import pytest
 
 from episode.states import state_of
-from kgdx.actions.known import Resolved
 from kgdx.align.named import Mention
 from kgdx.case import Case
 from kgdx.episode import Action
 from kgdx.policies.finishing import undescribed
 from kgdx.policies.rules import RulesPolicy
+from kgdx.results.cited import Resolved
 
 DISEASE, SYMPTOM, CURE = ("Disease",), ("Symptom",), ("Cure",)
 

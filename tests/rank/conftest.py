@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import small_graph
+from kgdx.graph.snapshot import Snapshot
+from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
-from kgdx.store.compile import compile_snapshot
-from kgdx.store.snapshot import Snapshot
 
 
 @pytest.fixture(scope="session")

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 import small_graph
+from kgdx.graph.protocol import GraphTable, RelationTable
+from kgdx.graph.snapshot import Snapshot
+from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
 from kgdx.rank.annotations import read_rows
-from kgdx.store.compile import compile_snapshot
-from kgdx.store.protocol import GraphTable, RelationTable
-from kgdx.store.snapshot import Snapshot
 
 
 def from_source(table: RelationTable, source: str, reference: str | None = "") -> RelationTable:

@@ -8,11 +8,11 @@ import pytest
 import small_graph
 from kgdx.case.model import Case, Finding, Status
 from kgdx.errors import StoreError
+from kgdx.graph.protocol import GraphTable, NodeTable
+from kgdx.graph.snapshot import Snapshot
+from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Candidate, Ranker
 from kgdx.rank.bank import CaseBank
-from kgdx.store.compile import compile_snapshot
-from kgdx.store.protocol import GraphTable, NodeTable
-from kgdx.store.snapshot import Snapshot
 from small_graph import FOCAL, HYPOTONIA, SEIZURE, SHORT
 
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import small_graph
+from kgdx.graph.protocol import NodeTable, RelationTable
+from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
-from kgdx.store.compile import compile_snapshot
-from kgdx.store.protocol import NodeTable, RelationTable
 from small_graph import ROOT
 
 DISEASES, TERMS = 400, 250

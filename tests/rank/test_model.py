@@ -11,11 +11,11 @@ import pytest
 
 import small_graph
 from kgdx.errors import StoreError
+from kgdx.graph.protocol import NodeTable, RelationTable
+from kgdx.graph.snapshot import Snapshot
+from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker, compile_model
 from kgdx.rank.compile import RankModel, compile_if_annotated
-from kgdx.store.compile import compile_snapshot
-from kgdx.store.protocol import NodeTable, RelationTable
-from kgdx.store.snapshot import Snapshot
 from small_graph import FEVER, HYPOTONIA, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS
 
 

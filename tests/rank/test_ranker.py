@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import small_graph
 from kgdx.case.model import Case, Finding, Status
 from kgdx.errors import CaseError, UsageError
+from kgdx.graph.protocol import NodeTable
+from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Candidate, Ranker
 from kgdx.rank.scorers import EXCLUDED_MOST
-from kgdx.store.compile import compile_snapshot
-from kgdx.store.protocol import NodeTable
 from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NAMES, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS, TERMS
 
 PHENOTYPES = sorted(set(TERMS) - {"HP:0000001", RECESSIVE})

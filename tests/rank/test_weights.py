@@ -11,6 +11,7 @@ import pytest
 
 from kgdx.case.model import Case, Finding
 from kgdx.errors import ConfigError, StoreError, UsageError
+from kgdx.graph.snapshot import Snapshot
 from kgdx.rank import Ranker
 from kgdx.rank.bank import CaseBank
 from kgdx.rank.compile import RankModel
@@ -19,7 +20,6 @@ from kgdx.rank.scorers import SCORERS, Query, Scorer
 from kgdx.rank.withheld import Withheld
 from kgdx.registry import Registry
 from kgdx.resources import resource
-from kgdx.store.snapshot import Snapshot
 from small_graph import FEVER, FOCAL, SEIZURE, SHORT
 
 SHIPPED = resource("ranking", "weights.yaml")

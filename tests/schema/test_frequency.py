@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from kgdx.graph.templates import template
 from kgdx.schema.model import EXCLUDED, FREQUENCIES
-from kgdx.store.templates import template
 
 
 def test_the_share_of_a_class_is_the_middle_of_its_range() -> None:

@@ -10,12 +10,12 @@ import pytest
 from actions.packs import filled
 from kgdx.actions import Answer
 from kgdx.actions.checking import check
-from kgdx.actions.known import CitedText
 from kgdx.case import Case, Finding, Issue, Status
 from kgdx.episode import Author, Kind, Operation, Segment
 from kgdx.episode.segment import error_segment
 from kgdx.errors import LlmError, StoreError
 from kgdx.report import page
+from kgdx.results.cited import CitedText
 from kgdx.show.answer import answer
 from kgdx.show.console import text
 from kgdx.show.diagnosis import diagnosis

@@ -7,7 +7,7 @@ from rich.console import RenderableType
 
 from kgdx.actions import Diagnosis, EvidencePath, PathRelation
 from kgdx.case import Case, Finding
-from kgdx.rank.model import Candidate
+from kgdx.results.ranked import Candidate
 from kgdx.results.view import listed
 from kgdx.show.console import text
 from kgdx.show.diagnosis import candidate_block, diagnosis, explanation, fit, ranking

@@ -10,14 +10,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.graph.snapshot import Snapshot
+from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.load.check import check
 from kgdx.load.manifest import manifest
 from kgdx.load.mapping import stage
 from kgdx.load.sources import read
 from kgdx.schema import load_schema
-from kgdx.store.compile import compile_snapshot
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.store.snapshot import Snapshot
 from kgdx.text.extractor import Extractor
 
 ROOT = "HP:0000118"

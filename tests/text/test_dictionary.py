@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from kgdx.errors import StoreError
-from kgdx.store.compile import compile_snapshot
-from kgdx.store.snapshot import Snapshot
+from kgdx.graph.snapshot import Snapshot
+from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.text.dictionary import Entries, build_dictionary, in_scope
 from kgdx.text.extractor import Extractor
 from kgdx.text.stems import inflection, word_class

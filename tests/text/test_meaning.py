@@ -13,7 +13,7 @@ import pytest
 from conftest import require_module
 from kgdx.case.model import Span, Status
 from kgdx.errors import MissingExtraError, UsageError
-from kgdx.store.snapshot import Snapshot
+from kgdx.graph.snapshot import Snapshot
 from kgdx.text.encoder import Encoder, MiniLM
 from kgdx.text.extractor import Extractor
 from kgdx.text.meaning import Meaning, contrary, silent_parts

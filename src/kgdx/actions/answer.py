@@ -22,7 +22,7 @@ from kgdx.results.ranked import NOTICE, Candidate, CaseSummary, EvidencePath
 if TYPE_CHECKING:
     import polars
 
-    from kgdx.store.browser import Place
+    from kgdx.graph.neo4j.browser_links import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class Answer:
         """
         from kgdx.actions.browse_answer import answer_query
         from kgdx.config import Settings
-        from kgdx.store.browser import place
+        from kgdx.graph.neo4j.browser_links import place
 
         return place(Settings.load(), neo4j, browser).link(answer_query(self))
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kgdx.actions.evidence import EvidencePath
-from kgdx.actions.known import Citation, CitedText, Description, Resolved
 from kgdx.episode.state import Artifact, Reads, State, digest_of
-from kgdx.store.protocol import Row
+from kgdx.graph.protocol import Row
+from kgdx.results.cited import Citation, CitedText, Description, Resolved
+from kgdx.results.ranked import EvidencePath
 
 if TYPE_CHECKING:
     from kgdx.align.named import Mention

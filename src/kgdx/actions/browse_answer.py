@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kgdx.errors import UsageError
-from kgdx.store.browser import statement
+from kgdx.graph.neo4j.browser_links import statement
 
 if TYPE_CHECKING:
     from kgdx.actions.answer import Answer
-    from kgdx.actions.evidence import PathNode
-    from kgdx.actions.items import EvidenceItem
+    from kgdx.results.cited import EvidenceItem
+    from kgdx.results.ranked import PathNode
 
 
 THINGS = 60

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kgdx.errors import UsageError
-from kgdx.store.browser import statement
+from kgdx.graph.neo4j.browser_links import statement
 
 if TYPE_CHECKING:
     from kgdx.actions.diagnosis import Diagnosis

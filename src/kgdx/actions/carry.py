@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgdx.errors import StoreError, UsageError
-from kgdx.store.protocol import Row, Store, Transaction
+from kgdx.graph.protocol import Row, Store, Transaction
 
 _STATED = ("id", "onset", "span_start", "span_end", "matched", "method", "score", "text")
 

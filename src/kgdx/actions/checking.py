@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kgdx.actions.known import CitedText, Sentence
-from kgdx.actions.pack import EvidencePack, language_of
+from kgdx.actions.items import EvidencePack, language_of
 from kgdx.actions.sentences import Piece, marks, split
+from kgdx.results.cited import CitedText, Sentence
 
 MAX_CHARS = 20_000
 """Characters of an answer at most; what is longer is cut there."""

@@ -10,12 +10,12 @@ from pydantic import Field
 
 from kgdx.actions.artifacts import Cited, Explained, Ranked, Retrieved, citations_of, evidence_of
 from kgdx.actions.describing import named
-from kgdx.actions.known import Citation
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action, Operations
 from kgdx.errors import ConfigError, KgdxError
+from kgdx.graph.protocol import Row
 from kgdx.literature import Found, Publication
-from kgdx.store.protocol import Row
+from kgdx.results.cited import Citation
 
 MAX_CITATIONS = 50
 """Most publications of an episode."""

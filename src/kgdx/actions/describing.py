@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field
 
 from kgdx.actions.artifacts import Described, Ranked, Retrieved, ranking_of, resolved_of
-from kgdx.actions.known import Description, MeshHeading
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action, Operations
 from kgdx.errors import StoreError
-from kgdx.store.protocol import Row
+from kgdx.graph.protocol import Row
+from kgdx.results.cited import Description, MeshHeading
 
 if TYPE_CHECKING:
     from kgdx.align.mesh import MeshDecision

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars
     from neo4j_viz import VisualizationGraph
 
-    from kgdx.store.browser import Place
+    from kgdx.graph.neo4j.browser_links import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ class Diagnosis:
         """
         from kgdx.actions.browse_diagnosis import diagnosis_query
         from kgdx.config import Settings
-        from kgdx.store.browser import place
+        from kgdx.graph.neo4j.browser_links import place
 
         return place(Settings.load(), neo4j, browser).link(diagnosis_query(self, ids, top))
 

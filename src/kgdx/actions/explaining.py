@@ -9,11 +9,11 @@ from pydantic import Field
 
 from kgdx.actions import paths
 from kgdx.actions.artifacts import Explained, ranking_of
-from kgdx.actions.evidence import EvidencePath
 from kgdx.episode.state import Artifact, State
 from kgdx.episode.wish import Action, Operations
 from kgdx.errors import UsageError
-from kgdx.store.protocol import Row
+from kgdx.graph.protocol import Row
+from kgdx.results.ranked import EvidencePath
 
 if TYPE_CHECKING:
     from kgdx.rank import Candidate, Contribution

@@ -15,8 +15,8 @@ from kgdx.errors import AbsentError, StoreError
 if TYPE_CHECKING:
     from kgdx.align.index import NameIndex
     from kgdx.config import Settings
-    from kgdx.store.protocol import GraphTable, Row, Store
-    from kgdx.store.snapshot import Snapshot
+    from kgdx.graph.protocol import GraphTable, Row, Store
+    from kgdx.graph.snapshot import Snapshot
 
 
 class NothingCompiled:
@@ -42,7 +42,7 @@ class ForeignSource:
     """
 
     def __init__(self, settings: Settings) -> None:
-        from kgdx.store.foreign.mapping import read_mapping
+        from kgdx.graph.foreign.database_mapping import read_mapping
 
         assert settings.neo4j_mapping is not None
         self.mapping = read_mapping(settings.neo4j_mapping)
@@ -63,7 +63,7 @@ class ForeignSource:
 
     def store(self) -> Store:
         """Open it."""
-        from kgdx.store.foreign.store import ForeignStore
+        from kgdx.graph.foreign.mapped_store import ForeignStore
 
         return ForeignStore.connect(self._access, self.mapping)
 

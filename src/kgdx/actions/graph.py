@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any, Self
 from kgdx.actions.foreign import ForeignSource, NothingCompiled
 from kgdx.actions.graph_source import FolderSource, GraphSource, ServerSource
 from kgdx.case import Extraction, Resolution
-from kgdx.store.protocol import USER
+from kgdx.graph.protocol import USER
 
 if TYPE_CHECKING:
     from kgdx.actions.hierarchy import Hierarchy
     from kgdx.align.index import NameIndex
     from kgdx.align.mesh import Headings, MeshIndex
     from kgdx.config import Settings
+    from kgdx.graph.compiled_templates import CompiledQueries
+    from kgdx.graph.protocol import Row, Store
+    from kgdx.graph.snapshot import Snapshot
     from kgdx.literature import PubMed
     from kgdx.rank import Ranker
     from kgdx.rank.bank import CaseBank
-    from kgdx.store.compiled import CompiledQueries
-    from kgdx.store.protocol import Row, Store
-    from kgdx.store.snapshot import Snapshot
     from kgdx.text.encoder import Encoder
     from kgdx.text.extractor import Extractor
 
@@ -226,7 +226,7 @@ class GraphContext:
             return NothingCompiled()
 
         def make() -> CompiledQueries:
-            from kgdx.store.compiled import CompiledQueries
+            from kgdx.graph.compiled_templates import CompiledQueries
 
             return CompiledQueries(self.snapshot, self._saved_cases)
 

@@ -15,9 +15,9 @@ from kgdx.errors import StoreError
 
 if TYPE_CHECKING:
     from kgdx.config import Settings
+    from kgdx.graph.protocol import Store
+    from kgdx.graph.snapshot import Snapshot
     from kgdx.load.folder import BuildFolder
-    from kgdx.store.protocol import Store
-    from kgdx.store.snapshot import Snapshot
 
 Tell = Callable[[str], None]
 """Told in words what takes long."""
@@ -96,8 +96,8 @@ class FolderSource:
 
     def store(self) -> Store:
         """Open the store, which has to be of the snapshot's graph."""
-        from kgdx.store.arcade import ArcadeStore
-        from kgdx.store.snapshot import Snapshot
+        from kgdx.graph.arcade.embedded import ArcadeStore
+        from kgdx.graph.snapshot import Snapshot
 
         build = self._current()
         store = ArcadeStore.open(build.store, read_only=True)
@@ -111,14 +111,14 @@ class FolderSource:
 
     def snapshot(self, store: Callable[[], Store], tell: Tell) -> Snapshot:
         """Open the snapshot that the build made."""
-        from kgdx.store.snapshot import Snapshot
+        from kgdx.graph.snapshot import Snapshot
 
         return Snapshot.open(self._current().snapshot)
 
     @contextmanager
     def writing(self) -> Iterator[Store]:
         """Give the store for writing, alone."""
-        from kgdx.store.arcade import ArcadeStore
+        from kgdx.graph.arcade.embedded import ArcadeStore
 
         with self._folder.writing() as build:
             store = ArcadeStore.open(build.store, read_only=False)
@@ -158,7 +158,7 @@ class ServerSource:
 
     def store(self) -> Store:
         """Connect, for reading."""
-        from kgdx.store.neo4j import Neo4jStore
+        from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
         return Neo4jStore.connect(self._access, read_only=True)
 
@@ -168,8 +168,8 @@ class ServerSource:
         Raises:
             StoreError: There is no finished graph, or the snapshot cannot be written.
         """
-        from kgdx.store.compile import compile_snapshot, snapshot_tables
-        from kgdx.store.snapshot import Snapshot
+        from kgdx.graph.snapshot import Snapshot
+        from kgdx.graph.snapshot_compile import compile_snapshot, snapshot_tables
 
         found = store().run("build")
         if not found or not found[0]["fingerprint"]:
@@ -191,7 +191,7 @@ class ServerSource:
     @contextmanager
     def writing(self) -> Iterator[Store]:
         """Connect, for writing."""
-        from kgdx.store.neo4j import Neo4jStore
+        from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
         store = Neo4jStore.connect(self._access, read_only=False)
         try:
@@ -215,7 +215,7 @@ def keep_snapshot(snapshot: Path, home: Path, fingerprint: str) -> None:
         home: State folder of this machine.
         fingerprint: That of the graph.
     """
-    from kgdx.store.compile import link_snapshot
+    from kgdx.graph.snapshot_compile import link_snapshot
 
     path = snapshots_of(home) / fingerprint
     temporary = path.with_name(f".{fingerprint}.{os.getpid()}")

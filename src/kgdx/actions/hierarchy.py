@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from kgdx.store.snapshot import Snapshot
+    from kgdx.graph.snapshot import Snapshot
 
 Rows = npt.NDArray[np.int32]
 

@@ -17,12 +17,12 @@ from kgdx.actions.artifacts import (
     ranking_of,
     resolved_of,
 )
-from kgdx.actions.evidence import PathNode
 from kgdx.actions.facts import Fact, facts
-from kgdx.actions.items import PROMPT_CHARS, EvidenceItem, EvidencePack, Kind, Nothing, clean, language_of
-from kgdx.actions.known import Citation, Description
+from kgdx.actions.items import PROMPT_CHARS, EvidencePack, Kind, clean, language_of
 from kgdx.episode.state import State
-from kgdx.store.rows import digest
+from kgdx.graph.protocol import digest
+from kgdx.results.cited import Citation, Description, EvidenceItem, Nothing
+from kgdx.results.ranked import PathNode
 
 __all__ = ["PROMPT_CHARS", "EvidenceItem", "EvidencePack", "Kind", "Nothing", "clean", "language_of", "pack"]
 

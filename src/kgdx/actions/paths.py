@@ -8,9 +8,9 @@ from typing import Any
 
 from kgdx.actions.evidence import EDGE_PROPERTIES, references
 from kgdx.case import Ancestry, Case, Status
+from kgdx.graph.protocol import Row
 from kgdx.results.ranked import EvidencePath, Kind, PathNode, PathRelation, frequency_text
 from kgdx.schema.model import FREQUENCIES
-from kgdx.store.protocol import Row
 
 
 def share(row: Mapping[str, Any]) -> float | None:

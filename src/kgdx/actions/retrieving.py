@@ -7,12 +7,12 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from kgdx.actions.artifacts import Retrieved
-from kgdx.actions.known import Resolved
 from kgdx.actions.save import case_key
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action, Operations
 from kgdx.errors import TemplateError, UsageError
-from kgdx.store.templates import template, templates
+from kgdx.graph.templates import template, templates
+from kgdx.results.cited import Resolved
 
 MAX_ROWS = 10_000
 """Most rows of a template that an episode keeps."""

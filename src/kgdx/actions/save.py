@@ -20,7 +20,7 @@ from kgdx.case.model import SEXES
 from kgdx.episode.segment import Author, Kind, Segment
 from kgdx.episode.wish import Queries
 from kgdx.errors import StoreError, UsageError
-from kgdx.store.protocol import Store, Transaction
+from kgdx.graph.protocol import Store, Transaction
 
 SOURCE = "user"
 """The source that saved cases and runs name."""

@@ -22,7 +22,7 @@ from kgdx.text.stems import NUMERALS, PHRASES, fold, lettered, read_table, word_
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kgdx.store.protocol import GraphTable, RelationTable
+    from kgdx.graph.protocol import GraphTable, RelationTable
 
 SOURCE = "kgdx:equivalence"
 METHOD = "names, genes and annotations"
@@ -100,7 +100,7 @@ def infer(tables: Sequence[GraphTable]) -> RelationTable:
     Args:
         tables: The staged graph.
     """
-    from kgdx.store.protocol import RelationTable
+    from kgdx.graph.protocol import RelationTable
 
     entries = read_entries(tables)
     pairs = compare(entries)

@@ -24,8 +24,8 @@ from kgdx.align.spelling import Meanings, typos_of
 from kgdx.align.sssom import BASES, PREFIXES
 from kgdx.case.model import valid
 from kgdx.errors import StoreError
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
-from kgdx.store.snapshot import Snapshot
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
+from kgdx.graph.snapshot import Snapshot
 from kgdx.text.stems import Form, bare, form
 
 if TYPE_CHECKING:

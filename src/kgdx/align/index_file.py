@@ -21,7 +21,7 @@ from kgdx.align.names import Side, diseases, drugs, node_frame, phenotypes, plai
 from kgdx.align.sameness import Components, exact_pairs
 from kgdx.align.slips import han_skeleton
 from kgdx.errors import StoreError
-from kgdx.store.protocol import GraphTable
+from kgdx.graph.protocol import GraphTable
 
 VERSION = 4
 """Changes with the file's layout, or with which names are read."""

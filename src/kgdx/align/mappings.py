@@ -16,8 +16,8 @@ from kgdx.align.sameness import RULES as SAMENESS
 from kgdx.align.sameness import align_diseases, exact_pairs
 from kgdx.align.slips import known_words
 from kgdx.align.sssom import Statement
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.schema import load_schema
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.text.encoder import NameEncoder
 
 SOURCE = "kgdx:alignment"

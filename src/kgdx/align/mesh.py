@@ -25,8 +25,8 @@ from kgdx.align.named import kinds_of
 from kgdx.align.names import Side, asked_names, descriptors, node_frame
 from kgdx.align.spelling import typos_within
 from kgdx.errors import AbsentError
-from kgdx.store.protocol import GraphTable, NodeTable, Store
-from kgdx.store.snapshot import Snapshot
+from kgdx.graph.protocol import GraphTable, NodeTable, Store
+from kgdx.graph.snapshot import Snapshot
 from kgdx.text.stems import Form
 
 FILE = "mesh.sqlite"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.text.dictionary import ROOT, descendants, lay_wordings
 from kgdx.text.stems import Form, bare, fold_name, form, has_chinese, word_rows, wordings
 

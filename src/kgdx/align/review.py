@@ -15,8 +15,8 @@ from kgdx.align.mappings import Alignment
 from kgdx.align.sameness import vocabulary
 from kgdx.align.sssom import JUSTIFICATIONS, MANUAL, OTHER, PREDICATES, MappingSet, Row, Statement, read_rows
 from kgdx.errors import UsageError
+from kgdx.graph.protocol import Store
 from kgdx.schema import load_schema
-from kgdx.store.protocol import Store
 
 # fmt: off
 COLUMNS = (

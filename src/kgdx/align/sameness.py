@@ -14,7 +14,7 @@ import polars as pl
 
 from kgdx.align.cascade import CANDIDATES, Given, Rules, candidates, decide
 from kgdx.align.names import Side
-from kgdx.store.protocol import GraphTable, RelationTable
+from kgdx.graph.protocol import GraphTable, RelationTable
 from kgdx.text.encoder import NameEncoder
 
 RULES = Rules(stages=("given", "exact", "normalised", "edit"), least=0.93, alone=True)

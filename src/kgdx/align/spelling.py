@@ -19,7 +19,7 @@ from kgdx.align.cascade import COSINE, LEAD
 from kgdx.align.index_file import layout, marks, skeleton
 from kgdx.align.named import ALL_KINDS, KINDS
 from kgdx.align.slips import WORD_STEPS, bound, is_typo, is_word_typo, word_edits
-from kgdx.store.snapshot import Snapshot
+from kgdx.graph.snapshot import Snapshot
 from kgdx.text.encoder import VERSION, Encoder, Rows, Vectors, name_vectors, nearest_names
 from kgdx.text.meaning import contrary
 from kgdx.text.stems import Form, form

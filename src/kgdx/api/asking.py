@@ -25,8 +25,8 @@ from kgdx.results.cited import CitedText
 if TYPE_CHECKING:
     from kgdx.actions.graph import GraphContext
     from kgdx.config import Settings
+    from kgdx.graph.protocol import Row
     from kgdx.llm.protocol import ChatModel, Prices
-    from kgdx.store.protocol import Row
 
 Number = TypeVar("Number", int, float)
 

@@ -17,7 +17,7 @@ from kgdx.config import Settings
 from kgdx.errors import KgdxError, StoreError, UsageError
 
 if TYPE_CHECKING:
-    from kgdx.store.browser import Place
+    from kgdx.graph.neo4j.browser_links import Place
 
 SHOWN = 3
 """How many candidates are drawn when none is named: more are hard to read."""
@@ -77,7 +77,7 @@ def browse(
         UsageError: There is no such run or candidate.
         ConfigError: There is no Neo4j, or no password.
     """
-    from kgdx.store.browser import place
+    from kgdx.graph.neo4j.browser_links import place
 
     settings = Settings.load(store)
     where = place(settings, neo4j, browser)
@@ -98,8 +98,8 @@ def browser_place(fingerprint: str, store: str | Path | None = None) -> Place | 
         fingerprint: The graph's, as results state it.
         store: The graph that the result rests on.
     """
-    from kgdx.store.browser import place
-    from kgdx.store.neo4j import Neo4jStore
+    from kgdx.graph.neo4j.browser_links import place
+    from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
     with suppress(KgdxError):  # a page without the link is whole
         where = place(Settings.load(store))
@@ -124,7 +124,7 @@ def _bring_graph(
     """Copy the graph of a folder to the Neo4j that lacks it; returns whether that was done."""
     if settings.is_neo4j:
         return False
-    from kgdx.store.neo4j import Neo4jStore
+    from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
     with Neo4jStore.unchecked(where.access) as target:
         empty = target.is_empty()
@@ -175,7 +175,7 @@ def _source(settings: Settings, run: str) -> GraphContext:
 
 def _saved_query(run: str, where: Place, diseases: Sequence[str], top: int) -> str:
     from kgdx.actions.browse_diagnosis import run_query
-    from kgdx.store.neo4j import Neo4jStore
+    from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
     with Neo4jStore.connect(where.access) as store:
         ranks = {row["id"]: row["rank"] for row in store.run("run_candidates", run_id=run)}

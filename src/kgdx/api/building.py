@@ -15,6 +15,9 @@ from kgdx.errors import KgdxError, StoreLockedError, UsageError
 if TYPE_CHECKING:
     from kgdx.align.sssom import Statement
     from kgdx.extract.annotate import DocumentReader
+    from kgdx.graph.copies import CopyReport
+    from kgdx.graph.protocol import Store
+    from kgdx.graph.snapshot import Snapshot
     from kgdx.load.derive import Derive
     from kgdx.load.diff import Comparison
     from kgdx.load.hooks import Hook
@@ -22,9 +25,6 @@ if TYPE_CHECKING:
     from kgdx.load.quarantine import Retried
     from kgdx.load.report import BuildReport, Progress
     from kgdx.load.sources import Reader
-    from kgdx.store.copy import CopyReport
-    from kgdx.store.protocol import Store
-    from kgdx.store.snapshot import Snapshot
 
 
 def build(
@@ -280,11 +280,11 @@ def push(
     settings = _embedded(store)
     access = settings.neo4j(neo4j)
     from kgdx.actions.graph_source import keep_snapshot
+    from kgdx.graph.arcade.embedded import ArcadeStore
+    from kgdx.graph.copies import push as copy
     from kgdx.load.carry import kept_tables
     from kgdx.load.folder import GraphFolder
     from kgdx.load.stages import Stages
-    from kgdx.store.arcade import ArcadeStore
-    from kgdx.store.copy import push as copy
 
     folder = GraphFolder(settings.graph_folder)
     with folder.reading() as build, ArcadeStore.open(build.store) as source:
@@ -318,8 +318,8 @@ def pull(
     """
     settings = _embedded(store)
     access = settings.neo4j(neo4j)
+    from kgdx.graph.neo4j.neo4j_store import Neo4jStore
     from kgdx.load.pull import pull as copy
-    from kgdx.store.neo4j import Neo4jStore
 
     _, compile = _derived(settings)
     with Neo4jStore.connect(access) as source:

@@ -242,7 +242,7 @@ class Graph(GraphContext):
         """
         import polars
 
-        from kgdx.store.templates import template as look_up
+        from kgdx.graph.templates import template as look_up
 
         rows = self.run(template, **parameters)
         columns = look_up(template, "read").columns
@@ -252,8 +252,8 @@ class Graph(GraphContext):
 
     def status(self) -> dict[str, Any]:
         """Say what the graph holds: its build, its sources, nodes and relations by type."""
+        from kgdx.graph.tables import BOOKKEEPING
         from kgdx.schema import load_schema
-        from kgdx.store.tables import BOOKKEEPING
 
         found = self.run("build")
         counts = self.store.counts()  # kept by the stores; a query would read every edge

@@ -17,10 +17,10 @@ import numpy as np
 from kgdx.arrays.sparse import Ints, Sparse, ancestors, compressed
 from kgdx.case.model import Case, Finding, Status
 from kgdx.errors import StoreError, UsageError
-from kgdx.store.snapshot import stated
+from kgdx.graph.snapshot import stated
 
 if TYPE_CHECKING:
-    from kgdx.store.snapshot import Snapshot
+    from kgdx.graph.snapshot import Snapshot
 
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only what lies below it is a finding."""

@@ -56,8 +56,8 @@ def up(
     It listens on this machine only and has a password of its own; the first time, the server is fetched.
     """
     from kgdx.config import Settings
+    from kgdx.graph.neo4j.local_server import up as start
     from kgdx.show.graph import server
-    from kgdx.store.server import up as start
 
     info = start(
         Settings.load(), bolt_port=bolt_port, http_port=http_port, heap=heap, progress=lambda line: output.remark(line)
@@ -71,7 +71,7 @@ def up(
 def down() -> None:
     """Stop the local Neo4j; its data stays."""
     from kgdx.config import Settings
-    from kgdx.store.server import down as stop
+    from kgdx.graph.neo4j.local_server import down as stop
 
     output.remark("stopped" if stop(Settings.load()) else "it was not running")
 
@@ -82,8 +82,8 @@ def server_status(as_json: Json = False) -> None:
     The exit code is 6 when it does not.
     """
     from kgdx.config import Settings
+    from kgdx.graph.neo4j.local_server import status
     from kgdx.show.graph import server
-    from kgdx.store.server import status
 
     info = status(Settings.load())
     if info is None:
@@ -99,7 +99,7 @@ def shell_url(
 ) -> None:
     """Print the address of Neo4j Browser on the local server."""
     from kgdx.config import Settings
-    from kgdx.store.browser import shell_url as address
+    from kgdx.graph.neo4j.browser_links import shell_url as address
 
     typer.echo(address(Settings.load(), query))
 
@@ -155,8 +155,8 @@ def new(
     Example: kgdx neo4j mapping new mine.yaml bolt://127.0.0.1:7687
     """
     from kgdx.config import Settings
-    from kgdx.store.foreign.database import ForeignDatabase
-    from kgdx.store.foreign.propose import propose
+    from kgdx.graph.foreign.mapped_store import ForeignDatabase
+    from kgdx.graph.foreign.mapping_proposal import propose
 
     if file.exists() and not force:
         raise UsageError(f"{file} is there already", hint="give another name, or --force")
@@ -180,9 +180,9 @@ def check(
     The exit code is 6 when something does not fit.
     """
     from kgdx.config import Settings
+    from kgdx.graph.foreign.database_mapping import read_mapping
+    from kgdx.graph.foreign.mapping_proposal import check as compare
     from kgdx.show.graph import checked
-    from kgdx.store.foreign.check import check as compare
-    from kgdx.store.foreign.mapping import read_mapping
 
     report = compare(Settings.load().neo4j(uri), read_mapping(file))
     if as_json:

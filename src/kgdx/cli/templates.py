@@ -37,7 +37,7 @@ def run(
 
     Example: kgdx run disease_by_id disease=OMIM:190350
     """
-    from kgdx.store.templates import template as look_up
+    from kgdx.graph.templates import template as look_up
 
     found = look_up(template, kind="read")
     values = parse(found.name, found.parameters, parameters or [])
@@ -56,8 +56,8 @@ def templates(
     as_json: Json = False,
 ) -> None:
     """List the templates: what each is for and what it takes."""
-    from kgdx.store.templates import template as look_up
-    from kgdx.store.templates import templates as every
+    from kgdx.graph.templates import template as look_up
+    from kgdx.graph.templates import templates as every
 
     chosen = [look_up(name)] if name else list(every().values())
     if as_json:

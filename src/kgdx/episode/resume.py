@@ -10,8 +10,9 @@ from kgdx.episode.loop import CASE_FORM, World, act, answered, recorded
 from kgdx.episode.policy import POLICIES, Policy, configure
 from kgdx.episode.segment import Kind, Operation, Segment
 from kgdx.episode.state import Artifact, Limits, State
-from kgdx.episode.wish import Action, AskModel, AskPatient, Outcome, Queries, Reply, Wish, digest, wish_of
+from kgdx.episode.wish import Action, AskModel, AskPatient, Outcome, Queries, Reply, Wish, wish_of
 from kgdx.errors import KgdxError, UsageError
+from kgdx.graph.protocol import digest
 
 
 def resume(world: World, log: Iterable[Segment]) -> State:

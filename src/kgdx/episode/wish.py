@@ -18,9 +18,9 @@ from kgdx.case import Ancestry, Case, Finding, FindingReader, Status
 from kgdx.episode.segment import Operation
 from kgdx.episode.state import Artifact, Reads, State, digest_of
 from kgdx.errors import KgdxError, UsageError
+from kgdx.graph.protocol import digest
 from kgdx.llm.protocol import Message
 from kgdx.registry import Registry
-from kgdx.store.rows import digest
 
 if TYPE_CHECKING:
     from kgdx.align.mesh import Headings
@@ -188,7 +188,7 @@ class Compiled(Queries, Protocol):
         ...
 
     def answered(self, template: str, /, **parameters: Any) -> Any:
-        """Return the rows with their digest (:class:`kgdx.store.compiled.Answered`)."""
+        """Return the rows with their digest (:class:`kgdx.graph.compiled_templates.Answered`)."""
         ...
 
 

@@ -20,7 +20,7 @@ from kgdx.episode.wish import Queries
 from kgdx.errors import UsageError
 from kgdx.evaluate.questions import Gold, Question
 from kgdx.evaluate.wordings import LANGUAGES, SPLITS, Language, Split, Wording, joined, wordings
-from kgdx.store.protocol import Row
+from kgdx.graph.protocol import Row
 
 SOURCE = "chinese_kg"
 DISEASES = 100

@@ -10,8 +10,8 @@ from kgdx.errors import KgdxError
 from kgdx.evaluate.answers import Answered
 from kgdx.evaluate.questions import Question
 from kgdx.evaluate.tally import Tally
+from kgdx.graph.protocol import Row
 from kgdx.llm.protocol import ChatModel
-from kgdx.store.protocol import Row
 
 if TYPE_CHECKING:
     from kgdx.api import Graph

@@ -22,9 +22,9 @@ from kgdx.rank.model import leaving_out
 from kgdx.rank.withheld import Withheld
 
 if TYPE_CHECKING:
+    from kgdx.graph.snapshot import Snapshot
     from kgdx.rank.bank import CaseBank
     from kgdx.rank.ranker import Ranker
-    from kgdx.store.snapshot import Snapshot
 
 GROUPS = ("all", "in_graph", "seen", "unseen", "withheld")
 

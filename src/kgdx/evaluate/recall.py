@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgdx.actions.pack import EvidencePack
+from kgdx.actions.items import EvidencePack
 from kgdx.episode.segment import Kind
 from kgdx.errors import KgdxError, UsageError
 from kgdx.evaluate.paired import interval

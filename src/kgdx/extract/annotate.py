@@ -23,9 +23,9 @@ import pyarrow as pa
 
 from kgdx.case import Case, Extraction, Finding, FindingReader, Status, read_text
 from kgdx.errors import CaseError
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.load.derive import Derive
-from kgdx.store.compile import compile_snapshot
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.text.dictionary import VERSION as DICTIONARY
 from kgdx.text.extractor import Extractor
 

@@ -10,16 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgdx.errors import StoreError
+from kgdx.graph.arcade.embedded import ArcadeStore
+from kgdx.graph.copies import Kept
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
+from kgdx.graph.tables import merged
 from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.mapping import Role, Staged
 from kgdx.load.records import LINE
 from kgdx.load.stages import Stages
 from kgdx.load.tables import load_tables, read_graph
 from kgdx.schema import Schema, load_schema
-from kgdx.store.arcade import ArcadeStore
-from kgdx.store.copy import Kept
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable, Store
-from kgdx.store.tables import merged
 
 USER = "user"
 NODES: Mapping[str, Role] = {"PatientCase": "record", "Diagnosis": "record", "Publication": "implied"}

@@ -14,12 +14,12 @@ import pyarrow as pa
 
 from kgdx.case.row import TRUTH
 from kgdx.errors import SourceError
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.load.corrections import part_of
 from kgdx.load.mapping import Staged
 from kgdx.load.nodes import checked_relations, current_ids, merged_nodes
 from kgdx.load.tally import ROLE, SOURCE, Counts, Tally, marked
 from kgdx.schema import NodeClass, Property, Relation, Schema
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
 
 _TYPES: dict[str, pl.DataType] = {
     "string": pl.String(),

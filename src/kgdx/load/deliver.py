@@ -11,15 +11,15 @@ from functools import cache
 from queue import SimpleQueue
 
 from kgdx.errors import StoreError
+from kgdx.graph.arcade.embedded import ArcadeStore
+from kgdx.graph.protocol import Delta, GraphTable, Store
+from kgdx.graph.snapshot import FORMAT, Snapshot
+from kgdx.graph.snapshot_compile import compile_snapshot, link_snapshot, reads
+from kgdx.graph.tables import BOOKKEEPING
 from kgdx.load.folder import BuildFolder
 from kgdx.load.report import Clock
 from kgdx.load.stages import Stages, code_digest, key_of
 from kgdx.load.tables import BuiltGraph, BuiltTable, load_table, load_tables
-from kgdx.store.arcade import ArcadeStore
-from kgdx.store.compile import compile_snapshot, link_snapshot, reads
-from kgdx.store.protocol import Delta, GraphTable, Store
-from kgdx.store.snapshot import FORMAT, Snapshot
-from kgdx.store.tables import BOOKKEEPING
 
 Index = Callable[[Snapshot, Callable[[], Store], Callable[[str], None]], None]
 """Makes an index beside the snapshot, from the store that it opens where it has to; says in words what takes long."""
@@ -44,7 +44,7 @@ def snapshot_key(tables: Iterator[BuiltTable] | tuple[BuiltTable, ...]) -> str:
     """Return the digest of what a snapshot, and what is kept beside it, is made from."""
     wanted = [table for table in tables if reads(table.name, table.ends) or (table.name, table.ends) in _BESIDE]
     parts = sorted([table.title, sorted(table.parts.items())] for table in wanted)
-    return key_of(FORMAT, code_digest("kgdx.store.compile"), code_digest("kgdx.store.snapshot"), parts)
+    return key_of(FORMAT, code_digest("kgdx.graph.snapshot_compile"), code_digest("kgdx.graph.snapshot"), parts)
 
 
 def make_snapshot(made: BuildFolder, graph: BuiltGraph, before: Before | None, stages: Stages) -> bool:

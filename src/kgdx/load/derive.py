@@ -13,11 +13,11 @@ import polars as pl
 import pyarrow as pa
 
 from kgdx.errors import StoreError
+from kgdx.graph.protocol import GraphTable, NodeTable
+from kgdx.graph.tables import conformed
 from kgdx.load.stages import Stages, code_digest, key_of
 from kgdx.load.tables import BuiltTable, built, graph_table, keep_table, load_table, name_of
 from kgdx.schema import Schema
-from kgdx.store.protocol import GraphTable, NodeTable
-from kgdx.store.tables import conformed
 
 
 @dataclass(frozen=True, slots=True)

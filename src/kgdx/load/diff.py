@@ -14,15 +14,14 @@ import polars as pl
 import pyarrow as pa
 
 from kgdx.errors import StoreError
+from kgdx.graph.arcade.embedded import ArcadeStore
+from kgdx.graph.protocol import Delta, GraphTable, NodeTable
+from kgdx.graph.tables import conformed, lines, part_digests
 from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.report import Change
 from kgdx.load.stages import Stages
 from kgdx.load.tables import BuiltTable, graph_table, load_table, name_of, read_graph
 from kgdx.schema import Schema, load_schema
-from kgdx.store.arcade import ArcadeStore
-from kgdx.store.fingerprint import lines, part_digests
-from kgdx.store.protocol import Delta, GraphTable, NodeTable
-from kgdx.store.tables import conformed
 
 _ROWS = 100_000
 _SEEDS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)

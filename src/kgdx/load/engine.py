@@ -16,6 +16,8 @@ from pathlib import Path
 import polars as pl
 
 from kgdx.errors import SourceError, StoreError
+from kgdx.graph.protocol import GraphTable
+from kgdx.graph.tables import part_digests, title
 from kgdx.load import reporting
 from kgdx.load.assemble import Assembled, assemble
 from kgdx.load.carry import USER, Saved, saved
@@ -33,9 +35,6 @@ from kgdx.load.stages import Stages, code_digest, key_of
 from kgdx.load.tables import TABLE, BuiltGraph, BuiltSource, BuiltTable, built, keep_table, load_table, read_graph
 from kgdx.load.tally import Tally
 from kgdx.schema import kin, load_schema
-from kgdx.store.fingerprint import part_digests
-from kgdx.store.protocol import GraphTable
-from kgdx.store.tables import title
 
 DELTA_ROWS = 300_000
 """More differing rows than this are faster loaded anew."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from kgdx.errors import KgdxError, StoreError
-from kgdx.store.snapshot import Snapshot
+from kgdx.graph.snapshot import Snapshot
 
 Hook = Callable[[Snapshot], Any]
 

@@ -10,15 +10,15 @@ from pathlib import Path
 import polars as pl
 
 from kgdx.errors import StoreError
+from kgdx.graph.arcade.embedded import ArcadeStore
+from kgdx.graph.copies import Content, CopyReport
+from kgdx.graph.protocol import Store
+from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.load.folder import BuildFolder, GraphFolder
 from kgdx.load.hooks import Hook, Hooks
 from kgdx.load.report import BuildReport, SourceReport
 from kgdx.load.reporting import totals
 from kgdx.load.tally import QUARANTINE
-from kgdx.store.arcade import ArcadeStore
-from kgdx.store.compile import compile_snapshot
-from kgdx.store.copy import Content, CopyReport
-from kgdx.store.protocol import Store
 
 
 def pull(

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import polars as pl
 import pyarrow as pa
 
+from kgdx.graph.protocol import GraphTable, NodeTable
 from kgdx.load.choice import Wanted
 from kgdx.load.parse import Parsed
 from kgdx.load.report import Change, Reason, SourceReport
 from kgdx.load.stages import Stages
 from kgdx.load.tables import BuiltSource, BuiltTable, name_of
 from kgdx.load.tally import Counts
-from kgdx.store.protocol import GraphTable, NodeTable
 
 _TEXTS = ("version", "checksum", "licence", "citation")
 _NUMBERS = ("read", "loaded", "merged", "quarantined")

@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from kgdx.errors import StoreError
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.graph.tables import Digest, Part, combine, part_digests
 from kgdx.load.stages import Stage, Stages, key_of, write_table
-from kgdx.store.fingerprint import Digest, Part, combine, part_digests
-from kgdx.store.protocol import GraphTable, NodeTable, RelationTable
 
 LAYOUT = 2
 """Changes with the form of the file; a build with another one is no base for an update."""

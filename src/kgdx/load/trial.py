@@ -11,6 +11,7 @@ from typing import Any, cast
 import polars as pl
 
 from kgdx.errors import SourceError, StoreError
+from kgdx.graph.protocol import NodeTable
 from kgdx.load.check import check
 from kgdx.load.choice import companions, origin_of
 from kgdx.load.fetch import fetch
@@ -25,7 +26,6 @@ from kgdx.load.stages import Stages
 from kgdx.load.tables import read_graph
 from kgdx.load.tally import Counts
 from kgdx.schema import Schema
-from kgdx.store.protocol import NodeTable
 
 _NONE: Mapping[str, Reader] = MappingProxyType({})
 

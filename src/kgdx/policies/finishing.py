@@ -15,7 +15,7 @@ from kgdx.actions.citing import Cite
 from kgdx.actions.declare import Diagnose
 from kgdx.actions.describing import Describe
 from kgdx.actions.explaining import Explain
-from kgdx.actions.pack import language_of
+from kgdx.actions.items import language_of
 from kgdx.actions.ranking import Rank
 from kgdx.actions.reading import Extract
 from kgdx.episode.policy import Capabilities, Policy

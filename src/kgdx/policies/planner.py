@@ -17,7 +17,8 @@ from kgdx.actions.answering import Respond
 from kgdx.actions.artifacts import Retrieved
 from kgdx.actions.checking import MAX_CHARS
 from kgdx.actions.describing import Describe
-from kgdx.actions.pack import EvidencePack, pack
+from kgdx.actions.items import EvidencePack
+from kgdx.actions.pack import pack
 from kgdx.actions.recognising import Recognise
 from kgdx.actions.rounds import UNPLANNED
 from kgdx.episode.conversation import Exchange, exchanges

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
-from kgdx.store.snapshot import stated
+from kgdx.graph.snapshot import stated
 
 if TYPE_CHECKING:
-    from kgdx.store.snapshot import Snapshot
+    from kgdx.graph.snapshot import Snapshot
 
 CLASS_PATIENTS = 5.0
 """A class or a percentage without a count weighs like this many patients."""

@@ -21,9 +21,9 @@ from kgdx.rank.scorers import Query
 from kgdx.results.ranked import Candidate, MatchedCase
 
 if TYPE_CHECKING:
+    from kgdx.graph.snapshot import Snapshot
     from kgdx.rank.ranker import Ranker
     from kgdx.rank.scored import Scored
-    from kgdx.store.snapshot import Snapshot
 
 GAIN = 1e-4
 """A score that a patient raises by less was not raised but rounded."""

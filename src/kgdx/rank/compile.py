@@ -16,7 +16,7 @@ from kgdx.rank.candidates import Candidates, merged
 from kgdx.rank.columns import Basis, Columns, by_row, columns, propagate, term_statistics
 
 if TYPE_CHECKING:
-    from kgdx.store.snapshot import Snapshot
+    from kgdx.graph.snapshot import Snapshot
 
 VERSION = 2
 """Changes when the model's arrays or their meaning do; older ones are compiled again."""

@@ -12,7 +12,7 @@ from kgdx.rank.candidates import Candidates
 from kgdx.schema.model import FREQUENCIES
 
 if TYPE_CHECKING:
-    from kgdx.store.snapshot import Snapshot
+    from kgdx.graph.snapshot import Snapshot
 
 _TABLES = ("has_phenotype", "lacks_phenotype")
 _KEPT = 4096

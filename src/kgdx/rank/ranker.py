@@ -26,7 +26,7 @@ from kgdx.rank.scorers import SCORERS, ByFinding, Query, Recent, Scorer
 from kgdx.results.ranked import Candidate
 
 if TYPE_CHECKING:
-    from kgdx.store.snapshot import Snapshot
+    from kgdx.graph.snapshot import Snapshot
 
 SCORED = 16
 """Scored cases that are kept, with all their arrays: half a megabyte each."""

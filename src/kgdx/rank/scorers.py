@@ -24,8 +24,8 @@ from kgdx.rank.columns import Columns
 from kgdx.registry import Registry
 
 if TYPE_CHECKING:
+    from kgdx.graph.snapshot import Snapshot
     from kgdx.rank.compile import RankModel
-    from kgdx.store.snapshot import Snapshot
 
 K = TypeVar("K")
 V = TypeVar("V")

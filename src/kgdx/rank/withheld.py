@@ -18,9 +18,9 @@ from kgdx.rank.annotations import Annotations, pooled, read_rows, with_groups
 from kgdx.rank.columns import Columns, columns, propagate
 
 if TYPE_CHECKING:
+    from kgdx.graph.snapshot import Snapshot
     from kgdx.rank.ranker import Ranker
     from kgdx.rank.scored import Scored
-    from kgdx.store.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

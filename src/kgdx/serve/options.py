@@ -39,8 +39,9 @@ class Options:
         >>> Options(host="0.0.0.0").checked()
         Traceback (most recent call last):
             ...
-        kgdx.errors.UsageError: 0.0.0.0 can be reached from other machines: give a token with --token-file or KGDX_SERVE_TOKEN, or listen on 127.0.0.1
-    """  # noqa: E501
+        kgdx.errors.UsageError: 0.0.0.0 can be reached from other machines: give a token with --token-file or
+        KGDX_SERVE_TOKEN, or listen on 127.0.0.1
+    """
 
     store: str | None = None
     host: str = "127.0.0.1"

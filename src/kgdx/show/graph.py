@@ -16,10 +16,10 @@ from kgdx.show.console import plain
 if TYPE_CHECKING:
     from kgdx.align.mesh import MeshDecision
     from kgdx.episode import Replayed
-    from kgdx.store.copy import CopyReport
-    from kgdx.store.foreign.check import Report as MappingReport
-    from kgdx.store.server import ServerInfo
-    from kgdx.store.templates import Template
+    from kgdx.graph.copies import CopyReport
+    from kgdx.graph.foreign.mapping_proposal import Report as MappingReport
+    from kgdx.graph.neo4j.local_server import ServerInfo
+    from kgdx.graph.templates import Template
 
 STATUSES = {
     "manual": "by people's decision",

@@ -22,7 +22,7 @@ from kgdx.text.stems import fold, fold_chinese, inflection, read_table, word_cla
 from kgdx.text.tokens import NONE, SOFT, Spelling, scan, stable_hash
 
 if TYPE_CHECKING:
-    from kgdx.store.snapshot import Snapshot
+    from kgdx.graph.snapshot import Snapshot
 
 VERSION = 7
 """Changes with the files' layout or with the rules that fill them."""

@@ -25,7 +25,7 @@ from kgdx.resources import open_shared
 
 if TYPE_CHECKING:
     from kgdx.config import Settings
-    from kgdx.store.snapshot import Snapshot
+    from kgdx.graph.snapshot import Snapshot
 
 Vectors = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]

@@ -31,7 +31,7 @@ from kgdx.text.terms import Terms
 from kgdx.text.tokens import Spelling, corrected, words
 
 if TYPE_CHECKING:
-    from kgdx.store.snapshot import Snapshot
+    from kgdx.graph.snapshot import Snapshot
     from kgdx.text.encoder import Encoder
     from kgdx.text.meaning import Meaning
 

@@ -15,7 +15,7 @@ from kgdx.text.stems import MODIFIERS, word_rows
 from kgdx.text.tokens import SOFT, words
 
 if TYPE_CHECKING:
-    from kgdx.store.snapshot import Snapshot
+    from kgdx.graph.snapshot import Snapshot
     from kgdx.text.terms import Terms
 
 PHRASE = 0.85

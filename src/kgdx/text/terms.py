@@ -14,7 +14,7 @@ from kgdx.text.dictionary import ROOT, in_scope
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kgdx.store.snapshot import Snapshot
+    from kgdx.graph.snapshot import Snapshot
 
 
 class Terms:

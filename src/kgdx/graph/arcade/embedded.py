@@ -1,0 +1,265 @@
+"""The embedded store: a directory with an ArcadeDB database that this process opens itself. No server, no port."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kgdx.errors import StoreError
+from kgdx.graph.arcade import arcade_engine
+from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row, plain
+from kgdx.graph.tables import OwnStore, columns_of, conformed_delta, ordered, title
+from kgdx.graph.templates import template
+from kgdx.schema import Schema, kin, load_schema
+from kgdx.schema.model import Property, PropertyType
+
+_SQL_TYPES: Mapping[PropertyType, str] = {
+    "string": "STRING",
+    "integer": "LONG",
+    "float": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "strings": "LIST OF STRING",
+    "floats": "LIST OF DOUBLE",
+}
+_NAMED = "name"  # indexed beside the key: people look things up by name
+_MARKER = "kgdx-loading"  # a directory that holds this file was left in the middle of a bulk load
+
+
+class _Transaction:
+    """A running transaction; read and write templates see what it wrote."""
+
+    def __init__(self, database: arcade_engine.Database) -> None:
+        self._database = database
+
+    def run(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Run a template of either kind."""
+        found = template(name)
+        bound = found.bind(parameters)
+        return [plain(row) for row in self._database.command(found.text, bound)]
+
+
+class ArcadeStore(OwnStore):
+    """A graph in a directory; implements :class:`kgdx.graph.protocol.Store`.
+
+    Readers open it read-only, any number of processes at once. A writer must have it alone: the engine refuses a second
+    writer, but lets a writer in where readers are, who would then see old and new pages mixed; the graph folder's lock
+    keeps them apart.
+    """
+
+    def __init__(self, database: arcade_engine.Database, schema: Callable[[], Schema]) -> None:
+        self._database = database
+        self._schema = schema
+        self._fresh = False
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], schema: Schema | None = None) -> ArcadeStore:
+        """Make an empty graph with the schema's types, keys and indexes, open for writing.
+
+        Raises:
+            StoreError: The folder is there already and not empty, or cannot be written.
+        """
+        made = schema or load_schema()
+        store = cls(arcade_engine.create(Path(path)), lambda: made)
+        with store._database.transaction():  # thirty times as fast as one by one
+            for statement in _definitions(made):
+                store._database.command(statement, language="sql")
+        store.write("set_build", schema_version=made.version, schema_checksum=made.checksum)
+        store._fresh = True
+        return store
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], read_only: bool = True, *, older: bool = False) -> ArcadeStore:
+        """Open a graph.
+
+        Args:
+            path: The directory.
+            read_only: Whether writes are refused.
+            older: Whether to take one of another version of the ontology with the same first number too; it may lack
+                classes and properties.
+
+        Raises:
+            StoreError: There is none, it is damaged or half-loaded, or of another schema version.
+            StoreLockedError: Another process (or another store of this one) is writing.
+        """
+        folder = Path(path)
+        if not (folder / "schema.json").is_file():
+            raise StoreError(f"no graph at {folder}", hint="build one with `kgdx build`")
+        if (folder / _MARKER).exists():
+            raise StoreError(f"the graph at {folder} is half-loaded", hint="build it again with `kgdx build`")
+        store = cls(arcade_engine.open_(folder, read_only=read_only), load_schema)
+        try:
+            store._check_version(older)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @property
+    def url(self) -> str:
+        """The directory."""
+        return str(self._database.path)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether writes are refused."""
+        return self._database.read_only
+
+    def run(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Run a read template.
+
+        Raises:
+            TemplateError: Unknown template, or parameters that do not fit its header.
+            StoreError: The store failed.
+        """
+        found = template(name, "read")
+        return [plain(row) for row in self._database.query(found.text, found.bind(parameters))]
+
+    def write(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Run one write template in a transaction of its own; raises like :meth:`run`."""
+        with self.transaction() as running:
+            return running.run(name, **parameters)
+
+    @contextmanager
+    def transaction(self) -> Iterator[_Transaction]:
+        """Several templates, all or nothing: leaving the block normally commits, an exception rolls back."""
+        self._refuse_readers()
+        with self._database.transaction():
+            yield _Transaction(self._database)
+
+    def load(self, tables: Iterable[GraphTable]) -> Mapping[str, int]:
+        """Bulk load tables, nodes before the edges that need them; returns rows per label and type.
+
+        The road is fast and not atomic: until it is through, a marker in the directory keeps it from being opened, so
+        that a load which was killed or failed is never taken for a whole graph. Live data is written by templates.
+
+        Raises:
+            StoreError: A table that does not fit the schema, an id that is there twice, an edge to an unknown node, or
+                a disk that did not keep what was written.
+        """
+        from kgdx.graph.arcade.bulk_load import BulkLoad  # polars: only a load needs it
+
+        self._refuse_readers()
+        fresh, self._fresh = self._fresh, False
+        load = BulkLoad(self._database, self._schema(), fresh)
+        with self._marked():
+            load.run(tables)
+            self._reopen()
+            load.check(self._database)
+        return load.loaded
+
+    def apply(self, delta: Delta) -> None:
+        """Turn the graph into another one: remove, add and change what the delta says.
+
+        Like :meth:`load` it is not atomic, and the directory cannot be opened until it is through: apply it to a copy
+        that nobody else has open.
+
+        Raises:
+            StoreError: The delta was not made from this graph or does not fit the schema, or a disk did not keep what
+                was written.
+        """
+        from kgdx.graph.arcade import bulk_load
+
+        self._refuse_readers()
+        schema = self._schema()
+        fitted = conformed_delta(delta, schema)
+        load = bulk_load.BulkLoad(self._database, schema, fresh=False, log_ahead=False)
+        with self._marked():
+            load.expect(fitted.removed, -1)
+            bulk_load.remove(self._database, fitted, schema)
+            load.run(ordered(fitted.added))
+            bulk_load.change(self._database, fitted, schema)
+            self._reopen()
+            load.check(self._database)
+
+    def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
+        """All nodes of one class: ``id`` and ``columns``, sorted by id; absent values are null, absent lists empty."""
+        from kgdx.graph.arcade import arcade_records
+
+        types = columns_of(NodeTable(label, pa.table({})), self._schema())
+        wanted = _wanted(title_of=label, types=types, keys=("id",), columns=columns)
+        return arcade_records.nodes(self._database, label, wanted).sort_by("id")
+
+    def export_relations(self, type: str, start_label: str, end_label: str, columns: Sequence[str]) -> pa.Table:
+        """All edges of one type between two classes: ``start``, ``end`` and ``columns``, in no particular order."""
+        from kgdx.graph.arcade import arcade_records
+
+        empty = RelationTable(type, start_label, end_label, pa.table({}))
+        wanted = _wanted(
+            title_of=title(empty), types=columns_of(empty, self._schema()), keys=("start", "end"), columns=columns
+        )
+        ids = {label: arcade_records.NodeIds.read(self._database, label) for label in {start_label, end_label}}
+        return arcade_records.relations(self._database, type, (ids[start_label], ids[end_label]), wanted)
+
+    def counts(self) -> Mapping[str, int]:
+        """Nodes per label and edges per type; only what is there."""
+        schema = self._schema()
+        there = {row["name"] for row in self._database.query("SELECT name FROM schema:types", language="sql")}
+        found = {}
+        for name in (*schema.nodes, *schema.relations):
+            if name in there:  # a graph may be older than a class that the ontology has gained
+                n = self._database.query(f"SELECT count(*) AS n FROM `{name}`", language="sql")[0]["n"]
+                if n:
+                    found[name] = int(n)
+        return found
+
+    def fingerprint(self) -> str:
+        """Return a SHA-256 over the whole content; see :mod:`kgdx.graph.tables`."""
+        from kgdx.graph.tables import fingerprint
+
+        return fingerprint(self.tables())
+
+    def close(self) -> None:
+        """Close it; closing twice does nothing."""
+        self._database.close()
+
+    def _check_version(self, older: bool) -> None:
+        rows = self.run("build")
+        if len(rows) != 1:
+            raise StoreError(f"{self.url} is not a kgdx graph", hint="build one with `kgdx build`")
+        if not (older and kin(rows[0]["schema_version"])):
+            self._refuse_other_version(rows[0], "build it again with `kgdx build`")
+
+    @contextmanager
+    def _marked(self) -> Iterator[None]:
+        """Keep the directory from being opened by anybody else until the block has ended normally."""
+        marker = self._database.path / _MARKER
+        marker.touch()
+        yield
+        marker.unlink()
+
+    def _reopen(self) -> None:
+        """Have everything written, and read again what the disk kept of it."""
+        path = self._database.path
+        self._database.close()
+        self._database = arcade_engine.open_(path, read_only=False)
+
+
+def _definitions(schema: Schema) -> Iterator[str]:
+    for label, node in schema.nodes.items():
+        yield f"CREATE VERTEX TYPE `{label}` BUCKETS 1"
+        yield from _properties(label, {"id": Property("id", "string")} | dict(node.properties))
+        yield f"CREATE INDEX ON `{label}` (id) UNIQUE"
+        if _NAMED in node.properties:
+            yield f"CREATE INDEX ON `{label}` ({_NAMED}) NOTUNIQUE"
+    for type_, relation in schema.relations.items():
+        yield f"CREATE EDGE TYPE `{type_}` BUCKETS 1"
+        yield from _properties(type_, relation.properties)
+
+
+def _properties(owner: str, properties: Mapping[str, Property]) -> Iterator[str]:
+    for name, property_ in properties.items():
+        yield f"CREATE PROPERTY `{owner}`.`{name}` {_SQL_TYPES[property_.type]}"
+
+
+def _wanted(
+    *, title_of: str, types: Mapping[str, pa.DataType], keys: tuple[str, ...], columns: Sequence[str]
+) -> dict[str, pa.DataType]:
+    for name in columns:
+        if name not in types:
+            raise StoreError(f"{title_of} has no property {name!r} in the ontology", hint="`kgdx schema` lists them")
+    return {name: types[name] for name in dict.fromkeys((*keys, *columns))}

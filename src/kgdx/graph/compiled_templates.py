@@ -1,0 +1,369 @@
+"""The compiled form of templates: the same rows as the store gives, in the same order, from the snapshot's arrays.
+
+The template says what a query means; the contract suite proves for each store that both forms return equal rows. Use
+it where a query is asked often: a ranking, a planner's round, a rollout.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kgdx.arrays.sparse import Ints
+from kgdx.errors import TemplateError
+from kgdx.graph.protocol import Row, digest
+from kgdx.graph.snapshot import Snapshot
+from kgdx.graph.snapshot_links import CaseIndex, Links, links, stated_by_either
+from kgdx.graph.templates import Template, template
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """How a template that lists what diseases have is answered.
+
+    Attributes:
+        nodes: Snapshot table of the listed nodes.
+        edges: Snapshot tables of the relations, by type, in the order of their rows.
+        columns: Columns that come from the edges.
+        named: Columns that come from the nodes.
+        mixed: Columns that sort a disease's rows where several relations give them, or the snapshot has them in another
+            order; empty where each relation's rows stand, and are limited, by themselves.
+    """
+
+    nodes: str
+    edges: Mapping[str, str]
+    columns: tuple[str, ...]
+    named: tuple[str, ...] = ("id", "name")
+    mixed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Inferring:
+    """How a template that infers diseases is answered.
+
+    Attributes:
+        parameter: The one that holds what is given.
+        nodes: Snapshot table of what is given.
+        edges: Snapshot tables of the relations.
+        closed: Whether what is below something given counts for it.
+    """
+
+    parameter: str
+    nodes: str
+    edges: tuple[str, ...]
+    closed: bool = False
+
+
+_PHRASE = ("id", "name", "language")
+_STATED = ("score", "reference", "source")
+_ANNOTATED = (
+    "frequency",
+    "numerator",
+    "denominator",
+    "percentage",
+    "frequency_class",
+    "onset",
+    "evidence",
+    "reference",
+    "source",
+    "sex",
+    "modifiers",
+    "aspect",
+)
+_LISTS = ("publications", "modifiers")
+
+_LISTINGS = {
+    "symptoms_of_diseases": _Listing("symptom", {"HAS_SYMPTOM": "has_symptom"}, _STATED, _PHRASE),
+    "tests_of_diseases": _Listing("test", {"RECOMMEND_TEST": "recommend_test"}, _STATED, _PHRASE),
+    "drugs_of_diseases": _Listing("drug", {"RECOMMEND_DRUG": "recommend_drug"}, _STATED, _PHRASE),
+    "cures_of_diseases": _Listing("cure", {"RECOMMEND_CURE": "recommend_cure"}, _STATED, _PHRASE),
+    "comorbidities_of_diseases": _Listing("disease", {"HAS_COMORBIDITY": "has_comorbidity"}, _STATED),
+    "genes_of_diseases": _Listing(
+        "gene",
+        {"ASSOCIATED_GENE": "associated_gene", "DISEASE_PROTEIN": "disease_protein"},
+        ("association", "publications", "source"),
+        mixed=("id", "relation", "source", "association"),
+    ),
+    "medicines_of_diseases": _Listing(
+        "drug",
+        {"CONTRAINDICATION": "contraindication", "INDICATION": "indication", "OFF_LABEL_USE": "off_label_use"},
+        ("source",),
+    ),
+    "phenotypes_of_diseases": _Listing(
+        "phenotype",
+        {"HAS_PHENOTYPE": "has_phenotype"},
+        _ANNOTATED,
+        mixed=("id", "source", "reference", "frequency", "evidence", "onset", "sex", "aspect"),
+    ),
+}
+_INFERRING = {
+    "infer_diseases": _Inferring("phenotypes", "phenotype", ("has_phenotype",), closed=True),
+    "infer_diseases_exact": _Inferring("phenotypes", "phenotype", ("has_phenotype",)),
+    "infer_diseases_by_symptoms": _Inferring("symptoms", "symptom", ("has_symptom",)),
+    "infer_diseases_by_tests": _Inferring("tests", "test", ("recommend_test",)),
+    "infer_diseases_by_drugs": _Inferring("drugs", "drug", ("recommend_drug", "indication", "off_label_use")),
+    "infer_diseases_by_cures": _Inferring("cures", "cure", ("recommend_cure",)),
+    "infer_diseases_by_comorbidities": _Inferring("comorbidities", "disease", ("has_comorbidity",)),
+    "infer_diseases_by_genes": _Inferring("genes", "gene", ("associated_gene", "disease_protein")),
+}
+
+_CASES = ("similar_cases", "cooccurring_phenotypes")
+_NEIGHBOURS = "phenotype_neighbours"
+
+COMPILED = (*_LISTINGS, *_INFERRING, *_CASES, _NEIGHBOURS)
+"""Names of the templates that have a compiled form."""
+
+
+MOST_REMEMBERED = 200_000
+"""Most rows of answers that are remembered; those that were asked for longest ago go first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The rows of a template and their digest (:func:`kgdx.graph.protocol.digest`)."""
+
+    rows: tuple[Row, ...]
+    digest: str
+
+
+class CompiledQueries:
+    """Read templates, answered from a snapshot.
+
+    What a template needs is put together when it is first asked, and kept beside the snapshot.
+
+    Args:
+        snapshot: That of the graph.
+        saved: Returns the rows of the template ``saved_cases`` as the store has them now, in the place of the saved
+            cases that the snapshot holds; ``None`` where nothing was saved since it was compiled.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> from kgdx.graph.snapshot_compile import compile_snapshot
+        >>> from kgdx.graph.protocol import NodeTable, RelationTable
+        >>> tables = [
+        ...     NodeTable("Disease", pa.table({"id": ["MONDO:1"], "name": ["Influenza"]})),
+        ...     NodeTable("Symptom", pa.table({"id": ["KGDX:1"], "name": ["fever"]})),
+        ...     RelationTable("HAS_SYMPTOM", "Disease", "Symptom", pa.table({"start": ["MONDO:1"], "end": ["KGDX:1"]})),
+        ... ]
+        >>> queries = CompiledQueries(compile_snapshot(tables, Path(mkdtemp()) / "s", fingerprint="f"))
+        >>> given = [{"given": "fever", "id": "KGDX:1"}]
+        >>> queries.run("infer_diseases_by_symptoms", symptoms=given, min_match_count=1, limit=5)[0]["name"]
+        'Influenza'
+    """
+
+    def __init__(self, snapshot: Snapshot, saved: Callable[[], Sequence[Row]] | None = None) -> None:
+        self._snapshot = snapshot
+        self._saved = saved
+        self._kept: dict[str, Any] = {}
+        self._answers: OrderedDict[Any, Answered] = OrderedDict()
+        self._remembered = 0
+        self._lock = threading.RLock()
+
+    def has(self, name: str) -> bool:
+        """Whether a template has a compiled form.
+
+        Example:
+            >>> "infer_diseases" in COMPILED, "case_by_id" in COMPILED
+            (True, False)
+        """
+        return name in COMPILED
+
+    def run(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Return the rows of a template.
+
+        Raises:
+            TemplateError: The template is unknown or has no compiled form, or the parameters do not fit its header.
+            StoreError: The snapshot cannot be read.
+        """
+        found = template(name, "read")
+        return self._rows(found, found.bind(parameters))
+
+    def answered(self, name: str, /, **parameters: Any) -> Answered:
+        """Return the rows of a template with their digest, remembered for the next time that the same is asked.
+
+        The rows are shared by all who ask: leave them as they are.
+
+        Raises:
+            TemplateError: As for :meth:`run`.
+            StoreError: As for :meth:`run`.
+        """
+        found = template(name, "read")
+        bound = found.bind(parameters)
+        if name in _CASES:
+            self._patients()  # forgets all answers when other cases were saved
+        key = (name, repr(bound))
+        with self._lock:
+            known = self._answers.get(key)
+            if known is not None:
+                self._answers.move_to_end(key)
+                return known
+        rows = tuple(self._rows(found, bound))
+        made = Answered(rows, digest(rows))
+        with self._lock:
+            self._answers[key] = made
+            self._remembered += len(rows) + 1
+            while self._remembered > MOST_REMEMBERED:
+                self._remembered -= len(self._answers.popitem(last=False)[1].rows) + 1
+        return made
+
+    def _rows(self, found: Template, bound: Mapping[str, Any]) -> list[Row]:
+        name = found.name
+        if (bound.get("limit") or 0) < 0:
+            raise TemplateError(f"template {name}: limit is {bound['limit']}", hint="ask for none or more rows")
+        if name in _LISTINGS:
+            rows = self._listed(_LISTINGS[name], bound["diseases"], bound["limit"])
+        elif name in _INFERRING:
+            rows = self._inferred(name, _INFERRING[name], bound)
+        elif name == "similar_cases":
+            asked = np.array(sorted(self._numbers("phenotype", bound["phenotypes"]).values()), np.int64)
+            rows = self._patients().similar(asked, bound["without"], bound["min_match_count"], bound["limit"])
+        elif name == "cooccurring_phenotypes":
+            rows = self._cooccurring(bound["phenotype"], bound["source"], bound["limit"])
+        elif name == _NEIGHBOURS:
+            rows = self._neighbours(bound["phenotype"])
+        else:
+            raise TemplateError(f"template {name} has no compiled form", hint="run it on the store")
+        return [{column: row[column] for column in found.columns} for row in rows]
+
+    def _listed(self, listing: _Listing, diseases: Sequence[str], limit: int | None) -> list[Row]:
+        """What diseases have, the first ``limit`` rows of each group: of a disease, or of a disease and relation."""
+        rows: list[Row] = []
+        for id_, disease in sorted(self._numbers("disease", diseases).items()):
+            mixed: list[Row] = []
+            for type_, table in listing.edges.items():
+                edges, start = self._edges(table)
+                first, total = int(start[disease]), int(start[disease + 1] - start[disease])
+                size = total if limit is None or listing.mixed else min(limit, total)
+                head = {"disease": id_, "relation": type_, "total": total}
+                mixed += [head | row for row in self._edge_rows(listing, edges.slice(first, size))]
+            if listing.mixed:
+                mixed = [row | {"total": len(mixed)} for row in sorted(mixed, key=_sorting(listing.mixed))[:limit]]
+            rows += mixed
+        return rows
+
+    def _edge_rows(self, listing: _Listing, edges: pa.Table) -> Iterator[Row]:
+        if not len(edges):
+            return iter(())
+        nodes = edges.column(1).to_pylist()
+        columns = {}
+        for name in listing.named:
+            values = self._values(listing.nodes, name)
+            columns[name] = [values[node] for node in nodes]
+        for name in listing.columns:
+            if name in edges.column_names:
+                values = edges.column(name).to_pylist()
+                columns[name] = [value or [] for value in values] if name in _LISTS else values
+            else:
+                columns[name] = [[] if name in _LISTS else None for _ in nodes]
+        return (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
+
+    def _inferred(self, name: str, how: _Inferring, bound: Mapping[str, Any]) -> list[Row]:
+        """Diseases by how many of the given things they are linked with."""
+        pairs = [(r["given"], r["id"]) if isinstance(r, Mapping) else (r, r) for r in bound[how.parameter]]
+        known = self._numbers(how.nodes, [id_ for _, id_ in pairs])
+        groups: defaultdict[str, set[int]] = defaultdict(set)
+        for given, id_ in pairs:
+            if id_ in known:
+                groups[given].add(known[id_])
+        linked = self._once(
+            f"links {name}", lambda: links(self._snapshot, name, how.nodes, how.edges, closed=how.closed)
+        )
+        counts = np.zeros(self._snapshot.rows("disease"), np.int32)
+        for group in groups.values():
+            found = [linked.of(node) for node in group]
+            counts[found[0] if len(found) == 1 else np.unique(np.concatenate(found))] += 1
+        enough = np.flatnonzero(counts >= max(bound["min_match_count"], 1))
+        best = enough[np.argsort(-counts[enough], kind="stable")[: bound["limit"]]]
+        return self._matches(how.nodes, linked, best, counts[best], sorted(set().union(*groups.values())))
+
+    def _matches(self, table: str, linked: Links, best: Ints, counts: Ints, nodes: Iterable[int]) -> list[Row]:
+        """The rows of the best diseases, each with the nodes that it is linked with."""
+        ids, names = (self._values("disease", column) for column in ("id", "name"))
+        rows: list[Row] = [
+            {"id": ids[disease], "name": names[disease], "matched": count, "matched_ids": [], "matched_names": []}
+            for disease, count in zip(best.tolist(), counts.tolist(), strict=True)
+        ]
+        node_ids, node_names = (self._values(table, column) for column in ("id", "name"))
+        for node in nodes:
+            for at in np.flatnonzero(linked.has(node, best)).tolist():
+                rows[at]["matched_ids"].append(node_ids[node])
+                rows[at]["matched_names"].append(node_names[node])
+        return rows
+
+    def _patients(self) -> CaseIndex:
+        """The patients, as they are now."""
+        saved = None if self._saved is None else self._saved()
+        with self._lock:
+            before, index = self._kept.get("patients", (None, None))
+            if index is None or (saved is not before and saved != before):
+                index = CaseIndex(self._snapshot, saved)
+                self._answers.clear()
+                self._remembered = 0
+                self._kept["patients"] = saved, index
+            found: CaseIndex = index
+            return found
+
+    def _cooccurring(self, phenotype: str, source: str | None, limit: int) -> list[Row]:
+        rows = self._numbers("phenotype", [phenotype])
+        if not rows:
+            return []
+        found, counts = self._patients().cooccurring(rows[phenotype], source)
+        return [
+            {**self._phenotype(row), "cases": cases}
+            for row, cases in zip(found[:limit].tolist(), counts[:limit].tolist(), strict=True)
+        ]
+
+    def _neighbours(self, phenotype: str) -> list[Row]:
+        rows = self._numbers("phenotype", [phenotype])
+        if not rows:
+            return []
+        child, parent = (self._snapshot.column("is_a", end) for end in ("child", "parent"))
+        above, below = np.unique(parent[child == rows[phenotype]]), np.unique(child[parent == rows[phenotype]])
+        steps = (("above", above), ("below", below))
+        return [{"direction": way, **self._phenotype(row)} for way, found in steps for row in found.tolist()]
+
+    def _phenotype(self, row: int) -> Row:
+        return {name: self._values("phenotype", name)[row] for name in ("id", "name")}
+
+    def _edges(self, name: str) -> tuple[pa.Table, Ints]:
+        """A relation's table and where the rows of each disease begin."""
+
+        def make() -> tuple[pa.Table, Ints]:
+            table = stated_by_either(self._snapshot) if name == "has_comorbidity" else self._snapshot.table(name)
+            first = table.column(0).to_numpy()
+            return table, np.searchsorted(first, np.arange(self._snapshot.rows("disease") + 1))
+
+        edges: tuple[pa.Table, Ints] = self._once(f"edges {name}", make)
+        return edges
+
+    def _numbers(self, table: str, ids: Iterable[str]) -> dict[str, int]:
+        """Rows of the ids that are there."""
+        known = self._once(f"rows {table}", lambda: {id_: row for row, id_ in enumerate(self._values(table, "id"))})
+        return {id_: known[id_] for id_ in ids if id_ in known}
+
+    def _values(self, table: str, column: str) -> list[Any]:
+        """A column of a node table."""
+        values: list[Any] = self._once(
+            f"{table}.{column}", lambda: self._snapshot.table(table).column(column).to_pylist()
+        )
+        return values
+
+    def _once(self, key: str, make: Callable[[], Any]) -> Any:
+        if key in self._kept:
+            return self._kept[key]
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+            return self._kept[key]
+
+
+def _sorting(columns: Sequence[str]) -> Callable[[Row], Any]:
+    """Sort key over columns, absent values last as in Cypher."""
+    return lambda row: [(row[name] is None, row[name] or "") for name in columns]

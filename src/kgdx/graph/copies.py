@@ -1,0 +1,349 @@
+"""Copies of a whole graph between stores. Every copy ends with a comparison of counts and content.
+
+Into a Neo4j that kgdx started itself a large graph goes by Neo4j's offline import, for which the server restarts; any
+other copy goes in batches over Bolt.
+The Build node is written last, after the comparison, so that an interrupted copy never opens as whole.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgdx.config import Neo4jAccess, Settings, same_server
+from kgdx.errors import StoreError
+from kgdx.graph.neo4j import local_server
+from kgdx.graph.neo4j.neo4j_store import Neo4jStore
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Row, Store
+from kgdx.graph.tables import (
+    BOOKKEEPING,
+    Digest,
+    Part,
+    columns_of,
+    combine,
+    conformed,
+    digests,
+    ordered,
+    part_digests,
+    title,
+)
+from kgdx.schema import load_schema
+
+Progress = Callable[[str], None]
+
+_OFFLINE_ROWS = 50_000  # fewer are over Bolt before the server has restarted
+_AGAIN = "it counts as incomplete; copy it again with --force"
+
+
+@dataclass(frozen=True, slots=True)
+class CopyReport:
+    """What was copied; both graphs had these counts and this fingerprint afterwards.
+
+    Attributes:
+        source: Path or address that was read.
+        target: Path or address that was written.
+        method: ``offline import``, ``bolt``, ``embedded load``; ``unchanged`` where the same graph was there.
+        counts: Nodes per class and relations per type, without the Build node.
+        fingerprint: SHA-256 of the content that was read.
+        seconds: Wall-clock time.
+        compared: ``whole`` where all content was compared afterwards; ``sampled`` where large relations were compared
+            by counts and samples (:func:`difference`).
+    """
+
+    source: str
+    target: str
+    method: str
+    counts: Mapping[str, int]
+    fingerprint: str
+    seconds: float
+    compared: str = "whole"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A graph's tables as someone kept them beside its store, each class and relation between two classes in one.
+
+    Attributes:
+        built: As the graph was built.
+        now: Those that may have changed since, as they are now; each takes the place of the one of its name.
+    """
+
+    built: Sequence[GraphTable]
+    now: Sequence[GraphTable] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A whole graph in memory, ready to be written elsewhere."""
+
+    tables: Sequence[GraphTable]
+    build: Row
+    counts: Mapping[str, int]
+    parts: Mapping[Part, Digest]
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the content."""
+        return combine(self.parts)
+
+    @classmethod
+    def of(cls, source: Store) -> Content:
+        """Read a store's whole content.
+
+        Raises:
+            StoreError: It has no finished build.
+        """
+        build = _build(source)
+        tables = list(source.tables())
+        return cls(tables, build, counts(tables), digests(tables))
+
+    @classmethod
+    def of_kept(cls, source: Store, kept: Kept) -> Content | None:
+        """Return a store's content from tables that were kept beside it, which is much faster than to read the store.
+
+        Returns:
+            ``None`` unless the kept tables have the fingerprint that the store states of its build, and, with what
+            changed since, as many rows of each class and type as the store.
+
+        Raises:
+            StoreError: The store has no finished build.
+        """
+        build = _build(source)
+        parts = digests(kept.built)
+        if combine(parts) != build["fingerprint"]:
+            return None
+        changed = {title(table) for table in kept.now}
+        now = [table for table in kept.now if table.rows.num_rows]
+        tables = ordered([*(table for table in kept.built if title(table) not in changed), *now])
+        parts = {part: digest for part, digest in parts.items() if part[0] not in changed} | digests(now)
+        content = cls(tables, build, counts(tables), parts)
+        there = {name: n for name, n in source.counts().items() if name not in BOOKKEEPING}
+        return content if content.counts == there else None
+
+    def verify(self, target: Store) -> None:
+        """Compare a store that was written with this content.
+
+        Raises:
+            StoreError: Counts or content differ; the message names what differs.
+        """
+        found = {name: n for name, n in target.counts().items() if name not in BOOKKEEPING}
+        for name in sorted(self.counts.keys() | found.keys()):
+            if self.counts.get(name, 0) != found.get(name, 0):
+                raise StoreError(
+                    f"the copy at {target.url} has {found.get(name, 0)} {name}, not {self.counts.get(name, 0)}",
+                    hint=_AGAIN,
+                )
+        if isinstance(target, Neo4jStore):
+            found_in = difference(self.tables, target, known=self.parts)
+            if found_in is not None:
+                raise StoreError(f"the copy at {target.url} differs in content: {found_in}", hint=_AGAIN)
+        elif target.fingerprint() != self.fingerprint:
+            raise StoreError(f"the copy at {target.url} differs in content", hint=_AGAIN)
+
+
+def _build(source: Store) -> Row:
+    built = source.run("build")
+    if len(built) != 1 or not built[0]["fingerprint"]:
+        raise StoreError(f"{source.url} holds no finished graph", hint="build one with `kgdx build`")
+    return {name: value for name, value in built[0].items() if name != "id"}
+
+
+def counts(tables: Iterable[GraphTable]) -> dict[str, int]:
+    """Rows per class and per relation type.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> counts([NodeTable("Gene", pa.table({"id": ["NCBIGene:10"]}))])
+        {'Gene': 1}
+    """
+    found: dict[str, int] = {}
+    for table in tables:
+        name = table.name
+        found[name] = found.get(name, 0) + table.rows.num_rows
+    return {name: n for name, n in found.items() if n}
+
+
+def push(
+    source: Store,
+    settings: Settings,
+    access: Neo4jAccess,
+    *,
+    kept: Kept | None = None,
+    force: bool = False,
+    progress: Progress = lambda _message: None,
+) -> CopyReport:
+    """Copy a graph into a Neo4j database.
+
+    Args:
+        source: The graph to copy, with a finished build.
+        settings: Where the local server's home is.
+        access: The database to write.
+        kept: The graph's tables, where they were kept beside it: the store is then read only if it holds other things.
+        force: Replace what the database holds. Without it only an empty database is written.
+        progress: Called with a line for each step.
+
+    Raises:
+        StoreError: The database holds something else, or the server failed. What was interrupted counts as incomplete.
+    """
+    started = time.monotonic()
+    progress("Reading the graph")
+    content = None if kept is None else Content.of_kept(source, kept)
+    if content is None:
+        if kept is not None:
+            progress("Reading the store, which holds other things than the files of its build")
+        content = Content.of(source)
+    method = _written(content, settings, access, force, progress)
+    seconds = round(time.monotonic() - started, 2)
+    compared = "sampled" if sampled(content.tables) else "whole"
+    return CopyReport(source.url, access.uri, method, content.counts, content.fingerprint, seconds, compared)
+
+
+def _written(content: Content, settings: Settings, access: Neo4jAccess, force: bool, progress: Progress) -> str:
+    with Neo4jStore.unchecked(access) as target:
+        empty = target.is_empty()
+        if not empty and not force:
+            if _is_same(target, content):
+                return "unchanged"
+            raise StoreError(
+                f"the database at {access.uri} holds something else", hint="replace all of it with `kgdx push --force`"
+            )
+    running = local_server.status(settings)
+    ours = running is not None and running.kind == "java" and same_server(running.bolt, access.uri)
+    large = sum(content.counts.values()) >= _OFFLINE_ROWS
+    if running is not None and ours and large and access.database in (None, "neo4j"):
+        from kgdx.graph.neo4j.offline_import import fits, import_offline
+
+        if fits(content.tables):
+            import_offline(settings, running, content.tables, progress)
+            with Neo4jStore.unchecked(access) as target:
+                target.define()
+                _finish(target, content, progress)
+            return "offline import"
+    with Neo4jStore.create(access, clear=not empty) as target, target.incomplete():
+        target.load(_told(content.tables, progress))
+        _finish(target, content, progress)
+    return "bolt"
+
+
+def _is_same(target: Neo4jStore, content: Content) -> bool:
+    found = {name: n for name, n in target.counts().items() if name not in BOOKKEEPING}
+    built = target.run("build")
+    if not built or built[0]["fingerprint"] != content.build["fingerprint"] or found != content.counts:
+        return False
+    return difference(content.tables, target, known=content.parts) is None
+
+
+def _finish(target: Neo4jStore, content: Content, progress: Progress) -> None:
+    progress("Comparing both graphs")
+    content.verify(target)
+    target.write("set_build", **content.build)
+
+
+def _told(tables: Iterable[GraphTable], progress: Progress) -> Iterator[GraphTable]:
+    for table in tables:
+        progress(f"Writing {table.rows.num_rows} {title(table)}")
+        yield table
+
+
+WHOLE_ROWS = 100_000
+"""Relations with more edges than this, between two classes, are compared by samples."""
+
+SAMPLE_ROWS = 20_000
+"""About how many edges of such a relation are compared one by one."""
+
+_SEED = 20_031  # the same sample each time, so that a difference shows again
+
+
+def difference(
+    tables: Sequence[GraphTable],
+    target: Neo4jStore,
+    *,
+    known: Mapping[Part, Digest] | None = None,
+    whole_rows: int = WHOLE_ROWS,
+) -> str | None:
+    """Return what differs between tables and the server's graph; ``None`` when nothing that was compared does.
+
+    Args:
+        tables: The graph, one table for each class, and for each relation between two classes.
+        target: The graph on the server.
+        known: The tables' digests, where the caller has them.
+        whole_rows: Up to how many edges a relation is compared whole.
+    """
+    digests: defaultdict[str, dict[Part, Digest]] = defaultdict(dict)
+    for part, digest in (known or {}).items():
+        digests[part[0]][part] = digest
+
+    def differs(table: GraphTable) -> bool:
+        if isinstance(table, RelationTable) and table.rows.num_rows > whole_rows:
+            return not _alike(table, target)
+        return part_digests(_there(table, target)) != (digests[title(table)] or part_digests(table))
+
+    compared = [table for table in tables if title(table) not in BOOKKEEPING]
+    with ThreadPoolExecutor(2) as pool:  # the server reads one table while another one is digested
+        found = zip(compared, pool.map(differs, compared), strict=True)
+        return next((title(table) for table, other in found if other), None)
+
+
+def sampled(tables: Iterable[GraphTable]) -> bool:
+    """Whether there are relations among the tables that are large enough to be compared by samples."""
+    return any(isinstance(table, RelationTable) and table.rows.num_rows > WHOLE_ROWS for table in tables)
+
+
+def _there(table: GraphTable, target: Neo4jStore) -> GraphTable:
+    """The same class or relation as the server has it."""
+    columns = _properties(table)
+    if isinstance(table, NodeTable):
+        return replace(table, rows=target.export_nodes(table.label, columns))
+    ends = table.start_label, table.end_label
+    return replace(table, rows=target.export_relations(table.type, *ends, columns))
+
+
+def _properties(table: GraphTable) -> list[str]:
+    return [name for name in columns_of(table, load_schema()) if name not in ("id", "start", "end")]
+
+
+def _alike(stated: RelationTable, target: Neo4jStore) -> bool:
+    columns = _properties(stated)
+    table = replace(stated, rows=conformed(stated, load_schema()))
+    found = {row["source"]: (row["n"], row["present"]) for row in target.summarise(table, columns)}
+    if found != _summary(table.rows):
+        return False
+    starts = _drawn(table.rows.column("start"))
+    mine = table.rows.filter(pc.is_in(table.rows.column("start"), value_set=pa.array(starts, pa.string())))
+    theirs = target.export_relations_of(table, starts, columns)
+    return part_digests(replace(table, rows=mine)) == part_digests(replace(table, rows=theirs))
+
+
+def _summary(rows: pa.Table) -> dict[str, tuple[int, int]]:
+    """By source: the number of rows, and of values that their properties have; an empty list is none."""
+    present = np.zeros(rows.num_rows, dtype=np.int64)
+    for name in rows.column_names[2:]:
+        column = rows.column(name)
+        there = pc.is_valid(column)
+        if pa.types.is_list(column.type):
+            there = pc.greater(pc.fill_null(pc.list_value_length(column), 0), 0)
+        present += there.to_numpy()
+    grouped = pa.table({"source": rows.column("source"), "present": present}).group_by("source")
+    totals = grouped.aggregate([("present", "count"), ("present", "sum")]).to_pylist()
+    return {row["source"]: (row["present_count"], row["present_sum"]) for row in totals}
+
+
+def _drawn(starts: pa.ChunkedArray) -> list[str]:
+    """Some start nodes, drawn at random, that have about :data:`SAMPLE_ROWS` edges together."""
+    degrees = sorted((row["values"], row["counts"]) for row in pc.value_counts(starts.combine_chunks()).to_pylist())
+    random.Random(_SEED).shuffle(degrees)
+    drawn: list[str] = []
+    edges = 0
+    for id_, degree in degrees:
+        if not drawn or edges + degree <= SAMPLE_ROWS:
+            drawn.append(id_)
+            edges += degree
+    return drawn

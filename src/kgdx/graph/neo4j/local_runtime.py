@@ -1,0 +1,331 @@
+"""The programs of a local Neo4j: an installation, jars assembled with Maven, or Docker; and their processes.
+
+Either way only the program is used; data, configuration and password are kgdx's own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgdx.config import Settings
+from kgdx.errors import ConfigError, StoreError
+
+POM = Path(__file__).with_name("neo4j-server.pom.xml")
+SERVER_CLASS = "org.neo4j.server.CommunityEntryPoint"
+ADMIN_CLASS = "org.neo4j.cli.AdminTool"
+
+_MVN_SECONDS = 1800
+_OPENS = (
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--add-opens=java.base/java.io=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-opens=java.base/java.util.concurrent=ALL-UNNAMED",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+)
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """A Java and the folder with Neo4j's jars.
+
+    Attributes:
+        java: The ``java`` program.
+        lib: Folder with the jars.
+        version: Neo4j's version, read from a jar's name.
+    """
+
+    java: str
+    lib: Path
+    version: str
+
+    def arguments(self, heap: str, main_class: str, *rest: str) -> list[str]:
+        """Arguments of ``java`` that run one of Neo4j's programs."""
+        return [f"-Xmx{heap}", *_OPENS, "-cp", str(self.lib / "*"), main_class, *rest]
+
+
+def find_runtime(settings: Settings, progress: Progress) -> Runtime:
+    """Return the runtime of ``NEO4J_HOME``, else the assembled one (assembled now if it is not in the cache).
+
+    Raises:
+        ConfigError: NEO4J_HOME is no Neo4j, or Java or Maven are missing or too old.
+        StoreError: Maven failed.
+    """
+    if settings.neo4j_home is not None:
+        lib = settings.neo4j_home / "lib"
+        version = _version_in(lib)
+        if version is None:
+            raise ConfigError(f"NEO4J_HOME is {settings.neo4j_home}, which holds no Neo4j", hint="correct or unset it")
+    else:
+        lib, version = _assembled(settings.cache, progress)
+    return Runtime(_java(17 if version.startswith("5.") else 21, version), lib, version)
+
+
+def pinned_version() -> str:
+    """The Neo4j version that is assembled.
+
+    Example:
+        >>> pinned_version().startswith("5.26.")
+        True
+    """
+    match = re.search(r"<neo4j\.version>([^<]+)<", POM.read_text("utf-8"))
+    assert match is not None
+    return match[1]
+
+
+def _assembled(cache: Path, progress: Progress) -> tuple[Path, str]:
+    version = pinned_version()
+    folder = cache / "neo4j" / version
+    if _version_in(folder / "lib") == version:
+        return folder / "lib", version
+    mvn = shutil.which("mvn")
+    if mvn is None:
+        raise ConfigError(
+            "a local Neo4j needs NEO4J_HOME, a running Docker engine, or Maven, and none of them is there",
+            hint="install one (on Debian `apt install maven`)",
+        )
+    progress(f"Assembling Neo4j {version} with Maven (about 130 MB, once)")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{version}-") as temporary:
+            made = Path(temporary) / "made"
+            _copy_jars(mvn, made)
+            if folder.exists():
+                shutil.rmtree(folder)
+            made.rename(folder)
+    except OSError as error:
+        raise StoreError(f"cannot assemble Neo4j in {folder}: {error.strerror or error}") from error
+    return folder / "lib", version
+
+
+def _copy_jars(mvn: str, folder: Path) -> None:
+    folder.mkdir()
+    shutil.copyfile(POM, folder / "pom.xml")
+    goal = ("dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder / 'lib'}")
+    try:
+        done = subprocess.run(
+            [mvn, "--quiet", "--batch-mode", "--file", str(folder / "pom.xml"), *goal],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_MVN_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise StoreError(f"Maven did not finish in {_MVN_SECONDS // 60} minutes", hint="run it again") from error
+    if done.returncode or _version_in(folder / "lib") is None:
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        said = next((line for line in lines if "ERROR" in line), lines[-1] if lines else "it said nothing")
+        raise StoreError(
+            f"Maven could not assemble Neo4j: {said.strip()[:300]}", hint="check Maven's settings and network"
+        )
+
+
+def _version_in(lib: Path) -> str | None:
+    for jar in sorted(lib.glob("neo4j-server-*.jar")):
+        if match := re.fullmatch(r"neo4j-server-(\d[\w.]*)\.jar", jar.name):
+            return match[1]
+    return None
+
+
+def _java(needed: int, neo4j: str) -> str:
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+    if java is None:
+        where = f"JAVA_HOME is {home}, which holds no java" if home else "there is no java"
+        raise ConfigError(f"a local Neo4j needs Java {needed} or newer, and {where}", hint="install a JRE")
+    said = subprocess.run(
+        [java, "-version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
+    ).stderr
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', said)
+    major = int(match[2] if match and match[1] == "1" and match[2] else match[1]) if match else 0
+    if major < needed:
+        raise ConfigError(
+            f"Neo4j {neo4j} needs Java {needed} or newer, {java} is Java {major or 'of an unknown version'}",
+            hint="install a newer one, or point JAVA_HOME at it",
+        )
+    return java
+
+
+# A local Neo4j in Docker: used where an engine really runs, because nothing needs to be installed then.
+
+
+IMAGE = "neo4j:5.26-community"
+
+_SECONDS = 10
+_PULL_SECONDS = 1800
+
+
+def engine() -> str | None:
+    """Return the ``docker`` program if an engine answers it, else ``None``."""
+    docker = shutil.which("docker")
+    if docker is None:
+        return None
+    try:
+        done = subprocess.run(
+            [docker, "version", "--format", "{{.Server.Version}}"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return docker if done.returncode == 0 and done.stdout.strip() else None
+
+
+def start(docker: str, name: str, home: Path, bolt: int, http: int, heap: str, password: str) -> None:
+    """Start the container; the password goes through the environment, never through the arguments.
+
+    Raises:
+        StoreError: Docker refused.
+    """
+    arguments = ["run", "--detach", "--rm", "--name", name, "--user", f"{os.getuid()}:{os.getgid()}"]
+    arguments += ["--publish", f"127.0.0.1:{bolt}:7687", "--publish", f"127.0.0.1:{http}:7474"]
+    arguments += ["--volume", f"{home / 'data'}:/data", "--volume", f"{home / 'logs'}:/logs"]
+    settings = {
+        "NEO4J_AUTH": f"neo4j/{password}",
+        "NEO4J_server_memory_heap_max__size": heap,
+        "NEO4J_server_bolt_advertised__address": f"127.0.0.1:{bolt}",
+        "NEO4J_dbms_usage__report_enabled": "false",
+    }
+    for key in settings:
+        arguments += ["--env", key]
+    _call(docker, [*arguments, IMAGE], settings, _PULL_SECONDS)
+
+
+def stop(docker: str, name: str) -> None:
+    """Stop the container and wait until it is gone.
+
+    Raises:
+        StoreError: Docker refused.
+    """
+    _call(docker, ["stop", "--time", "60", name], {}, 90)
+
+
+def is_running(docker: str, name: str) -> bool:
+    """Whether a container of that name runs."""
+    try:
+        return _call(docker, ["inspect", "--format", "{{.State.Running}}", name], {}, _SECONDS).strip() == "true"
+    except StoreError:
+        return False
+
+
+def log_tail(docker: str, name: str) -> str:
+    """The last lines that the container printed."""
+    try:
+        return _call(docker, ["logs", "--tail", "20", name], {}, _SECONDS)
+    except StoreError as error:
+        return error.message
+
+
+def _call(docker: str, arguments: Sequence[str], environment: Mapping[str, str], seconds: float) -> str:
+    try:
+        done = subprocess.run(
+            [docker, *arguments],
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise StoreError(f"Docker did not answer: {error}", hint="check the Docker engine") from error
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()[-1]
+        raise StoreError(f"Docker failed: {said[:300]}", hint="check the Docker engine")
+    return done.stdout
+
+
+# Background programs by their process id: start one that outlives us, tell whether it still is that one, end it.
+
+
+_LOOKS = 20
+
+
+def start_process(program: str, argument_file: Path, environment: Mapping[str, str], log: Path) -> int:
+    """Start a Java program whose arguments are in a file, in a session of its own; returns its process id.
+
+    A file, so that neither the class path nor a password stands in the list of processes. The program gets none of our
+    files: a lock on one, whoever took it, would be held for as long as the program runs.
+    """
+    with log.open("ab") as output, open(os.devnull, "rb") as nothing:
+        actions: list[tuple[int, ...]] = [
+            (os.POSIX_SPAWN_DUP2, nothing.fileno(), 0),
+            (os.POSIX_SPAWN_DUP2, output.fileno(), 1),
+            (os.POSIX_SPAWN_DUP2, output.fileno(), 2),
+            *((os.POSIX_SPAWN_CLOSE, handle) for handle in _inherited()),
+        ]
+        return os.posix_spawn(
+            program, [program, f"@{argument_file}"], dict(environment), file_actions=actions, setsid=True
+        )
+
+
+def write_arguments(path: Path, arguments: list[str]) -> None:
+    """Write Java's argument file, readable by the user alone."""
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+        for argument in arguments:
+            escaped = argument.replace("\\", "\\\\").replace('"', '\\"')
+            stream.write(f'"{escaped}"\n')
+
+
+def is_running_process(pid: int, argument_file: Path) -> bool:
+    """Whether the process is there and is the one that was started with this file (ids are used again)."""
+    with suppress(ChildProcessError, OSError):
+        os.waitpid(pid, os.WNOHANG)  # our own child that ended stays in the table until somebody asks
+    return f"@{argument_file}" in _command(pid)
+
+
+def end(pid: int, argument_file: Path, seconds: float) -> None:
+    """Ask the process to end and wait; kill it when it does not."""
+    for sign, patience in ((signal.SIGTERM, seconds), (signal.SIGKILL, 10.0)):
+        if not is_running_process(pid, argument_file):
+            return
+        with suppress(ProcessLookupError):
+            os.kill(pid, sign)
+        until = time.monotonic() + patience
+        while is_running_process(pid, argument_file) and time.monotonic() < until:
+            time.sleep(0.05)
+
+
+def _inherited() -> list[int]:
+    """Our open files, other than the standard ones, that a program would inherit."""
+    found = []
+    for name in os.listdir("/dev/fd"):
+        with suppress(OSError):  # the listing's own, closed by now
+            if int(name) > 2 and os.get_inheritable(int(name)):
+                found.append(int(name))
+    return found
+
+
+def _command(pid: int) -> str:
+    """The process's command line; empty when it is gone or has ended without being asked for."""
+    if not Path("/proc/self").exists():
+        asked = ["ps", "-o", "args=", "-p", str(pid)]
+        return subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout
+    folder = Path("/proc", str(pid))
+    for _ in range(_LOOKS):
+        try:
+            if command := (folder / "cmdline").read_bytes():
+                return command.replace(b"\0", b" ").decode("utf-8", "replace")
+            if (folder / "stat").read_bytes().rpartition(b")")[2].split()[0] == b"Z":
+                return ""
+        except OSError:
+            return ""
+        time.sleep(0.01)  # between its start and the exec of its program a process has no command line
+    return ""

@@ -1,0 +1,374 @@
+"""A real local Neo4j for people without a server: started, found again and stopped; loopback only, with a password.
+
+Its home is ``<kgdx home>/neo4j``: data, logs, a generated password in a file that only the user can read, and
+``server.json``, which says where it listens. The program comes from NEO4J_HOME, Docker or Maven, in this order.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from kgdx.config import DEFAULT_BOLT_PORT, Neo4jAccess, Settings
+from kgdx.errors import ConfigError, StoreError, UsageError
+from kgdx.graph.neo4j import local_runtime
+from kgdx.graph.neo4j.local_runtime import ADMIN_CLASS, SERVER_CLASS, Progress, Runtime, find_runtime
+
+DEFAULT_HTTP_PORT = 7474
+USER = "neo4j"
+
+_START_SECONDS = 180.0
+_STOP_SECONDS = 60.0
+_FREE_SECONDS = 2.0  # a process that was killed keeps its ports for a moment
+_FOLDERS = ("conf", "data", "logs", "plugins", "import", "run", "licenses")
+_LOG = Path("logs", "console.log")
+_CONFIG = """\
+# Written by `kgdx neo4j up`; changes are lost at the next start.
+server.default_listen_address=127.0.0.1
+server.default_advertised_address=127.0.0.1
+server.bolt.listen_address=127.0.0.1:{bolt}
+server.http.listen_address=127.0.0.1:{http}
+server.https.enabled=false
+server.memory.heap.initial_size=256m
+server.memory.pagecache.size=512m
+dbms.security.auth_enabled=true
+dbms.usage_report.enabled=false
+# Nobody else talks to this server, so a stop need not wait 5 seconds for late requests. Other versions may not know
+# the setting.
+internal.dbms.bolt.netty_server_shutdown_quiet_period=0
+server.config.strict_validation.enabled=false
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerInfo:
+    """A local server that runs.
+
+    Attributes:
+        bolt: Bolt address.
+        http: Address of Neo4j Browser's server.
+        user: User name.
+        password_file: File with the password, readable by the user alone.
+        home: Folder with its data and logs.
+        kind: ``java`` or ``docker``.
+        pid: Process id; 0 in Docker.
+        version: Neo4j's version; in Docker the image's name.
+        heap: Its heap, as Java writes it.
+    """
+
+    bolt: str
+    http: str
+    user: str
+    password_file: Path
+    home: Path
+    kind: str
+    pid: int
+    version: str
+    heap: str
+
+    @property
+    def log(self) -> Path:
+        """What the server printed."""
+        return self.home / _LOG
+
+
+def up(
+    settings: Settings,
+    *,
+    bolt_port: int | None = None,
+    http_port: int | None = None,
+    heap: str = "1g",
+    progress: Progress = lambda _message: None,
+) -> ServerInfo:
+    """Start the local server and wait until it answers; one that runs already is left as it is.
+
+    Args:
+        settings: Where its home and the cache are, and NEO4J_HOME.
+        bolt_port: Port for Bolt; by default 7687, or a free one where that is taken.
+        http_port: Port for Neo4j Browser; by default 7474, or a free one where that is taken.
+        heap: Java heap, such as ``1g``.
+        progress: Called with a line for each step that takes long.
+
+    Raises:
+        ConfigError: Java, Maven or NEO4J_HOME cannot be used, or a port that was asked for is taken.
+        StoreError: The server could not be assembled or did not start; the message holds the end of its log.
+    """
+    if not heap[:-1].isdigit() or heap[-1:] not in "mg":
+        raise UsageError(f"{heap!r} is not a heap size", hint="give one such as 1g or 768m")
+    home = settings.server_folder
+    with locked(home):
+        if (running := status(settings)) is not None:
+            return running
+        (home / "server.json").unlink(missing_ok=True)
+        restore_interrupted_import(home)
+        ports = _port(bolt_port, DEFAULT_BOLT_PORT, "Bolt"), _port(http_port, DEFAULT_HTTP_PORT, "HTTP")
+        docker = None if settings.neo4j_home else local_runtime.engine()
+        if docker is not None:
+            return _up_docker(docker, home, ports, heap, progress)
+        return start(home, find_runtime(settings, progress), ports, heap, progress)
+
+
+def down(settings: Settings) -> bool:
+    """Stop the local server; returns whether there was one. Its data and password stay.
+
+    Raises:
+        StoreError: It could not be stopped.
+    """
+    if not settings.server_folder.is_dir():
+        return False
+    with locked(settings.server_folder):
+        running = status(settings)
+        if running is not None:
+            stop(running)
+        (settings.server_folder / "server.json").unlink(missing_ok=True)
+        return running is not None
+
+
+def status(settings: Settings) -> ServerInfo | None:
+    """Return the local server if its process is there; a file left by a crash counts as none."""
+    home = settings.server_folder
+    try:
+        saved = json.loads((home / "server.json").read_text("utf-8"))
+        info = ServerInfo(**{**saved, "home": home, "password_file": home / "password"})
+    except (OSError, ValueError, TypeError):
+        return None
+    if info.kind == "docker":
+        docker = shutil.which("docker")
+        return info if docker and local_runtime.is_running(docker, _container(home)) else None
+    return info if local_runtime.is_running_process(info.pid, _arguments_file(home)) else None
+
+
+def access(info: ServerInfo) -> Neo4jAccess:
+    """How to open the local server's database."""
+    return Neo4jAccess(info.bolt, info.user, info.password_file.read_text("utf-8").strip(), "neo4j")
+
+
+def start(home: Path, runtime: Runtime, ports: tuple[int, int], heap: str, progress: Progress) -> ServerInfo:
+    """Start the server with Java in its home; raises like :func:`up`."""
+    _prepare(home, ports)
+    if not (home / "data" / "dbms").exists():
+        _set_password(home, runtime)
+    progress(f"Starting Neo4j {runtime.version}")
+    arguments, log = _arguments_file(home), home / _LOG
+    where = (f"--home-dir={home}", f"--config-dir={home / 'conf'}")
+    local_runtime.write_arguments(arguments, runtime.arguments(heap, SERVER_CLASS, *where))
+    for old in (log, home / "logs" / "neo4j.log"):
+        old.unlink(missing_ok=True)
+    pid = local_runtime.start_process(runtime.java, arguments, environment(home), log)
+    info = _info(home, ports, "java", pid, runtime.version, heap)
+    try:
+        _save(info)
+        _wait(
+            info,
+            lambda: local_runtime.is_running_process(pid, arguments),
+            lambda: _tail(log, home / "logs" / "neo4j.log"),
+        )
+    except BaseException:
+        local_runtime.end(pid, arguments, _STOP_SECONDS)
+        (home / "server.json").unlink(missing_ok=True)
+        raise
+    return info
+
+
+def stop(info: ServerInfo) -> None:
+    """End the server's process or container and wait until it is gone."""
+    if info.kind == "docker":
+        docker = shutil.which("docker")
+        assert docker is not None, "status() found the container with it"
+        local_runtime.stop(docker, _container(info.home))
+        return
+    local_runtime.end(info.pid, _arguments_file(info.home), _STOP_SECONDS)
+    if local_runtime.is_running_process(info.pid, _arguments_file(info.home)):
+        raise StoreError(f"the local Neo4j (process {info.pid}) does not end", hint="end it by hand")
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The environment of Neo4j's programs: ours, with their home and configuration folder."""
+    return {**os.environ, "NEO4J_HOME": str(home), "NEO4J_CONF": str(home / "conf")}
+
+
+def administer(home: Path, runtime: Runtime, heap: str, *command: str) -> None:
+    """Run one command of ``neo4j-admin``; its arguments stay out of the list of processes.
+
+    Raises:
+        StoreError: It failed; the message holds the end of what it said.
+    """
+    arguments = home / "run" / "admin.args"
+    local_runtime.write_arguments(arguments, runtime.arguments(heap, ADMIN_CLASS, *command))
+    try:
+        done = subprocess.run(
+            [runtime.java, f"@{arguments}"],
+            env=environment(home),
+            cwd=home,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    finally:
+        arguments.unlink(missing_ok=True)
+    if done.returncode:
+        raise StoreError(f"neo4j-admin {' '.join(command[:2])} failed: {_last_lines(done.stdout)}")
+
+
+def restore_interrupted_import(home: Path) -> None:
+    """Put the database of before back in its place where an offline import failed or was interrupted."""
+    data = home / "data"
+    shutil.rmtree(data / "discarded", ignore_errors=True)
+    aside = data / "before-import"
+    if not aside.exists():
+        return
+    for kind in ("databases", "transactions"):
+        if (aside / kind).exists():
+            shutil.rmtree(data / kind / "neo4j", ignore_errors=True)
+            (aside / kind).rename(data / kind / "neo4j")
+    aside.rmdir()
+
+
+def discard_old(home: Path) -> None:
+    """Give up the database of before, once an import is through."""
+    data = home / "data"
+    (data / "before-import").rename(data / "discarded")
+    shutil.rmtree(data / "discarded", ignore_errors=True)
+
+
+def _up_docker(docker: str, home: Path, ports: tuple[int, int], heap: str, progress: Progress) -> ServerInfo:
+    _prepare(home, ports)
+    name = _container(home)
+    progress(f"Starting {local_runtime.IMAGE} in Docker")
+    local_runtime.start(docker, name, home, *ports, heap, (home / "password").read_text("utf-8").strip())
+    info = _info(home, ports, "docker", 0, local_runtime.IMAGE, heap)
+    try:
+        _save(info)
+        _wait(info, lambda: local_runtime.is_running(docker, name), lambda: local_runtime.log_tail(docker, name))
+    except BaseException:
+        with suppress(StoreError):  # what went wrong is the error to see
+            local_runtime.stop(docker, name)
+        (home / "server.json").unlink(missing_ok=True)
+        raise
+    return info
+
+
+def _prepare(home: Path, ports: tuple[int, int]) -> None:
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        home.chmod(0o700)
+        for folder in _FOLDERS:
+            (home / folder).mkdir(exist_ok=True)
+        (home / "conf" / "neo4j.conf").write_text(_CONFIG.format(bolt=ports[0], http=ports[1]), "utf-8")
+        with suppress(FileExistsError):
+            handle = os.open(home / "password", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                stream.write(secrets.token_urlsafe(24) + "\n")
+    except OSError as error:
+        raise StoreError(f"cannot prepare the server's folder {home}: {error.strerror or error}") from error
+
+
+def _set_password(home: Path, runtime: Runtime) -> None:
+    password = (home / "password").read_text("utf-8").strip()
+    administer(home, runtime, "256m", "dbms", "set-initial-password", "--", password)
+
+
+def _wait(info: ServerInfo, is_alive: Callable[[], bool], tail: Callable[[], str]) -> None:
+    """Return when Bolt answers to our password and Browser is served; raise with the log's end otherwise."""
+    from kgdx.graph.neo4j.bolt import connect
+
+    until = time.monotonic() + _START_SECONDS
+    ports = [int(address.rpartition(":")[2]) for address in (info.bolt, info.http)]
+    problem = "it did not answer"
+    while time.monotonic() < until:
+        if not is_alive():
+            raise StoreError(f"Neo4j ended while it started: {tail()}", hint=f"its log is {info.log}")
+        if not any(map(_is_free, ports)):
+            try:
+                connect(access(info)).close()
+                return
+            except StoreError as error:
+                problem = error.message
+                if "password" in problem:
+                    break
+        time.sleep(0.2)
+    raise StoreError(f"Neo4j did not come up: {problem}: {tail()}", hint=f"its log is {info.log}")
+
+
+def _info(home: Path, ports: tuple[int, int], kind: str, pid: int, version: str, heap: str) -> ServerInfo:
+    bolt, http = (f"127.0.0.1:{port}" for port in ports)
+    return ServerInfo(f"bolt://{bolt}", f"http://{http}", USER, home / "password", home, kind, pid, version, heap)
+
+
+def _save(info: ServerInfo) -> None:
+    saved: Mapping[str, object] = {
+        key: value for key, value in asdict(info).items() if key not in ("home", "password_file")
+    }
+    temporary = info.home / "server.json.new"
+    temporary.write_text(json.dumps(saved, indent=1) + "\n", "utf-8")
+    temporary.replace(info.home / "server.json")
+
+
+def _arguments_file(home: Path) -> Path:
+    return home / "run" / "server.args"
+
+
+def _container(home: Path) -> str:
+    return f"kgdx-neo4j-{hashlib.sha256(str(home).encode()).hexdigest()[:8]}"
+
+
+@contextmanager
+def locked(home: Path) -> Iterator[None]:
+    """Keep a second `up`, `down` or import on the same home waiting."""
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        stream = (home / "lock").open("w")
+    except OSError as error:
+        raise StoreError(f"cannot use the server's folder {home}: {error.strerror or error}") from error
+    with stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def _port(wanted: int | None, default: int, name: str) -> int:
+    if wanted is None:
+        return default if _is_free(default) else _free_port()
+    if not 0 < wanted < 65536:
+        raise UsageError(f"{wanted} is not a port", hint="give a number from 1 to 65535")
+    until = time.monotonic() + _FREE_SECONDS
+    while not _is_free(wanted) and time.monotonic() < until:
+        time.sleep(0.05)
+    if not _is_free(wanted):
+        raise ConfigError(f"port {wanted} for {name} is taken", hint="give another one, or none for a free one")
+    return wanted
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1.0)
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _tail(*logs: Path) -> str:
+    return _last_lines("\n".join(log.read_text("utf-8", errors="replace") for log in logs if log.exists()))
+
+
+def _last_lines(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    told = [line for line in lines if "ERROR" in line or "Caused by" in line or "Exception" in line] or lines
+    return " | ".join(told[-3:])[:600] or "it said nothing"

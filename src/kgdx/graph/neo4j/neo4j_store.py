@@ -1,0 +1,318 @@
+"""The Neo4j store: the same graph and templates as the embedded one, on a server over Bolt.
+
+A graph counts as whole when it has its Build node. Whatever takes more than one transaction (a bulk load, the removal
+of a large source) takes that node away first and puts it back last, so that what was interrupted never opens as whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kgdx.config import Neo4jAccess
+from kgdx.errors import StoreError
+from kgdx.graph.neo4j.bolt import change_nodes, connect, export_table, load_table, remove_rows, rows_of, translated
+from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row
+from kgdx.graph.tables import OwnStore, conformed_delta, ordered, refuse_other_counts
+from kgdx.graph.templates import statement, template
+from kgdx.schema import Schema, load_schema
+
+if TYPE_CHECKING:
+    import neo4j
+
+_FETCH_ROWS = 5_000
+_NO_ROWS = pa.table({})
+_BUILD_FIELDS = ("fingerprint", "schema_version", "schema_checksum", "kgdx_version", "created")
+
+
+class _Transaction:
+    """A running transaction; read and write templates see what it wrote."""
+
+    def __init__(self, running: neo4j.Transaction, access: Neo4jAccess) -> None:
+        self._running = running
+        self._access = access
+
+    def run(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Run a template of either kind."""
+        found = template(name, None, "neo4j")
+        bound = found.bind(parameters)
+        with translated(self._access, writing=True):
+            return rows_of(self._running, found.text, bound)
+
+
+class Neo4jStore(OwnStore):
+    """A graph in a Neo4j database; implements :class:`kgdx.graph.protocol.Store`.
+
+    Reads, and writes that the driver runs as managed transactions, are tried again for some seconds when the server
+    goes away. A transaction of the caller's own is not: it is rolled back, and the error says so.
+    """
+
+    def __init__(
+        self, driver: neo4j.Driver, access: Neo4jAccess, read_only: bool, schema: Callable[[], Schema]
+    ) -> None:
+        self._driver = driver
+        self._access = access
+        self._read_only = read_only
+        self._schema = schema
+
+    @classmethod
+    def open(
+        cls, uri: str, user: str, password: str | None, database: str | None = None, read_only: bool = True
+    ) -> Neo4jStore:
+        """Open the graph of a server; a password of ``None`` is for a server that asks for none.
+
+        Raises:
+            StoreError: The server is down or refuses the user, or the database holds no whole graph of this version.
+        """
+        return cls.connect(Neo4jAccess(uri, user, password, database), read_only=read_only)
+
+    @classmethod
+    def connect(cls, access: Neo4jAccess, *, read_only: bool = True) -> Neo4jStore:
+        """Like :meth:`open`, from what :meth:`kgdx.config.Settings.neo4j` returns."""
+        store = cls(connect(access), access, read_only, load_schema)
+        try:
+            store._check_version()
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @classmethod
+    def create(cls, access: Neo4jAccess, *, schema: Schema | None = None, clear: bool = False) -> Neo4jStore:
+        """Make an empty graph with the schema's keys and indexes, open for writing.
+
+        Args:
+            access: The server and database.
+            schema: The ontology; the shipped one by default.
+            clear: Remove what the database holds, whatever it is.
+
+        Raises:
+            StoreError: The database is not empty and ``clear`` was not asked for.
+        """
+        made = schema or load_schema()
+        store = cls.unchecked(access, schema=made)
+        try:
+            if clear:
+                store.clear()
+            elif not store.is_empty():
+                raise StoreError(
+                    f"the database at {access.uri} is not empty",
+                    hint="use an empty one, or replace what it holds with --force",
+                )
+            store.define()
+            store.write("set_build", schema_version=made.version, schema_checksum=made.checksum)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @classmethod
+    def unchecked(cls, access: Neo4jAccess, *, schema: Schema | None = None) -> Neo4jStore:
+        """Open a database for writing whatever it holds: for those who make or mend a graph."""
+        return cls(connect(access), access, False, lambda: schema or load_schema())
+
+    @property
+    def url(self) -> str:
+        """The Bolt address, without credentials."""
+        return self._access.uri
+
+    @property
+    def read_only(self) -> bool:
+        """Whether writes are refused."""
+        return self._read_only
+
+    def run(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Run a read template.
+
+        Raises:
+            TemplateError: Unknown template, or parameters that do not fit its header.
+            StoreError: The store failed.
+        """
+        found = template(name, "read", "neo4j")
+        bound = found.bind(parameters)
+        with self._session(read=True) as session, translated(self._access):
+            return session.execute_read(rows_of, found.text, bound)
+
+    def write(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Run one template in a write transaction of its own; raises like :meth:`run`."""
+        self._refuse_readers()
+        found = template(name, None, "neo4j")
+        bound = found.bind(parameters)
+        with self._session() as session, translated(self._access, writing=True):
+            return session.execute_write(rows_of, found.text, bound)
+
+    @contextmanager
+    def transaction(self) -> Iterator[_Transaction]:
+        """Several templates, all or nothing: leaving the block normally commits, an exception rolls back."""
+        self._refuse_readers()
+        with self._session() as session:
+            with translated(self._access):
+                running = session.begin_transaction()
+            try:
+                yield _Transaction(running, self._access)
+                with translated(self._access, writing=True):
+                    running.commit()
+            finally:
+                with suppress(Exception):  # closing rolls back what was not committed; a lost server did so itself
+                    running.close()
+
+    def load(self, tables: Iterable[GraphTable]) -> Mapping[str, int]:
+        """Bulk load tables in batches, nodes before the edges that need them; returns rows per label and type.
+
+        It takes several transactions, so the graph counts as incomplete until the last one is through.
+
+        Raises:
+            StoreError: A table that does not fit the schema, an id that is there twice, an edge to an unknown node.
+        """
+        self._refuse_readers()
+        loaded: dict[str, int] = {}
+        with self.incomplete(), self._session() as session:
+            for table in tables:
+                name = table.name
+                loaded[name] = loaded.get(name, 0) + load_table(session, table, self._schema(), self._access)
+        return loaded
+
+    def apply(self, delta: Delta) -> None:
+        """Turn the graph into another one, in batches, while it counts as incomplete.
+
+        Raises:
+            StoreError: The delta was not made from this graph, or does not fit the schema.
+        """
+        self._refuse_readers()
+        schema = self._schema()
+        fitted = conformed_delta(delta, schema)
+        before = self.counts()
+        with self.incomplete():
+            with self._session() as session:
+                remove_rows(session, fitted, schema, self._access)
+                for table in ordered(fitted.added):
+                    load_table(session, table, schema, self._access)
+                for node in fitted.changed:
+                    change_nodes(session, node, schema, self._access)
+            refuse_other_counts(before, self.counts(), fitted)
+
+    def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
+        """All nodes of one class: ``id`` and ``columns``, sorted by id; absent values are null, absent lists empty."""
+        return self._export(NodeTable(label, _NO_ROWS), columns).sort_by("id")
+
+    def export_relations(self, type: str, start_label: str, end_label: str, columns: Sequence[str]) -> pa.Table:
+        """All edges of one type between two classes: ``start``, ``end`` and ``columns``, in no particular order."""
+        return self._export(RelationTable(type, start_label, end_label, _NO_ROWS), columns)
+
+    def export_relations_of(self, table: RelationTable, starts: Sequence[str], columns: Sequence[str]) -> pa.Table:
+        """The edges of some start nodes; of ``table`` only the names count."""
+        with self._session(read=True) as session, translated(self._access):
+            return session.execute_read(export_table, table, columns, self._schema(), starts)
+
+    def summarise(self, table: RelationTable, columns: Sequence[str]) -> list[Row]:
+        """By ``source`` the number ``n`` of edges and of values ``present`` among ``columns``; names as above."""
+        names = {"type": table.type, "start": table.start_label, "end": table.end_label}
+        return self._read("summarise_relations", {"columns": list(columns)}, **names)
+
+    def counts(self) -> Mapping[str, int]:
+        """Nodes per label and edges per type; only what is there."""
+        schema = self._schema()
+
+        def read(tx: Any) -> dict[str, int]:
+            found = {}
+            for name in schema.nodes:
+                found[name] = tx.run(statement("count_nodes", schema, label=name)).single()["n"]
+            for name in schema.relations:
+                found[name] = tx.run(statement("count_relations", schema, type=name)).single()["n"]
+            return {name: n for name, n in found.items() if n}
+
+        with self._session(read=True) as session, translated(self._access):
+            return session.execute_read(read)
+
+    def fingerprint(self) -> str:
+        """Return a SHA-256 over the whole content; see :mod:`kgdx.graph.tables`."""
+        from kgdx.graph.tables import fingerprint
+
+        return fingerprint(self.tables())
+
+    def close(self) -> None:
+        """Close it; closing twice does nothing."""
+        self._driver.close()
+
+    def is_empty(self) -> bool:
+        """Whether the database holds no node at all, of ours or of anybody's."""
+        return bool(self._read("empty")[0]["empty"])
+
+    def clear(self) -> None:
+        """Remove everything that the database holds, in parts."""
+        self._refuse_readers()
+        self._administer("clear_relations")
+        self._administer("clear_nodes")
+
+    def define(self) -> None:
+        """Make the schema's keys and indexes where they are missing, and wait until they are filled."""
+        self._refuse_readers()
+        schema = self._schema()
+        for label, node in schema.nodes.items():
+            self._administer("constraint", label=label)
+            if "name" in node.properties and node.prefixes:  # free phrases can be longer than an index entry may be
+                self._administer("index", label=label)
+        self._administer("await_indexes")
+
+    @contextmanager
+    def incomplete(self) -> Iterator[None]:
+        """Let the graph count as incomplete until the block has ended normally; it keeps its Build node's properties.
+
+        The block may write the Build node itself, as its last step.
+        """
+        self._refuse_readers()
+        before = self.run("build")
+        self._administer("drop_build")
+        yield
+        if before and not self.run("build"):
+            self.write("set_build", **{name: before[0][name] for name in _BUILD_FIELDS})
+
+    def _check_version(self) -> None:
+        rows = self.run("build")
+        if len(rows) != 1:
+            raise self._no_graph()
+        self._refuse_other_version(rows[0], "push it again with `kgdx push --force`")
+
+    def _no_graph(self) -> StoreError:
+        if self.is_empty():
+            return StoreError(f"no graph in the database at {self.url}", hint="copy one there with `kgdx push`")
+        if self._read("constraints"):
+            return StoreError(
+                f"the graph at {self.url} is incomplete: a load or removal was interrupted",
+                hint="replace it with `kgdx push --force`",
+            )
+        return StoreError(
+            f"the database at {self.url} is not a kgdx graph",
+            hint="ask it through a mapping (`kgdx neo4j mapping new`), or `kgdx push` a graph into an empty one",
+        )
+
+    @contextmanager
+    def _session(self, *, read: bool = False) -> Iterator[neo4j.Session]:
+        mode = "READ" if read else "WRITE"
+        with translated(self._access):
+            session = self._driver.session(
+                database=self._access.database, default_access_mode=mode, fetch_size=_FETCH_ROWS
+            )
+        try:
+            yield session
+        finally:
+            with suppress(Exception):  # the block's own error is the one to see
+                session.close()
+
+    def _read(self, name: str, parameters: Mapping[str, Any] | None = None, /, **names: str) -> list[Row]:
+        text = statement(name, self._schema() if names else None, **names)
+        with self._session(read=True) as session, translated(self._access):
+            return session.execute_read(rows_of, text, parameters or {})
+
+    def _administer(self, name: str, /, **names: str) -> None:
+        """Run a statement that has to be a transaction of its own (keys and indexes; ``IN TRANSACTIONS``)."""
+        text = statement(name, self._schema() if names else None, **names)
+        with self._session() as session, translated(self._access, writing=True):
+            session.run(text).consume()
+
+    def _export(self, table: GraphTable, columns: Sequence[str]) -> pa.Table:
+        with self._session(read=True) as session, translated(self._access):
+            return session.execute_read(export_table, table, columns, self._schema())

@@ -1,0 +1,236 @@
+"""Graph tables → the snapshot's tables: rows sorted, ids turned into row numbers, all in Arrow's own kernels."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgdx.errors import StoreError
+from kgdx.graph.protocol import GraphTable, NodeTable, Store
+from kgdx.graph.snapshot import FORMAT, MANIFEST, TABLES, Snapshot
+from kgdx.graph.tables import whole
+from kgdx.schema import load_schema
+
+NODES = {
+    "Disease": "disease",
+    "Phenotype": "phenotype",
+    "Gene": "gene",
+    "Symptom": "symptom",
+    "Test": "test",
+    "Drug": "drug",
+    "Cure": "cure",
+    "PatientCase": "patient_case",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    """Where an edge table comes from: the relation and the classes of its ends."""
+
+    type: str
+    start: str
+    end: str
+
+
+EDGES = {
+    "is_a": _Edge("IS_A", "Phenotype", "Phenotype"),
+    "has_phenotype": _Edge("HAS_PHENOTYPE", "Disease", "Phenotype"),
+    "lacks_phenotype": _Edge("LACKS_PHENOTYPE", "Disease", "Phenotype"),
+    "same_as": _Edge("SAME_AS", "Disease", "Disease"),
+    "associated_gene": _Edge("ASSOCIATED_GENE", "Disease", "Gene"),
+    "disease_protein": _Edge("DISEASE_PROTEIN", "Disease", "Gene"),
+    "has_symptom": _Edge("HAS_SYMPTOM", "Disease", "Symptom"),
+    "recommend_test": _Edge("RECOMMEND_TEST", "Disease", "Test"),
+    "recommend_drug": _Edge("RECOMMEND_DRUG", "Disease", "Drug"),
+    "recommend_cure": _Edge("RECOMMEND_CURE", "Disease", "Cure"),
+    "has_comorbidity": _Edge("HAS_COMORBIDITY", "Disease", "Disease"),
+    "indication": _Edge("INDICATION", "Drug", "Disease"),
+    "off_label_use": _Edge("OFF_LABEL_USE", "Drug", "Disease"),
+    "contraindication": _Edge("CONTRAINDICATION", "Drug", "Disease"),
+    "observed": _Edge("OBSERVED", "PatientCase", "Phenotype"),
+    "excluded": _Edge("EXCLUDED", "PatientCase", "Phenotype"),
+}
+_TURNED = {"indication", "off_label_use", "contraindication"}
+"""Tables whose first column is the end of the edge: whoever asks comes from the disease."""
+_LINKS = {
+    "publications": _Edge("REPORTED_IN", "PatientCase", "Publication"),
+    "diseases": _Edge("DIAGNOSED", "PatientCase", "Disease"),
+}
+
+
+def compile_snapshot(tables: Iterable[GraphTable], path: str | os.PathLike[str], fingerprint: str) -> Snapshot:
+    """Compile graph tables into a snapshot folder and open it.
+
+    Args:
+        tables: The graph, as staged by a build or exported from a store. What the snapshot does not hold is ignored.
+        path: The folder to write; it must not exist yet, and appears when it is complete.
+        fingerprint: That of the graph.
+
+    Raises:
+        StoreError: An edge's end is not among the nodes, or the folder cannot be written.
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        counts = {}
+        for name, table in compile_tables(tables):
+            counts[name] = table.num_rows
+            if not table.num_rows:
+                continue
+            with (
+                pa.OSFile(str(temporary / f"{name}.arrow"), "wb") as sink,
+                pa.ipc.new_file(sink, table.schema) as writer,
+            ):
+                writer.write_table(table.combine_chunks(), max_chunksize=max(1, table.num_rows))
+        manifest = {"format": FORMAT, "fingerprint": fingerprint, "tables": counts}
+        (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1))
+        os.rename(temporary, path)
+    except OSError as error:
+        hint = "free some disk space, or choose another --store"
+        raise StoreError(f"cannot write the snapshot in {path} ({error})", hint=hint) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return Snapshot.open(path, fingerprint)
+
+
+def link_snapshot(old: Path, new: Path, fingerprint: str) -> Snapshot:
+    """Make a snapshot of the same content for a graph with another fingerprint, from hard links to its files.
+
+    Args:
+        old: The snapshot's folder.
+        new: The folder to make, in the same file system.
+        fingerprint: That of the new graph.
+
+    Raises:
+        StoreError: The old one cannot be used.
+        OSError: The files cannot be linked.
+    """
+    Snapshot.open(old)
+    shutil.copytree(old, new, copy_function=os.link, ignore=shutil.ignore_patterns(".*"))
+    manifest = new / MANIFEST
+    content = json.loads(manifest.read_bytes())
+    manifest.unlink()  # not written into: the old snapshot has the same file
+    manifest.write_text(json.dumps({**content, "fingerprint": fingerprint}, indent=1))
+    return Snapshot.open(new, fingerprint)
+
+
+def reads(name: str, ends: tuple[str, str] | None) -> bool:
+    """Whether a snapshot holds anything of a node class, or of a relation between two classes.
+
+    Example:
+        >>> reads("Disease", None), reads("IS_A", ("Phenotype", "Phenotype")), reads("IS_A", ("Disease", "Disease"))
+        (True, True, False)
+    """
+    if ends is None:
+        return name in NODES
+    return _Edge(name, *ends) in (*EDGES.values(), *_LINKS.values())
+
+
+def snapshot_tables(store: Store) -> Iterator[GraphTable]:
+    """Export what a snapshot holds from a store: of a graph with many other relations a small part."""
+    return whole(store, load_schema(), reads)
+
+
+def compile_tables(tables: Iterable[GraphTable]) -> Iterator[tuple[str, pa.Table]]:
+    """Yield the snapshot's tables by name, node tables first.
+
+    Raises:
+        StoreError: An edge's end is not among the nodes.
+    """
+    nodes: dict[str, list[pa.Table]] = defaultdict(list)
+    edges: dict[_Edge, list[pa.Table]] = defaultdict(list)
+    for table in tables:
+        if isinstance(table, NodeTable):
+            if table.label in NODES:
+                columns = TABLES[NODES[table.label]]
+                nodes[table.label].append(table.rows.select([c for c in table.rows.column_names if c in columns]))
+        else:
+            edges[_Edge(table.type, table.start_label, table.end_label)].append(table.rows)
+    ids: dict[str, pa.Array] = {}
+    for label, name in NODES.items():
+        rows = _fit(nodes[label], _node_columns(name))
+        rows = rows.take(pc.sort_indices(rows, sort_keys=[("id", "ascending")]))
+        ids[label] = _flat(rows.column("id"))
+        if name == "patient_case":
+            for column, edge in _LINKS.items():
+                rows = rows.append_column(pa.field(column, pa.list_(pa.string())), _links(ids[label], edges[edge]))
+        yield name, rows
+    for name, edge in EDGES.items():
+        yield name, _edges(name, edge, edges[edge], ids)
+
+
+def _node_columns(name: str) -> dict[str, pa.DataType]:
+    return {column: kind for column, kind in TABLES[name].items() if name != "patient_case" or column not in _LINKS}
+
+
+def _edges(name: str, edge: _Edge, parts: list[pa.Table], ids: dict[str, pa.Array]) -> pa.Table:
+    first, second, *rest = TABLES[name]
+    if not parts:
+        return pa.schema(list(TABLES[name].items())).empty_table()
+    columns = {"start": pa.string(), "end": pa.string(), **{column: TABLES[name][column] for column in rest}}
+    rows = _fit(parts, columns)
+    for index, (column, label) in enumerate((("start", edge.start), ("end", edge.end))):
+        found = pc.index_in(_flat(rows.column(column)), value_set=ids[label])
+        if found.null_count:
+            missing = rows.column(column).filter(pc.is_null(found))[0].as_py()
+            raise StoreError(f"{edge.type} refers to {missing}, which is no {label} of this graph")
+        rows = rows.set_column(index, column, found)
+    rows = rows.select(["end", "start", *rest] if name in _TURNED else ["start", "end", *rest])
+    rows = rows.rename_columns([first, second, *rest])
+    return rows.take(pc.sort_indices(_sortable(rows), sort_keys=[(key, "ascending") for key in TABLES[name]]))
+
+
+def _sortable(rows: pa.Table) -> pa.Table:
+    """The rows with lists as text: an order over all columns makes a staged graph and an exported one equal files."""
+    for at, field in enumerate(rows.schema):
+        if pa.types.is_list(field.type):
+            rows = rows.set_column(at, field.name, pc.binary_join(rows.column(at), "\x1f"))
+    return rows
+
+
+def _links(cases: pa.Array, parts: list[pa.Table]) -> pa.Array:
+    """For each case, the sorted ids at the other end of its edges (an empty list where there are none)."""
+    rows = _fit(parts, {"start": pa.string(), "end": pa.string()})
+    rows = rows.group_by(["start", "end"]).aggregate([]).sort_by([("start", "ascending"), ("end", "ascending")])
+    owner = pc.index_in(_flat(rows.column("start")), value_set=cases)
+    kept = pc.is_valid(owner)
+    counts = pc.value_counts(owner.filter(kept))
+    sizes = dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
+    offsets = [0]
+    for case in range(len(cases)):
+        offsets.append(offsets[-1] + sizes.get(case, 0))
+    values = _flat(rows.column("end")).filter(kept)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
+
+
+def _fit(parts: list[pa.Table], columns: dict[str, pa.DataType]) -> pa.Table:
+    """Concatenate tables into exactly these columns; absent ones are null (lists: empty)."""
+    fitted = []
+    for part in parts:
+        arrays = []
+        for column, kind in columns.items():
+            if column in part.column_names:
+                values = part.column(column)
+                values = values if values.type == kind else values.cast(kind)
+            else:
+                values = pa.nulls(part.num_rows, kind)
+            if pa.types.is_list(kind) and values.null_count:
+                values = pc.fill_null(values, pa.scalar([], kind))
+            arrays.append(values)
+        fitted.append(pa.table(arrays, names=list(columns)))
+    schema = pa.schema(list(columns.items()))
+    return pa.concat_tables([schema.empty_table(), *fitted]).combine_chunks()
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.array([], column.type)])

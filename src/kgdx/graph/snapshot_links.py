@@ -1,0 +1,267 @@
+"""What each node is linked with, and which patients share findings: arrays for compiled templates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from kgdx.arrays.sparse import Ints, gather
+from kgdx.errors import StoreError
+from kgdx.graph.protocol import USER, Row
+from kgdx.graph.snapshot import TABLES, Snapshot
+
+VERSION = 1
+"""Changes when the files or their meaning do; older ones are made again."""
+_SQUARINGS = 4  # 2**4 steps, and 4 more: as many as the template follows
+_EITHER = "has_comorbidity"
+"""The relation whose edges say the same of both of their ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """What each node is linked with, such as the diseases of each phenotype.
+
+    Attributes:
+        start: Where each node's entries begin; shape (nodes + 1,).
+        linked: Rows of what it is linked with, ascending and once for each node.
+    """
+
+    start: Ints
+    linked: Ints
+
+    def of(self, node: int) -> Ints:
+        """Return what a node is linked with.
+
+        Example:
+            >>> Links(np.array([0, 0, 2]), np.array([1, 4])).of(1).tolist()
+            [1, 4]
+        """
+        return self.linked[self.start[node] : self.start[node + 1]]
+
+    def has(self, node: int, wanted: Ints) -> Ints:
+        """Return for each of some rows whether the node is linked with it.
+
+        Example:
+            >>> Links(np.array([0, 0, 2]), np.array([1, 4])).has(1, np.array([4, 2, 9])).tolist()
+            [True, False, False]
+        """
+        found = self.of(node)
+        if not len(found):
+            return np.zeros(len(wanted), bool)
+        at = np.minimum(np.searchsorted(found, wanted), len(found) - 1)
+        result: Ints = found[at] == wanted
+        return result
+
+
+def links(snapshot: Snapshot, name: str, nodes: str, edges: Sequence[str], *, closed: bool) -> Links:
+    """Open the links of a template, put together when they are first asked for.
+
+    Args:
+        snapshot: That of the graph.
+        name: The template.
+        nodes: Snapshot table of the nodes.
+        edges: Snapshot tables of the relations.
+        closed: Whether a node has the diseases of the nodes below it too.
+
+    Raises:
+        StoreError: The files cannot be written or read.
+    """
+
+    def compute(folder: Path) -> None:
+        disease, node = _pairs(snapshot, edges)
+        if closed:
+            disease, node = _with_those_above(snapshot, disease, node)
+        size = max(snapshot.rows("disease"), 1)
+        unique = np.unique(node.astype(np.int64) * size + disease)
+        start = np.searchsorted(unique, np.arange(snapshot.rows(nodes) + 1, dtype=np.int64) * size)
+        np.save(folder / "start.npy", start)
+        np.save(folder / "disease.npy", (unique % size).astype(np.int32))
+
+    folder = snapshot.derived(f"links-{name}", VERSION, compute)
+    try:
+        start, disease = (
+            np.asarray(np.load(folder / f"{part}.npy", mmap_mode="r", allow_pickle=False))
+            for part in ("start", "disease")
+        )
+    except (OSError, EOFError, ValueError) as error:
+        raise _damaged(folder, error) from error
+    return Links(start, disease)
+
+
+def stated_by_either(snapshot: Snapshot) -> pa.Table:
+    """Return ``has_comorbidity`` as each of its ends sees it, each statement once, with the best score.
+
+    Raises:
+        StoreError: The file cannot be written or read.
+    """
+
+    def compute(folder: Path) -> None:
+        import pyarrow.compute  # noqa: F401  registers the kernels of group_by and sort_by
+
+        stated = snapshot.table(_EITHER)
+        turned = stated.select(["end", "start", *stated.column_names[2:]]).rename_columns(stated.column_names)
+        keys = stated.column_names[:-1]
+        both = pa.concat_tables([stated, turned]).group_by(keys).aggregate([("score", "max")])
+        both = both.select([*keys, "score_max"]).rename_columns(stated.column_names)
+        both = both.sort_by([(key, "ascending") for key in keys]).combine_chunks()
+        file = str(folder / "table.arrow")
+        with pa.OSFile(file, "wb") as sink, pa.ipc.new_file(sink, both.schema) as writer:
+            writer.write_table(both, max_chunksize=max(1, both.num_rows))
+
+    folder = snapshot.derived("either", VERSION, compute)
+    try:
+        return pa.ipc.open_file(pa.memory_map(str(folder / "table.arrow"))).read_all()
+    except (OSError, pa.ArrowException) as error:
+        raise _damaged(folder, error) from error
+
+
+def _pairs(snapshot: Snapshot, edges: Sequence[str]) -> tuple[Ints, Ints]:
+    """Disease and node of each edge."""
+    diseases, nodes = [], []
+    for name in edges:
+        first, second = tuple(TABLES[name])[:2]
+        diseases.append(snapshot.column(name, first))
+        nodes.append(snapshot.column(name, second))
+        if name == _EITHER:
+            diseases.append(nodes[-1])
+            nodes.append(diseases[-2])
+    return np.concatenate(diseases), np.concatenate(nodes)
+
+
+def _with_those_above(snapshot: Snapshot, disease: Ints, node: Ints) -> tuple[Ints, Ints]:
+    """The pairs, and those of each disease with what is above its nodes, as far as the template follows."""
+    from scipy import sparse
+
+    size = snapshot.rows("phenotype")
+    child, parent = (snapshot.column("is_a", end) for end in ("child", "parent"))
+    reach = sparse.csr_array((np.ones(len(child), bool), (child, parent)), shape=(size, size))
+    reach = reach + sparse.eye_array(size, dtype=bool, format="csr")
+    for done in range(_SQUARINGS):
+        reach = reach @ reach
+        if done == 1:
+            four = reach
+    reach = reach @ four
+    shape = snapshot.rows("disease"), size
+    found = (sparse.csr_array((np.ones(len(node), bool), (disease, node)), shape=shape) @ reach).tocoo()
+    return found.row, found.col
+
+
+def _damaged(folder: Path, error: Exception) -> StoreError:
+    hint = "build the graph again with `kgdx build`"
+    return StoreError(f"what was compiled in {folder} cannot be read ({error})", hint=hint)
+
+
+_COLUMNS = ("id", "label", "synthetic", "source", "diseases")
+
+
+class CaseIndex:
+    """The patients of a graph, by what was observed in them.
+
+    Args:
+        snapshot: That of the graph.
+        saved: Rows of the template ``saved_cases``, which replace what the snapshot holds of that source; ``None``
+            leaves the snapshot's.
+    """
+
+    def __init__(self, snapshot: Snapshot, saved: Sequence[Row] | None = None) -> None:
+        self._phenotypes = snapshot.table("phenotype").column("id")
+        self._cases = snapshot.table("patient_case").select(_COLUMNS)
+        self._case, self._phenotype = (snapshot.column("observed", end) for end in ("case", "phenotype"))
+        self._sources = snapshot.table("observed").column("source")
+        if saved is not None:
+            self._replace(saved)
+        rows = np.arange(len(self._cases) + 1)
+        self._start = np.searchsorted(self._case, rows)
+        pairs = np.unique(self._phenotype.astype(np.int64) * max(len(self._cases), 1) + self._case)
+        starts = np.searchsorted(pairs, np.arange(len(self._phenotypes) + 1) * max(len(self._cases), 1))
+        self._having = Links(starts, pairs % max(len(self._cases), 1))
+
+    def similar(self, phenotypes: Ints, without: Iterable[str], min_match_count: int, limit: int) -> list[Row]:
+        """Return the rows of ``similar_cases``.
+
+        Args:
+            phenotypes: Rows of the phenotypes, ascending, each once.
+            without: Ids of cases to leave out.
+            min_match_count: Fewest shared phenotypes.
+            limit: Most cases.
+        """
+        counts = np.zeros(len(self._cases), np.int16)
+        for phenotype in phenotypes.tolist():
+            counts[self._having.of(phenotype)] += 1
+        counts[self._synthetic] = 0
+        counts[[row for each in without if (row := self._rows.get(each)) is not None]] = 0
+        enough = np.flatnonzero(counts >= max(min_match_count, 1))
+        best = enough[np.argsort(-counts[enough], kind="stable")[:limit]]
+        shared: list[list[str]] = [[] for _ in best]
+        for phenotype in phenotypes.tolist():
+            id_ = self._phenotypes[phenotype].as_py()
+            for at in np.flatnonzero(self._having.has(phenotype, best)).tolist():
+                shared[at].append(id_)
+        found = self._cases.select(("id", "label", "diseases")).take(pa.array(best)).to_pylist()
+        return [
+            {**row, "shared": len(ids), "shared_ids": ids, "diseases": row["diseases"] or []}
+            for row, ids in zip(found, shared, strict=True)
+        ]
+
+    def cooccurring(self, phenotype: int, source: str | None) -> tuple[Ints, Ints]:
+        """Return the phenotypes that were observed in the same cases as one, and in how many, most frequent first."""
+        size = len(self._phenotypes)
+        positions, owner = gather(self._start, self._having.of(phenotype))
+        if source is not None:
+            stated = self._of_source(source)[positions]
+            positions, owner = positions[stated], owner[stated]
+        found = self._phenotype[positions]
+        if source is not None:  # the phenotype itself has to be stated by the source too
+            by_source = np.isin(owner, owner[found == phenotype])
+            found, owner = found[by_source], owner[by_source]
+        counts = np.bincount(np.unique(owner * size + found) % size, minlength=size)
+        counts[phenotype] = 0
+        there = np.flatnonzero(counts)
+        best = there[np.argsort(-counts[there], kind="stable")]
+        return best, counts[best]
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {id_: row for row, id_ in enumerate(self._cases.column("id").to_pylist())}
+
+    @cached_property
+    def _synthetic(self) -> Ints:
+        """Rows of the cases that are made up."""
+        return np.flatnonzero(np.array([bool(each) for each in self._cases.column("synthetic").to_pylist()], bool))
+
+    def _of_source(self, source: str) -> Ints:
+        """For each observation, whether the source states it."""
+        import pyarrow.compute as pc
+
+        stated: Ints = pc.fill_null(pc.equal(self._sources, source), False).to_numpy()
+        return stated
+
+    def _replace(self, saved: Sequence[Row]) -> None:
+        """Put the saved cases in the place of those that the snapshot holds."""
+        old = [source == USER for source in self._cases.column("source").to_pylist()]
+        if not saved and not any(old):
+            return
+        kept = np.flatnonzero(~np.array(old, bool))
+        rows = [{**row, "source": USER, "diseases": sorted(set(row["diseases"]))} for row in saved]
+        columns = {name: [row[name] for row in rows] for name in _COLUMNS}
+        both = pa.concat_tables([self._cases.take(pa.array(kept)), pa.table(columns, schema=self._cases.schema)])
+        ids = both.column("id").to_pylist()
+        order = sorted(range(len(ids)), key=ids.__getitem__)
+        place = np.empty(len(ids), np.int64)
+        place[order] = np.arange(len(ids))
+        self._cases = both.take(pa.array(order)).combine_chunks()
+        phenotypes = {id_: row for row, id_ in enumerate(self._phenotypes.to_pylist())}
+        new = [(len(kept) + at, phenotypes[id_]) for at, row in enumerate(saved) for id_ in row["observed"]]
+        stays = ~np.array(old, bool)[self._case]
+        before = np.searchsorted(kept, self._case[stays])
+        owner = place[np.concatenate([before, np.array([case for case, _ in new], np.int64)])]
+        found = np.concatenate([self._phenotype[stays], np.array([row for _, row in new], np.int64)])
+        sources = [*self._sources.filter(pa.array(stays)).to_pylist(), *[USER] * len(new)]
+        sorting = np.lexsort((found, owner))
+        self._case, self._phenotype = owner[sorting], found[sorting]
+        self._sources = pa.chunked_array([pa.array(sources, pa.string()).take(pa.array(sorting))])
