@@ -23,7 +23,7 @@ import numpy as np
 
 import kgdx
 from kgdx.case import Failure, read_cases
-from kgdx.case.model import Case
+from kgdx.case.patient import Case
 from kgdx.evaluate.metrics import mean_rank, summary
 from kgdx.evaluate.rank import evaluate_rank
 from kgdx.graph.snapshot import Snapshot

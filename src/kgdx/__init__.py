@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kgdx.actions.answer import Answer
     from kgdx.actions.diagnosis import Diagnosis
-    from kgdx.actions.evidence import EvidencePath
     from kgdx.api import Graph, browse, browser_place, build, open, save
     from kgdx.case import Case, Finding, Issue, Status, read_cases
     from kgdx.episode.resume import replay
     from kgdx.episode.state import Limits
     from kgdx.errors import KgdxError
+    from kgdx.results.ranked import EvidencePath
 
 _HOMES = {
     "Answer": "kgdx.actions.answer",

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.case import Case, Failure, read_cases
-from kgdx.case.delimited import MAX_CELL, BadRow, table_rows
+from kgdx.case.case_rows import MAX_CELL, BadRow, table_rows
 from kgdx.errors import CaseError
 
 CELL = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1).map(str.strip).filter(bool)

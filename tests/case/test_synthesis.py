@@ -11,7 +11,7 @@ import pytest
 import small_graph
 from kgdx.arrays.sparse import ancestors
 from kgdx.case import Status, case_from_document, case_from_phenopacket, case_to_json, case_to_phenopacket
-from kgdx.case.model import Case
+from kgdx.case.patient import Case
 from kgdx.case.synthesis import ROOT, Perturbation, Synthesis
 from kgdx.errors import StoreError, UsageError
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgdx.case import Case, Extraction, Finding, FindingReader, Issue, Resolution, Span, Status, read_text
-from kgdx.case.text import MAX_CHARACTERS
+from kgdx.case.cleaning import MAX_CHARACTERS
 from kgdx.errors import CaseError
 
 

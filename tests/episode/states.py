@@ -8,10 +8,10 @@ from itertools import count
 from typing import Any, ClassVar
 
 from kgdx.actions.artifacts import Answered, Cited, Described, Explained, Mentioned, Ranked, Read, Retrieved
-from kgdx.actions.known import CitedText, Resolved
 from kgdx.case import Case
 from kgdx.episode.state import Artifact, Entry, State
 from kgdx.episode.wish import Action, Operations
+from kgdx.results.cited import CitedText, Resolved
 
 _numbers = count()
 

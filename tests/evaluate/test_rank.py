@@ -12,7 +12,7 @@ import pytest
 
 import small_graph
 from kgdx.case import Failure, read_cases
-from kgdx.case.model import Case, Finding
+from kgdx.case.patient import Case, Finding
 from kgdx.errors import CaseError
 from kgdx.evaluate.metrics import METRICS
 from kgdx.evaluate.rank import GROUPS, evaluate_rank

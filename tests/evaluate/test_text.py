@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kgdx.case.model import Finding, Issue
+from kgdx.case.patient import Finding, Issue
 from kgdx.errors import SourceError
 from kgdx.evaluate.text import evaluate_text
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import small_graph
-from kgdx.case.model import Case, Finding, Status
+from kgdx.case.patient import Case, Finding, Status
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import GraphTable, NodeTable
 from kgdx.graph.snapshot import Snapshot

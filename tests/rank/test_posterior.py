@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgdx.case.model import Case, Finding, Status
+from kgdx.case.patient import Case, Finding, Status
 from kgdx.rank import Ranker
 from kgdx.rank.posterior import Beliefs, askable, entropy, gains, leading, shares
 from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS, TERMS

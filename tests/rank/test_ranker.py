@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import small_graph
-from kgdx.case.model import Case, Finding, Status
+from kgdx.case.patient import Case, Finding, Status
 from kgdx.errors import CaseError, UsageError
 from kgdx.graph.protocol import NodeTable
 from kgdx.graph.snapshot_compile import compile_snapshot

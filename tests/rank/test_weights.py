@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from kgdx.case.model import Case, Finding
+from kgdx.case.patient import Case, Finding
 from kgdx.errors import ConfigError, StoreError, UsageError
 from kgdx.graph.snapshot import Snapshot
 from kgdx.rank import Ranker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgdx.actions import Diagnosis, EvidencePath, PathNode, PathRelation
 from kgdx.case import Case, Finding, Issue, Span, Status
-from kgdx.rank.model import Candidate, Contribution
+from kgdx.results.ranked import Candidate, Contribution
 
 PATIENT = PathNode("p1", "PatientCase", "patient")
 DISEASE = PathNode("OMIM:190350", "Disease", "Trichorhinophalangeal syndrome, type I")

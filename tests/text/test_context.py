@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kgdx.case.model import Status
+from kgdx.case.patient import Status
 from kgdx.text.context import sentences, statuses
 
 DATA = Path(__file__).resolve().parents[1] / "data"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kgdx.case.model import Finding, Status
+from kgdx.case.patient import Finding, Status
 from kgdx.text.extractor import Extractor
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from conftest import require_module
-from kgdx.case.model import Span, Status
+from kgdx.case.patient import Span, Status
 from kgdx.errors import MissingExtraError, UsageError
 from kgdx.graph.snapshot import Snapshot
 from kgdx.text.encoder import Encoder, MiniLM

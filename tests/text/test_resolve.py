@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgdx.case.model import Status
+from kgdx.case.patient import Status
 from kgdx.text.extractor import Extractor
 
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from kgdx.actions.answer import Answer
 from kgdx.actions.diagnosis import Diagnosis
 from kgdx.case import Case, Finding, Status
-from kgdx.case.model import SEXES
+from kgdx.case.patient import SEXES
 from kgdx.episode.segment import Author, Kind, Segment
 from kgdx.episode.wish import Queries
 from kgdx.errors import StoreError, UsageError

@@ -22,7 +22,7 @@ from kgdx.align.mentions import complete, mentions, near
 from kgdx.align.named import ALL_KINDS, KINDS, Entry, Mention, NameDecision, kinds_of
 from kgdx.align.spelling import Meanings, typos_of
 from kgdx.align.sssom import BASES, PREFIXES
-from kgdx.case.model import valid
+from kgdx.case.patient import valid
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.graph.snapshot import Snapshot

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from kgdx.case.dialogue import case_from_osce
-from kgdx.case.files import Failure, case_from_document, one_case, parse_cases, read_cases
-from kgdx.case.model import Case, Extraction, Finding, FindingReader, Issue, Resolution, Span, Status
+from kgdx.case.case_files import Failure, case_from_document, one_case, parse_cases, read_cases
+from kgdx.case.case_json import case_from_json, case_from_osce, case_to_json
+from kgdx.case.cleaning import Ancestry, case_from_terms, case_from_text, read_text, sanitise
+from kgdx.case.patient import Case, Extraction, Finding, FindingReader, Issue, Resolution, Span, Status
 from kgdx.case.phenopacket import case_from_phenopacket, case_to_phenopacket
-from kgdx.case.plain import case_from_json, case_to_json
-from kgdx.case.sanitise import Ancestry, sanitise
-from kgdx.case.text import case_from_terms, case_from_text, read_text
 
 __all__ = [
     "Ancestry",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
-from kgdx.case.model import SEXES, Case, Finding, Issue, Status, valid
+from kgdx.case.patient import SEXES, Case, Finding, Issue, Status, valid
 from kgdx.errors import CaseError
 
 _SEXES = {sex + "_SEX" if sex in ("UNKNOWN", "OTHER") else sex: sex for sex in SEXES}

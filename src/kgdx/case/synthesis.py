@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgdx.arrays.sparse import Ints, Sparse, ancestors, compressed
-from kgdx.case.model import Case, Finding, Status
+from kgdx.case.patient import Case, Finding, Status
 from kgdx.errors import StoreError, UsageError
 from kgdx.graph.snapshot import stated
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgdx.case.files import Failure
-from kgdx.case.model import Case
+from kgdx.case.case_files import Failure
+from kgdx.case.patient import Case
 from kgdx.errors import CaseError
 from kgdx.evaluate.metrics import MISS, mean_over, mean_rank, summary
 from kgdx.rank.model import leaving_out

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 import pyarrow as pa
 
-from kgdx.case.row import TRUTH
+from kgdx.case.case_rows import TRUTH
 from kgdx.errors import SourceError
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.load.corrections import part_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, gather
-from kgdx.case.model import Status
+from kgdx.case.patient import Status
 from kgdx.errors import UsageError
 from kgdx.rank.columns import Basis
 from kgdx.rank.compile import RankModel

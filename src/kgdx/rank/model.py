@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from kgdx.case.model import Case, Issue
+from kgdx.case.patient import Case, Issue
 from kgdx.results.ranked import Candidate, Contribution, MatchedCase
 
 __all__ = ["Bank", "Candidate", "Contribution", "MatchedCase", "Ranking", "leaving_out"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
-from kgdx.case.model import Case, Issue, Status
+from kgdx.case.patient import Case, Issue, Status
 from kgdx.errors import CaseError, UsageError
 from kgdx.rank.compile import VERSION, RankModel, compile_model
 from kgdx.rank.explain import explain

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, Sparse, gather
-from kgdx.case.model import Case, Status
+from kgdx.case.patient import Case, Status
 from kgdx.errors import StoreError
 from kgdx.rank.columns import Columns
 from kgdx.registry import Registry

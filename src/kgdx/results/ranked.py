@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from kgdx.case.model import Case, Finding, Issue, Status
+from kgdx.case.patient import Case, Finding, Issue, Status
 from kgdx.errors import UsageError
 from kgdx.schema.model import FREQUENCIES
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kgdx.case.model import Finding, Status
+from kgdx.case.patient import Finding, Status
 from kgdx.results.cited import AnswerDocument, EvidenceItem
 from kgdx.results.ranked import Candidate, CaseSummary, DiagnosisDocument, EvidencePath, PathNode, PathRelation
 from kgdx.results.words import clean, each_reference, frequency

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, field_validator
 
-from kgdx.case.model import Finding, Issue
+from kgdx.case.patient import Finding, Issue
 
 
 def _number(value: object) -> object:

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from kgdx.case.model import Finding, Issue, Status
+from kgdx.case.patient import Finding, Issue, Status
 from kgdx.results.ranked import CaseSummary
 from kgdx.results.words import SEX_WORDS, STATUS_WORDS, age, clean, count
 from kgdx.show.console import STYLES

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from kgdx.case.model import Status
+from kgdx.case.patient import Status
 from kgdx.text.stems import CJK, read_table, simplify
 
 _SENTENCE = re.compile(r"[.!?;](?=\s|$)|[。！？；]|\n\s*\n|\n\s*(?=[-*•\d])|\n(?=\s*[A-Z" + CJK + r"])|\r")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz import fuzz, process
 
-from kgdx.case.model import Extraction, Finding, Issue, Resolution, Span, Status
+from kgdx.case.patient import Extraction, Finding, Issue, Resolution, Span, Status
 from kgdx.errors import StoreError
 from kgdx.text.context import statuses
 from kgdx.text.dictionary import CHINESE, Entries, build_dictionary

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgdx.case.model import Finding, Span
+from kgdx.case.patient import Finding, Span
 from kgdx.text.dictionary import in_scope
 from kgdx.text.encoder import VERSION, Encoder, Rows, Vectors, name_vectors, nearest_names
 from kgdx.text.stems import MODIFIERS, word_rows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgdx.case.model import Finding, Issue
+from kgdx.case.patient import Finding, Issue
 from kgdx.text.dictionary import ROOT, in_scope
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from kgdx.case.delimited import BadRow, table_rows
+from kgdx.case.case_rows import BadRow, table_rows
 from kgdx.errors import CaseError, SourceError
 from kgdx.load.fetch import read_text
 from kgdx.load.records import LINE, RECORD_LENGTH, REFUSED, Records, join_rejects

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kgdx.case import Case, Failure, case_from_document, case_to_json, files, one_case, parse_cases, read_cases
+from kgdx.case import Case, Failure, case_files, case_from_document, case_to_json, one_case, parse_cases, read_cases
 from kgdx.errors import CaseError
 
 PLAIN = {"id": "a", "observed": ["HP:0001250"], "excluded": ["HP:0001945"], "diseases": ["OMIM:1"]}
@@ -193,7 +193,7 @@ def test_a_number_without_end_loses_only_its_line(tmp_path: Path) -> None:
     "content", ["x" * 300, "{" + " " * 300, '{\n"text":\n"' + "x" * 300], ids=["text", "line", "document"]
 )
 def test_a_document_without_end_is_not_read_to_the_end(monkeypatch: pytest.MonkeyPatch, content: str) -> None:
-    monkeypatch.setattr(files, "MAX_DOCUMENT", 100)
+    monkeypatch.setattr(case_files, "MAX_DOCUMENT", 100)
     stream = io.BytesIO(gzip.compress(content.encode(), mtime=0))
     with pytest.raises(CaseError, match="more than 100 characters"):
         list(parse_cases(stream))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.case import Ancestry, Case, Extraction, Finding, FindingReader, Issue, Resolution, Span, Status, sanitise
-from kgdx.case.sanitise import unknown
+from kgdx.case.cleaning import unknown
 
 
 def case(*findings: Finding) -> Case:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.case import case_from_document
-from kgdx.case.row import case_from_row, is_row
+from kgdx.case.case_rows import case_from_row, is_row
 from kgdx.errors import CaseError
 
 

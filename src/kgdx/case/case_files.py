@@ -16,14 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from kgdx.case.delimited import BadRow, header, table_rows
-from kgdx.case.dialogue import case_from_dialogue, case_from_osce, is_dialogue
-from kgdx.case.model import Case, FindingReader, constructor
+from kgdx.case.case_json import KEYS, case_from_dialogue, case_from_json, case_from_osce, is_dialogue
+from kgdx.case.case_rows import CONTENT, BadRow, case_from_row, header, is_row, table_rows
+from kgdx.case.cleaning import MAX_CHARACTERS, case_from_text, sanitise
+from kgdx.case.patient import Case, FindingReader, constructor
 from kgdx.case.phenopacket import case_from_phenopacket
-from kgdx.case.plain import KEYS, case_from_json
-from kgdx.case.row import CONTENT, case_from_row, is_row
-from kgdx.case.sanitise import sanitise
-from kgdx.case.text import MAX_CHARACTERS, case_from_text
 from kgdx.errors import CaseError
 
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".txt", ".csv", ".tsv")
