@@ -24,13 +24,13 @@ from pathlib import Path
 import polars as pl
 from benchmarks.equivalence import default_tables
 
-from kgdx.align.cascade import STAGES, Rules, candidates, decide
 from kgdx.align.mappings import CURATED
-from kgdx.align.names import Side, diseases, phenotypes, side, with_forms
-from kgdx.align.sameness import RULES as SAMENESS
-from kgdx.align.slips import near
 from kgdx.graph.protocol import GraphTable
-from kgdx.text.encoder import CachedEncoder, NameEncoder, encoder
+from kgdx.terms.encoder import CachedEncoder, NameEncoder, encoder
+from kgdx.terms.names.cascade import STAGES, Rules, candidates, decide
+from kgdx.terms.names.entity_names import Side, diseases, phenotypes, side, with_forms
+from kgdx.terms.names.same_diseases import RULES as SAMENESS
+from kgdx.terms.names.typos import near
 
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 LEXICAL = 50_000

@@ -27,7 +27,7 @@ from kgdx.load.manifest import manifest
 from kgdx.load.mapping import stage
 from kgdx.load.sources import read
 from kgdx.schema import load_schema
-from kgdx.text.extractor import Extractor
+from kgdx.terms.extractor import Extractor
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"

@@ -19,7 +19,7 @@ from kgdx.case import Case
 from kgdx.episode import State, step
 from kgdx.errors import KgdxError
 from kgdx.graph.snapshot import Snapshot
-from kgdx.text.stems import form
+from kgdx.terms.normalise import form
 
 LOOK_UP_MS = 10.0
 """What the median of a look-up may take."""

@@ -29,9 +29,9 @@ from kgdx.evaluate.text import evaluate_text
 from kgdx.graph.protocol import NodeTable, RelationTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
-from kgdx.text.context import statuses
-from kgdx.text.dictionary import build_dictionary, compile_dictionary
-from kgdx.text.extractor import Extractor
+from kgdx.terms.context import statuses
+from kgdx.terms.dictionary import build_dictionary, compile_dictionary
+from kgdx.terms.extractor import Extractor
 
 ROOT = Path(__file__).resolve().parents[1]
 ABSTRACTS = ROOT.parent / "shared" / "data" / "gsc-plus-dev.jsonl.gz"
@@ -104,8 +104,8 @@ def sizes(snapshot: Snapshot, extractor: Extractor, docs: list[dict[str, Any]]) 
 
 def with_encoder(snapshot: Snapshot, extractor: Extractor, docs: list[dict[str, Any]]) -> dict[str, Any]:
     """The abstracts read with the sentence encoder too, and lay phrases that the dictionary was not told."""
-    from kgdx.text.encoder import MiniLM
-    from kgdx.text.meaning import Meaning
+    from kgdx.terms.encoder import MiniLM
+    from kgdx.terms.phrase_vectors import Meaning
 
     begin = time.perf_counter()
     encoder = MiniLM()

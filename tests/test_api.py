@@ -19,13 +19,13 @@ import kgdx
 from conftest import TINY_FILES, require_module
 from kgdx import api
 from kgdx.actions import Extract, Match, Rank, Retrieve, Retrieved
-from kgdx.align.sssom import Statement
 from kgdx.case import Case, Finding, Status
 from kgdx.episode import Policy, State, Wish, step
 from kgdx.errors import CaseError, ConfigError, KgdxError, StoreError, StoreLockedError, TemplateError, UsageError
 from kgdx.load.folder import GraphFolder
 from kgdx.policies import FixedPolicy
 from kgdx.resources import resource
+from kgdx.terms.names.sssom import Statement
 
 DISEASE = "OMIM:100001"
 

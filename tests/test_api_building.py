@@ -8,10 +8,10 @@ import pytest
 
 import kgdx
 from kgdx import api
-from kgdx.align.index_file import FILE
 from kgdx.load.deliver import snapshot_key
 from kgdx.load.report import Progress
 from kgdx.load.tables import BuiltTable
+from kgdx.terms.names.name_database import FILE
 
 FILES = {"hp": "hp.obo", "hpoa": "phenotype.hpoa", "genes": "genes_to_phenotype.txt"}
 

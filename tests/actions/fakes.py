@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from kgdx.align.named import Entry, Mention, NameDecision
 from kgdx.case import Case, Extraction, Finding, Resolution, Span, Status
 from kgdx.errors import CaseError, TemplateError
 from kgdx.rank import Candidate, Contribution, Ranking
+from kgdx.terms.names.name_decision import Entry, Mention, NameDecision
 
 SEIZURE, FOCAL, NERVOUS = "HP:0001250", "HP:0007359", "HP:0000707"
 DISEASE, MEMBER = "OMIM:100001", "ORPHA:900001"

@@ -11,16 +11,16 @@ import pyarrow as pa
 import pytest
 
 from actions.fakes import Fake
-from align.named import nodes
 from episode.states import state_of
 from kgdx.actions import Describe, Resolved, Retrieved
 from kgdx.actions.artifacts import described_of
 from kgdx.actions.describing import named
-from kgdx.align.mesh import FILE, Headings, MeshIndex, write_mesh
 from kgdx.case import Case
 from kgdx.episode import Kind, State, step
 from kgdx.errors import AbsentError, StoreError
 from kgdx.graph.protocol import NodeTable
+from kgdx.terms.names.mesh_index import FILE, Headings, MeshIndex, write_mesh
+from terms.names.named import nodes
 
 PERTUSSIS = "MESH:D014917"
 

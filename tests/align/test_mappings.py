@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from align.named import findings, nodes, same_as
 from kgdx.align.decisions import Decisions
 from kgdx.align.mappings import SOURCE, align, relations, version
-from kgdx.align.sssom import Statement
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.text.encoder import NameEncoder, Vectors
+from kgdx.terms.encoder import NameEncoder, Vectors
+from kgdx.terms.names.sssom import Statement
+from terms.names.named import findings, nodes, same_as
 
 FINDINGS = {
     "HP:0001945": ("Fever", "Pyrexia"),

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from align.named import findings, nodes
 from kgdx.align.decisions import FILE, Decisions
 from kgdx.align.mappings import align, names_and_classes
 from kgdx.align.review import COLUMNS, ReviewRow, read_review, review_rows, usable, write_review
-from kgdx.align.sssom import MappingSet, Statement, read_rows
 from kgdx.errors import UsageError
 from kgdx.graph.protocol import GraphTable
+from kgdx.terms.names.sssom import MappingSet, Statement, read_rows
+from terms.names.named import findings, nodes
 
 CLASSES = {
     "HP:1": "Phenotype",

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pytest
 
 import kgdx
-from kgdx.text import encoder
+from kgdx.terms import encoder
 
 Invoke = Callable[..., subprocess.CompletedProcess[str]]
 

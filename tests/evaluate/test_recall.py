@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from kgdx.actions.answer import Answer
-from kgdx.actions.evidence import PathNode
-from kgdx.actions.known import CitedText, Sentence
-from kgdx.actions.pack import EvidenceItem, EvidencePack
+from kgdx.actions.items import EvidencePack
 from kgdx.episode import Author, Kind, Segment
 from kgdx.errors import LlmError, UsageError
 from kgdx.evaluate.questions import Gold, Question
 from kgdx.evaluate.recall import Hits, evaluate_recall, hits, measure
 from kgdx.evaluate.scripted import scripted
 from kgdx.llm.protocol import ChatModel, Message, Request
+from kgdx.results.cited import CitedText, EvidenceItem, Sentence
+from kgdx.results.ranked import PathNode
 
 GET = Question(
     id="g",

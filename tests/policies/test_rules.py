@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import pytest
 
 from episode.states import state_of
-from kgdx.align.named import Mention
 from kgdx.case import Case
 from kgdx.episode import Action
 from kgdx.policies.finishing import undescribed
 from kgdx.policies.rules import RulesPolicy
 from kgdx.results.cited import Resolved
+from kgdx.terms.names.name_decision import Mention
 
 DISEASE, SYMPTOM, CURE = ("Disease",), ("Symptom",), ("Cure",)
 

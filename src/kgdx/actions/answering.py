@@ -8,12 +8,13 @@ from pydantic import Field
 
 from kgdx.actions.artifacts import Answered, Cited, Described, Explained, Ranked, Retrieved
 from kgdx.actions.checking import MAX_CHARS, check
-from kgdx.actions.known import CitedText
-from kgdx.actions.pack import language_of, pack
+from kgdx.actions.items import language_of
+from kgdx.actions.pack import pack
 from kgdx.actions.templated import templated
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action, Operations
 from kgdx.errors import UsageError
+from kgdx.results.cited import CitedText
 
 
 class Respond(Action):

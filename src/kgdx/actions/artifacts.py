@@ -12,8 +12,8 @@ from kgdx.results.cited import Citation, CitedText, Description, Resolved
 from kgdx.results.ranked import EvidencePath
 
 if TYPE_CHECKING:
-    from kgdx.align.named import Mention
     from kgdx.rank import Candidate, Ranking
+    from kgdx.terms.names.name_decision import Mention
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from kgdx.graph.protocol import Row
 from kgdx.results.cited import Description, MeshHeading
 
 if TYPE_CHECKING:
-    from kgdx.align.mesh import MeshDecision
+    from kgdx.terms.names.mesh_index import MeshDecision
 
 MAX_DISEASES = 20
 """Most diseases that one request describes."""

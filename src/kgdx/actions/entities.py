@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from kgdx.actions.known import Resolved
 from kgdx.errors import UsageError
-from kgdx.text.stems import has_chinese
+from kgdx.results.cited import Resolved
+from kgdx.terms.normalise import has_chinese
 
 if TYPE_CHECKING:
-    from kgdx.align.named import Entry, Mention, NameDecision
     from kgdx.episode.wish import Operations
+    from kgdx.terms.names.name_decision import Entry, Mention, NameDecision
 
 MOST = 50
 """Most names that one action takes."""
@@ -24,7 +24,7 @@ NEAR = 3
 
 
 class Names(Protocol):
-    """Looks names up; :class:`kgdx.align.index.NameIndex` does."""
+    """Looks names up; :class:`kgdx.terms.names.name_index.NameIndex` does."""
 
     def resolve(self, name: str, kinds: Sequence[str] = ("Disease",)) -> NameDecision:
         """Return the entries that a name, or an id, means."""
@@ -83,7 +83,7 @@ def understood(decision: NameDecision) -> Resolved:
     """Return a decision of the index as the state keeps it.
 
     Example:
-        >>> from kgdx.align.named import NameDecision
+        >>> from kgdx.terms.names.name_decision import NameDecision
         >>> understood(NameDecision("x", ("Drug",), (), "no drug is called so")).ids
         ()
     """

@@ -13,10 +13,10 @@ from kgdx.actions.graph_source import Tell, prune_snapshots
 from kgdx.errors import AbsentError, StoreError
 
 if TYPE_CHECKING:
-    from kgdx.align.index import NameIndex
     from kgdx.config import Settings
     from kgdx.graph.protocol import GraphTable, Row, Store
     from kgdx.graph.snapshot import Snapshot
+    from kgdx.terms.names.name_index import NameIndex
 
 
 class NothingCompiled:
@@ -88,8 +88,8 @@ class ForeignSource:
         Raises:
             StoreError: The index cannot be written.
         """
-        from kgdx.align.index import NameIndex, named_tables
-        from kgdx.align.index_file import FILE, write_index
+        from kgdx.terms.names.name_database import FILE, write_index
+        from kgdx.terms.names.name_index import NameIndex, named_tables
 
         tables = named_tables(store)
         folder = self._kept / _digest(tables)
@@ -111,7 +111,7 @@ def _digest(tables: list[GraphTable]) -> str:
     """SHA-256 of what an index is made of, and of how it is made."""
     import pyarrow as pa
 
-    from kgdx.align.index_file import layout
+    from kgdx.terms.names.name_database import layout
 
     found = hashlib.sha256(layout().encode())
     for table in tables:

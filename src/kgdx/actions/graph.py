@@ -19,8 +19,6 @@ from kgdx.graph.protocol import USER
 
 if TYPE_CHECKING:
     from kgdx.actions.hierarchy import Hierarchy
-    from kgdx.align.index import NameIndex
-    from kgdx.align.mesh import Headings, MeshIndex
     from kgdx.config import Settings
     from kgdx.graph.compiled_templates import CompiledQueries
     from kgdx.graph.protocol import Row, Store
@@ -28,8 +26,10 @@ if TYPE_CHECKING:
     from kgdx.literature import PubMed
     from kgdx.rank import Ranker
     from kgdx.rank.bank import CaseBank
-    from kgdx.text.encoder import Encoder
-    from kgdx.text.extractor import Extractor
+    from kgdx.terms.encoder import Encoder
+    from kgdx.terms.extractor import Extractor
+    from kgdx.terms.names.mesh_index import Headings, MeshIndex
+    from kgdx.terms.names.name_index import NameIndex
 
 
 class GraphContext:
@@ -108,7 +108,7 @@ class GraphContext:
         """Reads words into findings."""
 
         def make() -> Extractor:
-            from kgdx.text.extractor import Extractor
+            from kgdx.terms.extractor import Extractor
 
             return Extractor.open(self.snapshot, self._encoder, self._progress)
 
@@ -166,7 +166,7 @@ class GraphContext:
         def make() -> NameIndex:
             if self._foreign is not None:
                 return self._foreign.names(self.store, self._tell)
-            from kgdx.align.index import open_index
+            from kgdx.terms.names.name_index import open_index
 
             chinese = "zh" in self._languages
             return open_index(
@@ -199,7 +199,7 @@ class GraphContext:
         """Decides which MeSH heading a disease has, by its names; each once."""
 
         def make() -> Headings:
-            from kgdx.align.mesh import Headings
+            from kgdx.terms.names.mesh_index import Headings
 
             return Headings(self.mesh)
 
@@ -215,7 +215,7 @@ class GraphContext:
             AbsentError: The graph has no MeSH descriptors.
             StoreError: The index cannot be written.
         """
-        from kgdx.align.mesh import open_index
+        from kgdx.terms.names.mesh_index import open_index
 
         return open_index(self.snapshot, lambda: self.store)
 

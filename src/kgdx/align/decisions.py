@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgdx.align.sssom import Statement, read_sssom, write_sssom
 from kgdx.errors import UsageError
+from kgdx.terms.names.sssom import Statement, read_sssom, write_sssom
 
 FILE = "mappings.sssom.tsv"
 """Where the decisions lie in a graph folder; a rebuild leaves it alone."""

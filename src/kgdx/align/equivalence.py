@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, ancestors, gather
-from kgdx.text.dictionary import ROOT
-from kgdx.text.stems import NUMERALS, PHRASES, fold, lettered, read_table, word_list
+from kgdx.terms.dictionary import ROOT
+from kgdx.terms.normalise import NUMERALS, PHRASES, fold, lettered, read_table, word_list
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,16 +9,16 @@ from typing import Any
 
 import polars as pl
 
-from kgdx.align.cascade import VERSIONS, Given, Rules, candidates, decide, pairs_frame
 from kgdx.align.decisions import CLASSES, TYPES, Decisions, oriented
-from kgdx.align.names import Side, descriptors, diseases, node_frame, phenotypes, symptoms
-from kgdx.align.sameness import RULES as SAMENESS
-from kgdx.align.sameness import align_diseases, exact_pairs
-from kgdx.align.slips import known_words
-from kgdx.align.sssom import Statement
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.schema import load_schema
-from kgdx.text.encoder import NameEncoder
+from kgdx.terms.encoder import NameEncoder
+from kgdx.terms.names.cascade import VERSIONS, Given, Rules, candidates, decide, pairs_frame
+from kgdx.terms.names.entity_names import Side, descriptors, diseases, node_frame, phenotypes, symptoms
+from kgdx.terms.names.same_diseases import RULES as SAMENESS
+from kgdx.terms.names.same_diseases import align_diseases, exact_pairs
+from kgdx.terms.names.sssom import Statement
+from kgdx.terms.names.typos import known_words
 
 SOURCE = "kgdx:alignment"
 VERSION = 2
@@ -51,7 +51,7 @@ class Alignment:
         ends: Classes of subject and object.
         rules: What could be stated.
         encoder: Name of the encoder, if there was one.
-        found: Candidates with their outcome (:func:`kgdx.align.cascade.decide`).
+        found: Candidates with their outcome (:func:`kgdx.terms.names.cascade.decide`).
         names: Names of subjects and objects by id.
         sources: The sources that minted them, by id.
     """

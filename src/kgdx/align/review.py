@@ -12,11 +12,11 @@ import polars as pl
 
 from kgdx.align.decisions import Decisions, oriented
 from kgdx.align.mappings import Alignment
-from kgdx.align.sameness import vocabulary
-from kgdx.align.sssom import JUSTIFICATIONS, MANUAL, OTHER, PREDICATES, MappingSet, Row, Statement, read_rows
 from kgdx.errors import UsageError
 from kgdx.graph.protocol import Store
 from kgdx.schema import load_schema
+from kgdx.terms.names.same_diseases import vocabulary
+from kgdx.terms.names.sssom import JUSTIFICATIONS, MANUAL, OTHER, PREDICATES, MappingSet, Row, Statement, read_rows
 
 # fmt: off
 COLUMNS = (

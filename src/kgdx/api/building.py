@@ -13,7 +13,6 @@ from kgdx.config import Settings
 from kgdx.errors import KgdxError, StoreLockedError, UsageError
 
 if TYPE_CHECKING:
-    from kgdx.align.sssom import Statement
     from kgdx.extract.annotate import DocumentReader
     from kgdx.graph.copies import CopyReport
     from kgdx.graph.protocol import Store
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from kgdx.load.quarantine import Retried
     from kgdx.load.report import BuildReport, Progress
     from kgdx.load.sources import Reader
+    from kgdx.terms.names.sssom import Statement
 
 
 def build(
@@ -345,11 +345,11 @@ def _index_names(chinese: bool, snapshot: Snapshot, store: Callable[[], Store], 
 
     The graph is whole without them: one that cannot be made now is made when it is first asked for.
     """
-    from kgdx.align import index, mesh
+    from kgdx.terms.names import mesh_index, name_index
 
     with suppress(KgdxError):
-        index.open_index(snapshot, store, chinese=chinese, progress=tell).close()
-        mesh.open_index(snapshot, store).close()
+        name_index.open_index(snapshot, store, chinese=chinese, progress=tell).close()
+        mesh_index.open_index(snapshot, store).close()
 
 
 def _indexed(settings: Settings, tell: Callable[[str], None]) -> None:
@@ -369,8 +369,8 @@ def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     from kgdx.extract.annotate import step as texts
     from kgdx.load.derive import Derive
     from kgdx.rank.compile import compile_if_annotated
-    from kgdx.text.dictionary import build_dictionary
-    from kgdx.text.encoder import meaning
+    from kgdx.terms.dictionary import build_dictionary
+    from kgdx.terms.encoder import meaning
 
     reads = ("Disease", "Phenotype", "IS_A", "HAS_PHENOTYPE", "ASSOCIATED_GENE", "SAME_AS")
     equivalence = Derive(SOURCE, "1", reads, lambda tables: [infer(tables)], "inferring equivalences")

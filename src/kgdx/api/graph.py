@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from kgdx.llm.protocol import ChatModel
     from kgdx.load.report import Progress
-    from kgdx.text.encoder import Encoder
+    from kgdx.terms.encoder import Encoder
 
 EXPLAINED = 10
 """For how many candidates evidence paths are found where nobody says."""
@@ -399,7 +399,7 @@ def _encoder(wanted: bool | Encoder) -> Encoder | None:
         return wanted
     if not wanted:
         return None
-    from kgdx.text.encoder import MiniLM
+    from kgdx.terms.encoder import MiniLM
 
     return MiniLM()
 

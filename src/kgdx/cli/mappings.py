@@ -12,7 +12,7 @@ from kgdx.cli import inputs, output
 from kgdx.cli.options import Json, Store
 
 if TYPE_CHECKING:
-    from kgdx.align.sssom import Statement
+    from kgdx.terms.names.sssom import Statement
 
 Out = Annotated[
     Path | None,
@@ -56,7 +56,7 @@ def review(
     from kgdx.config import Settings
     from kgdx.results.words import count
     from kgdx.show.graph import by_status
-    from kgdx.text.encoder import meaning
+    from kgdx.terms.encoder import meaning
 
     settings = Settings.load(store)
     decisions = Decisions.read(settings.graph_folder)
@@ -90,9 +90,9 @@ def export(
     from kgdx.align.decisions import Decisions
     from kgdx.align.mappings import names_and_classes, vocabulary_tables
     from kgdx.align.review import stated_mappings
-    from kgdx.align.sssom import write_sssom
     from kgdx.config import Settings
     from kgdx.results.words import count
+    from kgdx.terms.names.sssom import write_sssom
 
     if not sssom:
         decisions = Decisions.read(Settings.load(store).graph_folder)
@@ -115,7 +115,7 @@ def import_(file: File, no_update: Keep = False, store: Store = None) -> None:
     Mappings with predicate_modifier Not are rejections. What the graph has no place for is left out and counted.
     """
     from kgdx.align.review import usable
-    from kgdx.align.sssom import read_sssom
+    from kgdx.terms.names.sssom import read_sssom
 
     statements, left = usable(read_sssom(file), _classes(store))
     for reason, number in sorted(left.items(), key=lambda item: (-item[1], item[0])):

@@ -23,8 +23,8 @@ from kgdx.llm.protocol import Message
 from kgdx.registry import Registry
 
 if TYPE_CHECKING:
-    from kgdx.align.mesh import Headings
     from kgdx.literature import Literature
+    from kgdx.terms.names.mesh_index import Headings
 
 Row = dict[str, Any]
 Result = TypeVar("Result")

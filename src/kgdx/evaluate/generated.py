@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from kgdx.align.names import POPULATION
 from kgdx.episode.wish import Queries
 from kgdx.errors import UsageError
 from kgdx.evaluate.questions import Gold, Question
 from kgdx.evaluate.wordings import LANGUAGES, SPLITS, Language, Split, Wording, joined, wordings
 from kgdx.graph.protocol import Row
+from kgdx.terms.names.entity_names import POPULATION
 
 SOURCE = "chinese_kg"
 DISEASES = 100

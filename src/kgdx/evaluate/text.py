@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from kgdx.errors import SourceError
 
 if TYPE_CHECKING:
-    from kgdx.text.extractor import Extractor
+    from kgdx.terms.extractor import Extractor
 
 
 def evaluate_text(extractor: Extractor, docs: Iterable[Mapping[str, Any]]) -> dict[str, float | int]:

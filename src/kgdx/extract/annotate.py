@@ -26,8 +26,8 @@ from kgdx.errors import CaseError
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.load.derive import Derive
-from kgdx.text.dictionary import VERSION as DICTIONARY
-from kgdx.text.extractor import Extractor
+from kgdx.terms.dictionary import VERSION as DICTIONARY
+from kgdx.terms.extractor import Extractor
 
 _ABOUT = ("Signs and symptoms", "Symptoms", "Symptoms and signs", "Clinical features", "Presentation", "Overview")
 _ABOUT_ZH = ("临床表现", "症状体征", "症状", "概述")

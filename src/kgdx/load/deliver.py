@@ -37,7 +37,7 @@ class Before:
 _BESIDE: frozenset[tuple[str, tuple[str, str] | None]] = frozenset(
     {("MeshDescriptor", None), ("MAPPED_TO", ("Symptom", "Phenotype"))}
 )
-"""Tables that are not in the snapshot, but in the indexes that are kept beside it (:mod:`kgdx.align`)."""
+"""Tables that are not in the snapshot, but in the indexes that are kept beside it (:mod:`kgdx.terms.names`)."""
 
 
 def snapshot_key(tables: Iterator[BuiltTable] | tuple[BuiltTable, ...]) -> str:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar
 
-from kgdx.actions.known import Resolved
 from kgdx.episode.state import Artifact, Reads
 from kgdx.episode.wish import Action, parse_action
 from kgdx.errors import UsageError
 from kgdx.llm.structured import DEEPEST, LONGEST, depth, readings
+from kgdx.results.cited import Resolved
 
 REASON = 300
 """Letters of a reason at most that a model is told."""

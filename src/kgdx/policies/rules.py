@@ -17,7 +17,7 @@ from kgdx.policies.finishing import EndingPolicy, lost
 from kgdx.policies.intents import Want, masked, negated, of_causes, remainder, wants
 
 if TYPE_CHECKING:
-    from kgdx.align.named import Mention
+    from kgdx.terms.names.name_decision import Mention
 
 FOCUS = 3
 """For how many of the best diseases, inferred or ranked, is asked what a question wants, where it names none."""

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kgdx.actions.checking import INSUFFICIENT, MAX_CHARS, NOTHING_CITED, check
-from kgdx.actions.known import CitedText
-from kgdx.actions.pack import PROMPT_CHARS, EvidencePack
+from kgdx.actions.items import PROMPT_CHARS, EvidencePack
 from kgdx.episode.conversation import Exchange
 from kgdx.episode.wish import AskModel, wish_of
 from kgdx.llm.prompts import prompt
 from kgdx.llm.protocol import Message
+from kgdx.results.cited import CitedText
 
 LANGUAGES = {"en": "English", "zh": "Chinese (中文)"}
 """What a model is told of the language to answer in."""

@@ -14,12 +14,12 @@ from kgdx.schema import NodeClass, Relation, Schema
 from kgdx.show.console import plain
 
 if TYPE_CHECKING:
-    from kgdx.align.mesh import MeshDecision
     from kgdx.episode import Replayed
     from kgdx.graph.copies import CopyReport
     from kgdx.graph.foreign.mapping_proposal import Report as MappingReport
     from kgdx.graph.neo4j.local_server import ServerInfo
     from kgdx.graph.templates import Template
+    from kgdx.terms.names.mesh_index import MeshDecision
 
 STATUSES = {
     "manual": "by people's decision",

@@ -1,1 +1,0 @@
-"""Joining what is the same: which entries of two sources mean one thing, decided by names and by what is known."""

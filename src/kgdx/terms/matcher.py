@@ -1,0 +1,339 @@
+"""Find the dictionary's names in the words of a text, and choose among those that overlap.
+
+Names are windows of neighbouring words, and coordinated phrases.
+
+"Renal and ear anomalies" names two findings of which one is no window of the text: where a comma or conjunction parts
+a phrase, the words before and after the shared part are also looked up with the conjuncts in between left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from kgdx.terms.dictionary import MAX_WORDS, SHORTENED, Entries, single_hash, substring_keys, sum_hashes, word_hash
+from kgdx.terms.normalise import MODIFIERS, inflection, word_class, word_rows
+from kgdx.terms.tokens import ATTACHED, HARD, LINKED, NONE, SOFT, Words, words
+
+_CONJUNCT = 3
+"""Content words at most in a conjunct or in the part that conjuncts share."""
+
+_REACH = 8
+"""Content words at most between a coordinated phrase's first word and its conjunction, and after it."""
+
+
+(_ADJECTIVE,) = word_rows("adjective")
+
+_CHROMOSOMAL = (["short", "arm"], ["long", "arm"])
+"""Parts of a chromosome; people who have short or long arms have two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A name found in a text.
+
+    Attributes:
+        start: First word.
+        end: One past the last word.
+        entry: Position in the dictionary of the first entry with this key.
+        gap: (first, one past last) word of the conjuncts left out; empty for a plain window.
+    """
+
+    start: int
+    end: int
+    entry: int
+    gap: tuple[int, int] = (0, 0)
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+
+def hashes_of(found: Words) -> npt.NDArray[np.int64]:
+    """Return the hash of each word's class."""
+    return np.array([word_hash(word) for word in found.folded], np.int64)
+
+
+def find_windows(found: Words, hashes: npt.NDArray[np.int64], entries: Entries) -> list[Match]:
+    """Return every run of words within a clause that is a name; runs over commas only where the name has one too."""
+    count = len(found)
+    if not count:
+        return []
+    sums = np.concatenate(([0], np.cumsum(hashes)))
+    hard = np.concatenate(([0], np.cumsum(found.parting == HARD)))
+    soft = np.concatenate(([0], np.cumsum(found.parting == SOFT)))
+    matches = []
+    for size in range(1, min(MAX_WORDS, count) + 1):
+        start = np.arange(count - size + 1)
+        end = start + size
+        start = start[hard[end] == hard[start + 1]]
+        end = start + size
+        keys = sums[end] - sums[start] if size > 1 else np.array([single_hash(word) for word in found.folded], np.int64)
+        at = entries.find(keys)
+        crossing = soft[end] > soft[start + 1]
+        for index in np.flatnonzero((at >= 0) & (~crossing | entries.joined[at])).tolist():
+            matches.append(Match(int(start[index]), int(end[index]), int(at[index])))
+    return matches
+
+
+def find_modified(found: Words, hashes: npt.NDArray[np.int64], entries: Entries) -> list[Match]:
+    """Return names inside which an adjective of side or degree stands ("hypoplastic left thumb")."""
+    kept = [index for index, word in enumerate(found.folded) if word not in MODIFIERS]
+    if len(kept) == len(found) or len(kept) < 2:
+        return []
+    reduced = replace(
+        found,
+        folded=[found.folded[index] for index in kept],
+        parting=np.maximum.reduceat(found.parting[: kept[-1] + 1], [0, *(index + 1 for index in kept[:-1])]),
+    )
+    matches = []
+    for match in find_windows(reduced, hashes[kept], entries):
+        start, end = kept[match.start], kept[match.end - 1] + 1
+        left_out = [index for index in range(start, end) if found.folded[index] in MODIFIERS]
+        if len(left_out) == 1:
+            matches.append(Match(start, end, match.entry, (left_out[0], left_out[0] + 1)))
+    return matches
+
+
+def find_coordinated(found: Words, hashes: npt.NDArray[np.int64], entries: Entries, whole: list[Match]) -> list[Match]:
+    """Return names of which conjuncts part the words.
+
+    Args:
+        found: The text's words.
+        hashes: Those of the words.
+        entries: The dictionary.
+        whole: Names found as windows: a coordinated one may not cut one of these or bridge one, and what the
+            conjunct has of its own may not be one.
+    """
+    parting = found.parting.tolist()
+    sums = [0, *np.cumsum(hashes).tolist()]
+    candidates = [gap for place in np.flatnonzero(found.parting == SOFT).tolist() for gap in _gaps(parting, place)]
+    if not candidates:
+        return []
+    keys = [sum_hashes((sums[a], -sums[s], sums[e], -sums[b])) for s, a, b, e in candidates]
+    at = entries.find(np.array(keys, np.int64))
+    complete = {(match.start, match.end) for match in whole}
+    matches = []
+    for index in np.flatnonzero(at >= 0).tolist():
+        start, gap_start, gap_end, end = candidates[index]
+        own = (start, gap_start) if parting[gap_start] == SOFT else (gap_end, end)
+        if own not in complete and not _cuts(whole, start, gap_start, gap_end, end):
+            matches.append(Match(start, end, int(at[index]), (gap_start, gap_end)))
+    return matches
+
+
+def _gaps(parting: list[int], place: int) -> Iterator[tuple[int, int, int, int]]:
+    """(start, gap start, gap end, end) of phrases whose conjunction stands before the word ``place``."""
+    low, high = place, place + 1
+    while low > 0 and parting[low] != HARD and place - low < _REACH:
+        low -= 1
+    while high < len(parting) and parting[high] != HARD and high - place < _REACH:
+        high += 1
+    yield from _shared_end(parting, place, low, high)
+    yield from _shared_start(parting, place, low, high)
+
+
+def _shared_end(parting: list[int], place: int, low: int, high: int) -> Iterator[tuple[int, int, int, int]]:
+    """Of "A, B and C head": "A head", with the first comma or conjunction before ``place``."""
+    for start in range(place - 1, max(low, place - _CONJUNCT) - 1, -1):
+        if start < place - 1 and parting[start + 1] != NONE:
+            break
+        conjunct = 0
+        for gap_end in range(place + 1, high):
+            conjunct = 0 if parting[gap_end] == SOFT else conjunct + 1
+            if parting[gap_end] not in (NONE, SOFT) or conjunct > _CONJUNCT:
+                break
+            if parting[gap_end] == NONE:
+                for end in range(gap_end + 1, min(high, gap_end + _CONJUNCT) + 1):
+                    if end > gap_end + 1 and parting[end - 1] > ATTACHED:
+                        break
+                    yield start, place, gap_end, end
+
+
+def _shared_start(parting: list[int], place: int, low: int, high: int) -> Iterator[tuple[int, int, int, int]]:
+    """Of "head of A, B and C": "head of C", with the last comma or conjunction before ``place``."""
+    for end in range(place + 1, min(high, place + _CONJUNCT) + 1):
+        if end > place + 1 and parting[end - 1] != NONE:
+            break
+        for gap_start in range(place - 1, low, -1):
+            if parting[gap_start] == SOFT:
+                continue
+            if parting[gap_start] > ATTACHED:
+                break
+            for start in range(gap_start - 1, max(low, gap_start - _CONJUNCT) - 1, -1):
+                if start < gap_start - 1 and parting[start + 1] != NONE:
+                    break
+                yield start, gap_start, place, end
+            if parting[gap_start] != NONE:
+                break
+
+
+def _cuts(whole: list[Match], start: int, gap_start: int, gap_end: int, end: int) -> bool:
+    """Whether a coordinated phrase takes a name apart, or leaves out a whole name that shares nothing with it."""
+    for match in whole:
+        if match.end <= start or match.start >= end:
+            continue
+        if gap_start <= match.start and match.end <= gap_end:
+            return True
+        over_left = match.start < gap_start and match.end > start
+        over_right = match.end > gap_end and match.start < end
+        if over_left and match.start < start and match.end <= gap_start:
+            return True
+        if over_right and match.end > end and match.start >= gap_end:
+            return True
+    return False
+
+
+def find_chinese(text: str, entries: Entries, lengths: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Return (start, end, term) of the names in a folded Chinese text; where two overlap, the longer one.
+
+    Args:
+        text: Folded by :func:`kgdx.terms.normalise.fold_chinese`.
+        entries: Chinese names.
+        lengths: The lengths that names have, in characters.
+    """
+    found: list[tuple[int, int, int]] = []
+    taken = np.zeros(len(text), bool)
+    for size in sorted(lengths, reverse=True):
+        if size > len(text):
+            continue
+        at = entries.find(substring_keys(text, size))
+        for start in np.flatnonzero(at >= 0).tolist():
+            if not taken[start : start + size].any():
+                taken[start : start + size] = True
+                found.append((start, start + size, int(entries.terms[at[start]])))
+    return sorted(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A name in a text and the term it was taken for.
+
+    Attributes:
+        start: First character.
+        end: One past the last character.
+        term: Row of the ``phenotype`` table.
+        label: The name or synonym that matched.
+        exact: The text has the label's own words in their order.
+        rank: The entry's rank; see :class:`kgdx.terms.dictionary.Entries`.
+        corrected: A misspelt word was put right.
+        nested: It stands inside a longer name of a more specific term.
+    """
+
+    start: int
+    end: int
+    term: int
+    label: str
+    exact: bool
+    rank: int
+    corrected: bool = False
+    nested: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """Data that :func:`choose` needs.
+
+    Attributes:
+        entries: The dictionary.
+        label: Gives the label of an entry.
+        above: Whether one term (a row) is an ancestor of another.
+        corrected: Words of the text that were misspelt.
+    """
+
+    entries: Entries
+    label: Callable[[int], str]
+    above: Callable[[int, int], bool]
+    corrected: Set[int] = frozenset()
+
+
+def choose(found: Words, whole: list[Match], split: list[Match], lexicon: Lexicon) -> list[Choice]:
+    """Return the choices in the order of the text.
+
+    Of matches that overlap the longest wins. A shorter one inside it is kept too where it names a more general term
+    ("brachydactyly" in "brachydactyly type C"): it is said as well; any other is a part of the longer name.
+
+    Args:
+        found: The text's words.
+        whole: Matches of neighbouring words.
+        split: Matches of coordinated phrases; they add to the others.
+        lexicon: Dictionary and ontology.
+    """
+    complete = {(match.start, match.end) for match in whole}
+    owner = [-1] * len(found)
+    choices: list[Choice] = []
+    for match in sorted(whole, key=lambda m: (-len(m), m.start)):
+        owners = set(owner[match.start : match.end])
+        if owners != {-1} and (len(owners) > 1 or -1 in owners):
+            continue
+        choice = None if _denied(found, match, complete) else _read(found, match, lexicon)
+        if choice is None:
+            continue
+        if owners == {-1}:
+            owner[match.start : match.end] = [len(choices)] * len(match)
+            choices.append(choice)
+        elif lexicon.above(choice.term, choices[owners.pop()].term):
+            choices.append(replace(choice, nested=True))
+    choices.extend(choice for match in split if (choice := _read(found, match, lexicon)))
+    return sorted(set(choices), key=lambda c: (c.start, c.end, c.term, c.label))
+
+
+def _denied(found: Words, match: Match, complete: set[tuple[int, int]]) -> bool:
+    """Whether a match is a whole finding and the word that says it is not there: "seizures were absent"."""
+    last = match.end - 1
+    said_absent = found.parting[last] == LINKED and word_class(found.folded[last]) == word_class("absent")
+    return bool(said_absent) and (match.start, last) in complete
+
+
+def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:
+    entries = lexicon.entries
+    start, end = int(found.starts[match.start]), int(found.ends[match.end - 1])
+    kept = [i for i in range(match.start, match.end) if not match.gap[0] <= i < match.gap[1]]
+    said = [found.folded[i] for i in kept]
+    crossing = match.gap == (0, 0) and any(found.parting[i] >= SOFT for i in kept[1:])
+    corrected = not lexicon.corrected.isdisjoint(kept)
+    best: tuple[float, Choice] | None = None
+    for position in entries.at(match.entry):
+        name = lexicon.label(position)
+        if not _fits(found.text[start:end], said, name, crossing):
+            continue
+        parts = words(name).folded
+        exact = parts == said
+        rank = int(entries.ranks[position])
+        if rank >= SHORTENED and match.gap != (0, 0):
+            continue
+        if not exact and _runs_on(found, match, parts):
+            continue
+        value = rank - (0.5 if exact else 0.4 * _literal(said, parts))
+        if best is None or value < best[0]:
+            best = value, Choice(start, end, int(entries.terms[position]), name, exact, rank, corrected)
+    return best[1] if best else None
+
+
+def _fits(text: str, said: list[str], name: str, crossing: bool) -> bool:
+    """Whether a name whose word classes agree may really be meant by these words."""
+    parts = words(name).folded
+    if said in _CHROMOSOMAL:
+        return False
+    if len(said) == 1 and len(name) <= 5 and name.isupper():  # an acronym
+        return len(name) > 2 and text == name
+    if crossing:
+        return [word_class(word) for word in said] == [word_class(word) for word in parts]
+    return True
+
+
+def _literal(said: list[str], parts: list[str]) -> float:
+    """Share of the words said that the name has too, inflected or not."""
+    own = {inflection(part) for part in parts}
+    return sum(inflection(word) in own for word in said) / len(said)
+
+
+def _runs_on(found: Words, match: Match, parts: list[str]) -> bool:
+    """Whether the last word is an adjective of a noun that follows: "absence of retinal" before "hamartomas"."""
+    after = match.end
+    if len(match) < 2 or after >= len(found) or found.parting[after] != NONE:
+        return False
+    last = found.folded[after - 1]
+    return last != parts[-1] and last.endswith(_ADJECTIVE)

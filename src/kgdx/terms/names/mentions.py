@@ -1,0 +1,288 @@
+"""Look-ups beside what a name means: what a text mentions, how what was typed goes on, and what comes near to a name.
+
+Of a text, all runs of its words and of its Chinese characters are looked up at once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rapidfuzz import fuzz
+
+from kgdx.terms.names.name_database import COMMON, LONGEST_PREFIX, marks, spaced
+from kgdx.terms.names.name_decision import ALL_KINDS, KINDS, Entry, Mention
+from kgdx.terms.names.suggestions import similar_words
+from kgdx.terms.normalise import CJK, Folded, Form, fold_chinese, fold_name, form, same_length, word_key, word_list
+
+READ = 10_000
+"""Characters of a text that are read: it is a question."""
+MOST_WORDS = 10
+MOST_CHARACTERS = 24
+"""Length of the longest name that is looked for, in words and in Chinese characters."""
+
+_CURIE = re.compile(r"(?<![\w:])[A-Za-z][A-Za-z_.]*:[A-Za-z0-9_.]*[A-Za-z0-9]", re.ASCII)
+_TOKEN = re.compile(rf"(?:[^\W_{CJK}]|[+<>%'’`])+")
+_HAN = re.compile(rf"[{CJK}]")
+_PLAIN = re.compile(r"[^\W_]")
+_JOINS = frozenset("-‐‑–—－·•/／()（）[]［］\"'“”‘’")
+"""Signs that stand within Chinese names: 锁骨下动脉-腋动脉瘤, 静注人免疫球蛋白(pH4), 抗溶血性链球菌“O”试验."""
+_CLOSES = {")": "(", "）": "（", "]": "[", "］": "［", "”": "“", "’": "‘"}
+_GENE, _DRUG = KINDS.index("Gene"), KINDS.index("Drug")
+_SAYS_NOTHING = word_list("question")
+"""Words of questions that some source has as a name."""
+MOST_FORMS = 1_000
+"""Forms that a search for names near to another one may touch."""
+_SCORED = 120
+_SCANNED = 4 * COMMON
+_COLUMNS = "e.id, e.kind, e.name, e.source, t.text, t.folded, e.same, t.relation"
+_NARROWER = 0.9
+"""Factor of the score of a name that means something narrower or broader."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A part of the text that may be a name: where it stands, and the forms under which to look it up."""
+
+    start: int
+    end: int
+    forms: tuple[str, ...]
+
+
+_Found = tuple[_Run, dict[int, list[Any]]]
+"""A part of the text, and the rows (id, class, name, weight) that it stands for, by class."""
+
+
+def mentions(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> list[Mention]:
+    """Return the parts of a text that name entries, in order; where two overlap, the longer one."""
+    read = text[:READ]
+    runs = [run for run in (*_words(read), *_characters(read)) if not _SAYS_NOTHING.intersection(run.forms)]
+    named = _look_up(database, {each for run in runs for each in run.forms}, kinds)
+    found = list(_ids(database, read, kinds))
+    for run in runs:
+        said = read[run.start : run.end]
+        by_kind: dict[int, list[Any]] = defaultdict(list)
+        for row in {row for each in run.forms for row in named.get(each, ())}:
+            if row[1] != _GENE or row[2] == said:
+                by_kind[row[1]].append(row)
+        if by_kind:
+            found.append((run, by_kind))
+    return list(_longest(read, found))
+
+
+def _ids(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> Iterator[_Found]:
+    """The ids in a text that entries have, or had before."""
+    for written in _CURIE.finditer(text):
+        by_kind: dict[int, list[Any]] = defaultdict(list)
+        query = (
+            "SELECT id, kind, name, 1.0 FROM entity WHERE id = ? UNION SELECT e.id, e.kind, e.name, 1.0 "
+            "FROM other_id o JOIN entity e ON e.number = o.entity WHERE o.id = ?"
+        )
+        for row in database.execute(query, (written[0], written[0])):
+            if row[1] in kinds:
+                by_kind[row[1]].append(row)
+        if by_kind:
+            yield _Run(written.start(), written.end(), ()), by_kind
+
+
+def _longest(text: str, found: list[_Found]) -> Iterator[Mention]:
+    taken = bytearray(len(text))
+    kept: list[_Found] = []
+    for run, by_kind in sorted(found, key=lambda one: (one[0].start - one[0].end, one[0].start)):
+        if not any(taken[run.start : run.end]):
+            taken[run.start : run.end] = b"\1" * (run.end - run.start)
+            kept.append((run, by_kind))
+    for run, by_kind in sorted(kept, key=lambda one: one[0].start):
+        for kind, rows in sorted(by_kind.items()):
+            best = {row[0]: row for row in sorted(rows, key=lambda row: (row[3], row[0]))}
+            ranked = sorted(best.values(), key=lambda row: (-row[3], row[0]))
+            ids, names = tuple(row[0] for row in ranked), tuple(row[2] for row in ranked)
+            yield Mention(run.start, run.end, text[run.start : run.end], KINDS[kind], ids, names)
+
+
+def _words(text: str) -> Iterator[_Run]:
+    """Runs of words of a text, each folded, and each without plural and spelling variant."""
+    tokens = [(found.start(), found.end(), fold_name(found[0])) for found in _TOKEN.finditer(text)]
+    tokens = [token for token in tokens if token[2]]
+    keys = [" ".join(part for word in folded.split(" ") for part in word_key(word)) for _, _, folded in tokens]
+    for first in range(len(tokens)):
+        for last in range(first, min(first + MOST_WORDS, len(tokens))):
+            folded = " ".join(token[2] for token in tokens[first : last + 1])
+            key = " ".join(filter(None, keys[first : last + 1]))
+            yield _Run(tokens[first][0], tokens[last][1], tuple(dict.fromkeys((folded, key or folded))))
+
+
+def _characters(text: str) -> Iterator[_Run]:
+    """Runs of characters around Chinese ones; none begins or ends within a word or number of other letters."""
+    folded = fold_chinese(text)
+    plain, other = folded.text, same_length(folded.text)
+    for start in range(len(plain)):
+        if not _PLAIN.match(plain[start]) or not _begins(folded, start):
+            continue
+        for end in range(start + 1, min(start + MOST_CHARACTERS, len(plain)) + 1):
+            if not _PLAIN.match(plain[end - 1]):
+                if plain[end - 1] in _JOINS:
+                    continue
+                break
+            if _begins(folded, end) and _HAN.search(plain, start, end) and end - start > 1:
+                forms = tuple(dict.fromkeys(_letters(each[start:end]) for each in (plain, other)))
+                yield _Run(folded.places[start], _closed(text, folded.places[start], folded.places[end - 1] + 1), forms)
+
+
+def _letters(said: str) -> str:
+    """A Chinese name as it is kept: without the signs in it."""
+    return said if said.isalnum() else "".join(sign for sign in said if sign.isalnum())
+
+
+def _closed(text: str, start: int, end: int) -> int:
+    """Where a name ends when the bracket or quotation mark that is open in it is closed right after it."""
+    opening = _CLOSES.get(text[end : end + 1])
+    return end + 1 if opening is not None and opening in text[start:end] else end
+
+
+def _begins(folded: Folded, at: int) -> bool:
+    """Whether a name may begin, or the one before end, at a place: not between two letters or digits of one word."""
+    if not 0 < at < len(folded.text) or folded.places[at] > folded.places[at - 1] + 1:
+        return True
+    pair = folded.text[at - 1 : at + 1]
+    return bool(_HAN.search(pair)) or not pair.isalnum()
+
+
+def _look_up(database: sqlite3.Connection, forms: set[str], kinds: Sequence[int]) -> dict[str, list[Any]]:
+    """Rows (id, class, name, weight) of the entries that have a form as a name in full."""
+    usual = f"(t.relation = 'exact' OR t.kind = {_DRUG}) AND t.weight >= 0.85"
+    asked = json.dumps(sorted(forms), ensure_ascii=True)
+    query = (
+        "SELECT j.value, e.id, e.kind, e.name, t.weight FROM json_each(?) j JOIN term t ON t.folded = j.value "
+        f"JOIN entity e ON e.number = t.entity WHERE t.kind IN ({marks(kinds)}) AND {usual} "
+        "UNION SELECT j.value, e.id, e.kind, e.name, t.weight * 0.98 FROM json_each(?) j "
+        "JOIN form f ON f.key = j.value JOIN term t ON t.form = f.number JOIN entity e ON e.number = t.entity "
+        f"WHERE t.kind IN ({marks(kinds)}) AND {usual}"
+    )
+    found: dict[str, list[Any]] = defaultdict(list)
+    for said, *row in database.execute(query, (asked, *kinds, asked, *kinds)):
+        found[said].append(tuple(row))
+    return found
+
+
+def complete(database: sqlite3.Connection, prefix: str, kinds: Sequence[int], limit: int) -> list[Entry]:
+    """Return the entries whose names begin with what was typed, then those that hold it as words."""
+    asked = form(prefix)
+    found: dict[Any, Entry] = {}
+    for row in _starting(database, prefix, asked.folded, kinds, limit):
+        _add(found, row, "exact")
+    if len(found) < limit and asked.folded:
+        for row in _holding(database, asked, kinds):
+            _add(found, row, "words")
+    return list(found.values())[:limit]
+
+
+def _add(found: dict[Any, Entry], row: Any, method: str) -> None:
+    """Entries that are the same thing count once in each class."""
+    id, kind, name, source, text, _, same, _ = row
+    entry = Entry(id, ALL_KINDS[kind], name, source, text, method, "exact", 1.0 if method == "exact" else 0.5)
+    found.setdefault((kind, "same", same) if same is not None else (kind, "id", id), entry)
+
+
+def _starting(
+    database: sqlite3.Connection, prefix: str, folded: str, kinds: Sequence[int], limit: int
+) -> Iterator[Any]:
+    if ":" in prefix:
+        query = (
+            "SELECT id, kind, name, source, id, id, same, 'exact' FROM entity "
+            f"WHERE id >= ? AND id < ? AND kind IN ({marks(kinds)}) ORDER BY id LIMIT ?"
+        )
+        typed = prefix.strip()
+        yield from database.execute(query, (typed, typed + "\U0010ffff", *kinds, limit))
+    if not folded:
+        return
+    rows: list[Any] = []
+    for kind in kinds:
+        rows += _head(database, folded, kind) or _range(database, folded, kind)
+    rows.sort(key=lambda row: (len(row[5]), row[5], row[1], row[0]))
+    yield from rows
+
+
+def _head(database: sqlite3.Connection, folded: str, kind: int) -> list[Any]:
+    """The kept first names of a common prefix; a longer prefix than is kept has few enough names to read."""
+    if len(folded) > LONGEST_PREFIX:
+        return []
+    query = (
+        f"SELECT {_COLUMNS} FROM head h JOIN term t ON t.number = h.term JOIN entity e ON e.number = t.entity "
+        "WHERE h.kind = ? AND h.prefix = ? ORDER BY h.place"
+    )
+    return database.execute(query, (kind, folded)).fetchall()
+
+
+def _range(database: sqlite3.Connection, folded: str, kind: int) -> list[Any]:
+    query = (
+        f"SELECT {_COLUMNS} FROM term t JOIN entity e ON e.number = t.entity "
+        "WHERE t.kind = ? AND t.folded >= ? AND t.folded < ? LIMIT ?"
+    )
+    return database.execute(query, (kind, folded, folded + "\U0010ffff", _SCANNED)).fetchall()
+
+
+def _holding(database: sqlite3.Connection, asked: Form, kinds: Sequence[int]) -> list[Any]:
+    """Names with all the words, the last one begun; in Chinese, names with these characters in a row."""
+    if asked.han:
+        query = f'"{spaced(asked.key)}"' if len(asked.key) > 1 else ""
+    else:
+        words = asked.folded.replace('"', " ").split()
+        query = " AND ".join([f'"{word}"' for word in words[:-1]] + [f'"{words[-1]}"*'])
+    return _found(database, query, kinds, f"ORDER BY rowid LIMIT {_SCORED}") if query else []
+
+
+def near(database: sqlite3.Connection, asked: Form, kinds: Sequence[int], limit: int) -> list[Entry]:
+    """Return the entries whose names share most with a name, the best first."""
+    tokens = _telling(database, asked)
+    if not tokens or not kinds:
+        return []
+    query = " OR ".join(f'"{token}"' for token in tokens)
+    best: dict[Any, tuple[float, Any]] = {}
+    for row in _found(database, query, kinds, f"ORDER BY rank LIMIT {_SCORED}"):
+        score = fuzz.token_sort_ratio(asked.folded, row[5]) / 100 * (1 if row[7] == "exact" else _NARROWER)
+        key = (row[1], row[6]) if row[6] is not None else (row[1], row[0])
+        if key not in best or score > best[key][0]:
+            best[key] = (score, row)
+    ranked = sorted(best.values(), key=lambda found: (-found[0], found[1][1], found[1][0]))
+    return [
+        Entry(row[0], ALL_KINDS[row[1]], row[2], row[3], row[4], "words", row[7], round(score, 4))
+        for score, row in ranked[:limit]
+    ]
+
+
+def _telling(database: sqlite3.Connection, asked: Form) -> list[str]:
+    """The rarest words (in Chinese, pairs of characters) of a name, as many as may be read; unknown ones corrected."""
+    words = (spaced(asked.key) if asked.han else asked.key).replace('"', " ").split()
+    counted: dict[str, int] = {}
+    for word in dict.fromkeys(words[:64]):
+        known = _count(database, [word])
+        if not known and not asked.han and len(word) > 3:
+            known = _count(database, similar_words(database, word))
+        counted |= known
+    kept: list[str] = []
+    read = 0
+    for token, forms in sorted(counted.items(), key=lambda one: (one[1], one[0])):
+        read += forms
+        if read > MOST_FORMS and kept:
+            break
+        kept.append(token)
+    return kept
+
+
+def _count(database: sqlite3.Connection, words: Iterable[str]) -> dict[str, int]:
+    found = (database.execute("SELECT token, forms FROM token WHERE token = ?", (word,)).fetchone() for word in words)
+    return {token: forms for token, forms in filter(None, found)}
+
+
+def _found(database: sqlite3.Connection, query: str, kinds: Sequence[int], order: str) -> list[Any]:
+    return database.execute(
+        f"SELECT {_COLUMNS} FROM (SELECT rowid FROM words WHERE words MATCH ? {order}) w "
+        f"JOIN term t ON t.form = w.rowid JOIN entity e ON e.number = t.entity WHERE t.kind IN ({marks(kinds)})",
+        (query, *kinds),
+    ).fetchall()

@@ -1,0 +1,126 @@
+"""Results of looking up names: entries of the graph, a decision with its reason, and mentions in a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+KINDS = ("Disease", "Phenotype", "Symptom", "Test", "Drug", "Cure", "Gene")
+"""Node classes whose names can be looked up."""
+ALL_KINDS = (*KINDS, "MeshDescriptor")
+"""Node classes of which an index can be made; one is kept under its place here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A node that a name means, or may mean.
+
+    Attributes:
+        id: CURIE.
+        kind: Node class.
+        name: Its name.
+        source: Which source states it.
+        matched: The name or synonym of it that was found.
+        method: The stage that found it (:data:`kgdx.terms.names.cascade.STAGES`); ``id``, ``same`` for what a
+            relation says to be the same as another entry, and ``words`` for one that only shares words.
+        relation: ``exact``; or that it is ``narrower`` or ``broader`` than what was asked for.
+        score: 0 to 1.
+        via: Id of the entry that it is the same as, where the method is ``same``.
+    """
+
+    id: str
+    kind: str
+    name: str
+    source: str
+    matched: str
+    method: str
+    relation: str
+    score: float
+    via: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NameDecision:
+    """Which entries a name means, and why.
+
+    Attributes:
+        given: The name that was asked for.
+        kinds: The classes that it could be of.
+        entries: What it means, the best first; several where sources have entries of one name.
+        reason: Why, in words.
+        candidates: What comes near where nothing can be stated.
+        left_out: How many further entries it means.
+    """
+
+    given: str
+    kinds: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    reason: str
+    candidates: tuple[Entry, ...] = ()
+    left_out: int = 0
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of the entries."""
+        return tuple(entry.id for entry in self.entries)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the entries, in the same order."""
+        return tuple(entry.name for entry in self.entries)
+
+    @property
+    def method(self) -> str:
+        """The stage that decided; empty when nothing is stated."""
+        return self.entries[0].method if self.entries else ""
+
+    @property
+    def score(self) -> float:
+        """Score of the best entry."""
+        return self.entries[0].score if self.entries else 0.0
+
+    @property
+    def matched(self) -> str:
+        """The name that was found."""
+        return self.entries[0].matched if self.entries else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the decision as plain values.
+
+        Example:
+            >>> NameDecision("x", ("Drug",), (), "nothing is called so").to_dict()["entries"]
+            ()
+        """
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A part of a text that names entries of one class.
+
+    Attributes:
+        start: Where it begins in the text.
+        end: Where it ends.
+        text: The words.
+        kind: Node class.
+        ids: The entries, the best first.
+        names: Their names, in the same order.
+    """
+
+    start: int
+    end: int
+    text: str
+    kind: str
+    ids: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+def kinds_of(kinds: Iterable[str]) -> list[int]:
+    """Return the numbers under which node classes are kept; unknown ones have none.
+
+    Example:
+        >>> kinds_of(("Drug", "Publication"))
+        [4]
+    """
+    return [ALL_KINDS.index(kind) for kind in kinds if kind in ALL_KINDS]

@@ -1,0 +1,359 @@
+"""Names of the graph's entities: what one means, how it goes on, and which of them a text mentions.
+
+One SQLite file beside the snapshot (:mod:`kgdx.terms.names.name_database`); every look-up reads a few of its rows. What
+a name
+means is decided by the stages of every alignment (:mod:`kgdx.terms.names.cascade`): an id, the same name, the same but
+for inflection, numerals and word order, a typo, and with an encoder the meaning.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+
+from kgdx.case.patient import valid
+from kgdx.errors import StoreError
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
+from kgdx.graph.snapshot import Snapshot
+from kgdx.terms.names.cascade import NORMALISED, REORDERED, TYPO_COST
+from kgdx.terms.names.mentions import complete, mentions, near
+from kgdx.terms.names.name_database import FILE, layout, marks, opened, unreadable, write_index
+from kgdx.terms.names.name_decision import ALL_KINDS, KINDS, Entry, Mention, NameDecision, kinds_of
+from kgdx.terms.names.sssom import BASES, PREFIXES
+from kgdx.terms.names.suggestions import Meanings, typos_of
+from kgdx.terms.normalise import Form, bare, form
+
+if TYPE_CHECKING:
+    from kgdx.terms.encoder import Encoder
+
+LONGEST = 300
+"""Letters of the longest name that is looked up; no name of a source is as long."""
+ENTRIES = 40
+"""Most entries of one name; sources have far fewer, relations of what is the same may join more."""
+LEAST = 0.85
+"""Least score of what is stated; a related name has less."""
+WITHIN = 0.05
+"""How far below the best an entry of the same stage may be: names and synonyms count, narrower ones do not."""
+SAME = 0.99
+"""Factor of the score of an entry that a relation says to be the same as the one found."""
+
+_BRIDGES = {"Symptom": "Phenotype"}
+"""A name of the second class stands for what is said to be the same in the first."""
+_ID = re.compile(r"([A-Za-z][\w.]*?)(?:\s*[:_]\s*(\S+)|\s+(\d+))")
+_I = TypeVar("_I", bound="NameIndex")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_Found = list[tuple[Any, str, float]]
+"""Rows (:data:`_COLUMNS`) of names that were found, each with the stage and what it takes from the score."""
+_Entries = list[tuple[Entry, int | None]]
+"""Entries, each with the number of what it is the same as."""
+_COLUMNS = "e.id, e.kind, e.name, e.source, t.text, t.weight, t.relation, e.same"
+_FROM = "FROM term t JOIN form f ON f.number = t.form JOIN entity e ON e.number = t.entity"
+
+
+def repairing(look_up: Callable[Concatenate[_I, _P], _R]) -> Callable[Concatenate[_I, _P], _R]:
+    """Make the file anew and look up again where it turns out to be damaged."""
+
+    @wraps(look_up)
+    def run(index: _I, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        used = index._database
+        try:
+            return look_up(index, *args, **kwargs)
+        except sqlite3.ProgrammingError:  # it was closed: no fault of the file
+            raise
+        except sqlite3.DatabaseError as error:
+            index._repair(used, error)
+            return look_up(index, *args, **kwargs)
+
+    return run
+
+
+class NameIndex:
+    """An opened index; close it, or use it as a context manager. Threads may share it.
+
+    Args:
+        file: Where it lies.
+        again: Makes the file anew where it is damaged.
+        meanings: Vectors of its names, for names that nothing else finds.
+
+    Raises:
+        StoreError: There is no such file, or it is damaged or of another layout, and is not made anew.
+    """
+
+    def __init__(self, file: Path, again: Callable[[], object] | None = None, meanings: Meanings | None = None) -> None:
+        self._file, self._meanings, self._again = file, meanings, again
+        self._lock, self._left = threading.Lock(), list[sqlite3.Connection]()
+        try:
+            self._database, self._meta = opened(file)
+        except StoreError:
+            if again is None:
+                raise
+            again()
+            self._database, self._meta = opened(file)
+
+    @repairing
+    def resolve(self, name: str, kinds: Sequence[str] = ("Disease",), *, limit: int = ENTRIES) -> NameDecision:
+        """Return the entries that a name, or an id, means, and why.
+
+        All entries of that name are returned, and what relations say is exactly the same as one of them.
+
+        Args:
+            name: In English or Chinese; or a CURIE.
+            kinds: Node classes that it may be of.
+            limit: Most entries.
+        """
+        wanted, name = tuple(kinds), valid(name)
+        given = name.strip()
+        if not given or len(given) > LONGEST:
+            reason = "it is empty" if not given else f"it is longer than {LONGEST} letters"
+            return NameDecision(name, wanted, (), f"nothing is called so: {reason}")
+        searched = tuple(dict.fromkeys((*wanted, *(_BRIDGES[kind] for kind in wanted if kind in _BRIDGES))))
+        asked = [form(text) for text in dict.fromkeys((given, bare(given)))]
+        asked = [each for each in asked if each.folded]
+        numbers = kinds_of(searched)
+        for stage in (self._by_id, self._exact, self._normalised, self._typos, self._near_in_meaning):
+            found = stage(given, asked, numbers)
+            if stage == self._by_id and all(row[0] == row[2] for row, *_ in found):
+                found = self._exact(given, asked, numbers) or found  # a database may have no ids but names
+            entries = self._with_same(_stated(found), wanted)
+            if entries:
+                kept = tuple(entries[:limit])
+                return NameDecision(name, wanted, kept, _reason(given, entries), (), len(entries) - len(kept))
+        return NameDecision(name, wanted, (), f"no {_or(wanted)} is called so", tuple(self.near(given, wanted)))
+
+    @repairing
+    def entry(self, id: str) -> Entry | None:
+        """Return an entry by its id, or an alternative one; ``None`` when there is none."""
+        found = self._by_id(id, [], kinds_of(KINDS))
+        return _entry(*found[0])[0] if found else None
+
+    @repairing
+    def near(self, name: str, kinds: Sequence[str] = ("Disease",), limit: int = 5) -> list[Entry]:
+        """Return the entries whose names share most with a name: nothing is stated of them."""
+        return near(self._database, form(valid(name)), kinds_of(kinds), limit)
+
+    @repairing
+    def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[Entry]:
+        """Return the entries whose names begin with what was typed, the shortest first, then those that hold it.
+
+        Args:
+            prefix: What was typed so far: a name, or an id.
+            kinds: Node classes.
+            limit: Most entries; entries that are the same count once.
+        """
+        return complete(self._database, valid(prefix[:LONGEST]), kinds_of(kinds), limit)
+
+    @repairing
+    def mentions(self, text: str, kinds: Sequence[str] = KINDS) -> list[Mention]:
+        """Return the parts of a text that name entries, in order; where two overlap, the longer one.
+
+        Args:
+            text: A question, in English or Chinese; the first 10,000 characters of it are read.
+            kinds: Node classes; a part that names entries of several is returned for each.
+        """
+        return mentions(self._database, valid(text), kinds_of(kinds))
+
+    def close(self) -> None:
+        """Close the file; closing twice is fine."""
+        for database in (self._database, *self._left):
+            database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _repair(self, used: sqlite3.Connection, error: sqlite3.Error) -> None:
+        """Replace the file behind a connection that met damage, unless another thread has done so."""
+        with self._lock:
+            if self._database is not used:
+                return
+            if self._again is None:
+                raise unreadable(self._file, error) from error
+            self._again()
+            self._database, self._meta = opened(self._file)
+            self._left.append(used)  # another thread may be in the middle of it
+
+    def _by_id(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
+        ids = _ids(given)
+        rows = self._all(
+            f"SELECT id, kind, name, source, id, 1.0, 'exact', same FROM entity WHERE id IN ({marks(ids)}) "
+            f"UNION SELECT e.id, e.kind, e.name, e.source, o.id, 1.0, 'exact', e.same "
+            f"FROM other_id o JOIN entity e ON e.number = o.entity WHERE o.id IN ({marks(ids)}) ORDER BY 2, 1",
+            (*ids, *ids),
+        )
+        found = [row for row in rows if row[1] in kinds]
+        return [(row, "id", 1.0) for row in [row for row in found if row[4] == given] or found]
+
+    def _exact(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
+        return [(row, "exact", 1.0) for each in asked for row in self._of("t.folded", each.folded, kinds)]
+
+    def _normalised(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
+        found = [(row, "normalised", NORMALISED) for each in asked for row in self._of("f.key", each.key, kinds)]
+        for each in asked:
+            rows = [] if each.bag is None else self._of("f.bag", each.bag, kinds, turned=not each.turned)
+            found += [(row, "normalised", REORDERED) for row in rows]
+        return found
+
+    def _typos(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
+        return [
+            (row, "edit", 1 - TYPO_COST * distance)
+            for each in asked
+            for key, distance in typos_of(self._database, each, kinds)
+            for row in self._of("f.key", key, kinds)
+        ]
+
+    def _near_in_meaning(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
+        if self._meanings is None:
+            return []
+        nearest = self._meanings.nearest(self._database, given, kinds)
+        return [(row, "encoder", cosine) for name, cosine in nearest for row in self._of("t.folded", name, kinds)]
+
+    def _of(self, column: str, value: str, kinds: Sequence[int], *, turned: bool = False) -> list[Any]:
+        """Rows of the names with a form; ``turned`` leaves those out whose words come in one order only."""
+        query = f"SELECT {_COLUMNS} {_FROM} WHERE {column} = ? AND t.kind IN ({marks(kinds)})"
+        return self._all(f"{query} AND t.turned" if turned else query, (value, *kinds))
+
+    def _with_same(self, stated: _Entries, kinds: Sequence[str]) -> list[Entry]:
+        """The entries of the wanted classes, and what is exactly the same as one of the best of them.
+
+        A synonym of some source leads no further where another entry is called by the name itself.
+        """
+        entries = [entry for entry, _ in stated if entry.kind in kinds]
+        seen = {(entry.kind, entry.id) for entry in entries}
+        query = "SELECT id, kind, name, source FROM entity WHERE same = ? ORDER BY kind, id"
+        best = max((entry.score for entry, _ in stated), default=0.0)
+        for entry, same in stated:
+            if same is None or entry.relation != "exact" or entry.score < best:
+                continue
+            score = round(entry.score * SAME, 4)
+            for id, number, name, source in self._all(query, (same,)):
+                kind = ALL_KINDS[number]
+                if kind in kinds and (kind, id) not in seen:
+                    seen.add((kind, id))
+                    entries.append(Entry(id, kind, name, source, entry.matched, "same", "exact", score, entry.id))
+        return entries
+
+    def _all(self, query: str, parameters: Iterable[Any]) -> list[Any]:
+        return self._database.execute(query, tuple(parameters)).fetchall()
+
+
+def open_index(
+    snapshot: Snapshot,
+    store: Callable[[], Store],
+    encoder: Encoder | None = None,
+    *,
+    chinese: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> NameIndex:
+    """Open the index of a graph, making it first when there is none yet.
+
+    Args:
+        snapshot: The graph's; the index lies beside its arrays.
+        store: Opens the graph's store; asked only when the index has to be made.
+        encoder: Finds what no other stage does; the names of a class are encoded when it is first asked for.
+        chinese: Whether the encoder reads Chinese.
+        progress: Told in words what takes long.
+
+    Raises:
+        StoreError: The index cannot be written.
+    """
+
+    def compute(folder: Path) -> None:
+        if progress is not None:
+            progress("indexing the names of the graph, once")
+        write_index(folder / FILE, named_tables(store()))
+
+    file, again = cached_file(snapshot, "names", FILE, compute)
+    meanings = Meanings(snapshot, encoder, chinese=chinese, progress=progress) if encoder else None
+    return NameIndex(file, again, meanings)
+
+
+def cached_file(
+    snapshot: Snapshot, name: str, file: str, compute: Callable[[Path], None]
+) -> tuple[Path, Callable[[], object]]:
+    """Return an index's file beside a snapshot's arrays, made when there is none yet, and what makes it anew.
+
+    Args:
+        snapshot: The graph's.
+        name: Which index it is.
+        file: How its file is called.
+        compute: Writes the file into a folder.
+    """
+
+    def make() -> Path:
+        return snapshot.derived(name, layout(), compute)
+
+    def again() -> None:
+        snapshot.discard(name, layout())
+        make()
+
+    return make() / file, again
+
+
+def named_tables(store: Store) -> list[GraphTable]:
+    """Read what an index is made of from a graph's store."""
+    synonyms = ["name", "source", "synonyms"]
+    current = [*synonyms, "name_zh", "synonym_scopes", "alt_ids", "obsolete", "replaced_by"]
+    columns = {"Disease": [*current, "name_source"], "Phenotype": current, "Symptom": synonyms}
+    nodes = [NodeTable(kind, store.export_nodes(kind, columns.get(kind, ["name", "source"]))) for kind in KINDS]
+    joins: tuple[tuple[str, str, str, list[str]], ...] = (
+        ("IS_A", "Phenotype", "Phenotype", []),
+        ("SAME_AS", "Disease", "Disease", ["relation"]),
+        ("MAPPED_TO", "Symptom", "Phenotype", ["relation"]),
+    )
+    relations = [
+        RelationTable(type, start, end, store.export_relations(type, start, end, wanted))
+        for type, start, end, wanted in joins
+    ]
+    return [*nodes, *relations]
+
+
+def _ids(given: str) -> list[str]:
+    """The ids that may be meant, in any case: what is given, and a CURIE or IRI with the graph's own prefix."""
+    written = _ID.fullmatch(given)
+    curies = [f"{PREFIXES.get(written[1].lower(), written[1])}:{written[2] or written[3]}"] if written else []
+    return [given, *curies, *(f"{ours}:{given[len(base) :]}" for ours, base in BASES.items() if given.startswith(base))]
+
+
+def _entry(row: Any, method: str, factor: float) -> tuple[Entry, int | None]:
+    id, kind, name, source, matched, weight, relation, same = row
+    return Entry(id, ALL_KINDS[kind], name, source, matched, method, relation, round(factor * weight, 4)), same
+
+
+def _stated(found: _Found) -> _Entries:
+    """The entries of what one stage found that may be stated, each once, the best first."""
+    ranked = sorted(
+        (_entry(*each) for each in found),
+        key=lambda one: (one[0].relation != "exact", -one[0].score, one[0].kind, one[0].id),
+    )
+    once = {(entry.kind, entry.id): (entry, same) for entry, same in reversed(ranked) if entry.score >= LEAST}
+    kept = [one for one in once.values() if one[0].relation == "exact"] or list(once.values())
+    best = max((entry.score for entry, _ in kept), default=0.0)
+    kept = [one for one in kept if one[0].score >= best - WITHIN]
+    return sorted(kept, key=lambda one: (-one[0].score, one[0].kind, one[0].id))
+
+
+def _reason(given: str, entries: Sequence[Entry]) -> str:
+    best = next((entry for entry in entries if entry.method != "same"), entries[0])
+    how = {
+        "id": "is the id of an entry",
+        "exact": f"is the name {best.matched!r}",
+        "normalised": f"is {best.matched!r} but for inflection, spelling, numerals or word order",
+        "edit": f"and {best.matched!r} differ by a typo",
+        "encoder": f"is near in meaning to {best.matched!r}",
+        "same": f"is {best.matched!r}, which a relation says to be the same",
+    }[best.method]
+    wider = "" if best.relation == "exact" else f", and the entry is {best.relation}"
+    return f"{given!r} {how}{wider}"
+
+
+def _or(kinds: Sequence[str]) -> str:
+    return " or ".join(kind.lower() for kind in kinds)

@@ -1,0 +1,198 @@
+"""Names to choose from: how what was typed may go on, and what comes near to a name that means nothing.
+
+A typo is found word by word: a word that no name has, or hardly any, may be a typo of another. The rules are those
+between two columns of names (:mod:`kgdx.terms.names.typos`), but for shorter words: who looks a name up sees what it
+was taken for. Names of drugs that differ by a letter are other drugs, and symbols of genes are no words: both have no
+typos, only names that come near.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from itertools import islice, product
+
+from rapidfuzz import fuzz, process
+from rapidfuzz.distance import OSA
+
+from kgdx.graph.snapshot import Snapshot
+from kgdx.terms.encoder import VERSION, Encoder, Rows, Vectors, name_vectors, nearest_names
+from kgdx.terms.names.cascade import COSINE, LEAD
+from kgdx.terms.names.name_database import layout, marks, skeleton
+from kgdx.terms.names.name_decision import ALL_KINDS, KINDS
+from kgdx.terms.names.typos import WORD_STEPS, bound, is_typo, is_word_typo, word_edits
+from kgdx.terms.normalise import Form, form
+from kgdx.terms.phrase_vectors import contrary
+
+MOST_WORDS = 30
+"""Words of the longest name in which typos are looked for."""
+TRUSTED = 3
+"""Forms that must have a word for it to be spelt right; sources have typos too."""
+OFTENER = 20
+"""How many times as often another word must be there for one of fewer forms to be a typo of it."""
+STEPS = ((14, 2), (5, 1))
+"""Letters of a word from which on so many edits in it may be a typo, in a look-up."""
+
+_TRIED = 20
+"""Names that are looked at for the nearest one that does not say the contrary."""
+_READINGS = 8
+"""Words that one misspelt word may be read as."""
+_NAMES = 64
+"""Names that all readings together may give."""
+_EXACT = (KINDS.index("Drug"), KINDS.index("Gene"))
+
+
+def typos_of(database: sqlite3.Connection, asked: Form, kinds: Sequence[int]) -> list[tuple[str, int]]:
+    """Return the key that a name is a typo of, with the distance; none where several are equally near.
+
+    Args:
+        database: An opened index.
+        asked: The name.
+        kinds: Numbers of the node classes that the key must be a name in.
+    """
+    found = typos_within(database, asked, [kind for kind in kinds if kind not in _EXACT])
+    least = min((distance for _, distance in found), default=0)
+    nearest = [(key, distance) for key, distance in found if distance == least]
+    return nearest if len(nearest) == 1 else []
+
+
+def typos_within(
+    database: sqlite3.Connection, asked: Form, kinds: Sequence[int], *, strict: bool = False
+) -> list[tuple[str, int]]:
+    """Return the keys that a name may be a typo of, with their distances.
+
+    Args:
+        database: An opened index.
+        asked: The name.
+        kinds: Numbers of the node classes that the keys must be names in.
+        strict: Whether the rules are those between two columns of names: all words of the index are right.
+    """
+    named = f"AND EXISTS (SELECT 1 FROM term t WHERE t.form = f.number AND t.kind IN ({marks(kinds)}))"
+    query = f"SELECT f.key, f.mark FROM form f WHERE f.skeleton = ? {named}"
+    rows = database.execute(query, (skeleton(asked.key), *kinds)).fetchall()
+    steps, trusted = (WORD_STEPS, 1) if strict else (STEPS, TRUSTED)
+    for key in [] if asked.han else _readings(database, asked.key.split(" "), steps, trusted):
+        rows += database.execute(f"SELECT f.key, f.mark FROM form f WHERE f.key = ? {named}", (key, *kinds)).fetchall()
+    found = {key: _distance(asked, key, steps, strict) for key, mark in rows if mark == asked.mark}
+    return [(key, distance) for key, distance in found.items() if distance]
+
+
+def _distance(asked: Form, key: str, steps: Sequence[tuple[int, int]], strict: bool) -> int:
+    """The distance of a key that may be meant; 0 when it may not."""
+    shortest = min(len(key), len(asked.key))
+    allowed = bound(shortest, han=asked.han)
+    if not asked.han and not strict:
+        allowed = max(allowed, word_edits(shortest, steps))
+    distance = int(OSA.distance(asked.key, key, score_cutoff=allowed))
+    right = 0 < distance <= allowed and is_typo(asked.key, key, frozenset(), steps)
+    return distance if right else 0
+
+
+def _readings(
+    database: sqlite3.Connection, words: Sequence[str], steps: Sequence[tuple[int, int]], trusted: int
+) -> list[str]:
+    """The names that a name with misspelt words may be read as; none when all of them are known."""
+    if len(words) > MOST_WORDS:
+        return []
+    forms = {word: _forms(database, word) for word in words}
+    choices = [[word] if forms[word] >= trusted else _corrections(database, word, forms[word], steps) for word in words]
+    readings = (" ".join(reading) for reading in islice(product(*choices), _NAMES))
+    return [reading for reading in readings if reading != " ".join(words)]
+
+
+def _forms(database: sqlite3.Connection, word: str) -> int:
+    found = database.execute("SELECT forms FROM word WHERE word = ?", (word,)).fetchone()
+    return found[0] if found else 0
+
+
+def _corrections(database: sqlite3.Connection, word: str, forms: int, steps: Sequence[tuple[int, int]]) -> list[str]:
+    """The words that one may be a typo of; a rare one may be right itself."""
+    right = [word] if forms else []
+    edits = word_edits(len(word), steps)
+    if not edits:
+        return right
+    near = words_near(database, word, edits, forms * OFTENER)
+    found = process.extract(word, near, scorer=OSA.distance, score_cutoff=edits, limit=None)
+    fitting = [(distance, other) for other, distance, _ in found if is_word_typo(word, other, (), steps)]
+    return right + [other for _, other in sorted(fitting)[:_READINGS]]
+
+
+def words_near(database: sqlite3.Connection, word: str, edits: int, forms: int = 0) -> list[str]:
+    """Return the words with the same first letter, of about the same length, that more than so many forms have."""
+    query = "SELECT word FROM word WHERE first = ? AND length BETWEEN ? AND ? AND forms > ? AND word <> ?"
+    given = (word[:1], len(word) - edits, len(word) + edits, forms, word)
+    return [row[0] for row in database.execute(query, given)]
+
+
+def similar_words(database: sqlite3.Connection, word: str, limit: int = 3) -> list[str]:
+    """Return the known words that look most like an unknown one; for suggestions, not for decisions."""
+    near = words_near(database, word, 2)
+    return [found for found, _, _ in process.extract(word, near, scorer=fuzz.ratio, score_cutoff=70, limit=limit)]
+
+
+class Meanings:
+    """The vectors of the graph's names, one file for each node class, encoded when it is first asked for.
+
+    Args:
+        snapshot: Where they are kept.
+        encoder: What encodes them.
+        chinese: Whether it reads Chinese; Chinese names are left out otherwise.
+        progress: Told in words what takes long.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        encoder: Encoder,
+        *,
+        chinese: bool = False,
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        self._snapshot, self._encoder, self._chinese = snapshot, encoder, chinese
+        self._tell = progress
+        self._opened: dict[int, tuple[Vectors, Rows]] = {}
+
+    def nearest(self, database: sqlite3.Connection, given: str, kinds: Sequence[int]) -> list[tuple[str, float]]:
+        """Return the folded name nearest in meaning, and the cosine; none when none is near enough.
+
+        It must agree in numbers and telling words, not say the contrary, and be well ahead of the next entity's.
+        """
+        asked = form(given)
+        if asked.han and not self._chinese:
+            return []
+        vector = self._encoder.encode([given])
+        found: list[tuple[float, int]] = []
+        for kind in kinds:
+            vectors, terms = self._of(database, kind)
+            (rows,), (cosines,) = nearest_names(vector, vectors, _TRIED)
+            found += zip(cosines.tolist(), terms[rows].tolist(), strict=True)
+        fitting: list[tuple[float, str]] = []
+        for cosine, term in sorted(found, key=lambda one: (-one[0], one[1])):
+            text, folded, mark = database.execute(
+                "SELECT t.text, t.folded, f.mark FROM term t JOIN form f ON f.number = t.form WHERE t.number = ?",
+                (term,),
+            ).fetchone()
+            if mark == asked.mark and not contrary(given, text):
+                fitting.append((round(cosine, 4), folded))
+        best, *others = [cosine for cosine, _ in fitting] or [0.0]
+        rival = others and best - others[0] < LEAD and best < 1  # another name is nearly as near
+        return [(folded, cosine) for cosine, folded in fitting[:1] if best >= COSINE and not rival]
+
+    def _of(self, database: sqlite3.Connection, kind: int) -> tuple[Vectors, Rows]:
+        if kind not in self._opened:
+            version = f"{layout()}-{VERSION}{'-zh' if self._chinese else ''}"
+            part = f"meaning-{ALL_KINDS[kind].lower()}", version
+
+            def names() -> dict[int, str]:
+                return self._names(database, kind)
+
+            self._opened[kind] = name_vectors(self._snapshot, part, self._encoder, names, self._tell)
+        return self._opened[kind]
+
+    def _names(self, database: sqlite3.Connection, kind: int) -> dict[int, str]:
+        query = (
+            "SELECT min(t.number), t.text, t.folded FROM term t JOIN entity e ON e.number = t.entity "
+            "WHERE t.kind = ? AND t.text = e.name GROUP BY t.folded ORDER BY 1"
+        )
+        rows = database.execute(query, (kind,))
+        return {number: text for number, text, _ in rows if self._chinese or not form(text).han}

@@ -1,0 +1,158 @@
+"""The graph's phenotypes as the text room needs them: names, and from any HPO id to the current term."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgdx.case.patient import Finding, Issue
+from kgdx.terms.dictionary import ROOT, in_scope
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kgdx.graph.snapshot import Snapshot
+
+
+class Terms:
+    """Names and ids of the phenotypes of a snapshot; columns are read when they are first asked for."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._table: pa.Table = snapshot.table("phenotype")
+
+    @cached_property
+    def _ids(self) -> list[str]:
+        return self._column("id")
+
+    @cached_property
+    def _names(self) -> pa.ChunkedArray:
+        return self._table.column("name")
+
+    @cached_property
+    def _alternative(self) -> dict[str, int]:
+        lists = self._column("alt_ids")
+        return {other: row for row, others in enumerate(lists) for other in others or ()}
+
+    @cached_property
+    def _parents(self) -> dict[int, list[int]]:
+        parents: dict[int, list[int]] = {}
+        columns = (self._snapshot.table("is_a").column(name).to_pylist() for name in ("child", "parent"))
+        for child, parent in zip(*columns, strict=True):
+            parents.setdefault(child, []).append(parent)
+        return parents
+
+    def _column(self, name: str) -> list[Any]:
+        values: list[Any] = self._table.column(name).to_pylist()
+        return values
+
+    def id(self, row: int) -> str:
+        """Return a term's CURIE."""
+        return self._ids[row]
+
+    def name(self, row: int) -> str:
+        """Return a term's English name."""
+        return self._names[row].as_py() or ""
+
+    def name_zh(self, row: int) -> str:
+        """Return a term's Chinese name, or an empty string."""
+        return self._table.column("name_zh")[row].as_py() or ""
+
+    def label(self, row: int, number: int) -> str:
+        """Return a term's name (0) or its n-th synonym."""
+        if number == 0:
+            return self.name(row)
+        label: str = self._table.column("synonyms")[row][number - 1].as_py()
+        return label
+
+    @cached_property
+    def labels(self) -> tuple[list[str], list[int]]:
+        """All names of the terms that are findings, in lower case, and the rows that they belong to."""
+        names, synonyms = self._column("name"), self._column("synonyms")
+        found = [
+            (label.lower(), row) for row in self._findings for label in (names[row], *(synonyms[row] or ())) if label
+        ]
+        return [label for label, _ in found], [row for _, row in found]
+
+    @cached_property
+    def labels_zh(self) -> tuple[list[str], list[int]]:
+        """All Chinese names of the terms that are findings, and the rows that they belong to."""
+        names = self._column("name_zh")
+        found = [(names[row], row) for row in self._findings if names[row]]
+        return [label for label, _ in found], [row for _, row in found]
+
+    @cached_property
+    def sorted_labels(self) -> list[str]:
+        """The names of :attr:`labels`, their words in alphabetic order, for comparisons in any order of words."""
+        return [" ".join(sorted(label.split())) for label in self.labels[0]]
+
+    @cached_property
+    def _findings(self) -> list[int]:
+        rows: list[int] = np.flatnonzero(in_scope(self._snapshot)).tolist()
+        return rows
+
+    def row(self, curie: str) -> int | None:
+        """Return the row of a CURIE that is a term's own."""
+        at = bisect_left(self._ids, curie)
+        return at if at < len(self._ids) and self._ids[at] == curie else None
+
+    def above(self, general: int, specific: int) -> bool:
+        """Return whether a term (a row) is another one's ancestor."""
+        seen: set[int] = set()
+        stack = [specific]
+        while stack:
+            for parent in self._parents.get(stack.pop(), ()):
+                if parent == general:
+                    return True
+                if parent not in seen:
+                    seen.add(parent)
+                    stack.append(parent)
+        return False
+
+    def current(self, curie: str) -> tuple[Finding | None, list[Issue]]:
+        """Return the finding for an HPO id, and issues about what was corrected."""
+        row = self.row(curie)
+        if row is None:
+            row = self._alternative.get(curie)
+            if row is None:
+                return None, [self._unknown(curie)]
+            message = f"{curie} is an alternative id of {self.id(row)} ({self.name(row)})"
+            return self._given(row, curie), [Issue("info", curie, message, f"{self.id(row)} is used")]
+        if not self._table.column("obsolete")[row].as_py():
+            return self._given(row, curie), self._doubts(row)
+        return self._replaced(row, curie)
+
+    def _doubts(self, row: int) -> list[Issue]:
+        """A term that is current but no finding, such as a severity or a mode of inheritance."""
+        root = self.row(ROOT)
+        if root is None or row == root or self.above(root, row):
+            return []
+        message = f"{self.id(row)} ({self.name(row)}) is no phenotypic abnormality"
+        return [Issue("warning", self.id(row), message, "it says nothing about which disease it is; leave it out")]
+
+    def _given(self, row: int, given: str) -> Finding:
+        return Finding(id=self.id(row), label=self.name(row), text=given, matched=given, method="id")
+
+    def _replaced(self, row: int, curie: str) -> tuple[Finding | None, list[Issue]]:
+        name = self.name(row).removeprefix("obsolete ")
+        target = self._table.column("replaced_by")[row].as_py()
+        new = self.row(target) if target else None
+        if new is not None:
+            message = f"{curie} ({name}) is obsolete"
+            used = f"its replacement {self.id(new)} ({self.name(new)}) is used"
+            return self._given(new, curie), [Issue("info", curie, message, used)]
+        consider = [i for i in self._table.column("consider")[row].as_py() or () if self.row(i) is not None]
+        named = ", ".join(f"{i} ({self.name(self.row(i) or 0)})" for i in consider)
+        hint = f"consider {named}" if consider else "give the finding by name"
+        return None, [Issue("warning", curie, f"{curie} ({name}) is obsolete and has no replacement", hint)]
+
+    def _unknown(self, curie: str) -> Issue:
+        at = bisect_left(self._ids, curie)
+        near = [self._ids[i] for i in (at - 1, at) if 0 <= i < len(self._ids)]
+        named = ", ".join(f"{i} ({self.name(self.row(i) or 0)})" for i in near)
+        return Issue(
+            "warning", curie, f"{curie} is not in this graph's ontology", f"check the number; near it: {named}"
+        )

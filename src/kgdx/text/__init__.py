@@ -1,1 +1,0 @@
-"""The text room: words in English and Chinese, phrases and HPO ids → findings."""

@@ -1,0 +1,123 @@
+"""The dictionary on disk, and the parts it is made of."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kgdx.errors import StoreError
+from kgdx.graph.snapshot import Snapshot
+from kgdx.graph.snapshot_compile import compile_snapshot
+from kgdx.terms.dictionary import Entries, build_dictionary, in_scope
+from kgdx.terms.extractor import Extractor
+from kgdx.terms.normalise import inflection, word_class
+from kgdx.terms.tokens import HARD, NONE, SOFT, Spelling, words
+
+
+def test_dictionary_is_compiled_once(snapshot: Snapshot) -> None:
+    folder = build_dictionary(snapshot)
+    before = (folder / "en-keys.npy").stat().st_mtime_ns
+    assert build_dictionary(snapshot) == folder
+    assert (folder / "en-keys.npy").stat().st_mtime_ns == before
+
+
+def test_same_ontology_gives_the_same_files(snapshot: Snapshot) -> None:
+    from kgdx.terms.dictionary import compile_dictionary
+
+    folder = build_dictionary(snapshot)
+    again = folder.with_name("again")
+    again.mkdir()
+    compile_dictionary(snapshot, again)
+    for file in folder.iterdir():
+        assert file.read_bytes() == (again / file.name).read_bytes(), file.name
+
+
+def test_scope_is_what_lies_below_phenotypic_abnormality(snapshot: Snapshot) -> None:
+    ids = snapshot.column("phenotype", "id")
+    inside = set(ids[in_scope(snapshot)])
+    assert {"HP:0001250", "HP:0002121"} <= inside
+    assert not inside & {"HP:0000001", "HP:0000118", "HP:0012828", "HP:0006824"}
+
+
+def test_a_graph_without_phenotypes_has_an_empty_scope(tmp_path: Path) -> None:
+    empty = compile_snapshot([], tmp_path / "snapshot", "f")
+    assert in_scope(empty).tolist() == []
+
+
+def test_entries_find_keys_best_rank_first() -> None:
+    entries = Entries.of([(7, 2, 0, 3, False), (7, 1, 0, 0, False), (7, 1, 1, 2, True), (-5, 3, 0, 1, False)])
+    assert entries.find(np.array([7, 6, -5])).tolist() == [1, -1, 0]
+    assert [int(entries.terms[i]) for i in entries.at(1)] == [1, 2]
+
+
+def test_empty_entries_find_nothing() -> None:
+    assert Entries.of([]).find(np.array([1])).tolist() == [-1]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("tumour", "tumors"),
+        ("haematoma", "hematomata"),
+        ("hypoplastic", "hypoplasia"),
+        ("fistulae", "fistula"),
+        ("phalanges", "phalanx"),
+        ("stenoses", "stenosis"),
+        ("anemic", "anaemia"),
+        ("generalised", "generalized"),
+        ("nevi", "nevus"),
+    ],
+)
+def test_forms_of_a_word_inflect_alike(one: str, other: str) -> None:
+    assert inflection(one) == inflection(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("renal", "kidneys"), ("fifth", "5th"), ("retarded", "retardation")])
+def test_words_of_one_meaning_share_a_class(one: str, other: str) -> None:
+    assert word_class(one) == word_class(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("limb", "limbic"), ("hypertonia", "hypotonia"), ("ileum", "ilium")])
+def test_words_of_different_meaning_differ(one: str, other: str) -> None:
+    assert word_class(one) != word_class(other)
+
+
+def test_words_know_how_they_are_parted() -> None:
+    found = words("renal, ear anomalies (rare). But hips")
+    assert found.folded == ["renal", "ear", "anomalies", "rare", "hips"]
+    assert found.parting.tolist() == [HARD, SOFT, NONE, HARD, HARD]
+
+
+def test_known_and_short_words_are_not_corrected() -> None:
+    spelling = Spelling.of(["microcephaly", "macrocephaly", "fever"], ["patient"])
+    assert spelling.correct("microcepaly") == "microcephaly"
+    assert spelling.correct("patients") is None
+    assert spelling.correct("fevr") is None
+    assert spelling.correct("microcephaly") is None
+
+
+@pytest.mark.parametrize("name", ["en-keys.npy", "zh-terms.npy", "spelling-known.npy", "zh.json"])
+@pytest.mark.parametrize("share", [None, 0.0, 0.5])
+def test_a_damaged_dictionary_says_what_to_do(
+    snapshot: Snapshot, tmp_path: Path, name: str, share: float | None
+) -> None:
+    shutil.copytree(snapshot.path, tmp_path / "copy")
+    copy = Snapshot.open(tmp_path / "copy")
+    file = build_dictionary(copy) / name
+    content = file.read_bytes()
+    file.unlink()
+    if share is not None:
+        file.write_bytes(content[: int(len(content) * share)])
+    with pytest.raises(StoreError, match="is damaged .*: build the graph again with `kgdx build`"):
+        Extractor.open(copy)
+
+
+def test_a_word_of_thousands_of_letters_is_no_typo(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("kgdx.terms.tokens.stable_hash", lambda word: asked.append(word) or 0)
+    spelling = Spelling.of(["fever"], [])
+    assert spelling.correct("a" * 100_000) is None
+    assert "a" * 100_000 not in asked

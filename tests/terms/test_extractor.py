@@ -1,0 +1,174 @@
+"""What is read from text, and where it stands."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from kgdx.case.patient import Finding, Status
+from kgdx.terms.extractor import Extractor
+
+
+def found(reader: Extractor, text: str) -> dict[str, Finding]:
+    return {finding.id: finding for finding in reader.extract(text).findings}
+
+
+def ids(reader: Extractor, text: str) -> set[str]:
+    return set(found(reader, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("seizures", "HP:0001250"),
+        ("SEIZURES", "HP:0001250"),
+        ("microcephalic", "HP:0000252"),
+        ("café au lait spots", "HP:0000957"),
+        ("cafe\u0301-au-lait spots", "HP:0000957"),
+        ("stenosis of the pulmonary arteries", "HP:0004415"),
+        ("stenosis of the\npulmonary artery", "HP:0004415"),
+        ("severe intellectual disability", "HP:0010864"),
+        ("intellectual disability, severe", "HP:0010864"),
+        ("hypoplastic left thumb", "HP:0009778"),
+        ("agenesis of the kidney", "HP:0000104"),
+        ("kidney anomalies", "HP:0000077"),
+        ("renal malformation", "HP:0012210"),
+        ("involvement of the kidneys", "HP:0000077"),
+        ("diarrhoea", "HP:0002014"),
+    ],
+)
+def test_variants_of_a_name_are_read(reader: Extractor, text: str, expected: str) -> None:
+    assert expected in ids(reader, f"He has {text}.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a number of patients",  # the stem of numbness
+        "an asd gene",  # the acronym is upper case
+        "short nose and wide thumb",  # words of two phrases
+        "kidney. Abnormality",  # words of two sentences
+        "All patients were severe",  # terms that are no findings
+        "pain, and the left eye",  # a conjunct that is a finding itself lends no word
+        "anomalies of the renal arteries",  # the adjective belongs to the next noun
+        "",
+    ],
+)
+def test_other_words_are_not_read(reader: Extractor, text: str) -> None:
+    assert not ids(reader, text) - {"HP:0012531"}
+
+
+def test_coordinated_phrases_name_each_finding(reader: Extractor) -> None:
+    text = "aplastic or hypoplastic nails, and renal and ear anomalies"
+    assert {"HP:0001798", "HP:0001792", "HP:0000077", "HP:0000598"} <= ids(reader, text)
+    assert {"HP:0000077", "HP:0000598"} <= ids(reader, "anomalies of the kidney and ear")
+
+
+def test_coordination_gives_the_whole_phrase_as_span(reader: Extractor) -> None:
+    assert found(reader, "aplastic or hypoplastic nails")["HP:0001798"].text == "aplastic or hypoplastic nails"
+
+
+def test_longest_name_wins(reader: Extractor) -> None:
+    (finding,) = reader.extract("a hypoplastic thumb").findings
+    assert (finding.id, finding.matched) == ("HP:0009778", "Hypoplastic thumb")
+
+
+def test_general_term_inside_a_specific_name_is_read_too(reader: Extractor) -> None:
+    assert ids(reader, "brachydactyly type C") == {"HP:0009373", "HP:0001156"}
+
+
+def test_denying_a_specific_finding_does_not_deny_the_general_one(reader: Extractor) -> None:
+    assert ids(reader, "No severe intellectual disability.") == {"HP:0010864"}
+
+
+def test_finding_said_to_be_absent_is_no_finding_of_absence(reader: Extractor) -> None:
+    findings = found(reader, "Seizures were absent.")
+    assert {curie: f.status for curie, f in findings.items()} == {"HP:0001250": Status.ABSENT}
+
+
+def test_misspelt_word_is_read_as_fuzzy(reader: Extractor) -> None:
+    finding = found(reader, "She has microcepahly.")["HP:0000252"]
+    assert (finding.method, finding.text) == ("fuzzy", "microcepahly")
+    assert finding.score < 0.9
+
+
+def test_method_and_score_tell_how_close_the_words_are(reader: Extractor) -> None:
+    exact, variant = found(reader, "Seizure.")["HP:0001250"], found(reader, "Seizures.")["HP:0001250"]
+    assert (exact.method, variant.method) == ("exact", "variant")
+    assert exact.score > variant.score
+
+
+def test_abbreviation_that_the_text_introduces_is_read(reader: Extractor) -> None:
+    findings = reader.extract("Global developmental delay (GDD) is common. GDD was severe.").findings
+    assert [f.text for f in findings if f.id == "HP:0001263"] == ["Global developmental delay", "GDD", "GDD"]
+
+
+def test_acronym_that_the_text_uses_otherwise_is_not_read(reader: Extractor) -> None:
+    assert "HP:0001631" in ids(reader, "He has an ASD.")
+    assert "HP:0001631" not in ids(reader, "Autism spectrum disorder (ASD) was found. ASD is frequent.")
+
+
+def test_ids_in_text_are_read_with_their_status(reader: Extractor) -> None:
+    extraction = reader.extract("HP:0000252, no HP_0001945, hp:0001275")
+    assert [(f.id, f.status, f.method) for f in extraction.findings] == [
+        ("HP:0000252", Status.PRESENT, "id"),
+        ("HP:0001945", Status.ABSENT, "id"),
+        ("HP:0001250", Status.ABSENT, "id"),
+    ]
+    assert [issue.where for issue in extraction.issues] == ["HP:0001275"]
+
+
+def test_obsolete_and_unknown_ids_in_text_are_told(reader: Extractor) -> None:
+    extraction = reader.extract("HP:0006824 HP:0006957 HP:9999999")
+    assert [f.id for f in extraction.findings] == ["HP:0000252"]
+    messages = [issue.message for issue in extraction.issues]
+    assert "HP:0006824 (Floppy head) is obsolete" in messages
+    assert any("no replacement" in message for message in messages)
+    assert any(message.startswith("HP:9999999 is not in this graph") for message in messages)
+
+
+def test_present_and_absent_is_an_issue(reader: Extractor) -> None:
+    extraction = reader.extract("No seizures at birth. Later she had seizures.")
+    assert ["present and absent" in issue.message for issue in extraction.issues] == [True]
+
+
+def test_nothing_recognised_is_an_issue(reader: Extractor) -> None:
+    assert "no finding" in reader.extract("Hello there").issues[0].message
+    assert "empty" in reader.extract(" \n").issues[0].message
+
+
+def test_long_text_is_read_whole(reader: Extractor) -> None:
+    sentence = "He has seizures, no fever, and renal and ear anomalies; his mother has deafness. "
+    text = sentence * (100_000 // len(sentence) + 1)
+    findings = reader.extract(text).findings
+    assert len({f.span for f in findings}) > 4000
+    assert all(f.span and text[f.span.start : f.span.end] == f.text for f in findings)
+
+
+NASTY = st.text(
+    alphabet=st.one_of(
+        st.characters(),
+        st.sampled_from("\x00\u0301\u200d\ufe0f😀ﬁİß。，、无发热 \n.,;()-'\"{}$"),
+    ),
+    max_size=12,
+)
+PHRASE = st.sampled_from(
+    ["seizures", "no", "renal", "anomalies", "and", "cafe\u0301-au-lait spot", "发热", "無發熱", "HP:0001250", "(GDD)"]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.one_of(NASTY, PHRASE), max_size=12).map(" ".join))
+@example("İseizures İ")
+@example("㐀 \ud800 seizures")
+@example("ﬁ 発热ﬀ发热 \x00 seizures\x00")
+def test_spans_index_any_text(reader: Extractor, text: str) -> None:
+    for finding in reader.extract(text).findings:
+        assert finding.span is not None
+        assert text[finding.span.start : finding.span.end] == finding.text != ""
+
+
+@pytest.mark.parametrize("text", ["MATCH (n) DETACH DELETE n; seizures", "seizures'; --", '"seizures"', "{seizures}"])
+def test_quotes_and_query_fragments_are_plain_text(reader: Extractor, text: str) -> None:
+    assert ids(reader, text) == {"HP:0001250"}
