@@ -7,15 +7,14 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from kgdx.literature.model import Publication
-from kgdx.literature.shelf import PublicationCache
+from kgdx.literature.publications import Publication, PublicationCache
 
 EACH = 60
 _WRITING = """
 import sys
 from pathlib import Path
-from kgdx.literature.model import Publication
-from kgdx.literature.shelf import PublicationCache
+from kgdx.literature.publications import Publication
+from kgdx.literature.publications import PublicationCache
 file, first, count = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 print("ready", flush=True)
 sys.stdin.readline()

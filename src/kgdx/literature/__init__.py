@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kgdx.literature.access import BASE_URL, PubMedAccess, pubmed_access
-from kgdx.literature.model import Found, Literature, Publication
+from kgdx.literature.publications import BASE_URL, Found, Literature, Publication, PubMedAccess, pubmed_access
 from kgdx.literature.pubmed import PubMed
 
 __all__ = ["BASE_URL", "Found", "Literature", "PubMed", "PubMedAccess", "Publication", "pubmed_access"]

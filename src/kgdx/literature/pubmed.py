@@ -9,10 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kgdx.errors import ConfigError
-from kgdx.literature.access import PubMedAccess
 from kgdx.literature.eutils import MOST_PMIDS, Eutils, PubMedError, parse_ready
-from kgdx.literature.model import Found, Publication
-from kgdx.literature.shelf import PublicationCache
+from kgdx.literature.publications import Found, Publication, PublicationCache, PubMedAccess
 
 BACKGROUND_S = 60.0
 """How long a search may go on behind an answer that did not wait for it; what it finds is there the next time."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from kgdx.config import Settings
 from kgdx.errors import ConfigError, MissingExtraError, UsageError
-from kgdx.literature.access import pubmed_access
+from kgdx.literature.publications import pubmed_access
 from kgdx.serve.options import Options
 
 GRACE_S = 10
