@@ -51,8 +51,8 @@ from kgdx.episode import (
 from kgdx.episode.loop import Memo
 from kgdx.errors import KgdxError
 from kgdx.evaluate.patients import SimulatedPatient, opening
+from kgdx.llm.chat import Message
 from kgdx.llm.connect import connect
-from kgdx.llm.protocol import Message
 from kgdx.policies.inquiry import InquiryPolicy
 
 ROOT = Path(__file__).resolve().parents[1]

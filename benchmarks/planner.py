@@ -30,8 +30,8 @@ from kgdx.evaluate.graphs import Asker, Reading
 from kgdx.evaluate.questions import Question, chosen, read_questions
 from kgdx.evaluate.recall import evaluate_recall
 from kgdx.evaluate.scripted import PLANNERS, scripted
+from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 from kgdx.llm.connect import connect
-from kgdx.llm.protocol import ChatModel, Completion, OnText, Request
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))  # the server is the one that the tests use

@@ -10,7 +10,7 @@ from episode.worlds import Scripted, ask_model
 from kgdx.case import Case
 from kgdx.episode import AskModel, Limits, Policy, State, Wish, World, begin, dump, load, run
 from kgdx.episode.conversation import conversation, exchanges, requested, training_sample
-from kgdx.llm.protocol import Message
+from kgdx.llm.chat import Message
 
 
 class Tags(Policy):

@@ -12,7 +12,7 @@ from kgdx.case import Case, Status
 from kgdx.episode import Action, Artifact, AskModel, AskPatient, Operations, Outcome, Policy, Remark, Reply, State, Wish
 from kgdx.episode.state import Reads
 from kgdx.errors import StoreError
-from kgdx.llm.protocol import ChatModel, Completion, Message, Request, Tokens, Usage
+from kgdx.llm.chat import ChatModel, Completion, Message, Request, Tokens, Usage
 
 
 @dataclass(frozen=True, slots=True)

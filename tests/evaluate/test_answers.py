@@ -23,7 +23,7 @@ from kgdx.evaluate.journal import Journal
 from kgdx.evaluate.judge import ModelJudge, blinded
 from kgdx.evaluate.questions import Question
 from kgdx.evaluate.scripted import scripted
-from kgdx.llm.protocol import ChatModel, Completion, OnText, Request
+from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 from llm.server import Fail, Say, answering, serving
 
 

@@ -14,7 +14,7 @@ from kgdx.errors import LlmError, UsageError
 from kgdx.evaluate.questions import Gold, Question
 from kgdx.evaluate.recall import Hits, evaluate_recall, hits, measure
 from kgdx.evaluate.scripted import scripted
-from kgdx.llm.protocol import ChatModel, Message, Request
+from kgdx.llm.chat import ChatModel, Message, Request
 from kgdx.results.cited import CitedText, EvidenceItem, Sentence
 from kgdx.results.ranked import PathNode
 

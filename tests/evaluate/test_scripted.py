@@ -18,9 +18,8 @@ from kgdx.evaluate.graphs import Asker, Reading
 from kgdx.evaluate.questions import Question
 from kgdx.evaluate.recall import evaluate_recall
 from kgdx.evaluate.scripted import KINDS, PLANNERS, request_of, right_action, scripted
+from kgdx.llm.chat import ChatModel, Message, Request, prompt
 from kgdx.llm.connect import connect
-from kgdx.llm.prompts import prompt
-from kgdx.llm.protocol import ChatModel, Message, Request
 from llm.server import Server, answering, serving
 
 

@@ -14,7 +14,7 @@ from kgdx.config import LlmAccess
 from kgdx.errors import LlmError
 from kgdx.extract.asked import ModelReader
 from kgdx.extract.run import Extraction, extract
-from kgdx.llm.accounting import Meter
+from kgdx.llm.budget import Meter
 from kgdx.llm.connect import connect
 from llm.server import Fail, Reply, Say, Script, Server, in_turn, serving
 

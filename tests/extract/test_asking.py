@@ -12,7 +12,7 @@ from kgdx.case import Extraction, Finding, Resolution, Span, Status
 from kgdx.errors import LlmError
 from kgdx.extract.annotate import Article, Matching
 from kgdx.extract.asked import Asking
-from kgdx.llm.protocol import ChatModel, Completion, OnText, Request
+from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 
 WORDS = {"seizures": "HP:0001250", "fever": "HP:0001945"}
 TEXT = "It begins with seizures. A high fever may follow."

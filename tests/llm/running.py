@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from kgdx.llm.protocol import ChatModel
+from kgdx.llm.chat import ChatModel
 
 Result = TypeVar("Result")
 

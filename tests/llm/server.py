@@ -22,7 +22,7 @@ from typing import Any
 
 from kgdx.errors import LlmError
 from kgdx.evaluate.scripted import request_of
-from kgdx.llm.protocol import ChatModel
+from kgdx.llm.chat import ChatModel
 
 Body = Mapping[str, Any]
 TOKEN = 4

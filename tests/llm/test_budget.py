@@ -12,11 +12,11 @@ import pytest
 from conftest import require_module
 from kgdx.config import LlmAccess, Settings
 from kgdx.errors import ConfigError, LlmError
-from kgdx.llm.accounting import Budget, Meter
-from kgdx.llm.cache import AnswerCache, Cached
+from kgdx.llm.budget import Budget, Meter
+from kgdx.llm.chat import Message, Request
+from kgdx.llm.completion_cache import AnswerCache, Cached
 from kgdx.llm.connect import described
 from kgdx.llm.endpoint import Endpoint
-from kgdx.llm.protocol import Message, Request
 from llm.running import closing
 from llm.server import Fail, Reply, Say, Server, in_turn, serving
 

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.config import LlmAccess
-from kgdx.llm.accounting import Meter
+from kgdx.llm.budget import Meter
+from kgdx.llm.chat import Message, Request
 from kgdx.llm.connect import connect, described
 from kgdx.llm.deidentify import PLACEHOLDERS, Deidentified, deidentify
-from kgdx.llm.protocol import Message, Request
 from llm.server import Say, in_turn, serving
 
 CASES = [

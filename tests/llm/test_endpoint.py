@@ -15,12 +15,11 @@ import pytest
 from conftest import require_module
 from kgdx.config import LlmAccess
 from kgdx.errors import ConfigError, LlmError, MissingExtraError, StoreError
-from kgdx.llm.accounting import Meter
-from kgdx.llm.cache import AnswerCache, Cached
-from kgdx.llm.cassette import Cassette
+from kgdx.llm.budget import Meter
+from kgdx.llm.chat import Message, Request
+from kgdx.llm.completion_cache import AnswerCache, Cached, Cassette
 from kgdx.llm.connect import connect
 from kgdx.llm.endpoint import Endpoint
-from kgdx.llm.protocol import Message, Request
 from llm.server import Fail, Raw, Say, Script, Server, in_turn, serving
 
 SECRET = "sk-very-secret-key"
@@ -355,8 +354,8 @@ def test_two_processes_share_one_cache(tmp_path: Path) -> None:
     script = """
 import sys
 from pathlib import Path
-from kgdx.llm.cache import AnswerCache
-from kgdx.llm.protocol import Answer
+from kgdx.llm.completion_cache import AnswerCache
+from kgdx.llm.chat import Answer
 cache = AnswerCache(Path(sys.argv[1]))
 for n in range(200):
     cache.put(f"{n}", Answer(sys.argv[2] * 1000, "m"))

@@ -18,12 +18,11 @@ from hypothesis import strategies as st
 from conftest import require_module
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError
-from kgdx.llm.accounting import Budget, Meter
-from kgdx.llm.cache import AnswerCache, of_dict, to_dict
-from kgdx.llm.cassette import Cassette
+from kgdx.llm.budget import Budget, Meter
+from kgdx.llm.chat import ChatModel, Completion, Message, Request, Tokens, Usage, private_loop, seed_of
+from kgdx.llm.completion_cache import AnswerCache, Cassette, of_dict, to_dict
 from kgdx.llm.connect import connect
 from kgdx.llm.endpoint import Endpoint
-from kgdx.llm.protocol import ChatModel, Completion, Message, Request, Tokens, Usage, private_loop, seed_of
 from llm.running import closing
 from llm.server import VOCABULARY, Body, Fail, Raw, Reply, Say, Server, babble, in_turn, logprob, pieces, serving
 

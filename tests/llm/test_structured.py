@@ -14,8 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from conftest import require_module
 from kgdx.errors import LlmError
-from kgdx.llm.prompts import names, prompt
-from kgdx.llm.protocol import Answer, Message, Request
+from kgdx.llm.chat import Answer, Message, Request, names, prompt
 from kgdx.llm.structured import LONGEST, parse, structured
 
 VERSIONS = {

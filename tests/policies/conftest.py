@@ -11,8 +11,8 @@ import pytest
 import kgdx
 from kgdx.api import Graph
 from kgdx.config import LlmAccess
+from kgdx.llm.chat import ChatModel
 from kgdx.llm.connect import connect
-from kgdx.llm.protocol import ChatModel
 from llm.server import Script, Server, serving
 
 

@@ -37,7 +37,7 @@ from kgdx.episode import (
 )
 from kgdx.episode.loop import Memo
 from kgdx.evaluate.patients import SimulatedPatient, opening
-from kgdx.llm.protocol import ChatModel, Completion, Request, Usage
+from kgdx.llm.chat import ChatModel, Completion, Request, Usage
 from kgdx.policies.inquiry import InquiryPolicy
 
 SEIZURE, FOCAL, HYPOTONIA, SHORT = "HP:0001250", "HP:0007359", "HP:0001252", "HP:0004322"

@@ -15,7 +15,7 @@ from kgdx.actions.rounds import Round, rounds_of
 from kgdx.case import Case, Issue
 from kgdx.episode.segment import Segment, spent
 from kgdx.errors import TemplateError, UsageError
-from kgdx.llm.accounting import Spent
+from kgdx.llm.budget import Spent
 from kgdx.results.cited import AnswerDocument, CitedText
 from kgdx.results.ranked import NOTICE, Candidate, CaseSummary, EvidencePath
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kgdx.actions.graph import GraphContext
     from kgdx.config import Settings
     from kgdx.graph.protocol import Row
-    from kgdx.llm.protocol import ChatModel, Prices
+    from kgdx.llm.chat import ChatModel, Prices
 
 Number = TypeVar("Number", int, float)
 
@@ -201,7 +201,7 @@ def connected(settings: Settings, model: ChatModel | str | None, limits: Limits)
     """
     if model is not None and not isinstance(model, str):
         return model, (0.0, 0.0)
-    from kgdx.llm.accounting import Budget, Meter
+    from kgdx.llm.budget import Budget, Meter
     from kgdx.llm.connect import connect
 
     access = settings.llm(model)

@@ -33,7 +33,7 @@ from kgdx.errors import UsageError
 if TYPE_CHECKING:
     import polars
 
-    from kgdx.llm.protocol import ChatModel
+    from kgdx.llm.chat import ChatModel
     from kgdx.load.report import Progress
     from kgdx.terms.encoder import Encoder
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgdx.config import LlmAccess
     from kgdx.evaluate.judge import Judge
     from kgdx.evaluate.questions import Question
-    from kgdx.llm.protocol import ChatModel
+    from kgdx.llm.chat import ChatModel
 
 Questions = Annotated[Path, typer.Argument(metavar="FILE", help="Question set, JSON lines; or .gz.")]
 Split = Annotated[

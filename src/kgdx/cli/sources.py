@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
     from kgdx.extract.model import RelationReader
-    from kgdx.llm.accounting import Meter
+    from kgdx.llm.budget import Meter
     from kgdx.load.manifest import Manifest
 
 WRONG = 5
@@ -281,7 +281,7 @@ def _reader(
 
     from kgdx.config import Settings
     from kgdx.errors import UsageError
-    from kgdx.llm.accounting import Meter
+    from kgdx.llm.budget import Meter
 
     if llm is None:
         from kgdx.extract.rules import RuleReader

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgdx.episode.segment import Author, Kind, Segment
-from kgdx.llm.protocol import Completion, Message, Prices, Request, Tokens, seed_of, sound
+from kgdx.llm.chat import Completion, Message, Prices, Request, Tokens, seed_of, sound
 
 if TYPE_CHECKING:
     from kgdx.episode.state import State

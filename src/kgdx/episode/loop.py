@@ -24,7 +24,7 @@ from kgdx.episode.segment import VERSION, Author, Kind, Operation, Segment, erro
 from kgdx.episode.state import Artifact, Entry, Limits, State
 from kgdx.episode.wish import Action, AskModel, AskPatient, GraphLike, Operations, Outcome, Reply, Wish
 from kgdx.errors import KgdxError, UsageError
-from kgdx.llm.protocol import ChatModel, Completion, Prices, private_loop
+from kgdx.llm.chat import ChatModel, Completion, Prices, private_loop
 
 CLOSING = 8
 """Most wishes that bring an episode to its end after a limit."""

@@ -13,8 +13,8 @@ from typing import Any
 
 from kgdx import errors
 from kgdx.errors import KgdxError, LlmError, MissingExtraError, UsageError
-from kgdx.llm.accounting import Spent
-from kgdx.llm.protocol import Tokens
+from kgdx.llm.budget import Spent
+from kgdx.llm.chat import Tokens
 
 VERSION = 2
 """Version of the log's form; :meth:`Segment.from_dict` reads version 1 too."""

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, cast
 
 from kgdx.case import Case, Finding, Status
 from kgdx.episode.segment import Author, Kind, Segment, add_spent
-from kgdx.llm.accounting import Spent
+from kgdx.llm.budget import Spent
 
 A = TypeVar("A", bound="Artifact")
 

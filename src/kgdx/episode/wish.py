@@ -19,7 +19,7 @@ from kgdx.episode.segment import Operation
 from kgdx.episode.state import Artifact, Reads, State, digest_of
 from kgdx.errors import KgdxError, UsageError
 from kgdx.graph.protocol import digest
-from kgdx.llm.protocol import Message
+from kgdx.llm.chat import Message
 from kgdx.registry import Registry
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class AskModel(Wish):
     """Ask a language model. The seed of its samples is the episode's and the number of the request.
 
     Example:
-        >>> from kgdx.llm.protocol import Message
+        >>> from kgdx.llm.chat import Message
         >>> AskModel(prompt="plan@1", messages=(Message("user", "…"),)).effect
         'model'
     """

@@ -20,8 +20,7 @@ from kgdx.evaluate.judge import Judge
 from kgdx.evaluate.paired import MARGIN, Comparison, compare
 from kgdx.evaluate.questions import Question, set_digest
 from kgdx.evaluate.tally import Tally
-from kgdx.llm.prompts import prompt
-from kgdx.llm.protocol import ChatModel, Prices, Request
+from kgdx.llm.chat import ChatModel, Prices, Request, prompt
 
 Arm = Literal["with", "without"]
 ARMS: tuple[Arm, Arm] = ("with", "without")

@@ -11,7 +11,7 @@ from kgdx.evaluate.answers import Answered
 from kgdx.evaluate.questions import Question
 from kgdx.evaluate.tally import Tally
 from kgdx.graph.protocol import Row
-from kgdx.llm.protocol import ChatModel
+from kgdx.llm.chat import ChatModel
 
 if TYPE_CHECKING:
     from kgdx.api import Graph

@@ -12,12 +12,11 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kgdx.actions.known import UNSUPPORTED
 from kgdx.evaluate.questions import Question
 from kgdx.evaluate.tally import Tally
-from kgdx.llm.prompts import prompt
-from kgdx.llm.protocol import ChatModel, Prices, Request
+from kgdx.llm.chat import ChatModel, Prices, Request, prompt
 from kgdx.llm.structured import structured
+from kgdx.results.cited import UNSUPPORTED
 
 LONGEST_ANSWER = 20_000
 """Characters of an answer that are judged."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from kgdx.llm.protocol import ChatModel, Completion, OnText, Request
+from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 
 
 class LazyModel(ChatModel):
@@ -33,13 +33,13 @@ class LazyModel(ChatModel):
         return self._name
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return one sample; see :meth:`kgdx.llm.protocol.ChatModel.complete`."""
+        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         with self._lock:
             if self._model is None:
                 self._model = self._make()
         return await self._model.complete(request, on_text)
 
     async def aclose(self) -> None:
-        """Close the connections; see :meth:`kgdx.llm.protocol.ChatModel.aclose`."""
+        """Close the connections; see :meth:`kgdx.llm.chat.ChatModel.aclose`."""
         if self._model is not None:
             await self._model.aclose()

@@ -16,7 +16,7 @@ from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, LlmFault, MissingExtraError
 from kgdx.evaluate.judge import NO_REFERENCE, Judgement, blinded
 from kgdx.evaluate.questions import Question
-from kgdx.llm.prompts import prompt
+from kgdx.llm.chat import prompt
 
 METRIC = "answer_quality"
 SCALE = (0.0, 1.0)

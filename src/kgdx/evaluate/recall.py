@@ -20,7 +20,7 @@ from kgdx.errors import KgdxError, UsageError
 from kgdx.evaluate.paired import interval
 from kgdx.evaluate.questions import Gold, Question
 from kgdx.evaluate.tally import Tally
-from kgdx.llm.protocol import ChatModel
+from kgdx.llm.chat import ChatModel
 
 if TYPE_CHECKING:
     from kgdx.actions.answer import Answer

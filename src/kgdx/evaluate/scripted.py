@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from kgdx.errors import UsageError
 from kgdx.evaluate.questions import Question
-from kgdx.llm.protocol import ChatModel, Completion, Message, OnText, Request, Usage
+from kgdx.llm.chat import ChatModel, Completion, Message, OnText, Request, Usage
 
 PREFIX = "scripted:"
 """How the name of such a model begins on a command line."""
@@ -100,7 +100,7 @@ class Scripted(ChatModel):
         return PREFIX + self.kind
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return one sample; see :meth:`kgdx.llm.protocol.ChatModel.complete`."""
+        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         text = KINDS[self.kind](self.prompted(request))
         if on_text is not None:
             on_text(text)

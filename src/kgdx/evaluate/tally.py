@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kgdx.errors import LlmError
-from kgdx.llm.protocol import ChatModel, Completion, OnText, Prices, Request, Usage
+from kgdx.llm.chat import ChatModel, Completion, OnText, Prices, Request, Usage
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class Tally(ChatModel):
 
     Example:
         >>> from kgdx.evaluate.scripted import scripted
-        >>> from kgdx.llm.protocol import Message
+        >>> from kgdx.llm.chat import Message
         >>> tally = Tally(scripted("right", []))
         >>> _ = tally.ask(Request((Message("user", "Why?"),)))
         >>> tally.calls
@@ -57,7 +57,7 @@ class Tally(ChatModel):
         return Usage(self.read, self.written).cost(self.prices)
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return one sample; see :meth:`kgdx.llm.protocol.ChatModel.complete`."""
+        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         begin = time.perf_counter()
         if self._answered is not None:
             self.gaps.append(begin - self._answered)
@@ -72,11 +72,11 @@ class Tally(ChatModel):
         return made
 
     async def aclose(self) -> None:
-        """Close the connections; see :meth:`kgdx.llm.protocol.ChatModel.aclose`."""
+        """Close the connections; see :meth:`kgdx.llm.chat.ChatModel.aclose`."""
         await self.model.aclose()
 
     def ask(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return one whole completion; see :meth:`kgdx.llm.protocol.ChatModel.ask`."""
+        """Return one whole completion; see :meth:`kgdx.llm.chat.ChatModel.ask`."""
         try:
             return ChatModel.ask(self, request, on_text)
         except LlmError as error:

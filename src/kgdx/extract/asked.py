@@ -18,8 +18,7 @@ from kgdx.extract.annotate import Article, Matching
 from kgdx.extract.filters import known_classes, name
 from kgdx.extract.model import TYPES, Found, Statement
 from kgdx.extract.wording import CLASSES
-from kgdx.llm.prompts import Prompt, prompt
-from kgdx.llm.protocol import ChatModel, Request
+from kgdx.llm.chat import ChatModel, Prompt, Request, prompt
 from kgdx.llm.structured import structured
 
 LONGEST = 6_000

@@ -18,7 +18,7 @@ from kgdx.extract.folder import ExtractionFolder, PageFacts
 from kgdx.extract.model import RelationReader
 from kgdx.extract.pages import PAGE, Outcome, Page, pages, read_page
 from kgdx.extract.rules import RuleReader
-from kgdx.llm.accounting import Meter, Spent
+from kgdx.llm.budget import Meter, Spent
 
 ATTEMPTS = 2
 """Tries of a page; each question to a model is tried several times by itself."""

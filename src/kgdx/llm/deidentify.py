@@ -11,13 +11,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kgdx.llm.accounting import Meter
-from kgdx.llm.people import covered, merged
-from kgdx.llm.people.chinese import chinese_names
-from kgdx.llm.people.english import english_names
-from kgdx.llm.people.numbers import numbers
-from kgdx.llm.people.places import places
-from kgdx.llm.protocol import ChatModel, Completion, Layer, OnText, Request
+from kgdx.llm.budget import Meter
+from kgdx.llm.chat import ChatModel, Completion, Layer, OnText, Request
+from kgdx.llm.pii import covered, merged
+from kgdx.llm.pii.identifiers import numbers, places
+from kgdx.llm.pii.person_names import chinese_names, english_names
 
 PLACEHOLDERS = ("[NAME]", "[DATE]", "[ADDRESS]", "[HOSPITAL]", "[PHONE]", "[EMAIL]", "[ID]")
 """What stands for what was taken out."""
@@ -70,7 +68,7 @@ class Deidentified(Layer):
         self.meter = meter or Meter()
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return one sample; see :meth:`kgdx.llm.protocol.ChatModel.complete`.
+        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`.
 
         A text is continued by its characters: token ids of the request can be decoded, and are left out.
         """

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, LlmFault, MissingExtraError
-from kgdx.llm.accounting import Meter, over
-from kgdx.llm.protocol import ChatModel, Completion, OnText, Request, private_loop, with_schema
+from kgdx.llm.budget import Meter, over
+from kgdx.llm.chat import ChatModel, Completion, OnText, Request, private_loop, with_schema
 from kgdx.llm.response import LONGEST, Endless, Response
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class _Pool:
         import httpx2
         import openai
 
-        from kgdx.llm.guard import client
+        from kgdx.llm.endpoint_guard import client
 
         self.free: asyncio.LifoQueue[openai.AsyncOpenAI] = asyncio.LifoQueue()
         self._clients: list[openai.AsyncOpenAI] = []
@@ -121,7 +121,7 @@ class Endpoint(ChatModel):
         return MODES[self._mode]
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return one sample; see :meth:`kgdx.llm.protocol.ChatModel.complete`."""
+        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         pool = self._pool()
         found = Response(request, on_text)
         client = await pool.free.get()
@@ -142,7 +142,7 @@ class Endpoint(ChatModel):
         return made
 
     async def aclose(self) -> None:
-        """Close the connections; see :meth:`kgdx.llm.protocol.ChatModel.aclose`."""
+        """Close the connections; see :meth:`kgdx.llm.chat.ChatModel.aclose`."""
         pool = self._pools.pop(asyncio.get_running_loop(), None)
         if pool is not None:
             await pool.aclose()
@@ -194,7 +194,7 @@ class Endpoint(ChatModel):
         import httpx2
         import openai
 
-        from kgdx.llm.guard import RETRY_COUNT
+        from kgdx.llm.endpoint_guard import RETRY_COUNT
 
         try:
             if not found.streamed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgdx.llm.protocol import OnText, Request, Tokens, Usage, sound
+from kgdx.llm.chat import OnText, Request, Tokens, Usage, sound
 
 LONGEST = 1_000_000
 """Characters of a text at most; a model that goes on is cut off."""

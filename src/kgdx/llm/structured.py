@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from kgdx.errors import LlmError, MissingExtraError
-from kgdx.llm.protocol import ChatModel, Completion, Message, Request, sound
+from kgdx.llm.chat import ChatModel, Completion, Message, Request, sound
 
 Form = TypeVar("Form", bound=BaseModel)
 
@@ -58,7 +58,7 @@ def structured(model: ChatModel, request: Request, form: type[Form], *, again: i
         again: How often a wrong answer is shown to the model with its fault, and asked for once more.
 
     Raises:
-        LlmError: As of :meth:`kgdx.llm.protocol.ChatModel.ask`; the model refuses in words; or its last answer is not
+        LlmError: As of :meth:`kgdx.llm.chat.ChatModel.ask`; the model refuses in words; or its last answer is not
             of the form.
     """
     request = replace(request, schema=form.model_json_schema())

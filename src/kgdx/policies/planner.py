@@ -26,7 +26,7 @@ from kgdx.episode.policy import Capabilities
 from kgdx.episode.segment import Kind, Segment
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import ACTIONS, Action, AskModel, Operations, Remark, Wish, parse_action, wish_of
-from kgdx.llm.prompts import prompt
+from kgdx.llm.chat import prompt
 from kgdx.policies.briefing import briefing
 from kgdx.policies.finishing import EndingPolicy, asked_in, lost, undescribed
 from kgdx.policies.plan import Planned, judge, plan_schema, read_plan

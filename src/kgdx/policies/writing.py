@@ -9,8 +9,7 @@ from kgdx.actions.checking import INSUFFICIENT, MAX_CHARS, NOTHING_CITED, check
 from kgdx.actions.items import PROMPT_CHARS, EvidencePack
 from kgdx.episode.conversation import Exchange
 from kgdx.episode.wish import AskModel, wish_of
-from kgdx.llm.prompts import prompt
-from kgdx.llm.protocol import Message
+from kgdx.llm.chat import Message, prompt
 from kgdx.results.cited import CitedText
 
 LANGUAGES = {"en": "English", "zh": "Chinese (中文)"}

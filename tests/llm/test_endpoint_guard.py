@@ -10,9 +10,9 @@ import pytest
 from conftest import require_module
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError
-from kgdx.llm.accounting import Budget, Meter
+from kgdx.llm.budget import Budget, Meter
+from kgdx.llm.chat import Message, Request
 from kgdx.llm.endpoint import Endpoint
-from kgdx.llm.protocol import Message, Request
 from kgdx.llm.response import LONGEST
 from llm.server import Raw, Say, Server, in_turn, serving
 

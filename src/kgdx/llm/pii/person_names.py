@@ -1,4 +1,4 @@
-"""Names of persons in English text: after a title or a cue, or by a frequent given name; never within a disease's name.
+"""Names of persons in English and Chinese text; never within a disease's name.
 
 Whoever is named in full is found again where the surname stands alone.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kgdx.llm.people import QUOTE, merged, words
+from kgdx.llm.pii import QUOTE, merged, words
 
 Place = tuple[int, int]
 
@@ -139,3 +139,88 @@ def _trimmed(text: str, start: int, end: int) -> Place:
             break
         last = start + match.end()
     return start, last
+
+
+# Names of persons in Chinese text: after a cue, or a surname before a form of address.
+
+
+_SURNAMES = (
+    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩邓冯曹彭曾肖田董潘袁蔡蒋余于杜叶程魏苏吕丁任卢"
+    "姚沈钟姜崔谭陆范汪廖石金韦贾夏付方邹熊白孟秦邱侯江尹薛闫阎段雷龙黎史陶贺毛郝顾龚邵万覃武钱戴严莫孔向"
+    "常汤康易乔赖文洪施牛樊葛邢安齐伍庞颜倪庄聂章鲁岳翟殷詹申欧耿关兰焦俞左柳甘祝包宁尚符舒阮柯纪梅童凌毕"
+    "单季裴霍涂成苗谷盛曲翁冉骆蓝路游辛靳管柴蒙鲍华喻祁蒲房滕屈饶解牟艾尤时穆农司卓古吉缪简车项连芦麦褚娄"
+    "窦戚岑景党宫费卜冷晏席卫米柏宗瞿桂全佟应臧闵苟邬边姬师和仇栾隋商刁沙荣巫寇桑郎甄丛仲虞敖巩明佘池查麻"
+    "苑迟邝"
+)
+_COMPOUND = "欧阳|司马|上官|诸葛|东方|皇甫|尉迟|公孙|慕容|令狐|司徒|夏侯|端木|百里|南宫|独孤"
+_SURNAME_CHINESE = f"(?:{_COMPOUND}|[{_SURNAMES}])"
+_HAN = "\u4e00-\u9fff"
+
+_CUED_CHINESE = re.compile(
+    r"(?:姓名|名字|联系人|监护人|主治医师|主治医生|主管医师|责任医师|签名|签字|审核医师|报告医师|送检医师)"
+    r""
+    + QUOTE
+    + r"\s*[:：=]\s*"
+    + QUOTE
+    + rf"(?P<name>[{_HAN}·]{{2,8}}?)(?=[^{_HAN}·]|$|性别|年龄|男|女|电话|住院|科室|先生|女士)"
+)
+_SAID = re.compile(
+    rf"(?:我叫|名叫|叫做|我是|本人|我姓|患者姓|(?:患者|患儿|病人|孩子|儿子|女儿|父亲|母亲|丈夫|妻子|家属)(?:名字)?叫|"
+    rf"(?:主治|主管|责任|管床|经治|审核|报告|送检)(?:医师|医生))(?P<name>{_SURNAME_CHINESE}[{_HAN}]{{0,2}}?)(?=[，,。.、；;！!？?\s（(）)]|$|今年|男|女|的)"
+)
+_PATIENT = re.compile(
+    rf"(?:患者|患儿|病人|病患|产妇|孕妇|家属|其父|其母|其夫|其妻|患方|医生|医师|大夫|护士)[:：]?"
+    rf"(?P<name>{_SURNAME_CHINESE}[{_HAN}]{{1,2}}?)(?=\s*[，,、（(]?\s*(?:男|女|性别|[0-9０-９一二三四五六七八九十]{{1,3}}\s*(?:岁|个月|月龄|周岁)))"
+)
+_MASKED = re.compile(
+    rf"(?P<name>{_SURNAME_CHINESE}(?:某{{1,2}}|(?:[xX]{{2}}|[×*＊]{{1,2}})))(?![些种个一处人地时日项类])"
+)
+_ADDRESSED = re.compile(
+    rf"(?P<name>{_SURNAME_CHINESE}(?:[{_HAN}]{{1,2}})?)(?=先生|女士|小姐|太太|教授|大夫|护士长|主任|院长|阿姨|大爷|大妈|奶奶|爷爷)"
+    rf"|(?P<short>{_SURNAME_CHINESE})(?=医生|医师|老师|护士|同学|叔叔|师傅)"
+)
+_NOT_BEFORE = re.compile(
+    r"[谢感地对药处各双提由关位等至基在终过最很更太越较增升偏血体几多成千上亿一二两三每用可需该有无不没现当随按及时同此其你我他她您这那本主]$"
+)
+_NOT_NAMES = re.compile(
+    r"高(?:血|热|烧|龄|危|度|级|位|原|脂|糖|尿)|黄(?:疸|色|体|斑|痰|连)|白(?:细|色|带|癜|血|内|天|蛋|痰)|水|石(?:头|膏)|"
+    r"马(?:上|来|凡)|方(?:便|法|案|面|式)|何(?:时|种|处|等|况)|常(?:见|规|用|常|有)|向(?:上|下|您|前)|应(?:该|当|用|诊)|"
+    r"时(?:间|候|常)|全(?:身|科|部|面|国)|成(?:人|年|功|立)|单(?:纯|侧|独|位|个)|和(?:医|您|你)|明(?:显|天|确|白)|"
+    r"解(?:决|释|除)|关(?:节|于|键|注)|和|成某|安(?:全|静|排|徽)|江(?:苏|西|浙)|路|连(?:续|接)|包(?:括|皮|块)|管(?:理|床|道)|"
+    r"查(?:房|体|看|出)|师|边|房(?:间|颤|室)|于|任(?:何|务)|主|曾(?:经|因|在|有|用)|谢(?:谢)|程(?:度)|文(?:化|献)|"
+    r"严(?:重|格)|盛|古|农|车|项|米|席|冷|费|景|麻|荣|商|司|游|连|尚|左(?:侧|右|肺|眼)|易|莫(?:名)|万(?:一)|金(?:黄|属)|付|"
+    r"熊(?:猫)|龙|雷|毛(?:病|发)|丁|叶(?:酸)|牛(?:奶|皮)|康(?:复)|夏(?:天|季)|林(?:霉)|贺|温|梅(?:毒)|兰|蓝|童|华|"
+    r"宫(?:颈|腔|内|外)|卫(?:生)|党|肖|艾(?:滋|灸)|尤(?:其)"
+)
+
+
+def chinese_names(text: str) -> list[Place]:
+    """Return where persons are named.
+
+    Example:
+        >>> text = "患者张伟，男，45岁，高热三天。张伟说王医生让他来的，家属李女士陪同。"
+        >>> [text[start:end] for start, end in chinese_names(text)]
+        ['张伟', '张伟', '王', '李']
+    """
+    found = set(_stated_chinese(text))
+    whole = {text[start:end] for start, end in found}
+    again = sorted((name for name in whole if len(name) > 1), key=len, reverse=True)
+    if again:
+        found |= {match.span() for match in re.finditer("|".join(map(re.escape, again)), text)}
+    return [(start, end) for start, end, _ in merged((*place, "NAME") for place in found)]
+
+
+def _stated_chinese(text: str) -> Iterator[Place]:
+    for pattern in (_CUED_CHINESE, _SAID, _PATIENT, _MASKED, _ADDRESSED):
+        for match in pattern.finditer(text):
+            group = next(name for name, value in match.groupdict().items() if value)
+            start, end = match.span(group)
+            if pattern is _CUED_CHINESE or not _common(text, start, end, short=pattern in (_ADDRESSED, _MASKED)):
+                yield start, end
+
+
+def _common(text: str, start: int, end: int, *, short: bool) -> bool:
+    """Whether these are other words that begin with a surname's character."""
+    if _NOT_NAMES.match(text, start, end if end - start > 1 else end + 1):
+        return True
+    return short and _NOT_BEFORE.search(text, max(0, start - 2), start) is not None

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError
-from kgdx.llm.connect import connect
-from kgdx.llm.protocol import Message, Request
-from kgdx.llm.reasoning import split_reasoning
+from kgdx.llm.chat import Message, Request
+from kgdx.llm.connect import connect, split_reasoning
 from llm.server import Reply, Say, in_turn, serving
 
 ASKED = Request((Message("user", "?"),))

@@ -18,8 +18,8 @@ from typing import Any
 
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, LlmFault, MissingExtraError
-from kgdx.llm.accounting import Meter
-from kgdx.llm.protocol import ChatModel, Completion, Message, OnText, Request, Tokens, Usage, seed_of, with_schema
+from kgdx.llm.budget import Meter
+from kgdx.llm.chat import ChatModel, Completion, Message, OnText, Request, Tokens, Usage, seed_of, with_schema
 
 MAX_NEW_TOKENS = 2_048
 """Tokens of a completion at most where the request does not say."""
@@ -35,6 +35,45 @@ class _Loaded:
     tokenizer: Any
     model: Any
     context: int | None
+
+
+class _Written:
+    """Collects the tokens as they are sampled, and passes on the text that they have become.
+
+    A text ends before the first stop string; a token that holds the rest of it stays among the ids. What may be the
+    beginning of a stop string, or of a character, is held back until that is clear.
+    """
+
+    def __init__(self, tokenizer: Any, stops: Sequence[str], hear: OnText | None) -> None:
+        self._tokenizer = tokenizer
+        self._stops = stops
+        self._hear = hear
+        self._text = ""
+        self.ids: list[int] = []
+        self.stop: str | None = None
+
+    def add(self, new: int) -> None:
+        """Take a token."""
+        self.ids.append(new)
+        if self._hear is not None or self._stops:
+            self._read(ended=False)
+
+    def end(self) -> str:
+        """Pass on what is left, and return the whole text."""
+        self._read(ended=True)
+        return self._text
+
+    def _read(self, *, ended: bool) -> None:
+        text = decoded(self._tokenizer, self.ids)
+        places = [(place, each) for each in self._stops if (place := text.find(each)) >= 0]
+        if places:
+            place, self.stop = min(places)
+            text = text[:place]
+        elif not ended:
+            text = text[: len(text) - _open_end(text, self._stops)]
+        if self._hear is not None and len(text) > len(self._text):
+            self._hear(text[len(self._text) :])
+        self._text = text
 
 
 class LocalModel(ChatModel):
@@ -67,7 +106,7 @@ class LocalModel(ChatModel):
         return self.access.model
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return one sample; see :meth:`kgdx.llm.protocol.ChatModel.complete`."""
+        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         loop = asyncio.get_running_loop()
         ended = False
 
@@ -167,45 +206,6 @@ class LocalModel(ChatModel):
 
     def _error(self, what: str, kind: LlmFault, hint: str, partial: str = "") -> LlmError:
         return LlmError(f"the model {self.name} {what}", hint=hint, kind=kind, partial=partial)
-
-
-class _Written:
-    """Collects the tokens as they are sampled, and passes on the text that they have become.
-
-    A text ends before the first stop string; a token that holds the rest of it stays among the ids. What may be the
-    beginning of a stop string, or of a character, is held back until that is clear.
-    """
-
-    def __init__(self, tokenizer: Any, stops: Sequence[str], hear: OnText | None) -> None:
-        self._tokenizer = tokenizer
-        self._stops = stops
-        self._hear = hear
-        self._text = ""
-        self.ids: list[int] = []
-        self.stop: str | None = None
-
-    def add(self, new: int) -> None:
-        """Take a token."""
-        self.ids.append(new)
-        if self._hear is not None or self._stops:
-            self._read(ended=False)
-
-    def end(self) -> str:
-        """Pass on what is left, and return the whole text."""
-        self._read(ended=True)
-        return self._text
-
-    def _read(self, *, ended: bool) -> None:
-        text = decoded(self._tokenizer, self.ids)
-        places = [(place, each) for each in self._stops if (place := text.find(each)) >= 0]
-        if places:
-            place, self.stop = min(places)
-            text = text[:place]
-        elif not ended:
-            text = text[: len(text) - _open_end(text, self._stops)]
-        if self._hear is not None and len(text) > len(self._text):
-            self._hear(text[len(self._text) :])
-        self._text = text
 
 
 def _next_scores(model: Any, given: Sequence[int], written: Sequence[int]) -> Iterator[Any]:

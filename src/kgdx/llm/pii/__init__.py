@@ -19,7 +19,7 @@ def words(name: str) -> frozenset[str]:
         >>> "Jane" in words("given_names")
         True
     """
-    text = files("kgdx.llm.people").joinpath(f"{name}.txt").read_text("utf-8")
+    text = files("kgdx.llm.pii").joinpath(f"{name}.txt").read_text("utf-8")
     return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
 
 

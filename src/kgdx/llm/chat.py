@@ -6,10 +6,14 @@ import asyncio
 import hashlib
 import json
 import queue
+import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
+from importlib.resources import files
+from string import Template
 from typing import Any, Literal
 
 from kgdx.errors import LlmError
@@ -266,26 +270,6 @@ class ChatModel(ABC):
         return None
 
 
-class Layer(ChatModel):
-    """A model in front of another one, under the same name.
-
-    Args:
-        model: The model that is asked.
-    """
-
-    def __init__(self, model: ChatModel) -> None:
-        self.model = model
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.model.name
-
-    async def aclose(self) -> None:
-        """Close the connections; see :meth:`ChatModel.aclose`."""
-        await self.model.aclose()
-
-
 _starting = threading.Lock()
 _private: list[tuple[threading.Thread, asyncio.AbstractEventLoop]] = []
 
@@ -306,6 +290,26 @@ def private_loop() -> asyncio.AbstractEventLoop:
     if thread is threading.current_thread():
         raise RuntimeError("a synchronous call within the model's own event loop: await sample() instead")
     return loop
+
+
+class Layer(ChatModel):
+    """A model in front of another one, under the same name.
+
+    Args:
+        model: The model that is asked.
+    """
+
+    def __init__(self, model: ChatModel) -> None:
+        self.model = model
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.model.name
+
+    async def aclose(self) -> None:
+        """Close the connections; see :meth:`ChatModel.aclose`."""
+        await self.model.aclose()
 
 
 def with_schema(messages: Sequence[Message], schema: Mapping[str, Any]) -> list[Message]:
@@ -330,3 +334,70 @@ def sound(text: str) -> str:
         'a?'
     """
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+# Prompts are files: ``prompts/<name>.md``, with a version that is raised whenever their words change.
+
+
+_FILE = re.compile(
+    r"---\nversion: (?P<version>\d+)\n---\n+## system\n+(?P<system>.+?)\n+## user\n+(?P<user>.+?)\s*", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt; ``$name`` in its text is filled in.
+
+    Attributes:
+        name: Name of its file.
+        version: Raised with each change.
+        system: What the model is told first.
+        user: What it is asked.
+    """
+
+    name: str
+    version: int
+    system: str
+    user: str
+
+    @property
+    def id(self) -> str:
+        """Name and version, as they stand in what is made of the answers.
+
+        Example:
+            >>> prompt("relations").id.partition("@")[0]
+            'relations'
+        """
+        return f"{self.name}@{self.version}"
+
+    def messages(self, **values: str) -> tuple[Message, ...]:
+        """Return the conversation with the values filled in; what looks like a name within a value stays.
+
+        Raises:
+            KeyError: A name of the text is not given.
+        """
+        system, user = (Template(part).substitute(values) for part in (self.system, self.user))
+        return (Message("system", system), Message("user", user))
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all prompts."""
+    folder = files("kgdx.llm").joinpath("prompts")
+    return tuple(sorted(each.name.removesuffix(".md") for each in folder.iterdir() if each.name.endswith(".md")))
+
+
+@cache
+def prompt(name: str) -> Prompt:
+    """Return a prompt.
+
+    Raises:
+        LlmError: There is none of that name, or its file is not of the form.
+    """
+    if name not in names():
+        raise LlmError(f"no prompt is called {name!r}", hint=f"one of {', '.join(names())}", kind="missing")
+    text = files("kgdx.llm").joinpath("prompts", f"{name}.md").read_text("utf-8")
+    found = _FILE.fullmatch(text)
+    if found is None:
+        hint = "it has a version, a part `## system` and a part `## user`"
+        raise LlmError(f"the prompt {name} is not of the form", hint=hint, kind="missing")
+    return Prompt(name, int(found["version"]), found["system"], found["user"])

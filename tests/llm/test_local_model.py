@@ -19,11 +19,10 @@ from pydantic import BaseModel
 from conftest import require_module
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, MissingExtraError
-from kgdx.llm.accounting import Budget, Meter
-from kgdx.llm.connect import connect
-from kgdx.llm.local import LocalModel, _open_end, _prompt_ids, _Written, decoded
-from kgdx.llm.protocol import ChatModel, Completion, Message, Request, Usage, seed_of
-from kgdx.llm.reasoning import Reasoning
+from kgdx.llm.budget import Budget, Meter
+from kgdx.llm.chat import ChatModel, Completion, Message, Request, Usage, seed_of
+from kgdx.llm.connect import Reasoning, connect
+from kgdx.llm.local_model import LocalModel, _open_end, _prompt_ids, _Written, decoded
 from kgdx.llm.structured import structured
 
 pytestmark = [

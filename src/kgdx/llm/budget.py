@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError
-from kgdx.llm.protocol import Completion
+from kgdx.llm.chat import Completion
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Meter:
         clock: Seconds from some moment on; a test gives its own.
 
     Example:
-        >>> from kgdx.llm.protocol import Usage
+        >>> from kgdx.llm.chat import Usage
         >>> meter = Meter(price_in=1.0, price_out=4.0)
         >>> meter.answered(Completion("yes", "m", Usage(1_000, 250)))
         >>> meter.spent.cost
