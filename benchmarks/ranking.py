@@ -27,11 +27,11 @@ from kgdx.case.patient import Case
 from kgdx.evaluate.metrics import mean_rank, summary
 from kgdx.evaluate.rank import evaluate_rank
 from kgdx.graph.snapshot import Snapshot
-from kgdx.rank import Ranker, annotations, compile, fusion, neighbours, scorers
-from kgdx.rank.bank import CaseBank
-from kgdx.rank.posterior import shares, temperature
+from kgdx.rank import Ranker, annotations, candidates, fusion, ranking_model, scorers
+from kgdx.rank.case_bank import CaseBank
+from kgdx.rank.fusion import shares, temperature
+from kgdx.rank.held_out_ranks import Withheld
 from kgdx.rank.scorers import Query
-from kgdx.rank.withheld import Withheld
 
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FOLDS = 5
@@ -51,10 +51,10 @@ SCORERS: Mapping[str, Sequence[str]] = {
 }
 WITHOUT: Mapping[str, Mapping[tuple[Any, str], Any]] = {
     "without the correction for breadth": {(scorers, "BREADTH"): 0.0},
-    "without neighbours": {(neighbours, f"{kind}_SHARE"): 1e-9 for kind in ("ANNOTATION", "NAME", "GENE")},
-    "without neighbours by annotation": {(neighbours, "ANNOTATION_SHARE"): 1e-9},
-    "without neighbours by name": {(neighbours, "NAME_SHARE"): 1e-9},
-    "without neighbours by gene": {(neighbours, "GENE_SHARE"): 1e-9},
+    "without neighbours": {(candidates, f"{kind}_SHARE"): 1e-9 for kind in ("ANNOTATION", "NAME", "GENE")},
+    "without neighbours by annotation": {(candidates, "ANNOTATION_SHARE"): 1e-9},
+    "without neighbours by name": {(candidates, "NAME_SHARE"): 1e-9},
+    "without neighbours by gene": {(candidates, "GENE_SHARE"): 1e-9},
     "without broader groups": {(annotations, "GROUP_SHARE"): 0.0},
     "without the prior on counts": {(annotations, "PRIOR_PATIENTS"): 0.25},
 }
@@ -283,7 +283,7 @@ def ranks_with(
     try:
         for place, value in changes.items():
             setattr(*place, value)
-        ranker = Ranker.of(snapshot, compile.build_model(snapshot), weights)
+        ranker = Ranker.of(snapshot, ranking_model.build_model(snapshot), weights)
         return [mean_rank(ranker.score_all(case)[1], numbers(ranker, case)) for case in ranked.cases]
     finally:
         for place, value in saved.items():
@@ -305,7 +305,9 @@ def worth_of_the_table(folder: Path, cases: list[Case | Failure]) -> None:
             ranked = prepare(graph.ranker, graph.snapshot, cases)
             rows.append(ranked.line(name, ranks_with(graph.snapshot, ranked, {})))
             if store == "default":
-                rows.append(ranked.line("neither", ranks_with(graph.snapshot, ranked, {(compile, "merged"): alone})))
+                rows.append(
+                    ranked.line("neither", ranks_with(graph.snapshot, ranked, {(ranking_model, "merged"): alone}))
+                )
     print("## Which entries are the same\n")
     show(HEAD, rows)
 

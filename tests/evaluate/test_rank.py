@@ -20,8 +20,8 @@ from kgdx.graph.protocol import RelationTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
-from kgdx.rank.bank import CaseBank
-from kgdx.rank.withheld import Withheld
+from kgdx.rank.case_bank import CaseBank
+from kgdx.rank.held_out_ranks import Withheld
 from kgdx.show.console import text
 from kgdx.show.evaluation import rank_accuracy
 from small_graph import FEVER, FOCAL, HYPOTONIA, RECESSIVE, SEIZURE, SHORT, STATUS

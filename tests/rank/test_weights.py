@@ -13,11 +13,11 @@ from kgdx.case.patient import Case, Finding
 from kgdx.errors import ConfigError, StoreError, UsageError
 from kgdx.graph.snapshot import Snapshot
 from kgdx.rank import Ranker
-from kgdx.rank.bank import CaseBank
-from kgdx.rank.compile import RankModel
+from kgdx.rank.case_bank import CaseBank
 from kgdx.rank.fusion import Weights
+from kgdx.rank.held_out_ranks import Withheld
+from kgdx.rank.ranking_model import RankModel
 from kgdx.rank.scorers import SCORERS, Query, Scorer
-from kgdx.rank.withheld import Withheld
 from kgdx.registry import Registry
 from kgdx.resources import resource
 from small_graph import FEVER, FOCAL, SEIZURE, SHORT

@@ -38,7 +38,7 @@ REPORT = BuildReport(
     relations={"HAS_PHENOTYPE": 271_000, "LACKS_PHENOTYPE": 900},
     reasons=(Reason("hpoa", "unknown id …", 61, "unknown id 'HP:9999999'"),),
     warnings=("hpoa has 3 records, expected are 200,000 to 400,000",),
-    seconds={"parse": 3.2, "load": 4.4, "kgdx.rank.compile:compile_if_annotated": 2.0, "total": 10.1},
+    seconds={"parse": 3.2, "load": 4.4, "kgdx.rank.ranking_model:compile_if_annotated": 2.0, "total": 10.1},
     kind="build",
     changes=(Change("Disease", "hpoa", added=3, changed=2), Change("Disease-HAS_PHENOTYPE->Phenotype", "hpoa", 10, 4)),
     content={

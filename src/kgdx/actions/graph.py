@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
     from kgdx.literature import PubMed
     from kgdx.rank import Ranker
-    from kgdx.rank.bank import CaseBank
+    from kgdx.rank.case_bank import CaseBank
     from kgdx.terms.encoder import Encoder
     from kgdx.terms.extractor import Extractor
     from kgdx.terms.names.mesh_index import Headings, MeshIndex
@@ -140,7 +140,7 @@ class GraphContext:
         """
 
         def make() -> CaseBank:
-            from kgdx.rank.bank import CaseBank
+            from kgdx.rank.case_bank import CaseBank
 
             return CaseBank(self.ranker, self.snapshot)
 

@@ -18,12 +18,12 @@ from kgdx.case.case_files import Failure
 from kgdx.case.patient import Case
 from kgdx.errors import CaseError
 from kgdx.evaluate.metrics import MISS, mean_over, mean_rank, summary
-from kgdx.rank.model import leaving_out
-from kgdx.rank.withheld import Withheld
+from kgdx.rank.held_out_ranks import Withheld
+from kgdx.rank.ranking import leaving_out
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
-    from kgdx.rank.bank import CaseBank
+    from kgdx.rank.case_bank import CaseBank
     from kgdx.rank.ranker import Ranker
 
 GROUPS = ("all", "in_graph", "seen", "unseen", "withheld")

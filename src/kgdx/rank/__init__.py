@@ -5,13 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kgdx.rank.model import Candidate, Contribution, MatchedCase, Ranking
+from kgdx.rank.ranking import Ranking
+from kgdx.results.ranked import Candidate, Contribution, MatchedCase
 
 if TYPE_CHECKING:
-    from kgdx.rank.compile import compile_model
-    from kgdx.rank.fusion import Weights
-    from kgdx.rank.posterior import Beliefs
-    from kgdx.rank.ranker import Ranker, Scored
+    from kgdx.rank.fusion import Beliefs, Scored, Weights
+    from kgdx.rank.ranker import Ranker
+    from kgdx.rank.ranking_model import compile_model
     from kgdx.rank.scorers import SCORERS, ByFinding, Query, Scorer
 
 _LAZY = {

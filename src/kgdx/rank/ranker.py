@@ -15,13 +15,22 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.patient import Case, Issue, Status
 from kgdx.errors import CaseError, UsageError
-from kgdx.rank.compile import VERSION, RankModel, compile_model
-from kgdx.rank.explain import explain
-from kgdx.rank.fusion import Weights, fused, scale
-from kgdx.rank.model import Bank, Ranking, leaving_out
-from kgdx.rank.names import Names
-from kgdx.rank.posterior import Beliefs, askable, entropy, gains, leading, shares, temperature
-from kgdx.rank.scored import Scored
+from kgdx.rank.explanation import explain
+from kgdx.rank.fusion import (
+    Beliefs,
+    Scored,
+    Weights,
+    askable,
+    entropy,
+    fused,
+    gains,
+    leading,
+    scale,
+    shares,
+    temperature,
+)
+from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
+from kgdx.rank.ranking_model import VERSION, RankModel, compile_model
 from kgdx.rank.scorers import SCORERS, ByFinding, Query, Recent, Scorer
 from kgdx.results.ranked import Candidate
 

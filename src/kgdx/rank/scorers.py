@@ -20,12 +20,12 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints, Sparse, gather
 from kgdx.case.patient import Case, Status
 from kgdx.errors import StoreError
-from kgdx.rank.columns import Columns
+from kgdx.rank.feature_matrices import Columns
 from kgdx.registry import Registry
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
-    from kgdx.rank.compile import RankModel
+    from kgdx.rank.ranking_model import RankModel
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -255,7 +255,8 @@ class ByFinding(Scorer):
 class Likelihood(ByFinding):
     """Mean log-likelihood ratio of the present findings, less a correction for breadth.
 
-    s(d) = 1/|Q| Σ_{t∈Q} ln(x(t,d)/β) − BREADTH ln(1 + Σ_u f(u,d)), with x as in :func:`kgdx.rank.columns.columns`.
+    s(d) = 1/|Q| Σ_{t∈Q} ln(x(t,d)/β) − BREADTH ln(1 + Σ_u f(u,d)), with x as in
+    :func:`kgdx.rank.feature_matrices.columns`.
     The last term is the length normalisation of the multinomial model, damped: a disease annotated with 200 phenotypes
     explains any patient a little.
     """

@@ -10,10 +10,10 @@ import numpy as np
 
 from kgdx.arrays.sparse import Ints, Sparse, ancestors, transposed
 from kgdx.errors import StoreError
-from kgdx.rank import neighbours
+from kgdx.rank import candidates as neighbours
 from kgdx.rank.annotations import Rows, pooled, read_rows, with_groups
 from kgdx.rank.candidates import Candidates, merged
-from kgdx.rank.columns import Basis, Columns, by_row, columns, propagate, term_statistics
+from kgdx.rank.feature_matrices import Basis, Columns, by_row, columns, propagate, term_statistics
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot

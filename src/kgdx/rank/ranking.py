@@ -1,14 +1,17 @@
-"""Ids, names, stated frequencies and references behind the model's numbers, read from the snapshot when asked for."""
+"""What ranking returns, and the ids, names and references behind the model's numbers."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from kgdx.arrays.sparse import Ints
+from kgdx.case.patient import Case, Issue
 from kgdx.rank.candidates import Candidates
+from kgdx.results.ranked import Candidate
 from kgdx.schema.model import FREQUENCIES
 
 if TYPE_CHECKING:
@@ -160,3 +163,39 @@ class Names:
 
     def _disease(self, column: str, row: int) -> str:
         return str(self._snapshot.table("disease").column(column)[row].as_py() or "")
+
+
+# What ranking returns: candidates with the parts of their scores and, once explained, what each finding adds.
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The best candidates for a case.
+
+    Attributes:
+        candidates: Best first.
+        n_candidates: How many were compared.
+        issues: Findings that could not be used, and why.
+    """
+
+    candidates: tuple[Candidate, ...]
+    n_candidates: int
+    issues: tuple[Issue, ...] = ()
+
+
+class Bank(Protocol):
+    """Other patients that a case can be matched with; :class:`kgdx.rank.case_bank.CaseBank` is one."""
+
+    def match(self, scored: Any, leave_out: frozenset[str] = frozenset()) -> Any:
+        """Return the patients that are most similar, without those left out."""
+        ...
+
+
+def leaving_out(case: Case) -> frozenset[str]:
+    """Return what a case's own patients are known by: its id and its publications.
+
+    Example:
+        >>> sorted(leaving_out(Case("p1", publications=("PMID:1",))))
+        ['PMID:1', 'p1']
+    """
+    return frozenset({case.id, *case.publications} - {""})

@@ -12,7 +12,7 @@ from kgdx.graph.protocol import GraphTable, NodeTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Candidate, Ranker
-from kgdx.rank.bank import CaseBank
+from kgdx.rank.case_bank import CaseBank
 from small_graph import FOCAL, HYPOTONIA, SEIZURE, SHORT
 
 

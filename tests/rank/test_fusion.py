@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kgdx.case.patient import Case, Finding, Status
 from kgdx.rank import Ranker
-from kgdx.rank.posterior import Beliefs, askable, entropy, gains, leading, shares
+from kgdx.rank.fusion import Beliefs, askable, entropy, gains, leading, shares
 from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS, TERMS
 
 PHENOTYPES = sorted(set(TERMS) - {"HP:0000001", RECESSIVE})

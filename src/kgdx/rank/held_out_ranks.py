@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgdx.arrays.sparse import Ints, Sparse
-from kgdx.rank import neighbours
+from kgdx.rank import candidates as neighbours
 from kgdx.rank.annotations import Annotations, pooled, read_rows, with_groups
-from kgdx.rank.columns import Columns, columns, propagate
+from kgdx.rank.feature_matrices import Columns, columns, propagate
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
+    from kgdx.rank.fusion import Scored
     from kgdx.rank.ranker import Ranker
-    from kgdx.rank.scored import Scored
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,20 +15,68 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.errors import StoreError
 from kgdx.rank.annotations import Annotations
-from kgdx.rank.columns import columns, propagate
+from kgdx.rank.feature_matrices import columns, propagate
 from kgdx.rank.fusion import fused
 from kgdx.rank.scorers import Query
 from kgdx.results.ranked import Candidate, MatchedCase
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
+    from kgdx.rank.fusion import Scored
     from kgdx.rank.ranker import Ranker
-    from kgdx.rank.scored import Scored
 
 GAIN = 1e-4
 """A score that a patient raises by less was not raised but rounded."""
 SHOWN = 3
 """How many patients are named for a candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """How well the patients of a bank match one query.
+
+    Attributes:
+        bank: The patients.
+        query: The case.
+        value: Score of each patient, −∞ for those left out; shape (patients,).
+    """
+
+    bank: CaseBank
+    query: Query
+    value: Floats
+
+    def raised(self, total: Floats) -> Floats:
+        """Return the candidates' scores, each at least that of its best patient."""
+        raised = total.copy()
+        np.maximum.at(raised, self.bank.candidate, self.value.astype(total.dtype))
+        return raised
+
+    def told(self, candidate: Candidate, number: int, total: Floats) -> Candidate:
+        """Return a candidate with the patients that match, and with what the best of them adds to its score.
+
+        Args:
+            candidate: Scored by what is known of the disease alone.
+            number: The candidate's number.
+            total: All scores when patients count.
+        """
+        cases, gain = self.cases(number), float(total[number]) - candidate.score
+        if gain <= GAIN or not cases:
+            return replace(candidate, cases=cases)
+        parts = {**candidate.parts, "case_bank": gain}
+        return replace(candidate, cases=cases, score=candidate.score + gain, parts=parts)
+
+    def cases(self, candidate: int) -> tuple[MatchedCase, ...]:
+        """Return the most similar patients of a candidate that share a finding with the query, best first."""
+        found: list[MatchedCase] = []
+        patients = np.flatnonzero((self.bank.candidate == candidate) & np.isfinite(self.value))
+        for patient in patients[np.argsort(-self.value[patients], kind="stable")].tolist():
+            if len(found) == SHOWN:
+                break
+            shared = self.bank.shared(self.query, patient)
+            if shared:
+                score = float(self.value[patient])
+                found.append(MatchedCase(self.bank.ids[patient], score, shared, self.bank.publications[patient]))
+        return tuple(found)
 
 
 class CaseBank:
@@ -109,51 +157,3 @@ class CaseBank:
         keys = np.unique(number[case[use]].astype(np.int64) * terms + term[use])
         candidate, found = (part.astype(np.int32) for part in np.divmod(keys, terms))
         return Annotations(candidate, found, np.ones(len(keys), np.float32))
-
-
-@dataclass(frozen=True, slots=True)
-class Matched:
-    """How well the patients of a bank match one query.
-
-    Attributes:
-        bank: The patients.
-        query: The case.
-        value: Score of each patient, −∞ for those left out; shape (patients,).
-    """
-
-    bank: CaseBank
-    query: Query
-    value: Floats
-
-    def raised(self, total: Floats) -> Floats:
-        """Return the candidates' scores, each at least that of its best patient."""
-        raised = total.copy()
-        np.maximum.at(raised, self.bank.candidate, self.value.astype(total.dtype))
-        return raised
-
-    def told(self, candidate: Candidate, number: int, total: Floats) -> Candidate:
-        """Return a candidate with the patients that match, and with what the best of them adds to its score.
-
-        Args:
-            candidate: Scored by what is known of the disease alone.
-            number: The candidate's number.
-            total: All scores when patients count.
-        """
-        cases, gain = self.cases(number), float(total[number]) - candidate.score
-        if gain <= GAIN or not cases:
-            return replace(candidate, cases=cases)
-        parts = {**candidate.parts, "case_bank": gain}
-        return replace(candidate, cases=cases, score=candidate.score + gain, parts=parts)
-
-    def cases(self, candidate: int) -> tuple[MatchedCase, ...]:
-        """Return the most similar patients of a candidate that share a finding with the query, best first."""
-        found: list[MatchedCase] = []
-        patients = np.flatnonzero((self.bank.candidate == candidate) & np.isfinite(self.value))
-        for patient in patients[np.argsort(-self.value[patients], kind="stable")].tolist():
-            if len(found) == SHOWN:
-                break
-            shared = self.bank.shared(self.query, patient)
-            if shared:
-                score = float(self.value[patient])
-                found.append(MatchedCase(self.bank.ids[patient], score, shared, self.bank.publications[patient]))
-        return tuple(found)

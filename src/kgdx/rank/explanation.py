@@ -11,14 +11,14 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.case.patient import Status
 from kgdx.errors import UsageError
-from kgdx.rank.columns import Basis
-from kgdx.rank.compile import RankModel
+from kgdx.rank.feature_matrices import Basis
+from kgdx.rank.ranking_model import RankModel
 from kgdx.rank.scorers import Scorer
 from kgdx.results.ranked import Contribution
 
 if TYPE_CHECKING:
-    from kgdx.rank.names import Names
-    from kgdx.rank.scored import Scored
+    from kgdx.rank.fusion import Scored
+    from kgdx.rank.ranking import Names
 
 LEAST = 1e-6
 """What is left of a part and below this was rounded away."""
