@@ -24,8 +24,8 @@ from pathlib import Path
 import polars as pl
 from benchmarks.equivalence import default_tables
 
-from kgdx.align.mappings import CURATED
 from kgdx.graph.protocol import GraphTable
+from kgdx.ingest.alignment.mappings import CURATED
 from kgdx.terms.encoder import CachedEncoder, NameEncoder, encoder
 from kgdx.terms.names.cascade import STAGES, Rules, candidates, decide
 from kgdx.terms.names.entity_names import Side, diseases, phenotypes, side, with_forms

@@ -2,7 +2,7 @@
 
 Compares it with Orphanet's cross-reference table: a model fitted to half of the Orphanet entries is measured on the
 other half, and the shipped constants on all. "Known" leaves out pairs whose Orphanet entry the table does not list.
-With --fit it prints the constants of :mod:`kgdx.align.equivalence`. Needs scipy alone.
+With --fit it prints the constants of :mod:`kgdx.ingest.alignment.equivalence`. Needs scipy alone.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 import kgdx
-from kgdx.align.equivalence import WEIGHTS, Pairs, Weights, compare, judge, leads, read_entries
 from kgdx.graph.protocol import GraphTable, RelationTable
+from kgdx.ingest.alignment.equivalence import WEIGHTS, Pairs, Weights, compare, judge, leads, read_entries
 
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 PENALTY = (1e-6, 1e-5)

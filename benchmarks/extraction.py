@@ -16,11 +16,11 @@ from typing import Any
 
 from benchmarks.extraction_text import FIELDS, Known, diseases, held_out, records, unseen
 
-from kgdx.extract.filters import believe
-from kgdx.extract.pages import clean, read_line
-from kgdx.extract.rules import RuleReader
-from kgdx.extract.wording import FIELDS as CLASSES
-from kgdx.extract.wording import Vocabulary
+from kgdx.ingest.extraction.clinical_wording import FIELDS as CLASSES
+from kgdx.ingest.extraction.clinical_wording import Vocabulary
+from kgdx.ingest.extraction.filters import believe
+from kgdx.ingest.extraction.question_pages import clean, read_line
+from kgdx.ingest.extraction.rule_reader import RuleReader
 
 ROOT = Path(__file__).resolve().parents[1]
 GRAPH = ROOT.parent / "shared" / "data" / "chinese-disease-kg.jsonl.gz"

@@ -130,7 +130,7 @@ def tiny_graph(run_folder: Path) -> Path:
 def _built_once(folder: Path, sources: dict[str, str] | None) -> Path:
     """Build a graph, or wait for the worker that does."""
     import kgdx
-    from kgdx.load.folder import GraphFolder
+    from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
     with folder.with_suffix(".lock").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)  # given back when the file is closed

@@ -22,7 +22,7 @@ from kgdx.actions import Extract, Match, Rank, Retrieve, Retrieved
 from kgdx.case import Case, Finding, Status
 from kgdx.episode import Policy, State, Wish, step
 from kgdx.errors import CaseError, ConfigError, KgdxError, StoreError, StoreLockedError, TemplateError, UsageError
-from kgdx.load.folder import GraphFolder
+from kgdx.ingest.pipeline.graph_folder import GraphFolder
 from kgdx.policies import FixedPolicy
 from kgdx.resources import resource
 from kgdx.terms.names.sssom import Statement
@@ -345,7 +345,9 @@ def test_a_diagnosis_of_another_graph_is_refused_and_nothing_is_written(own: Pat
 
 
 def test_saving_waits_for_no_other_reader_and_says_so(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgdx.load.folder.GraphFolder.writing.__wrapped__.__defaults__", (0.0,), raising=True)
+    monkeypatch.setattr(
+        "kgdx.ingest.pipeline.graph_folder.GraphFolder.writing.__wrapped__.__defaults__", (0.0,), raising=True
+    )
     with kgdx.open(own) as graph, kgdx.open(own) as other:
         diagnosis = graph.diagnose(["HP:0001250"])
         with pytest.raises(StoreLockedError):
@@ -472,11 +474,11 @@ def test_a_graph_that_nobody_closes_ends_without_a_word(built: Path, loaded: str
         require_module(loaded, "local")
     code = f"""
         import contextlib, ctypes, os, sys
-        import kgdx, kgdx.load.folder
+        import kgdx, kgdx.ingest.pipeline.graph_folder
         {f"import {loaded}" if loaded else ""}
         os.graph = kgdx.open(sys.argv[1])
         os.graph.run("sources")
-        for module in (os, contextlib, kgdx.load.folder):
+        for module in (os, contextlib, kgdx.ingest.pipeline.graph_folder):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))
     """
     command = [sys.executable, "-c", textwrap.dedent(code), str(built)]

@@ -8,9 +8,9 @@ import pytest
 
 import kgdx
 from kgdx import api
-from kgdx.load.deliver import snapshot_key
-from kgdx.load.report import Progress
-from kgdx.load.tables import BuiltTable
+from kgdx.ingest.pipeline.build_report import Progress
+from kgdx.ingest.pipeline.deliver import snapshot_key
+from kgdx.ingest.pipeline.stages import BuiltTable
 from kgdx.terms.names.name_database import FILE
 
 FILES = {"hp": "hp.obo", "hpoa": "phenotype.hpoa", "genes": "genes_to_phenotype.txt"}

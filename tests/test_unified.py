@@ -9,8 +9,8 @@ import pytest
 import kgdx
 from kgdx import api
 from kgdx.graph.arcade.embedded import ArcadeStore
-from kgdx.load.choice import select
-from kgdx.load.report import BuildReport
+from kgdx.ingest.pipeline.build_report import BuildReport
+from kgdx.ingest.source_choice import select
 
 pytestmark = pytest.mark.slow
 

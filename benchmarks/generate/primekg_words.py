@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from kgdx.load.fetch import fetch
+from kgdx.ingest.fetch import fetch
 
 Rng = np.random.Generator
 

@@ -13,7 +13,7 @@ import pytest
 
 import kgdx
 from conftest import ROOT
-from kgdx.load.folder import GraphFolder
+from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
 PATIENT = str(ROOT / "examples" / "patient.json")
 ASKED = "Which diseases are caused by mutations of TRPS1?"
@@ -145,7 +145,7 @@ def test_commands_about_a_graph_that_is_there_build_none(tmp_path: Path, command
 def test_from_python_it_is_built_where_that_is_asked_for(
     kgdx_home: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kgdx.load import build
+    from kgdx.ingest.pipeline import build
 
     sources = {"hp": str(tiny / "hp.obo"), "hpoa": str(tiny / "phenotype.hpoa")}
     choose = build.choose

@@ -17,8 +17,8 @@ from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.copies import push
 from kgdx.graph.neo4j import local_server
 from kgdx.graph.neo4j.neo4j_store import Neo4jStore
-from kgdx.load.folder import GraphFolder
-from kgdx.load.pull import pull
+from kgdx.ingest.pipeline.build import pull
+from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.java, pytest.mark.maven, pytest.mark.slow]
 
@@ -41,7 +41,7 @@ PULL = """
 import sys
 from functools import partial
 from kgdx.config import Settings
-from kgdx.load.pull import pull
+from kgdx.ingest.pipeline.build import pull
 from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 with Neo4jStore.connect(Settings.load().neo4j(sys.argv[1])) as source:
     pull(source, sys.argv[2], force=True, progress=partial(print, flush=True))

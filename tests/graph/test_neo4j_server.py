@@ -23,8 +23,8 @@ from kgdx.graph.neo4j import browser_links, local_server, offline_import
 from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 from kgdx.graph.protocol import NodeTable, RelationTable
 from kgdx.graph.snapshot import Snapshot
-from kgdx.load.folder import GraphFolder
-from kgdx.load.pull import pull
+from kgdx.ingest.pipeline.build import pull
+from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.java, pytest.mark.maven, pytest.mark.slow]
 

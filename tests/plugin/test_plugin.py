@@ -24,7 +24,7 @@ import kgdx
 from kgdx.actions import parse_action
 from kgdx.case import Case, Finding
 from kgdx.episode import ACTIONS, POLICIES, World, begin, dump, load, make_policy, policy_of, resume, run
-from kgdx.load.manifest import manifests
+from kgdx.ingest.manifest import manifests
 from kgdx.rank.scorers import SCORERS
 
 tiny, ward, store = sys.argv[1:]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from kgdx.load.diff import Comparison
-from kgdx.load.report import Change
+from kgdx.ingest.pipeline.build_report import Change
+from kgdx.ingest.pipeline.graph_diff import Comparison
 from kgdx.show.changes import comparison
 from kgdx.show.console import text
 

@@ -8,8 +8,8 @@ from rich.console import Console
 
 from kgdx.episode import Replayed
 from kgdx.graph.templates import templates
-from kgdx.load.manifest import manifests
-from kgdx.load.report import BuildReport, Change, Progress, Reason, SourceReport
+from kgdx.ingest.manifest import manifests
+from kgdx.ingest.pipeline.build_report import BuildReport, Change, Progress, Reason, SourceReport
 from kgdx.schema import load_schema
 from kgdx.show import build, graph, progress, sources
 from kgdx.show.console import text

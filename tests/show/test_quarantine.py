@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kgdx.load.quarantine import Group
+from kgdx.ingest.pipeline.quarantine import Group
 from kgdx.show.console import text
 from kgdx.show.quarantine import overview
 

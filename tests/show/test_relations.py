@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kgdx.extract.run import Extraction
+from kgdx.ingest.extraction.extract import Extraction
 from kgdx.llm.budget import Spent
 from kgdx.show.console import text
 from kgdx.show.relations import extraction, extraction_progress, far

@@ -13,10 +13,10 @@ import pytest
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
-from kgdx.load.check import check
-from kgdx.load.manifest import manifest
-from kgdx.load.mapping import stage
-from kgdx.load.sources import read
+from kgdx.ingest.check import check
+from kgdx.ingest.column_mapping import stage
+from kgdx.ingest.manifest import manifest
+from kgdx.ingest.sources import read
 from kgdx.schema import load_schema
 from kgdx.terms.extractor import Extractor
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgdx.config import Settings
     from kgdx.graph.protocol import Store
     from kgdx.graph.snapshot import Snapshot
-    from kgdx.load.folder import BuildFolder
+    from kgdx.ingest.pipeline.graph_folder import BuildFolder
 
 Tell = Callable[[str], None]
 """Told in words what takes long."""
@@ -68,7 +68,7 @@ class FolderSource:
     """An embedded graph in a folder; held for reading as long as it is open."""
 
     def __init__(self, settings: Settings) -> None:
-        from kgdx.load.folder import GraphFolder
+        from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
         self.url = str(settings.graph_folder)
         self._folder = GraphFolder(settings.graph_folder)

@@ -13,17 +13,17 @@ from kgdx.config import Settings
 from kgdx.errors import KgdxError, StoreLockedError, UsageError
 
 if TYPE_CHECKING:
-    from kgdx.extract.annotate import DocumentReader
     from kgdx.graph.copies import CopyReport
     from kgdx.graph.protocol import Store
     from kgdx.graph.snapshot import Snapshot
-    from kgdx.load.derive import Derive
-    from kgdx.load.diff import Comparison
-    from kgdx.load.hooks import Hook
-    from kgdx.load.info import Freshness
-    from kgdx.load.quarantine import Retried
-    from kgdx.load.report import BuildReport, Progress
-    from kgdx.load.sources import Reader
+    from kgdx.ingest.extraction.annotate import DocumentReader
+    from kgdx.ingest.pipeline.build_report import BuildReport, Progress
+    from kgdx.ingest.pipeline.build_summary import Freshness
+    from kgdx.ingest.pipeline.derive import Derive
+    from kgdx.ingest.pipeline.graph_diff import Comparison
+    from kgdx.ingest.pipeline.quarantine import Retried
+    from kgdx.ingest.pipeline.snapshot_hooks import Hook
+    from kgdx.ingest.sources import Reader
     from kgdx.terms.names.sssom import Statement
 
 
@@ -59,7 +59,7 @@ def build(
         kgdx.errors.UsageError: bolt://localhost:7687 is a server: build in a folder, then copy it with `kgdx push`
     """
     settings = _embedded(store)
-    from kgdx.load.build import build as build_graph
+    from kgdx.ingest.pipeline.build import build as build_graph
 
     means = _making(settings)
     return build_graph(sources, settings.graph_folder, progress=progress, keep_cases=keep_cases, force=force, **means)
@@ -91,13 +91,13 @@ def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> 
     settings = Settings.load()
     if Path(settings.store) != settings.home / "graphs" / "default":
         return None
-    from kgdx.load.folder import GraphFolder
+    from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
     folder = GraphFolder(settings.graph_folder)
     begin = time.perf_counter()
     while not folder.exists:
-        from kgdx.load.build import build as build_graph
-        from kgdx.load.report import Progress
+        from kgdx.ingest.pipeline.build import build as build_graph
+        from kgdx.ingest.pipeline.build_report import Progress
 
         try:
             return build_graph(None, folder, progress=progress, first=True, **_making(settings))
@@ -132,7 +132,7 @@ def update(
         UsageError: The store is a Neo4j server.
     """
     settings = _embedded(store)
-    from kgdx.load.build import update as update_graph
+    from kgdx.ingest.pipeline.build import update as update_graph
 
     return update_graph(sources, settings.graph_folder, progress=progress, force=force, **_making(settings))
 
@@ -154,7 +154,7 @@ def remove(
         UsageError: The store is a Neo4j server.
     """
     settings = _embedded(store)
-    from kgdx.load.build import remove as remove_source
+    from kgdx.ingest.pipeline.build import remove as remove_source
 
     return remove_source(source, settings.graph_folder, progress=progress, **_making(settings))
 
@@ -179,8 +179,8 @@ def retry(
         StoreLockedError: Another process builds or writes.
     """
     settings = _embedded(store)
-    from kgdx.load.folder import GraphFolder
-    from kgdx.load.quarantine import retry as again
+    from kgdx.ingest.pipeline.graph_folder import GraphFolder
+    from kgdx.ingest.pipeline.quarantine import retry as again
 
     def run(sources: Sequence[str]) -> BuildReport:
         return update(sources, store=store, progress=progress)
@@ -212,8 +212,8 @@ def decide(
         UsageError: The store is a Neo4j server, or its folder cannot be written.
     """
     settings = _embedded(store)
-    from kgdx.align.decisions import Decisions
-    from kgdx.load.folder import GraphFolder
+    from kgdx.ingest.alignment.decisions import Decisions
+    from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
     folder = GraphFolder(settings.graph_folder)
     folder.current()  # raises where there is none
@@ -235,7 +235,7 @@ def diff(old: str | Path | None = None, new: str | Path | None = None) -> Compar
     """
     before = None if old is None else _embedded(old).graph_folder
     target = _embedded(new).graph_folder
-    from kgdx.load.diff import diff as compare
+    from kgdx.ingest.pipeline.graph_diff import diff as compare
 
     return compare(before, target)
 
@@ -253,7 +253,7 @@ def freshness(store: str | Path | None = None) -> Freshness:
         UsageError: The store is a Neo4j server.
     """
     settings = _embedded(store)
-    from kgdx.load.info import freshness as judge
+    from kgdx.ingest.pipeline.build_summary import freshness as judge
 
     return judge(settings.graph_folder, readers())
 
@@ -282,9 +282,9 @@ def push(
     from kgdx.actions.graph_source import keep_snapshot
     from kgdx.graph.arcade.embedded import ArcadeStore
     from kgdx.graph.copies import push as copy
-    from kgdx.load.carry import kept_tables
-    from kgdx.load.folder import GraphFolder
-    from kgdx.load.stages import Stages
+    from kgdx.ingest.pipeline.graph_folder import GraphFolder
+    from kgdx.ingest.pipeline.stages import Stages
+    from kgdx.ingest.pipeline.user_data import kept_tables
 
     folder = GraphFolder(settings.graph_folder)
     with folder.reading() as build, ArcadeStore.open(build.store) as source:
@@ -319,7 +319,7 @@ def pull(
     settings = _embedded(store)
     access = settings.neo4j(neo4j)
     from kgdx.graph.neo4j.neo4j_store import Neo4jStore
-    from kgdx.load.pull import pull as copy
+    from kgdx.ingest.pipeline.build import pull as copy
 
     _, compile = _derived(settings)
     with Neo4jStore.connect(access) as source:
@@ -354,8 +354,8 @@ def _index_names(chinese: bool, snapshot: Snapshot, store: Callable[[], Store], 
 
 def _indexed(settings: Settings, tell: Callable[[str], None]) -> None:
     """Make the indexes of the graph that is there."""
-    from kgdx.load.deliver import index
-    from kgdx.load.folder import GraphFolder
+    from kgdx.ingest.pipeline.deliver import index
+    from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
     with suppress(KgdxError), GraphFolder(settings.graph_folder).reading() as build:
         index(build, (partial(_index_names, "zh" in settings.align_languages),), tell)
@@ -363,11 +363,11 @@ def _indexed(settings: Settings, tell: Callable[[str], None]) -> None:
 
 def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     """Return what a build infers from its tables, and what it compiles from its snapshot."""
-    from kgdx.align import mappings
-    from kgdx.align.decisions import Decisions
-    from kgdx.align.equivalence import SOURCE, infer
-    from kgdx.extract.annotate import step as texts
-    from kgdx.load.derive import Derive
+    from kgdx.ingest.alignment import mappings
+    from kgdx.ingest.alignment.decisions import Decisions
+    from kgdx.ingest.alignment.equivalence import SOURCE, infer
+    from kgdx.ingest.extraction.annotate import step as texts
+    from kgdx.ingest.pipeline.derive import Derive
     from kgdx.rank.ranking_model import compile_if_annotated
     from kgdx.terms.dictionary import build_dictionary
     from kgdx.terms.encoder import meaning
@@ -389,7 +389,7 @@ def _document_reader(settings: Settings) -> DocumentReader | None:
     """Return the language model, where it is set to read documents; its answers are kept."""
     if not settings.llm_reads_documents:
         return None
-    from kgdx.extract.asked import Asking
+    from kgdx.ingest.extraction.model_readers import Asking
     from kgdx.llm.connect import connect
 
     access = settings.llm()
@@ -411,7 +411,7 @@ def _making(settings: Settings) -> dict[str, Any]:
 
 def readers() -> dict[str, Reader]:
     """Return the readers of formats that live above the load room, by format."""
-    from kgdx.extract.huatuo import read
+    from kgdx.ingest.extraction.page_folder import read
 
     return {"huatuo": read}
 

@@ -33,8 +33,8 @@ from kgdx.errors import UsageError
 if TYPE_CHECKING:
     import polars
 
+    from kgdx.ingest.pipeline.build_report import Progress
     from kgdx.llm.chat import ChatModel
-    from kgdx.load.report import Progress
     from kgdx.terms.encoder import Encoder
 
 EXPLAINED = 10

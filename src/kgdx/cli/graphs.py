@@ -71,7 +71,7 @@ def chosen(
         accept_licence(name, named)
     if not everything and place is None:
         return named or None
-    from kgdx.load.choice import select
+    from kgdx.ingest.source_choice import select
     from kgdx.show.sources import gathered
 
     found = select(named, everything=everything, place=place)

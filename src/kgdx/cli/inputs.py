@@ -18,7 +18,7 @@ from kgdx.errors import CaseError, UsageError
 if TYPE_CHECKING:
     from kgdx.api import Graph
     from kgdx.case import Case, Failure, FindingReader
-    from kgdx.load.report import Progress
+    from kgdx.ingest.pipeline.build_report import Progress
 
 _SUFFIX = re.compile(r"\.(json|jsonl|ndjson|txt|gz|ya?ml|csv|tsv|pdf|docx?|rtf|xml|md)$", re.IGNORECASE)
 _START = re.compile(r"(/|\./|\.\./|~|[A-Za-z]:[\\/])\S")

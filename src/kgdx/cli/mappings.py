@@ -50,10 +50,10 @@ def review(
     Put accept, reject, replace (with an id under replacement) or add into the column decision, then give the file to
     `kgdx mappings apply`.
     """
-    from kgdx.align.decisions import Decisions
-    from kgdx.align.mappings import align, names_and_classes, vocabulary_tables
-    from kgdx.align.review import review_rows, write_review
     from kgdx.config import Settings
+    from kgdx.ingest.alignment.decisions import Decisions
+    from kgdx.ingest.alignment.mappings import align, names_and_classes, vocabulary_tables
+    from kgdx.ingest.alignment.review import review_rows, write_review
     from kgdx.results.words import count
     from kgdx.show.graph import by_status
     from kgdx.terms.encoder import meaning
@@ -74,7 +74,7 @@ def review(
 
 def apply(file: File, no_update: Keep = False, store: Store = None) -> None:
     """Read the decisions of an edited review, keep them, and bring them into the graph."""
-    from kgdx.align.review import read_review
+    from kgdx.ingest.alignment.review import read_review
 
     _take(read_review(file, _classes(store)), store, update=not no_update)
 
@@ -87,10 +87,10 @@ def export(
     store: Store = None,
 ) -> None:
     """Write the mappings of the graph as SSSOM/TSV."""
-    from kgdx.align.decisions import Decisions
-    from kgdx.align.mappings import names_and_classes, vocabulary_tables
-    from kgdx.align.review import stated_mappings
     from kgdx.config import Settings
+    from kgdx.ingest.alignment.decisions import Decisions
+    from kgdx.ingest.alignment.mappings import names_and_classes, vocabulary_tables
+    from kgdx.ingest.alignment.review import stated_mappings
     from kgdx.results.words import count
     from kgdx.terms.names.sssom import write_sssom
 
@@ -114,7 +114,7 @@ def import_(file: File, no_update: Keep = False, store: Store = None) -> None:
 
     Mappings with predicate_modifier Not are rejections. What the graph has no place for is left out and counted.
     """
-    from kgdx.align.review import usable
+    from kgdx.ingest.alignment.review import usable
     from kgdx.terms.names.sssom import read_sssom
 
     statements, left = usable(read_sssom(file), _classes(store))
@@ -144,7 +144,7 @@ def mesh(
 
 
 def _classes(store: str | None) -> dict[str, str]:
-    from kgdx.align.mappings import names_and_classes, vocabulary_tables
+    from kgdx.ingest.alignment.mappings import names_and_classes, vocabulary_tables
 
     with inputs.graph(store) as graph:
         return names_and_classes(vocabulary_tables(graph.store))[1]
@@ -153,8 +153,8 @@ def _classes(store: str | None) -> dict[str, str]:
 def _take(statements: Sequence[Statement], store: str | None, *, update: bool) -> None:
     """Keep decisions, and let the graph be inferred again."""
     from kgdx import api
-    from kgdx.align.review import summary
     from kgdx.errors import UsageError
+    from kgdx.ingest.alignment.review import summary
     from kgdx.show.build import report
     from kgdx.show.progress import build_progress
 

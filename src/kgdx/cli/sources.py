@@ -15,9 +15,9 @@ from kgdx.cli.options import Json, Store
 if TYPE_CHECKING:
     from polars import DataFrame
 
-    from kgdx.extract.model import RelationReader
+    from kgdx.ingest.extraction.filters import RelationReader
+    from kgdx.ingest.manifest import Manifest
     from kgdx.llm.budget import Meter
-    from kgdx.load.manifest import Manifest
 
 WRONG = 5
 Source = Annotated[str | None, typer.Argument(metavar="SOURCE", help="Of this source only.")]
@@ -41,7 +41,7 @@ def sources(context: typer.Context, as_json: Json = False) -> None:
     """List the sources that can be loaded: those that ship with kgdx, and your own."""
     if context.invoked_subcommand is not None:
         return
-    from kgdx.load.info import sources as every
+    from kgdx.ingest.pipeline.build_summary import sources as every
     from kgdx.show.sources import source_list
 
     found = every()
@@ -66,8 +66,8 @@ def new(
     Example: kgdx sources new my_annotations annotations.csv
     """
     from kgdx.errors import UsageError
-    from kgdx.load.manifest import manifests
-    from kgdx.load.scaffold import scaffold
+    from kgdx.ingest.manifest import manifests
+    from kgdx.ingest.scaffold import scaffold
     from kgdx.schema import load_schema
 
     target = to or Path(f"{name}.yaml")
@@ -99,11 +99,10 @@ def check(
 
     from kgdx.api import readers
     from kgdx.config import Settings
-    from kgdx.load.agreement import disagreements
-    from kgdx.load.folder import GraphFolder
-    from kgdx.load.manifest import manifests
-    from kgdx.load.sources import FORMATS
-    from kgdx.load.trial import attempt, file_of
+    from kgdx.ingest.manifest import manifests
+    from kgdx.ingest.pipeline.graph_folder import GraphFolder
+    from kgdx.ingest.sources import FORMATS
+    from kgdx.ingest.trial import attempt, disagreements, file_of
     from kgdx.schema import load_schema
     from kgdx.show.sources import tried, wrong
 
@@ -140,8 +139,8 @@ def accept_licence(name: str, words: Sequence[str] = ()) -> None:
         words: Sources as a command line gives them, among them perhaps the path of its manifest.
     """
     from kgdx.config import Settings
-    from kgdx.load.choice import accept as remember
-    from kgdx.load.manifest import is_manifest
+    from kgdx.ingest.manifest import is_manifest
+    from kgdx.ingest.source_choice import accept as remember
 
     paths = (word.partition("=")[0] for word in words)
     found = _manifest(name, [Path(path).expanduser() for path in paths if is_manifest(path)])
@@ -151,7 +150,7 @@ def accept_licence(name: str, words: Sequence[str] = ()) -> None:
 
 def _manifest(word: str, more: Sequence[Path] = ()) -> Manifest:
     """A manifest by its path or by its source's name."""
-    from kgdx.load.manifest import is_manifest, manifest, read_manifest
+    from kgdx.ingest.manifest import is_manifest, manifest, read_manifest
 
     return read_manifest(Path(word).expanduser(), named=False) if is_manifest(word) else manifest(word, more)
 
@@ -168,7 +167,7 @@ def show(
     """
     from dataclasses import asdict
 
-    from kgdx.load.quarantine import summary
+    from kgdx.ingest.pipeline.quarantine import summary
     from kgdx.show.quarantine import overview
 
     table = _table(store, source)
@@ -188,7 +187,7 @@ def export(
 
     Mend the column `record`, leave the others as they are, then: kgdx quarantine retry FILE
     """
-    from kgdx.load.quarantine import export as write
+    from kgdx.ingest.pipeline.quarantine import export as write
     from kgdx.results.words import count
 
     written = write(_table(store, source), file)
@@ -222,8 +221,8 @@ def retry(
 
 def _table(store: str | None, source: str | None) -> DataFrame:
     from kgdx.config import Settings
-    from kgdx.load.folder import GraphFolder
-    from kgdx.load.quarantine import read
+    from kgdx.ingest.pipeline.graph_folder import GraphFolder
+    from kgdx.ingest.pipeline.quarantine import read
 
     return read(GraphFolder(Settings.load(store).graph_folder), source)
 
@@ -257,8 +256,8 @@ def extract_relations(
     Interrupted, it goes on where it stopped when run again. Then: kgdx update huatuo=FOLDER. Example: kgdx
     extract-relations huatuo.jsonl --out relations
     """
-    from kgdx.extract.pages import count
-    from kgdx.extract.run import extract
+    from kgdx.ingest.extraction.extract import extract
+    from kgdx.ingest.extraction.question_pages import count
     from kgdx.show.relations import extraction, extraction_progress
 
     reader, meter, usual = _reader(llm, vocabulary, jobs, cached=not no_cache)
@@ -284,14 +283,14 @@ def _reader(
     from kgdx.llm.budget import Meter
 
     if llm is None:
-        from kgdx.extract.rules import RuleReader
-        from kgdx.extract.wording import Vocabulary, read_vocabulary
+        from kgdx.ingest.extraction.clinical_wording import Vocabulary, read_vocabulary
+        from kgdx.ingest.extraction.rule_reader import RuleReader
 
         known = Vocabulary() if vocabulary is None else read_vocabulary(vocabulary)
         return RuleReader(known), Meter(), os.cpu_count() or 1
     if vocabulary is not None:
         raise UsageError("--vocabulary is for the rules", hint="leave out --vocabulary, or --llm")
-    from kgdx.extract.asked import ModelReader
+    from kgdx.ingest.extraction.model_readers import ModelReader
     from kgdx.llm.connect import connect
 
     settings = Settings.load()

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.load.report import by_table
+from kgdx.ingest.pipeline.build_report import by_table
 from kgdx.results.words import clean, count, seconds
 from kgdx.show.changes import totals
 from kgdx.show.console import plain
 from kgdx.show.progress import build_progress
 
 if TYPE_CHECKING:
-    from kgdx.load.report import BuildReport, SourceReport
+    from kgdx.ingest.pipeline.build_report import BuildReport, SourceReport
 
 __all__ = ["build_progress", "graph_path", "report", "sources_read", "state"]
 

@@ -14,9 +14,9 @@ from kgdx.results.words import clean, count, seconds
 from kgdx.show.console import plain
 
 if TYPE_CHECKING:
-    from kgdx.load.diff import Comparison
-    from kgdx.load.info import Freshness
-    from kgdx.load.report import Change
+    from kgdx.ingest.pipeline.build_report import Change
+    from kgdx.ingest.pipeline.build_summary import Freshness
+    from kgdx.ingest.pipeline.graph_diff import Comparison
 
 SHOWN = 3
 """How many examples of each table are shown."""

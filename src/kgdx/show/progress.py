@@ -12,7 +12,7 @@ from kgdx.results.words import clean
 from kgdx.show.console import console
 
 if TYPE_CHECKING:
-    from kgdx.load.report import Progress
+    from kgdx.ingest.pipeline.build_report import Progress
 
 SURE = 0.05
 """Part of the whole before which nothing is said of the time that is left."""
@@ -31,7 +31,7 @@ class Pace:
         """Say how many rows or bytes are done in a second; nothing where that cannot be said yet.
 
         Example:
-            >>> from kgdx.load.report import Progress
+            >>> from kgdx.ingest.pipeline.build_report import Progress
             >>> pace = Pace()
             >>> pace.rate(Progress("load", "", 0.5, 10.0, rows=0))
             ''
@@ -51,7 +51,7 @@ class Pace:
         """Say how much time is left, by what is done of the whole, or of the file that arrives.
 
         Example:
-            >>> from kgdx.load.report import Progress
+            >>> from kgdx.ingest.pipeline.build_report import Progress
             >>> Pace().left(Progress("load", "", 0.5, 10.0)), Pace().left(Progress("load", "", 0.01, 10.0))
             ('0:10 left', '')
         """

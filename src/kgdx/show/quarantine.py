@@ -14,7 +14,7 @@ from kgdx.results.words import clean, count
 from kgdx.show.console import plain
 
 if TYPE_CHECKING:
-    from kgdx.load.quarantine import Group, Retried
+    from kgdx.ingest.pipeline.quarantine import Group, Retried
 
 SHOWN = 100
 """Characters of a record that are shown."""

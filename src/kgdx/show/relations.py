@@ -15,7 +15,7 @@ from kgdx.results.words import clean, count, seconds
 from kgdx.show.console import console, plain
 
 if TYPE_CHECKING:
-    from kgdx.extract.run import Extraction
+    from kgdx.ingest.extraction.extract import Extraction
 
 EVERY_S = 10.0
 """Seconds between two lines where there is no terminal."""

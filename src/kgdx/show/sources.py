@@ -13,10 +13,9 @@ from kgdx.results.words import clean, count
 from kgdx.show.console import plain
 
 if TYPE_CHECKING:
-    from kgdx.load.agreement import Disagreement
-    from kgdx.load.choice import Selection
-    from kgdx.load.manifest import Manifest
-    from kgdx.load.trial import Sample, Trial
+    from kgdx.ingest.manifest import Manifest
+    from kgdx.ingest.source_choice import Selection
+    from kgdx.ingest.trial import Disagreement, Sample, Trial
 
 NAMED = 5
 """Files of no source that are named, of which more are only counted."""

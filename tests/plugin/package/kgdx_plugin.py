@@ -10,8 +10,8 @@ import polars as pl
 from kgdx.actions import Diagnose, Rank
 from kgdx.actions.artifacts import Ranked
 from kgdx.episode import Action, Artifact, Policy
-from kgdx.load.installed import Source
-from kgdx.load.records import LINE, Records
+from kgdx.ingest.pipeline.installed import Source
+from kgdx.ingest.records import LINE, Records
 from kgdx.rank.scorers import Scorer
 
 

@@ -21,7 +21,8 @@ RULES = Rules(stages=("given", "exact", "normalised", "edit"), least=0.93, alone
 """The encoder only proposes: names of two diseases are near in meaning too often."""
 
 RARE = ("OMIM", "ORPHA", "DECIPHER")
-"""Vocabularies that kgdx aligns by more than names (:mod:`kgdx.align.equivalence`), and never by names alone."""
+"""Vocabularies that kgdx aligns by more than names (:mod:`kgdx.ingest.alignment.equivalence`), and never by names
+alone."""
 
 _APART = ("MONDO_GROUPED",)
 """Groups of entries are none of their members."""

@@ -1,0 +1,1 @@
+"""Everything on the way from a file to the graph: source → table → checked → bulk load."""

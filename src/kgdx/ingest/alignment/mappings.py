@@ -1,0 +1,293 @@
+"""Derives the mappings of a graph: which classes are aligned, by which rules, and what each relation records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
+from kgdx.ingest.alignment.decisions import CLASSES, TYPES, Decisions, oriented
+from kgdx.schema import load_schema
+from kgdx.terms.encoder import NameEncoder
+from kgdx.terms.names.cascade import VERSIONS, Given, Rules, candidates, decide, pairs_frame
+from kgdx.terms.names.entity_names import Side, descriptors, diseases, node_frame, phenotypes, symptoms
+from kgdx.terms.names.same_diseases import RULES as SAMENESS
+from kgdx.terms.names.same_diseases import align_diseases, exact_pairs
+from kgdx.terms.names.sssom import Statement
+from kgdx.terms.names.typos import known_words
+
+SOURCE = "kgdx:alignment"
+VERSION = 2
+"""Changes with what is aligned or recorded."""
+
+READS = ("Disease", "Phenotype", "Symptom", "MeshDescriptor", "Source", "IS_A", "SAME_AS", "MAPPED_TO")
+
+DISEASE_BRANCHES = ("C", "F03")
+"""Branches of the MeSH tree that hold diseases and mental disorders."""
+FINDING_BRANCHES = ("C", "F01", "F03", "G")
+"""Branches that hold findings too: behaviour, and what the body does."""
+
+CURATED = Rules(stages=("given", "exact", "normalised"))
+"""Between two curated vocabularies: their names hold few misspellings, and many words that differ by a letter."""
+
+_CURATED = ("HP", "MESH", "OMIM", "ORPHA", "DECIPHER", "MONDO")
+"""Vocabularies whose words are all real."""
+
+_SHOWN = 5
+"""Candidates that a relation records."""
+_COLUMNS = ("relation", "method", "score", "status", "decision", "source")
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Result of one alignment.
+
+    Attributes:
+        type: The relation that it states.
+        ends: Classes of subject and object.
+        rules: What could be stated.
+        encoder: Name of the encoder, if there was one.
+        found: Candidates with their outcome (:func:`kgdx.terms.names.cascade.decide`).
+        names: Names of subjects and objects by id.
+        sources: The sources that minted them, by id.
+    """
+
+    type: str
+    ends: tuple[str, str]
+    rules: Rules
+    encoder: str | None
+    found: pl.DataFrame
+    names: Mapping[str, str]
+    sources: Mapping[str, str]
+
+
+def version(decisions: Decisions, meaning: NameEncoder | None) -> str:
+    """Return what the mappings of a graph depend on beside its tables: rules, decisions and encoder."""
+    versions = ".".join(map(str, (VERSION, *VERSIONS)))
+    return f"{versions} {decisions.digest} {meaning.name if meaning else 'no encoder'}"
+
+
+def relations(
+    tables: Sequence[GraphTable],
+    decisions: Decisions,
+    meaning: NameEncoder | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> list[GraphTable]:
+    """Return the mappings of a graph as relations; a decision of a person wins over what names say.
+
+    Args:
+        tables: The graph's.
+        decisions: What people decided.
+        meaning: The encoder of the last stage.
+        progress: Told in words what is being aligned.
+    """
+    found = align(tables, decisions, meaning, progress)
+    versions = source_versions(tables)
+    rows: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for each in found:
+        rows.setdefault((each.type, *each.ends), []).extend(_automatic(each, decisions, versions))
+    for kind, ends, statement in placed(tables, decisions.stated()):
+        rows.setdefault((kind, *ends), []).append(_decided(statement))
+    return [_table(key, found) for key, found in sorted(rows.items()) if found]
+
+
+def align(
+    tables: Sequence[GraphTable],
+    decisions: Decisions,
+    meaning: NameEncoder | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> list[Alignment]:
+    """Align all classes that can be mapped, whether or not what is found may be stated.
+
+    Returns:
+        One result for each pair of classes of which the graph has nodes.
+    """
+    tell = progress or (lambda _: None)
+    given = _given(tables, decisions)
+    everything, findings = diseases(tables), phenotypes(tables)
+    results: list[Alignment] = []
+
+    def add(type_: str, ends: tuple[str, str], rules: Rules, sides: tuple[Side, Side], found: pl.DataFrame) -> None:
+        entities = pl.concat([side.entities.select("id", "name", "source") for side in sides])
+        names, sources = (dict(entities.select("id", column).iter_rows()) for column in ("name", "source"))
+        results.append(Alignment(type_, ends, rules, meaning.name if meaning else None, found, names, sources))
+
+    tell("aligning diseases")
+    decided = [each for kind, _, each in placed(tables, decisions.stated()) if kind == "SAME_AS"]
+    known = [*exact_pairs(tables), *((e.subject, e.object) for e in decided if e.relation == "exact")]
+    mesh = descriptors(tables)
+    words = _curated_words((everything, findings, mesh))
+    same = align_diseases(everything, known, given, meaning, words)
+    add("SAME_AS", ("Disease", "Disease"), SAMENESS, (everything, everything), same)
+    mapped = _mapped(tables, decisions)
+    pairs = (
+        (("Symptom", "Phenotype"), symptoms(tables), findings, Rules()),
+        (("Disease", "MeshDescriptor"), everything, descriptors(tables, DISEASE_BRANCHES), Rules()),
+        (("Phenotype", "MeshDescriptor"), findings, descriptors(tables, FINDING_BRANCHES), CURATED),
+    )
+    for ends, subjects, objects, rules in pairs:
+        if subjects.entities.height and objects.entities.height:
+            tell(f"aligning {subjects.entities.height:,} names: {ends[0]} to {ends[1]}")
+            left = subjects.without(pl.Series(sorted(mapped.get(ends, ())), dtype=pl.String))
+            add(
+                "MAPPED_TO",
+                ends,
+                rules,
+                (subjects, objects),
+                decide(
+                    candidates(left, objects, rules, given, meaning, None if ends[1] == "MeshDescriptor" else words),
+                    rules,
+                ),
+            )
+    return results
+
+
+def _curated_words(sides: Iterable[Side]) -> set[str]:
+    """The words of all curated vocabularies: between two of them lies no typo."""
+    found: set[str] = set()
+    for side in sides:
+        curated = side.entities.filter(pl.col("vocabulary").is_in(_CURATED))
+        found |= known_words(side.names.join(curated, left_on="entity", right_on="id", how="semi"))
+    return found
+
+
+def source_versions(tables: Iterable[GraphTable]) -> dict[str, str]:
+    """Return the version, or else the checksum, of each source that the tables name."""
+    nodes = node_frame(tables, "Source", ("id", "version", "checksum"))
+    found = nodes.select("id", pl.coalesce("version", pl.col("checksum").str.head(16)).alias("version"))
+    return {id: version for id, version in found.iter_rows() if version}
+
+
+def placed(
+    tables: Sequence[GraphTable], statements: Iterable[Statement]
+) -> Iterator[tuple[str, tuple[str, str], Statement]]:
+    """Yield the statements whose ends the graph has, with their type, their classes and in the graph's direction."""
+    wanted = list(statements)
+    classes = names_and_classes(tables)[1] if wanted else {}
+    for each in wanted:
+        found = oriented(each, (classes.get(each.subject), classes.get(each.object)))
+        if found is not None:
+            yield found[0], (classes[found[1].subject], classes[found[1].object]), found[1]
+
+
+def vocabulary_tables(store: Store) -> list[GraphTable]:
+    """Return what alignment reads of a store, without what it stated itself."""
+    import pyarrow.compute as pc
+
+    schema, counts = load_schema(), store.counts()
+    tables: list[GraphTable] = []
+    for label in (*CLASSES, "Source"):
+        if counts.get(label):
+            tables.append(NodeTable(label, store.export_nodes(label, list(schema.node(label).properties))))
+    for type_ in ("SAME_AS", "MAPPED_TO", "IS_A"):
+        for start, end in schema.relation(type_).ends if counts.get(type_) else ():
+            if type_ == "IS_A" and start != "Phenotype":
+                continue
+            rows = store.export_relations(type_, start, end, list(schema.relation(type_).properties))
+            tables.append(RelationTable(type_, start, end, rows.filter(pc.not_equal(rows.column("source"), SOURCE))))
+    return tables
+
+
+def names_and_classes(tables: Sequence[GraphTable]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return name and class of each node that can be mapped, by id."""
+    names: dict[str, str] = {}
+    classes: dict[str, str] = {}
+    for label in CLASSES:
+        found = dict(node_frame(tables, label, ("id", "name")).iter_rows())
+        names |= found
+        classes |= dict.fromkeys(found, label)
+    return names, classes
+
+
+def _given(tables: Sequence[GraphTable], decisions: Decisions) -> Given:
+    """The MeSH descriptors that the sources of diseases and findings name themselves, and what people rejected."""
+    frames = []
+    for label in ("Disease", "Phenotype"):
+        nodes = node_frame(tables, label, ("id", "xrefs")).explode("xrefs").drop_nulls("xrefs")
+        mesh = pl.col("xrefs").str.extract(r"^(?:MESH|MSH|MeSH):([DC]\d+)$")
+        frames.append(nodes.select(subject="id", object=pl.lit("MESH:") + mesh).drop_nulls("object"))
+    denied = decisions.denied()
+    refused = pairs_frame([subject for subject, _ in denied], [object for _, object in denied])
+    return Given(pl.concat(frames).unique(maintain_order=True), refused)
+
+
+def _mapped(tables: Sequence[GraphTable], decisions: Decisions) -> dict[tuple[str, str], set[str]]:
+    """Subjects that a loaded table or a person maps exactly already."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for _, ends, each in placed(tables, decisions.stated()):
+        if each.relation == "exact":
+            found.setdefault(ends, set()).add(each.subject)
+    for ends in TYPES:
+        found.setdefault(ends, set()).update(start for start, _ in exact_pairs(tables, "MAPPED_TO", ends))
+    return found
+
+
+def _automatic(one: Alignment, decisions: Decisions, versions: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """The rows of what an alignment states, unless a person states the same pair.
+
+    A record names the versions of its two nodes' sources only: another source that changes leaves it as it is.
+    """
+    decided = {each.pair for each in decisions.stated()}
+    thresholds = one.rules.to_dict()
+    stated = one.found.filter(pl.col("outcome") == "stated").select("subject")
+    shown = one.found.join(stated.unique(), on="subject", how="semi")
+    by_subject: dict[str, list[dict[str, Any]]] = {}
+    for row in shown.iter_rows(named=True):
+        by_subject.setdefault(row["subject"], []).append(row)
+    for subject, rows in by_subject.items():
+        listed = [
+            {"id": row["object"], "name": one.names.get(row["object"])}
+            | {column: row[column] for column in ("matched", "method", "score", "outcome")}
+            for row in rows
+        ]
+        for row in rows:
+            if row["outcome"] == "stated" and frozenset((subject, row["object"])) not in decided:
+                sides = sorted({one.sources[id] for id in (subject, row["object"])})
+                record = {
+                    "said": row["said"],
+                    "matched": row["matched"],
+                    "candidates": listed[:_SHOWN],
+                    "thresholds": thresholds,
+                    "encoder": one.encoder,
+                    "versions": {name: versions[name] for name in sides if name in versions},
+                }
+                yield {
+                    "start": subject,
+                    "end": row["object"],
+                    "relation": row["relation"],
+                    "method": row["method"],
+                    "score": row["score"],
+                    "status": "automatic",
+                    "decision": json.dumps(record, ensure_ascii=False),
+                }
+
+
+def _decided(statement: Statement) -> dict[str, Any]:
+    """The row of a person's decision."""
+    accepted = bool(statement.matched)
+    record = {"decided": "by a person", "said": statement.matched or None, "comment": statement.comment or None}
+    return {
+        "start": statement.subject,
+        "end": statement.object,
+        "relation": statement.relation,
+        "method": "review",
+        "score": 1.0 if statement.confidence is None else statement.confidence,
+        "status": "accepted" if accepted else "manual",
+        "decision": json.dumps({k: v for k, v in record.items() if v}, ensure_ascii=False),
+    }
+
+
+def _table(key: tuple[str, str, str], rows: list[dict[str, Any]]) -> RelationTable:
+    import pyarrow as pa
+
+    ordered = sorted(rows, key=lambda row: (row["start"], row["end"]))
+    columns = {
+        name: pa.array([row[name] for row in ordered], pa.float64() if name == "score" else pa.string())
+        for name in ("start", "end", *_COLUMNS[:-1])
+    }
+    columns["source"] = pa.array([SOURCE] * len(ordered), pa.string())
+    return RelationTable(*key, pa.table(columns))

@@ -1,0 +1,277 @@
+"""Mappings as a table that people edit: what was stated, what was left open, and reading their decisions back."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from kgdx.errors import UsageError
+from kgdx.graph.protocol import Store
+from kgdx.ingest.alignment.decisions import Decisions, oriented
+from kgdx.ingest.alignment.mappings import Alignment
+from kgdx.schema import load_schema
+from kgdx.terms.names.same_diseases import vocabulary
+from kgdx.terms.names.sssom import JUSTIFICATIONS, MANUAL, OTHER, PREDICATES, MappingSet, Row, Statement, read_rows
+
+# fmt: off
+COLUMNS = (
+    "subject", "subject_name", "relation", "object", "object_name", "score", "method", "status", "matched",
+    "candidates", "decision", "replacement", "comment",
+)
+# fmt: on
+"""Columns of the table; people fill in the last three, and may correct ``relation``."""
+
+WORDS = {"accepted": "accept", "yes": "accept", "rejected": "reject", "no": "reject"}
+WORDS |= {word: word for word in ("accept", "reject", "replace", "add", "")}
+"""Words that the column ``decision`` may hold, and their meaning."""
+
+_OPEN = ("stated", "ambiguous", "below", "taken", "conflict")
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRow:
+    """One line of the table.
+
+    Attributes:
+        statement: The mapping.
+        method: The stage that found it, or ``review``.
+        status: ``automatic``, ``accepted``, ``manual``, ``rejected``; ``absent`` for a decision about something that
+            the graph lacks; otherwise why it was not stated: ``ambiguous``, ``below``, ``taken``, ``conflict``.
+        candidates: The others, in words.
+    """
+
+    statement: Statement
+    method: str
+    status: str
+    candidates: tuple[str, ...] = ()
+
+
+def review_rows(found: Iterable[Alignment], decisions: Decisions, names: Mapping[str, str]) -> Iterator[ReviewRow]:
+    """Yield what a person may want to look at: decisions first, then what is stated, then what was left open.
+
+    Args:
+        found: All alignments.
+        decisions: What people decided before.
+        names: Names of the graph's nodes by id; a decision about another one is ``absent``.
+    """
+    decided = {each.pair for each in decisions.statements}
+    for each in decisions.statements:
+        known = each.subject in names and each.object in names
+        status = "rejected" if each.denied else "accepted" if each.matched else "manual"
+        named = replace(each, subject_name=names.get(each.subject, ""), object_name=names.get(each.object, ""))
+        yield ReviewRow(named, "review", status if known else "absent")
+    rows = [row for one in found for row in _alignment_rows(one) if row.statement.pair not in decided]
+    yield from sorted(rows, key=lambda row: (row.status == "automatic", row.statement.confidence or 0))
+
+
+def _alignment_rows(one: Alignment) -> Iterator[ReviewRow]:
+    others: dict[str, list[str]] = {}
+    shown = one.found.filter(pl.col("outcome").is_in(_OPEN))
+    wanted = set(shown["subject"])
+    for row in one.found.iter_rows(named=True):
+        if row["subject"] in wanted:
+            told = f"{row['object']} {one.names.get(row['object'], '')} ({row['method']} {row['score']:g})"
+            others.setdefault(row["subject"], []).append(told)
+    for row in shown.iter_rows(named=True):
+        statement = Statement(
+            row["subject"],
+            row["relation"],
+            row["object"],
+            subject_name=one.names.get(row["subject"], ""),
+            object_name=one.names.get(row["object"], ""),
+            justification=JUSTIFICATIONS.get(row["method"], OTHER),
+            confidence=row["score"],
+            matched=row["said"] if row["said"] == row["matched"] else f"{row['said']} = {row['matched']}",
+        )
+        rivals = [told for told in others[row["subject"]] if not told.startswith(f"{row['object']} ")]
+        yield ReviewRow(
+            statement,
+            row["method"],
+            "automatic" if row["outcome"] == "stated" else row["outcome"],
+            tuple(rivals[:_SHOWN]),
+        )
+
+
+def write_review(rows: Iterable[ReviewRow]) -> str:
+    r"""Return the table as tab-separated text.
+
+    A name that a spreadsheet would take for a formula gets an apostrophe before it.
+
+    Example:
+        >>> row = ReviewRow(Statement("HP:1", "exact", "MESH:D1", subject_name="=Fever"), "exact", "automatic")
+        >>> write_review([row]).splitlines()[1].split("\t")[:4]
+        ['HP:1', "'=Fever", 'exact', 'MESH:D1']
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        each = row.statement
+        score = "" if each.confidence is None else f"{each.confidence:g}"
+        said = (each.subject, each.subject_name, each.relation, each.object, each.object_name, score, row.method)
+        cells = (*said, row.status, each.matched, "; ".join(row.candidates), "", "", each.comment)
+        writer.writerow([f"'{cell}" if cell[:1] in "=+-@" and cell else cell for cell in cells])
+    return stream.getvalue()
+
+
+def read_review(file: Path, classes: Mapping[str, str]) -> list[Statement]:
+    """Read the decisions that people wrote into the table.
+
+    Args:
+        file: The table; tabs, semicolons or commas, as a spreadsheet leaves it.
+        classes: Class of each node of the graph that can be mapped, by id.
+
+    Raises:
+        UsageError: It cannot be read, or a line cannot be right: an unknown word or id, a pair that cannot be mapped,
+            a missing replacement, or decisions that contradict each other.
+    """
+    table = read_rows(file, ("subject", "object", "decision"), what="a review of mappings")
+    found: dict[frozenset[str], tuple[int, Statement]] = {}
+    for row in table.rows:
+        for each in _decisions(file, row, classes):
+            key = each.pair
+            before = found.get(key)
+            if before is not None and before[1] != each:
+                message = f"{file}, lines {before[0]} and {row.line}, decide differently about {each.subject}"
+                raise UsageError(f"{message} and {each.object}", hint="keep one of them")
+            found[key] = row.line, each
+    _check_single(file, found.values(), classes)
+    return [each for _, each in found.values()]
+
+
+def _decisions(file: Path, row: Row, classes: Mapping[str, str]) -> Iterator[Statement]:
+    word = WORDS.get(row.get("decision").lower())
+    place = f"{file}, line {row.line}"
+    if word is None:
+        hint = "write accept, reject, replace or add, or leave it empty"
+        raise UsageError(f"{place}: the decision is {row.get('decision')!r}", hint=hint)
+    if not word:
+        return
+    relation = row.get("relation").lower() or "exact"
+    if relation not in PREDICATES:
+        raise UsageError(f"{place}: the relation is {relation!r}", hint=f"one of {', '.join(PREDICATES)}")
+    subject, object = row.get("subject"), row.get("object")
+    comment = row.get("comment").removeprefix("'")
+    if word == "replace":
+        replacement = row.get("replacement")
+        if not replacement:
+            raise UsageError(f"{place}: the replacement is missing", hint="put its id into the column replacement")
+        if replacement == object:
+            raise UsageError(f"{place}: {object} is replaced by itself", hint="write accept, or give another id")
+        yield _checked(place, Statement(subject, relation, object, denied=True, comment=comment), classes)
+        yield _checked(place, Statement(subject, relation, replacement, comment=comment), classes)
+        return
+    statement = Statement(subject, relation, object, denied=word == "reject", comment=comment)
+    if word == "accept":
+        statement = replace(statement, matched=row.get("matched").removeprefix("'") or f"{subject} = {object}")
+    yield _checked(place, statement, classes)
+
+
+def _checked(place: str, statement: Statement, classes: Mapping[str, str]) -> Statement:
+    """Return the statement in the graph's direction."""
+    for id in (statement.subject, statement.object):
+        if id not in classes:
+            hint = "`kgdx query search_diseases` and `search_phenotypes` find ids"
+            raise UsageError(f"{place}: the graph has no {id or 'empty id'} that can be mapped", hint=hint)
+    found = oriented(statement, (classes[statement.subject], classes[statement.object]))
+    if found is None or statement.subject == statement.object:
+        pair = f"{statement.subject} ({classes[statement.subject]}) to {statement.object} ({classes[statement.object]})"
+        hint = "mapped are Disease to Disease, Disease and Phenotype to MeshDescriptor, Symptom to Phenotype"
+        raise UsageError(f"{place}: {pair} is no mapping", hint=hint)
+    return found[1]
+
+
+def _check_single(file: Path, found: Iterable[tuple[int, Statement]], classes: Mapping[str, str]) -> None:
+    """Refuse two exact mappings of one subject into one vocabulary."""
+    exact: dict[tuple[str, str, str], tuple[int, Statement]] = {}
+    for line, each in found:
+        if each.denied or each.relation != "exact":
+            continue
+        same = classes[each.subject] == classes[each.object]
+        ends = [(each.subject, each.object), *([(each.object, each.subject)] if same else [])]
+        for one, other in ends:
+            key = one, classes[other], vocabulary(other)
+            before = exact.setdefault(key, (line, each))
+            if before[1] != each:
+                message = f"{file}, lines {before[0]} and {line}: {one} cannot be exactly the same as two of {key[2]}"
+                raise UsageError(message, hint="write narrower or broader as the relation of one, or reject it")
+
+
+def usable(found: MappingSet, classes: Mapping[str, str]) -> tuple[list[Statement], dict[str, int]]:
+    """Return the mappings of an SSSOM file that this graph can take, and why the others are left out.
+
+    Args:
+        found: The file.
+        classes: As for :func:`read_review`.
+
+    Returns:
+        Statements in the graph's direction; number of mappings left out by reason.
+    """
+    kept: list[Statement] = []
+    left: dict[str, int] = {}
+    for _, reason in found.skipped:
+        left[reason] = left.get(reason, 0) + 1
+    for each in found.statements:
+        ends = classes.get(each.subject), classes.get(each.object)
+        placed = oriented(each, ends)
+        if None in ends:
+            reason = "an id that the graph lacks"
+        elif placed is None:
+            reason = f"{ends[0]} to {ends[1]}"
+        else:
+            kept.append(replace(placed[1], matched=""))
+            continue
+        left[reason] = left.get(reason, 0) + 1
+    return kept, left
+
+
+def stated_mappings(store: Store, names: Mapping[str, str]) -> list[Statement]:
+    """Return the mappings and equalities that a graph states, whoever stated them.
+
+    Args:
+        store: The graph's.
+        names: Names of its nodes by id.
+    """
+    columns = ["relation", "method", "score", "status", "source"]
+    counts, schema = store.counts(), load_schema()
+    found: list[Statement] = []
+    for type_ in ("SAME_AS", "MAPPED_TO"):
+        for start, end in schema.relation(type_).ends if counts.get(type_) else ():
+            for row in store.export_relations(type_, start, end, columns).to_pylist():
+                found.append(
+                    Statement(
+                        row["start"],
+                        row["relation"] or "exact",
+                        row["end"],
+                        subject_name=names.get(row["start"], ""),
+                        object_name=names.get(row["end"], ""),
+                        justification=_justification(row),
+                        confidence=row["score"],
+                        comment=f"{row['source']}: {row['method'] or 'stated by the source'}",
+                    )
+                )
+    return sorted(found, key=lambda each: (each.subject, each.object, each.comment))
+
+
+def _justification(row: Mapping[str, str]) -> str:
+    if row["status"] in ("accepted", "manual"):
+        return MANUAL
+    return JUSTIFICATIONS.get(row["method"], OTHER)
+
+
+def summary(statements: Sequence[Statement]) -> str:
+    """Return the number of decisions in words.
+
+    Example:
+        >>> summary([Statement("HP:1", "exact", "MESH:D1"), Statement("HP:2", "exact", "MESH:D1", denied=True)])
+        '2 decisions: 1 stated, 1 rejected'
+    """
+    denied = sum(each.denied for each in statements)
+    decisions = "1 decision" if len(statements) == 1 else f"{len(statements):,} decisions"
+    return f"{decisions}: {len(statements) - denied:,} stated, {denied:,} rejected"

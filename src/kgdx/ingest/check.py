@@ -1,0 +1,394 @@
+"""The ontology check: staged tables in, tables that a store may load out; the rest goes to quarantine.
+
+Every record is loaded, merged into an equal one, or quarantined with its reason, and the counts have to add up.
+All of it is columnar; no row is looked at by its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+import pyarrow as pa
+
+from kgdx.case.case_rows import TRUTH
+from kgdx.errors import SourceError
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.ingest.column_mapping import Staged
+from kgdx.ingest.corrections import GIVEN, ROLE, SOURCE, Counts, Tally, marked, part_of
+from kgdx.ingest.records import LINE
+from kgdx.schema import NodeClass, Property, Relation, Schema
+
+_TYPES: dict[str, pl.DataType] = {
+    "string": pl.String(),
+    "integer": pl.Int64(),
+    "float": pl.Float64(),
+    "boolean": pl.Boolean(),
+    "strings": pl.List(pl.String()),
+    "floats": pl.List(pl.Float64()),
+}
+
+LONGEST_ID = 1_000
+LONGEST_NAME = 4_000
+LONGEST_TEXT = 4_000_000
+"""Most bytes of an id, a name and any other text: a damaged file may go on for megabytes where a quote is missing."""
+
+
+@dataclass(slots=True)
+class Checked:
+    """Tables that fit the ontology, the quarantine table, and the counts by source."""
+
+    tables: list[GraphTable]
+    quarantine: pl.DataFrame
+    counts: dict[str, Counts]
+
+
+def check(staged: Sequence[Staged], refused: dict[str, pl.DataFrame], schema: Schema) -> Checked:
+    """Check staged tables against the ontology, all of them in memory.
+
+    Args:
+        staged: All sources' tables, in the order of the sources: where two bring the same node, the first one's
+            properties stand and the later one's fill what is absent.
+        refused: Records that were refused before, by source, with the columns of ``records.REFUSED``.
+        schema: The ontology.
+
+    Raises:
+        SchemaError: A table's class, relation or property is not in the ontology.
+        SourceError: The counts do not add up.
+    """
+    tally = Tally()
+    for source, rejects in refused.items():
+        tally.refused(source, rejects)
+    fitting = [typed(table, schema, tally) for table in staged]
+    nodes: dict[str, pl.DataFrame] = {}
+    for label in dict.fromkeys(table.name for table in fitting if table.ends is None):
+        nodes[label] = merged_nodes([table for table in fitting if table.ends is None and table.name == label], tally)
+    ids = {label: rows["id"] for label, rows in nodes.items()}
+    tables: list[GraphTable] = [NodeTable(label, plain_table(rows)) for label, rows in nodes.items()]
+    current = current_ids(nodes.get("Phenotype"))
+    for source, type, ends in dict.fromkeys((table.source, table.name, table.ends) for table in fitting):
+        if ends is not None:
+            of_it = [each for each in fitting if (each.source, each.name, each.ends) == (source, type, ends)]
+            rows = checked_relations(of_it, ids, current, schema, tally)
+            tables.append(RelationTable(type, *ends, plain_table(rows)))
+    for source, counts in tally.counts.items():
+        counts.settle(source)
+    return Checked(tables, tally.quarantine(), tally.counts)
+
+
+def typed(table: Staged, schema: Schema, tally: Tally) -> Staged:
+    """Give a table's columns the ontology's types; quarantine rows whose values do not have them.
+
+    Raises:
+        SchemaError: The ontology has no such class or relation.
+        SourceError: It has no such property, or no such ends.
+    """
+    kind = schema.node(table.name) if table.ends is None else schema.relation(table.name)
+    keys = ("id",) if table.ends is None else ("start", "end")
+    if table.role != "implied":
+        tally.of(table.source).read += table.rows.height
+    rows = marked(table)
+    names = [name for name in rows.columns if not name.startswith("_") and name not in keys]
+    properties = [_property(table, kind, name) for name in names]
+    empty = [each for each in properties if rows.schema[each.name] == pl.Null]
+    texts = [pl.col(key).cast(pl.String) for key in keys]
+    rows = rows.with_columns(*texts, *(pl.col(each.name).cast(_TYPES[each.type]) for each in empty))
+    reasons: list[pl.Expr] = [
+        pl.when(pl.col(key).fill_null("").str.strip_chars() == "").then(pl.lit(f"its {key} is empty")) for key in keys
+    ]
+    reasons += [reason for each in properties for reason in _problems(each, rows.schema[each.name])]
+    if table.role != "patch":
+        given = set(names) | set(keys)
+        absent = [each.name for each in kind.properties.values() if each.required and each.name not in given]
+        reasons += [pl.lit(f"it has no {name}") for name in absent]
+        required = [each.name for each in properties if each.required]
+        reasons += [pl.when(pl.col(name).is_null()).then(pl.lit(f"it has no {name}")) for name in required]
+    reasons += [_long(key, pl.col(key), LONGEST_ID) for key in keys]
+    classes = (table.name,) if table.ends is None else table.ends
+    reasons += [_foreign(key, schema.node(label)) for key, label in zip(keys, classes, strict=True)]
+    rows = tally.split(rows, pl.coalesce(reasons), part_of(table))
+    rows = rows.with_columns([_read(each, rows.schema[each.name]) for each in properties])
+    return replace(table, rows=rows.drop(SOURCE, ROLE))
+
+
+def _property(table: Staged, kind: NodeClass | Relation, name: str) -> Property:
+    if name not in kind.properties:
+        message = f"the source {table.source} gives {table.name} a property {name!r}"
+        raise SourceError(message, hint=f"the ontology has {', '.join(kind.properties)}")
+    if isinstance(kind, Relation) and table.ends not in kind.ends:
+        assert table.ends is not None
+        message = f"no relation {table.name} goes from {table.ends[0]} to {table.ends[1]}"
+        raise SourceError(message, hint="see `kgdx schema`")
+    return kind.properties[name]
+
+
+def _foreign(key: str, kind: NodeClass) -> pl.Expr:
+    """Return the reason why an id is none of a class: it has another prefix."""
+    if not kind.prefixes:
+        return pl.lit(None, pl.String)
+    other = ~pl.col(key).str.contains(f"^(?:{'|'.join(kind.prefixes)}):\\S")
+    shown = pl.format("{} is no id of a {} ({})", key, pl.lit(kind.name), pl.lit(", ".join(kind.prefixes)))
+    return pl.when(other).then(shown)
+
+
+def _problems(each: Property, given: pl.DataType) -> list[pl.Expr]:
+    """Reasons why a property's value cannot stand, as expressions over the raw column."""
+    column, wanted = pl.col(each.name), _TYPES[each.type]
+    reasons: list[pl.Expr] = []
+    if given in (pl.String, pl.List(pl.String)):
+        reasons.append(_long(each.name, column, LONGEST_NAME if each.name == "name" else LONGEST_TEXT, each.is_list))
+    if isinstance(given, pl.List) != each.is_list:
+        return [pl.when(column.is_not_null()).then(pl.lit(f"{each.name} is not {_article(each.type)}"))]
+    if given != wanted and not each.is_list:
+        lost = column.is_not_null() & _read(each, given).is_null()
+        reasons.append(pl.when(lost).then(pl.format(f"{each.name} is '{{}}', not {_article(each.type)}", column)))
+    if each.values:
+        unknown = (
+            ~column.is_in(list(each.values))
+            if not each.is_list
+            else ~column.list.eval(pl.element().is_in(list(each.values))).list.all()
+        )
+        shown = column.list.join(", ") if each.is_list else column
+        reason = pl.format(f"{each.name} is '{{}}', not one of {', '.join(each.values)}", shown)
+        reasons.append(pl.when(column.is_not_null() & unknown).then(reason))
+    return reasons
+
+
+def _long(name: str, column: pl.Expr, most: int, listed: bool = False) -> pl.Expr:
+    """Return the reason why a text cannot stand: it is so long that it must be damage."""
+    size = pl.element().str.len_bytes() if listed else column.str.len_bytes()
+    beyond = column.list.eval(size > most).list.any() if listed else size > most
+    return pl.when(beyond).then(pl.lit(f"{name} has more than {most:,} bytes"))
+
+
+def _read(each: Property, given: pl.DataType) -> pl.Expr:
+    """A property's column in the ontology's type; null where the value has no such form, or would lose a part."""
+    column, wanted = pl.col(each.name), _TYPES[each.type]
+    if given == wanted:
+        return column
+    if wanted == pl.Boolean and given == pl.String:
+        return column.str.strip_chars().str.to_lowercase().replace_strict(TRUTH, default=None, return_dtype=wanted)
+    found = column.cast(wanted, strict=False)
+    if given.is_numeric() and wanted in (pl.Boolean, pl.Int64):
+        return pl.when(found.cast(given) == column).then(found)
+    return found
+
+
+def _article(kind: str) -> str:
+    words = {"integer": "an integer", "boolean": "true or false", "strings": "a list", "floats": "a list of numbers"}
+    return words.get(kind, f"a {kind}")
+
+
+def plain_table(rows: pl.DataFrame) -> pa.Table:
+    """Return the columns of the graph as an Arrow table of plain strings, without the bookkeeping."""
+    table = rows.select(pl.exclude("^_.*$")).to_arrow(compat_level=pl.CompatLevel.oldest())
+    schema = pa.schema([pa.field(column.name, _plain(column.type)) for column in table.schema])
+    return table.cast(schema)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_large_string(kind):
+        return pa.string()
+    if pa.types.is_large_list(kind):
+        return pa.list_(_plain(kind.value_type))
+    return kind
+
+
+# Merging and checking of rows: one row for each node, current ids of phenotypes, checked ends of relations.
+
+
+ID_NAMED = "id"
+"""What ``name_source`` says of a node whose name is only its id, for want of a better one."""
+
+
+def merged_nodes(tables: Sequence[Staged], tally: Tally) -> pl.DataFrame:
+    """Merge the nodes of one class by id, then apply the patches.
+
+    Args:
+        tables: The class's tables with typed columns, in the order of the sources.
+        tally: Counts what becomes of the records.
+
+    Returns:
+        One row for each node, sorted by id.
+    """
+    parts = [marked(table) for table in tables if table.role != "patch"]
+    rows = pl.concat(parts, how="diagonal") if parts else marked(tables[0]).clear()
+    first = pl.col("id").is_first_distinct()
+    tally.add(rows.filter(first), "loaded")
+    tally.add(rows.filter(~first), "merged")
+    nodes = _coalesced(rows)
+    for table in tables:
+        if table.role == "patch":
+            nodes = _patched(nodes, marked(table), table.name, tally)
+    return nodes.drop(SOURCE, ROLE, LINE, strict=False).sort("id")
+
+
+def _coalesced(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per id: of each property the first value that is not absent (or empty, for a list)."""
+    repeated = rows.filter(pl.col("id").is_duplicated())
+    if repeated.is_empty():
+        return rows
+    repeated = _named(repeated)
+    values = [
+        (
+            pl.col(name).filter(pl.col(name).list.len() > 0) if isinstance(kind, pl.List) else pl.col(name).drop_nulls()
+        ).first()
+        for name, kind in repeated.schema.items()
+        if name != "id"
+    ]
+    merged = repeated.group_by("id", maintain_order=True).agg(values)
+    return pl.concat([rows.filter(pl.col("id").is_unique()), merged.select(rows.columns)])
+
+
+def _named(rows: pl.DataFrame) -> pl.DataFrame:
+    """Take the names that are only ids (``name_source`` says so) from nodes that have another name somewhere."""
+    if not {"name", "name_source"} <= set(rows.columns):
+        return rows
+    stopgap = (pl.col("name_source") == ID_NAMED).fill_null(False)
+    better = (pl.col("name").is_not_null() & ~stopgap).any().over("id")
+    return rows.with_columns(pl.when(~(stopgap & better)).then(pl.col(name)) for name in ("name", "name_source"))
+
+
+def _patched(nodes: pl.DataFrame, rows: pl.DataFrame, label: str, tally: Tally) -> pl.DataFrame:
+    """Add properties to nodes; a patch of an unknown node, or one that contradicts it, is quarantined."""
+    names = [name for name in rows.columns if name != "id" and not name.startswith("_")]
+    known = pl.col("id").is_in(nodes["id"].implode())
+    rows = tally.split(rows, pl.when(~known).then(pl.format("{} is no {} of this graph", "id", pl.lit(label))), label)
+    fresh = rows.select("id", *names).is_unique() | rows.select(pl.struct("id", *names).is_first_distinct()).to_series()
+    tally.add(rows.filter(~fresh), "merged")
+    rows = rows.filter(fresh)
+    again = ~pl.col("id").is_first_distinct()
+    rows = tally.split(rows, pl.when(again).then(pl.format("{} has another value in this source", "id")), label)
+    absent = [pl.lit(None, rows.schema[name]).alias(name) for name in names if name not in nodes.columns]
+    nodes = nodes.with_columns(absent)
+    before = nodes.select("id", *(pl.col(name).alias(f"_old_{name}") for name in names))
+    rows = rows.join(before, on="id", how="left", maintain_order="left")
+    clash = pl.any_horizontal([(pl.col(f"_old_{name}") != pl.col(name)).fill_null(False) for name in names])
+    rows = tally.split(rows, pl.when(clash).then(pl.format("{} has another value from an earlier source", "id")), label)
+    tally.add(rows, "loaded")
+    joined = nodes.join(rows.select("id", *names), on="id", how="left", maintain_order="left", suffix="_new")
+    filled = [pl.coalesce(name, f"{name}_new").alias(name) for name in names]
+    return joined.with_columns(filled).drop([f"{name}_new" for name in names])
+
+
+def current_ids(phenotypes: pl.DataFrame | None) -> pl.DataFrame:
+    """Return alternative and obsolete ids (``old``) with the current ones (``new``), or why there is none (``why``)."""
+    schema = {"old": pl.String, "new": pl.String, "why": pl.String}
+    if phenotypes is None or not {"alt_ids", "obsolete", "replaced_by", "consider"} <= set(phenotypes.columns):
+        return pl.DataFrame(schema=schema)
+    obsolete = phenotypes.filter(pl.col("obsolete").fill_null(False))
+    consider = (
+        pl.when(pl.col("consider").list.len() > 0).then(pl.col("consider").list.join(", ")).otherwise(pl.lit("nothing"))
+    )
+    replaced = obsolete.select(
+        pl.col("id").alias("old"),
+        pl.col("replaced_by").alias("new"),
+        pl.when(pl.col("replaced_by").is_null())
+        .then(pl.format("{} is obsolete without a replacement (to consider: {})", "id", consider))
+        .alias("why"),
+    )
+    alternative = phenotypes.filter(~pl.col("obsolete").fill_null(False)).explode(
+        "alt_ids", empty_as_null=True, keep_nulls=True
+    )
+    alternative = alternative.select(
+        pl.col("alt_ids").alias("old"), pl.col("id").alias("new"), pl.lit(None, pl.String).alias("why")
+    )
+    current = phenotypes.filter(~pl.col("obsolete").fill_null(False))
+    alternative = alternative.drop_nulls("old").join(current, left_on="old", right_on="id", how="anti")
+    table = pl.concat([alternative, replaced]).unique("old", keep="first", maintain_order=True)
+    for _ in range(4):  # a replacement may have been replaced itself
+        table = table.join(table.select(new="old", _next="new"), on="new", how="left", maintain_order="left")
+        table = table.with_columns(pl.coalesce("_next", "new").alias("new")).drop("_next")
+    return table
+
+
+ACYCLIC = frozenset({"IS_A", "SAME_AS", "HAS_MEMBER", "PHENOTYPE_PHENOTYPE"})
+"""Relations in which an edge from a node to itself says nothing, and is refused."""
+
+_ROW = "_row"
+_NO_IDS = pl.Series("id", [], pl.String)
+
+
+def checked_relations(
+    tables: Sequence[Staged], ids: Mapping[str, pl.Series], current: pl.DataFrame, schema: Schema, tally: Tally
+) -> pl.DataFrame:
+    """Check the ends of one source's relations of one type, bring them up to date, and merge duplicates.
+
+    Args:
+        tables: Tables of the same source, type and ends, with typed columns.
+        ids: The ids of the graph's nodes, by class; only those of the ends' classes are looked at.
+        current: What :func:`current_ids` returned.
+        schema: The ontology.
+        tally: Counts what becomes of the records.
+    """
+    type, ends, part = tables[0].name, tables[0].ends, part_of(tables[0])
+    assert ends is not None
+    rows = pl.concat([marked(table) for table in tables], how="diagonal") if len(tables) > 1 else marked(tables[0])
+    for end, label in zip(("start", "end"), ends, strict=True):
+        if is_updated(type, label):
+            rows = _up_to_date(rows, end, current, part, tally)
+        unknown = ~pl.col(end).is_in(ids.get(label, _NO_IDS).implode())
+        reason = pl.when(unknown).then(pl.format("{} is no {} of this graph", end, pl.lit(label)))
+        rows = tally.split(rows, reason, part)
+    if type in ACYCLIC:
+        reason = pl.when(pl.col("start") == pl.col("end")).then(pl.lit("it refers to itself"))
+        rows = tally.split(rows, reason, part)
+    rows = _without_duplicates(rows, schema.relation(type).identity, part, tally)
+    tally.add(rows, "loaded")
+    given = [name for name in rows.columns if name.startswith(GIVEN)]
+    return rows.drop(SOURCE, ROLE, LINE, *given, strict=False)
+
+
+def is_updated(type: str, label: str) -> bool:
+    """Return whether obsolete and alternative ids at an end of this class are replaced in this relation.
+
+    Example:
+        >>> is_updated("HAS_PHENOTYPE", "Phenotype"), is_updated("IS_A", "Phenotype")
+        (True, False)
+    """
+    return label == "Phenotype" and type != "IS_A"
+
+
+def _without_duplicates(rows: pl.DataFrame, identity: Sequence[str], part: str, tally: Tally) -> pl.DataFrame:
+    """Merge equal rows; quarantine those that state something else of what an earlier one states."""
+    keys = ["start", "end", *(name for name in identity if name in rows.columns and name != "source")]
+    repeated = rows.select(pl.struct(_plain_lists(rows, keys)).is_duplicated()).to_series()
+    if not repeated.any():
+        return rows
+    rows = rows.with_row_index(_ROW)
+    apart = rows.filter(repeated)
+    first = _first_of(apart, [name for name in rows.columns if not name.startswith("_")])
+    tally.add(apart.filter(~first), "merged")
+    apart = apart.filter(first)
+    again = ~_first_of(apart, keys)
+    if again.any():
+        reason = f"an earlier record states it with other values (told apart by {', '.join(identity)})"
+        apart = tally.split(apart, pl.when(again).then(pl.lit(reason)), part)
+    return pl.concat([rows.filter(~repeated), apart]).sort(_ROW).drop(_ROW)
+
+
+def _first_of(rows: pl.DataFrame, names: Sequence[str]) -> pl.Series:
+    """Return which rows are the first with their values of these columns."""
+    return rows.select(pl.struct(_plain_lists(rows, names)).is_first_distinct()).to_series()
+
+
+def _plain_lists(rows: pl.DataFrame, names: Sequence[str]) -> list[pl.Expr]:
+    return [
+        pl.col(name).cast(pl.List(pl.String)).list.join("\x1f").alias(name)
+        if isinstance(rows.schema[name], pl.List)
+        else pl.col(name)
+        for name in names
+    ]
+
+
+def _up_to_date(rows: pl.DataFrame, end: str, current: pl.DataFrame, part: str, tally: Tally) -> pl.DataFrame:
+    """Replace obsolete and alternative HPO ids by the current ones, and count them."""
+    joined = rows.join(current, left_on=end, right_on="old", how="left", maintain_order="left")
+    joined = joined.rename({"new": "_new", "why": "_why"})
+    if joined["_new"].null_count() == joined.height and joined["_why"].null_count() == joined.height:
+        return rows
+    joined = tally.split(joined, pl.col("_why"), part).drop("_why")
+    tally.add(joined.filter(pl.col("_new").is_not_null()), "resolved")
+    given = pl.col(end).alias(f"{GIVEN}{end}")
+    return joined.with_columns(given, pl.coalesce("_new", end).alias(end)).drop("_new")

@@ -1,0 +1,347 @@
+"""What texts and phrases name, as relations to phenotypes: read once per build, by the matcher that reads patients.
+
+A document that is about one disease gives HAS_SYMPTOM from the disease to each phenotype that it says to be present. It
+goes to the phenotype itself, not to a symptom of its own: the matcher has already decided which term the words stand
+for, and says how (method, score, the matched name, the place and the passage), so that the evidence can be checked
+and, being kgdx's own inference, dropped and made again. The curated HAS_PHENOTYPE stays apart from it.
+
+A patient's text gives OBSERVED and EXCLUDED with their places; so do the symptoms that a source states in words.
+What the source itself states by id is not said a second time.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from kgdx.case import Case, Extraction, Finding, FindingReader, Status, read_text
+from kgdx.errors import CaseError
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.graph.snapshot_compile import compile_snapshot
+from kgdx.ingest.pipeline.derive import Derive
+from kgdx.terms.dictionary import VERSION as DICTIONARY
+from kgdx.terms.extractor import Extractor
+
+_ABOUT = ("Signs and symptoms", "Symptoms", "Symptoms and signs", "Clinical features", "Presentation", "Overview")
+_ABOUT_ZH = ("临床表现", "症状体征", "症状", "概述")
+_OTHER = (
+    *("Causes", "Cause", "Etiology", "Risk factors", "Complications", "Prevention", "Diagnosis"),
+    *("Differential diagnosis", "Treatment", "Treatments", "Emergency care", "More Information", "References"),
+    *("When to see a doctor", "When to see your doctor", "When to see a health care provider"),
+    *("When to see your health care provider", "When to see a health care professional"),
+    *("When to get emergency help", "When to get medical help", "When to seek emergency care"),
+    *("Request an Appointment", "From Mayo Clinic to your inbox"),
+)
+_OTHER_ZH = ("病因", "发病原因", "并发症", "预防", "鉴别诊断", "诊断", "治疗", "参考文献")
+
+
+def _heading(names: tuple[str, ...], names_zh: tuple[str, ...]) -> str:
+    """English headings may have lost their line break: a capital follows. Chinese ones have one, or a colon."""
+    return rf"(?:{'|'.join(names)})(?=[ \t]*(?:$|\n|:|[ \t][A-Z0-9]))|(?:{'|'.join(names_zh)})(?=[ \t]*(?:$|\n|[:：]))"
+
+
+_HEADING = re.compile(
+    rf"(?:^|(?<=[.!?。\n]))[ \t]*(?:(?P<about>{_heading(_ABOUT, _ABOUT_ZH)})|(?P<other>{_heading(_OTHER, _OTHER_ZH)}))",
+    re.MULTILINE,
+)
+_LITERATURE = re.compile(r"https?://|\bdoi:|\bAccessed [A-Z][a-z]+\.? \d")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Where the text changes between what patients have and what not: from ``starts[i]`` on it is ``kept[i]``."""
+
+    starts: tuple[int, ...]
+    kept: tuple[bool, ...]
+
+    def covers(self, place: int) -> bool:
+        """Return whether a place is in a part about what patients have."""
+        at = bisect_right(self.starts, place) - 1
+        return at < 0 or self.kept[at]
+
+
+def about_symptoms(text: str) -> Parts:
+    r"""Return which parts of a text are about what patients have: all of it, where there are no headings.
+
+    Example:
+        >>> parts = about_symptoms("Fever and cough.\nCauses\nSmoking.\nSymptoms\nChills.")
+        >>> [parts.covers(place) for place in (0, 27, 45)]
+        [True, False, True]
+    """
+    starts, kept = [], []
+    for found in _HEADING.finditer(text):
+        starts.append(found.start())
+        kept.append(found["about"] is not None)
+    literature = _LITERATURE.search(text)
+    if literature:
+        line = text.rfind("\n", 0, literature.start()) + 1
+        cut = bisect_right(starts, line)
+        starts[cut:], kept[cut:] = [line], [False]
+    return Parts(tuple(starts), tuple(kept))
+
+
+SOURCE = "kgdx:text"
+VERSION = "1"
+READS = ("Phenotype", "IS_A", "Disease", "Document", "MENTIONS", "PatientCase", "Symptom", "OBSERVED", "EXCLUDED")
+
+_RELATION = {Status.PRESENT: "OBSERVED", Status.ABSENT: "EXCLUDED"}
+_PASSAGE = 300
+"""Most characters of a passage that is kept as evidence."""
+_ENDS = re.compile(r"[.!?。！？；](?=\s|[^\x00-\x7f]|$)|\n")
+_WORD = re.compile(r"[^\W_]+")
+
+_S, _I, _F = pa.string(), pa.int64(), pa.float64()
+_PLACED = {
+    **dict.fromkeys(("start", "end", "source", "matched", "method"), _S),
+    **dict.fromkeys(("span_start", "span_end"), _I),
+    "score": _F,
+}
+_SYMPTOM = pa.schema(list({**_PLACED, **dict.fromkeys(("reference", "span", "model"), _S)}.items()))
+_FINDING = pa.schema(list({**_PLACED, "text": _S}.items()))
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """A document with a text that is about exactly one disease."""
+
+    id: str
+    title: str
+    text: str
+    disease: str
+
+
+class DocumentReader(Protocol):
+    """Reads the findings of documents; the matcher does, and a language model may."""
+
+    @property
+    def name(self) -> str:
+        """Who reads, and in which version: it stands on the relations."""
+        ...
+
+    def read_all(self, articles: Sequence[Article], matcher: FindingReader) -> Iterator[tuple[str, Extraction]]:
+        """Yield for each article, in order, who read it and its findings, each with its place in the text."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Reads documents by the names that the graph knows.
+
+    Example:
+        >>> Matching().name.startswith("matcher")
+        True
+    """
+
+    name: str = f"matcher {DICTIONARY}"
+
+    def read_all(self, articles: Sequence[Article], matcher: FindingReader) -> Iterator[tuple[str, Extraction]]:
+        """Yield what the matcher finds."""
+        for article in articles:
+            yield self.name, matcher.extract(article.text)
+
+
+def step(reader: DocumentReader | None = None) -> Derive:
+    """Return the step that reads the texts of a build.
+
+    Args:
+        reader: Reads documents; the matcher when ``None``. Patients' texts are always read by the matcher, in this
+            process.
+
+    Example:
+        >>> step().name
+        'kgdx:text'
+    """
+    reads = reader or Matching()
+    version = f"{VERSION}, dictionary {DICTIONARY}, {reads.name}"
+    return Derive(SOURCE, version, READS, lambda tables: annotate(tables, reads), "reading texts")
+
+
+def annotate(tables: Iterable[GraphTable], reader: DocumentReader | None = None) -> list[GraphTable]:
+    """Read the texts and phrases of documents and patients.
+
+    Args:
+        tables: Those of :data:`READS`; what other tables there are is ignored.
+        reader: Reads documents.
+
+    Returns:
+        HAS_SYMPTOM, OBSERVED and EXCLUDED tables, none where nothing was found.
+    """
+    given = [table for table in tables if table.rows.num_rows]
+    documents, patients, said = _documents(given), _patients(given), _said(given)
+    if not (documents or patients or said) or not any(_is_term(table) for table in given):
+        return []
+    known = [table for table in given if _is_term(table) or _is_hierarchy(table)]
+    with tempfile.TemporaryDirectory(prefix="kgdx-text-") as folder:
+        matcher = Extractor.open(compile_snapshot(known, Path(folder) / "snapshot", SOURCE))
+        symptoms = list(_of_documents(documents, reader or Matching(), matcher))
+        stated = _stated(given)
+        findings = [*_of_patients(patients, stated, matcher), *_of_phrases(said, stated, matcher)]
+    found: list[GraphTable] = []
+    if symptoms:
+        rows = pa.Table.from_pylist(symptoms, _SYMPTOM)
+        found.append(RelationTable("HAS_SYMPTOM", "Disease", "Phenotype", rows))
+    for type in ("OBSERVED", "EXCLUDED"):
+        rows = [row for relation, row in findings if relation == type]
+        if rows:
+            found.append(RelationTable(type, "PatientCase", "Phenotype", pa.Table.from_pylist(rows, _FINDING)))
+    return found
+
+
+# --- what there is to read ------------------------------------------------------------------------------------------
+
+
+def _is_term(table: GraphTable) -> bool:
+    return isinstance(table, NodeTable) and table.label == "Phenotype"
+
+
+def _is_hierarchy(table: GraphTable) -> bool:
+    return isinstance(table, RelationTable) and (table.type, table.start_label) == ("IS_A", "Phenotype")
+
+
+def _edges(tables: Sequence[GraphTable], type: str, end: str) -> Iterator[tuple[str, str]]:
+    for table in tables:
+        if isinstance(table, RelationTable) and (table.type, table.end_label) == (type, end):
+            yield from zip(*(table.rows.column(name).to_pylist() for name in ("start", "end")), strict=True)
+
+
+def _nodes(tables: Sequence[GraphTable], label: str, *names: str) -> Iterator[tuple[Any, ...]]:
+    for table in tables:
+        if isinstance(table, NodeTable) and table.label == label:
+            empty = [None] * table.rows.num_rows
+            has = table.rows.column_names
+            yield from zip(*(table.rows.column(n).to_pylist() if n in has else empty for n in names), strict=True)
+
+
+def _documents(tables: Sequence[GraphTable]) -> list[Article]:
+    about: dict[str, set[str]] = {}
+    for document, disease in _edges(tables, "MENTIONS", "Disease"):
+        about.setdefault(document, set()).add(disease)
+    rows = _nodes(tables, "Document", "id", "title", "text")
+    return [
+        Article(id, title or "", text, next(iter(about[id])))
+        for id, title, text in rows
+        if text and len(about.get(id, ())) == 1
+    ]
+
+
+def _patients(tables: Sequence[GraphTable]) -> list[tuple[str, str, str | None]]:
+    return [row for row in _nodes(tables, "PatientCase", "id", "text", "language") if row[1]]
+
+
+def _said(tables: Sequence[GraphTable]) -> list[tuple[str, str, str]]:
+    """Return what a source says of patients in words: (relation, case, the words)."""
+    names = dict(_nodes(tables, "Symptom", "id", "name"))
+    return [
+        (type, case, names[symptom])
+        for type in ("OBSERVED", "EXCLUDED")
+        for case, symptom in _edges(tables, type, "Symptom")
+        if symptom in names
+    ]
+
+
+def _stated(tables: Sequence[GraphTable]) -> set[tuple[str, str]]:
+    """(case, phenotype) that the sources state, as present or absent."""
+    return {pair for type in ("OBSERVED", "EXCLUDED") for pair in _edges(tables, type, "Phenotype")}
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def _of_documents(articles: Sequence[Article], reader: DocumentReader, matcher: FindingReader) -> Iterator[Row]:
+    """Yield one row for each phenotype of a document, with the place where it is said best."""
+    for article, (name, read) in zip(articles, reader.read_all(articles, matcher), strict=True):
+        own = frozenset(_words(article.title))
+        part = about_symptoms(article.text)
+        best: dict[str, Finding] = {}
+        for finding in read.findings:
+            if finding.status is not Status.PRESENT or finding.span is None:
+                continue
+            if not part.covers(finding.span.start) or set(_words(finding.text)) <= own:
+                continue
+            if finding.id not in best or finding.score > best[finding.id].score:
+                best[finding.id] = finding
+        for finding in best.values():
+            assert finding.span is not None
+            yield {
+                **_row(article.disease, finding),
+                "reference": article.id,
+                "span": _passage(article.text, finding.span.start, finding.span.end),
+                "model": name,
+            }
+
+
+def _of_patients(
+    patients: Iterable[tuple[str, str, str | None]], stated: set[tuple[str, str]], matcher: FindingReader
+) -> Iterator[tuple[str, Row]]:
+    for id, text, _ in patients:
+        try:
+            case = read_text(Case(id, text=text), matcher)
+        except CaseError:  # nothing that is present or absent: the case keeps its text
+            continue
+        for finding in case.findings:
+            if finding.status in _RELATION and (id, finding.id) not in stated:
+                yield _RELATION[finding.status], {**_row(id, finding), "text": finding.text}
+
+
+def _of_phrases(
+    said: Sequence[tuple[str, str, str]], stated: set[tuple[str, str]], matcher: FindingReader
+) -> Iterator[tuple[str, Row]]:
+    """Phenotypes of phrases: a part of what is present is present too, but only the whole of it is known absent."""
+    reading: Mapping[str, tuple[Finding, ...]] = {
+        words: matcher.extract(words).findings for words in dict.fromkeys(words for _, _, words in said)
+    }
+    wanted: dict[tuple[str, str], tuple[str, Row]] = {}
+    for relation, case, words in said:
+        for finding in reading[words]:
+            absent = relation == "EXCLUDED" or finding.status is Status.ABSENT
+            double = relation == "EXCLUDED" and finding.status is not Status.PRESENT
+            if finding.status not in _RELATION or double or (absent and not _whole(finding, words)):
+                continue
+            row = {**_row(case, finding), "text": words, "span_start": None, "span_end": None}
+            key = (case, finding.id)
+            if key not in stated and (key not in wanted or (not absent and wanted[key][0] == "EXCLUDED")):
+                wanted[key] = ("EXCLUDED" if absent else "OBSERVED", row)
+    yield from wanted.values()
+
+
+def _row(start: str, finding: Finding) -> Row:
+    span = finding.span
+    return {
+        "start": start,
+        "end": finding.id,
+        "source": SOURCE,
+        "span_start": span.start if span else None,
+        "span_end": span.end if span else None,
+        "matched": finding.matched or None,
+        "method": finding.method,
+        "score": finding.score,
+    }
+
+
+def _whole(finding: Finding, words: str) -> bool:
+    """Return whether a finding is all that a phrase says, negation aside."""
+    rest = words[: finding.span.start] + words[finding.span.end :] if finding.span else words
+    return all(word in _NEGATIONS for word in _words(rest))
+
+
+_NEGATIONS = frozenset({"no", "not", "without", "denies", "absent", "无", "没有", "未见", "否认", "不"})
+
+
+def _words(text: str) -> list[str]:
+    return [word.removesuffix("s") if word.isascii() else word for word in _WORD.findall(text.lower())]
+
+
+def _passage(text: str, start: int, end: int) -> str:
+    """Return the sentence in which something stands."""
+    before = [found.end() for found in _ENDS.finditer(text, max(0, start - _PASSAGE), start)]
+    after = _ENDS.search(text, end, min(len(text), end + _PASSAGE))
+    first = before[-1] if before else max(0, start - _PASSAGE)
+    return text[first : after.end() if after else min(len(text), end + _PASSAGE)].strip()[: 2 * _PASSAGE]

@@ -1,0 +1,223 @@
+"""What may be read from a text, and what is believed of it: what ontology and text allow."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Protocol
+
+from kgdx.ingest.extraction.clinical_wording import CLASSES, denied, fits, sentences
+from kgdx.schema import load_schema
+
+LONGEST_NAME = 40
+LONGEST_SPAN = 200
+MOST_RELATIONS = 200
+"""Relations of one record at most; what names more has lost its way."""
+
+_BLANK = re.compile(r"\s+")
+_EDGE = " \t\r\n\"'“”‘’《》「」【】、，,。.；;：:！!？?·-"
+_NO_NAME = re.compile(
+    r"[<>{}\[\]|\\\x00-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|https?:|[。！？；!?;]|…|\.\.\."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation that passed the filter; ``span`` is the passage, verbatim."""
+
+    type: str
+    head: str
+    tail: str
+    span: str
+
+
+@dataclass(slots=True)
+class Filtered:
+    """The relations that are believed, and how many statements and entities were left out for which reason."""
+
+    relations: list[Relation] = field(default_factory=list)
+    refused: Counter[str] = field(default_factory=Counter)
+
+
+def believe(found: Found, text: str) -> Filtered:
+    """Filter what was read from a text.
+
+    Args:
+        found: What was read.
+        text: The text, as :func:`kgdx.ingest.extraction.question_pages.clean` leaves it.
+
+    Example:
+        >>> seen = Statement("HAS_SYMPTOM", "感冒", "发热", "Disease", "Symptom", "感冒会发热")
+        >>> made_up = Statement("HAS_SYMPTOM", "感冒", "皮疹", "Disease", "Symptom", "感冒会有皮疹")
+        >>> kept = believe(Found((seen, made_up)), "感冒会发热。")
+        >>> [relation.tail for relation in kept.relations], dict(kept.refused)
+        (['发热'], {'not in the text': 1})
+    """
+    kept = Filtered(refused=Counter(found.set_aside or {}))
+    said = sentences(text)
+    known: set[tuple[str, str, str]] = set()
+    for number, statement in enumerate(found.statements):
+        if number >= MOST_RELATIONS:
+            kept.refused["too many for one record"] += len(found.statements) - number
+            break
+        head, tail = name(statement.head), name(statement.tail)
+        key = (statement.type, head, tail)
+        reason = _problem(statement, head, tail, text) or ("duplicate" if key in known else None)
+        span = None if reason else _span(said, statement.evidence, head, tail, statement.type)
+        if span is None:
+            kept.refused[reason or "denied by the text"] += 1
+            continue
+        known.add(key)
+        kept.relations.append(Relation(statement.type, head, tail, span))
+    isolated = {name(text_) for text_, _ in found.entities} - {end for r in kept.relations for end in (r.head, r.tail)}
+    if isolated:
+        kept.refused["isolated"] += len(isolated)
+    return kept
+
+
+def name(text: str) -> str:
+    """Return a name without blanks and punctuation around it.
+
+    Example:
+        >>> name(" 《阿司匹林  肠溶片》。")
+        '阿司匹林 肠溶片'
+    """
+    return _BLANK.sub(" ", text).strip(_EDGE)
+
+
+def _problem(statement: Statement, head: str, tail: str, text: str) -> str | None:
+    """Why a statement cannot be believed, whatever its passage."""
+    wanted = ends().get(statement.type)
+    if wanted is None:
+        return "unknown relation"
+    if (statement.head_class, statement.tail_class) != wanted:
+        return "outside domain or range"
+    for each in (head, tail):
+        if len(each) < 2:
+            return "too short"
+        if len(each) > LONGEST_NAME:
+            return "too long"
+        if _NO_NAME.search(each) or not any(char.isalpha() for char in each):
+            return "no name"
+        if each not in text:
+            return "not in the text"
+    if head == tail:
+        return "refers to itself"
+    return None if fits(tail, wanted[1]) else "outside domain or range"
+
+
+def _span(said: Sequence[str], evidence: str, head: str, tail: str, type_: str) -> str | None:
+    """Return the passage that says so; ``None`` where each sentence that names the end denies it."""
+    holding = [each for each in said if tail in each and not denied(each, tail, type_)]
+    if not holding:
+        return None
+    evidence = evidence.strip()
+    if evidence and tail in evidence and any(evidence in each for each in holding):
+        return _cut(evidence, tail)
+    return _cut(next((each for each in holding if head in each), holding[0]), tail)
+
+
+def _cut(passage: str, tail: str) -> str:
+    if len(passage) <= LONGEST_SPAN:
+        return passage
+    start = max(0, passage.index(tail) + len(tail) // 2 - LONGEST_SPAN // 2)
+    return passage[start : start + LONGEST_SPAN]
+
+
+def known_classes(entities: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return what each entity is said to be; one that is said to be two things is neither.
+
+    Example:
+        >>> known_classes([("贫血", "Disease"), ("贫血", "Symptom"), ("头晕", "Symptom")])
+        {'头晕': 'Symptom'}
+    """
+    said: dict[str, set[str]] = {}
+    for text, class_ in entities:
+        said.setdefault(name(text), set()).add(class_)
+    return {text: next(iter(classes)) for text, classes in said.items() if len(classes) == 1 and classes <= CLASSES}
+
+
+# Statements read from text, and the five relations they may be; the ends come from the ontology.
+
+
+TYPES = ("HAS_SYMPTOM", "RECOMMEND_TEST", "RECOMMEND_DRUG", "RECOMMEND_CURE", "HAS_COMORBIDITY")
+"""The relations that are read from text."""
+
+
+@cache
+def ends() -> Mapping[str, tuple[str, str]]:
+    """Return each relation's class of start and end, by the ontology: of several pairs, the one that joins words.
+
+    Example:
+        >>> ends()["RECOMMEND_CURE"]
+        ('Disease', 'Cure')
+    """
+    schema = load_schema()
+    pairs = {name: schema.relation(name).ends for name in TYPES}
+    return {name: next(pair for pair in found if pair[1] != "Phenotype") for name, found in pairs.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A relation that somebody reads in a text, not yet believed.
+
+    Attributes:
+        type: The relation.
+        head: The start, in the text's words.
+        tail: The end, in the text's words.
+        head_class: What the start is said to be.
+        tail_class: What the end is said to be.
+        evidence: The passage.
+    """
+
+    type: str
+    head: str
+    tail: str
+    head_class: str
+    tail_class: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Statements and entities read from one text.
+
+    Attributes:
+        statements: Relations.
+        entities: Everything that was named, by (text, class).
+        set_aside: What was set aside before the filter, by reason.
+    """
+
+    statements: tuple[Statement, ...] = ()
+    entities: tuple[tuple[str, str], ...] = ()
+    set_aside: Mapping[str, int] | None = None
+
+
+class RelationReader(Protocol):
+    """Reads relations from question and answer; may be called from several threads."""
+
+    @property
+    def model(self) -> str:
+        """Who reads: as it stands on each relation."""
+        ...
+
+    @property
+    def prompt(self) -> str | None:
+        """Name and version of the prompt, for a language model."""
+        ...
+
+    @property
+    def signature(self) -> str:
+        """All that its results depend on besides the text: equal signatures give equal results."""
+        ...
+
+    def read(self, question: str, answer: str) -> Found:
+        """Read the relations.
+
+        Raises:
+            LlmError: A language model cannot be asked, or gives no usable answer.
+        """
+        ...

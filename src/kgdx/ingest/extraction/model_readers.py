@@ -1,0 +1,172 @@
+"""Reads relations and symptoms by asking a language model, with a strict schema.
+
+Of a document each phrase has to stand in the text, character by character, and to name a phenotype for the matcher,
+which also decides which one. A document whose answer cannot be used is read by the matcher alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from kgdx.case import Extraction, Finding, FindingReader, Span, Status
+from kgdx.errors import LlmError
+from kgdx.ingest.extraction.annotate import Article, Matching
+from kgdx.ingest.extraction.clinical_wording import CLASSES
+from kgdx.ingest.extraction.filters import TYPES, Found, Statement, known_classes, name
+from kgdx.llm.chat import ChatModel, Prompt, Request, prompt
+from kgdx.llm.structured import structured
+
+LONGEST = 6_000
+"""Characters of a text at most; of a longer one the beginning is read."""
+
+MAX_TOKENS = 4_000
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+
+class Entity(_Form):
+    """Something that the text names."""
+
+    text: str
+    class_: str = Field(alias="class", json_schema_extra={"enum": [*sorted(CLASSES)]})
+
+
+class Stated(_Form):
+    """A relation between two of them."""
+
+    type: str = Field(json_schema_extra={"enum": [*TYPES]})
+    head: str
+    tail: str
+    evidence: str
+
+
+class Report(_Form):
+    """The answer that a model has to give."""
+
+    entities: list[Entity]
+    relations: list[Stated]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReader:
+    """Reads relations by a language model; a :class:`~kgdx.ingest.extraction.filters.RelationReader`.
+
+    Attributes:
+        chat: Who is asked.
+        asking: The prompt.
+    """
+
+    chat: ChatModel
+    asking: Prompt
+
+    @classmethod
+    def of(cls, chat: ChatModel) -> ModelReader:
+        """Return a reader with the prompt that ships with kgdx."""
+        return cls(chat, prompt("relations"))
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self.chat.name
+
+    @property
+    def prompt(self) -> str | None:
+        """The prompt's name and version."""
+        return self.asking.id
+
+    @property
+    def signature(self) -> str:
+        """Model, prompt and limits."""
+        return f"{self.chat.name} {self.asking.id} {LONGEST} {MAX_TOKENS}"
+
+    def read(self, question: str, answer: str) -> Found:
+        """Ask for the relations; see :meth:`kgdx.ingest.extraction.filters.RelationReader.read`."""
+        text = f"{question}\n{answer}"
+        request = Request(self.asking.messages(text=text[:LONGEST]), max_tokens=MAX_TOKENS)
+        report = structured(self.chat, request, Report).value
+        entities = tuple((each.text, each.class_) for each in report.entities)
+        classes = known_classes(entities)
+        statements = tuple(
+            Statement(
+                each.type,
+                each.head,
+                each.tail,
+                classes.get(name(each.head), ""),
+                classes.get(name(each.tail), ""),
+                each.evidence,
+            )
+            for each in report.relations
+        )
+        return Found(statements, entities, {"text beyond the limit": 1} if len(text) > LONGEST else None)
+
+
+UNUSABLE = ("refused", "malformed", "truncated", "rejected")
+"""Faults of one answer; any other (the key, the network, the recording) stops the build, which goes on where it was."""
+METHOD = "llm"
+SHORTEST = 2
+"""Characters of a phrase at least."""
+
+
+class _Symptoms(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    symptoms: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Reads documents with a language model.
+
+    Attributes:
+        model: Who is asked; put a cache before it, and a build that is made again asks nothing.
+        concurrency: Questions at a time.
+    """
+
+    model: ChatModel
+    concurrency: int = 4
+
+    @property
+    def name(self) -> str:
+        """The model and the prompt."""
+        return f"{self.model.name} {prompt('symptoms').id}"
+
+    def read_all(self, articles: Sequence[Article], matcher: FindingReader) -> Iterator[tuple[str, Extraction]]:
+        """Yield who read each article, and its findings.
+
+        Raises:
+            LlmError: The model cannot be asked.
+        """
+        with ThreadPoolExecutor(self.concurrency) as pool:
+            answers = pool.map(self._asked, articles)
+            for article, phrases in zip(articles, answers, strict=True):
+                if phrases is None:
+                    yield Matching().name, matcher.extract(article.text)
+                else:
+                    yield self.name, Extraction(tuple(_findings(article.text, phrases, matcher)))
+
+    def _asked(self, article: Article) -> list[str] | None:
+        asked = Request(prompt("symptoms").messages(disease=article.title, text=article.text))
+        try:
+            return structured(self.model, asked, _Symptoms).value.symptoms
+        except LlmError as error:
+            if error.kind in UNUSABLE:
+                return None
+            raise
+
+
+def _findings(text: str, phrases: Sequence[str], matcher: FindingReader) -> Iterator[Finding]:
+    """Yield what the phrases name, each with its place in the text."""
+    for phrase in dict.fromkeys(each.strip() for each in phrases):
+        at = text.find(phrase) if len(phrase) >= SHORTEST else -1
+        if at < 0:
+            continue
+        for finding in matcher.extract(phrase).findings:
+            if finding.status is Status.PRESENT and finding.span is not None:
+                span = Span(at + finding.span.start, at + finding.span.end)
+                yield replace(finding, span=span, method=METHOD)

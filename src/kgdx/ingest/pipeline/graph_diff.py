@@ -1,0 +1,304 @@
+"""What two graphs differ in, by table and source, down to the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from kgdx.errors import StoreError
+from kgdx.graph.arcade.embedded import ArcadeStore
+from kgdx.graph.protocol import Delta, GraphTable, NodeTable
+from kgdx.graph.tables import conformed, lines, part_digests
+from kgdx.ingest.pipeline.build_report import Change
+from kgdx.ingest.pipeline.graph_folder import BuildFolder, GraphFolder
+from kgdx.ingest.pipeline.stages import BuiltTable, Stages, graph_table, load_table, name_of, read_graph
+from kgdx.schema import Schema, load_schema
+
+_ROWS = 100_000
+_SEEDS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
+EXAMPLES = 5
+"""How many examples of each kind are kept."""
+
+Loader = Callable[[BuiltTable], GraphTable]
+
+
+@dataclass(slots=True)
+class Difference:
+    """The difference between two graphs.
+
+    Attributes:
+        changes: By table and source.
+        rows: How many rows differ.
+        delta: The rows themselves; ``None`` when there are more than were asked for.
+    """
+
+    changes: list[Change] = field(default_factory=list)
+    rows: int = 0
+    delta: Delta | None = None
+
+
+@dataclass(slots=True)
+class _Side:
+    """The rows of one table in one graph, of the sources whose digests differ; their hashes if both sides have rows."""
+
+    rows: pa.Table | None = None
+    hashes: np.ndarray[Any, Any] | None = None
+
+    @property
+    def height(self) -> int:
+        return 0 if self.rows is None else int(self.rows.num_rows)
+
+
+def compare(
+    old: Sequence[BuiltTable],
+    new: Sequence[BuiltTable],
+    load_old: Loader,
+    load_new: Loader,
+    schema: Schema,
+    *,
+    limit: int = 0,
+) -> Difference:
+    """Compare two graphs by their tables.
+
+    Args:
+        old: Tables of the old graph.
+        new: Tables of the new graph.
+        load_old: Reads a table of the old graph.
+        load_new: Reads a table of the new graph.
+        schema: The ontology.
+        limit: Up to how many differing rows are kept for a delta.
+    """
+    found = Difference()
+    removed: list[GraphTable] = []
+    added: list[GraphTable] = []
+    changed: list[NodeTable] = []
+    for title, (before, after) in _by_title(old, new).items():
+        sources = _differing(before, after)
+        if not sources:
+            continue
+        any_table = (after or before)[0]
+        one = _side(before, sources, load_old, schema)
+        other = _side(after, sources, load_new, schema)
+        if one.rows is not None and other.rows is not None:
+            one.hashes, other.hashes = _hashes(any_table, one.rows), _hashes(any_table, other.rows)
+        gone, come, other_values = _masks(any_table.ends is None, one, other)
+        found.changes += _counted(title, one, other, gone, come, other_values)
+        number = int(gone.sum() + come.sum() + other_values.sum())
+        found.rows += number
+        if number and found.rows <= limit:
+            removed += _taken(any_table, one, gone)
+            added += _taken(any_table, other, come)
+            changed += [table for table in _taken(any_table, other, other_values) if isinstance(table, NodeTable)]
+    if found.rows <= limit:
+        found.delta = Delta(removed, added, changed)
+    return found
+
+
+def _by_title(
+    old: Iterable[BuiltTable], new: Iterable[BuiltTable]
+) -> dict[str, tuple[list[BuiltTable], list[BuiltTable]]]:
+    found: dict[str, tuple[list[BuiltTable], list[BuiltTable]]] = {}
+    for at, tables in enumerate((old, new)):
+        for table in tables:
+            found.setdefault(table.title, ([], []))[at].append(table)
+    return found
+
+
+def _differing(before: Iterable[BuiltTable], after: Iterable[BuiltTable]) -> set[str]:
+    """Return the sources whose rows of a table are not the same on both sides."""
+    one, other = ({s: tuple(d) for table in tables for s, d in table.parts.items()} for tables in (before, after))
+    return {source for source in one.keys() | other.keys() if one.get(source) != other.get(source)}
+
+
+def _side(tables: Sequence[BuiltTable], sources: set[str], load: Loader, schema: Schema) -> _Side:
+    parts = []
+    for table in tables:
+        if sources & set(table.parts):
+            rows = conformed(load(table), schema)
+            if not sources >= set(table.parts):
+                rows = rows.filter(_among(rows.column("source"), sources))
+            parts.append(rows)
+    return _Side(pa.concat_tables(parts, promote_options="default")) if parts else _Side()
+
+
+def _among(column: pa.ChunkedArray, sources: set[str]) -> pa.ChunkedArray:
+    import pyarrow.compute as pc
+
+    return pc.is_in(column, value_set=pa.array(sorted(sources), pa.string()))
+
+
+def _hashes(table: BuiltTable, rows: pa.Table) -> np.ndarray[Any, Any]:
+    """128 bits of each row's content; absent columns, nulls and empty lists count as the same."""
+    out = np.empty((rows.num_rows, 2), np.uint64)
+    for start in range(0, rows.num_rows, _ROWS):
+        text = lines(graph_table(table.name, table.ends, rows.slice(start, _ROWS)))
+        for at, seed in enumerate(_SEEDS):
+            out[start : start + len(text), at] = text.hash(seed).to_numpy()
+    return out
+
+
+def _masks(nodes: bool, one: _Side, other: _Side) -> tuple[Any, Any, Any]:
+    """Return which rows of the old side are gone; which of the new one have come, and which have other values."""
+    if one.hashes is None or other.hashes is None:
+        return np.ones(one.height, bool), np.ones(other.height, bool), np.zeros(other.height, bool)
+    old, new = _keys(one, "old", nodes), _keys(other, "new", nodes)
+    keys = ["id"] if nodes else ["h0", "h1"]
+    gone = old.join(new, on=keys, how="anti")["old"]
+    come = new.join(old, on=keys, how="anti")["new"]
+    values = new.clear()["new"]
+    if nodes:
+        both = new.join(old, on="id", how="inner", suffix="_old")
+        values = both.filter((pl.col("h0") != pl.col("h0_old")) | (pl.col("h1") != pl.col("h1_old")))["new"]
+    return _mask(gone, old.height), _mask(come, new.height), _mask(values, new.height)
+
+
+def _keys(side: _Side, row: str, nodes: bool) -> pl.DataFrame:
+    assert side.rows is not None and side.hashes is not None
+    frame = pl.DataFrame({"h0": side.hashes[:, 0], "h1": side.hashes[:, 1]}).with_row_index(row)
+    return frame.with_columns(pl.Series("id", pl.from_arrow(side.rows["id"]))) if nodes else frame
+
+
+def _mask(rows: pl.Series, height: int) -> np.ndarray[Any, Any]:
+    mask = np.zeros(height, bool)
+    mask[rows.to_numpy()] = True
+    return mask
+
+
+def _counted(title: str, one: _Side, other: _Side, gone: Any, come: Any, values: Any) -> Iterator[Change]:
+    """Yield the changes by source, with examples."""
+    kinds = (("removed", "-", one, gone), ("added", "+", other, come), ("changed", "~", other, values))
+    counts: dict[str, dict[str, int]] = {}
+    examples: dict[str, list[str]] = {}
+    for kind, sign, side, mask in kinds:
+        if side.rows is None or not mask.any():
+            continue
+        keys = [key for key in ("id", "start", "end") if key in side.rows.column_names]
+        rows = cast(pl.DataFrame, pl.from_arrow(side.rows.select([*keys, "source"]).filter(pa.array(mask))))
+        for (source,), part in rows.group_by("source", maintain_order=True):
+            counts.setdefault(str(source), {})[kind] = part.height
+            shown = part.select(pl.concat_str(keys, separator=" ")).to_series().bottom_k(EXAMPLES).sort()
+            examples.setdefault(str(source), []).extend(f"{sign} {each}" for each in shown)
+    for source in sorted(counts):
+        yield Change(title, source, **counts[source], examples=tuple(examples[source]))
+
+
+def _taken(table: BuiltTable, side: _Side, mask: Any) -> Iterator[GraphTable]:
+    if side.rows is not None and mask.any():
+        yield graph_table(table.name, table.ends, side.rows.filter(pa.array(mask)))
+
+
+Tables = tuple[Sequence[BuiltTable], Loader]
+"""The tables of a graph, and what reads them."""
+NAMES = ("name", "title", "label")
+"""Properties that say how a node is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The differences between two graphs.
+
+    Attributes:
+        old: The old graph: its folder, or ``the build before``.
+        new: The new graph's folder.
+        changes: By table and source, nodes first; the Source nodes, which only describe the build, are left out.
+        names: How the nodes are called that the examples speak of, by id; those without a name are left out.
+    """
+
+    old: str
+    new: str
+    changes: tuple[Change, ...]
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return asdict(self)
+
+
+def diff(old: GraphFolder | str | Path | None, new: GraphFolder | str | Path) -> Comparison:
+    """Compare two graphs as they were built; what users saved since then does not count.
+
+    Args:
+        old: A graph folder; ``None`` for the build before the new one.
+        new: A graph folder.
+
+    Raises:
+        StoreError: One of them is no graph, or nothing is known of the build before.
+    """
+    target = new if isinstance(new, GraphFolder) else GraphFolder(new)
+    with target.reading() as build, _tables(target, build) as (tables, load):
+        if old is None:
+            stages = Stages(target.path / "stages")
+            before = read_graph(build.previous, stages)
+            if before is None:
+                message = f"nothing is known of what {target.path} held before"
+                raise StoreError(message, hint="give two graph folders: `kgdx diff OLD NEW`")
+            return _comparison(
+                "the build before", target, (before.tables, partial(load_table, stages=stages)), (tables, load)
+            )
+        other = old if isinstance(old, GraphFolder) else GraphFolder(old)
+        with other.reading() as other_build, _tables(other, other_build) as before_it:
+            return _comparison(str(other.path), target, before_it, (tables, load))
+
+
+def _comparison(old: str, new: GraphFolder, before: Tables, after: Tables) -> Comparison:
+    """Compare the tables of two graphs, without those that only describe the build."""
+    (one, load_one), (other, load_other) = (
+        ([table for table in tables if table.name != "Source"], load) for tables, load in (before, after)
+    )
+    found = compare(one, other, load_one, load_other, load_schema()).changes
+    changes = tuple(sorted(found, key=lambda change: ("->" in change.table, change.table, change.source)))
+    return Comparison(old, str(new.path), changes, _names(changes, ((one, load_one), (other, load_other))))
+
+
+def _names(changes: Iterable[Change], graphs: Iterable[Tables]) -> dict[str, str]:
+    """Look up the names of the nodes in the examples; where both graphs have one, the new one's."""
+    import pyarrow.compute as pc
+
+    classes: set[str] = set()
+    ids: set[str] = set()
+    for change in changes:
+        start, _, rest = change.table.partition("-")
+        classes |= {start, rest.rpartition("->")[2]}
+        ids.update(word for example in change.examples for word in example.split(" ")[1:])
+    wanted = pa.array(sorted(ids), pa.string())
+    names: dict[str, str] = {}
+    for tables, load in graphs:
+        for table in tables:
+            if table.ends is not None or table.name not in classes:
+                continue
+            rows = load(table).rows
+            called = next((name for name in NAMES if name in rows.column_names), None)
+            if called is not None:
+                found = rows.filter(pc.is_in(rows.column("id").cast(pa.string()), value_set=wanted)).select(
+                    ["id", called]
+                )
+                names |= {str(row["id"]): str(row[called]) for row in found.to_pylist() if row[called]}
+    return names
+
+
+@contextmanager
+def _tables(folder: GraphFolder, build: BuildFolder) -> Iterator[Tables]:
+    """The tables of a graph: as its build kept them, or read from the store where it kept none."""
+    stages = Stages(folder.path / "stages")
+    graph = read_graph(build.tables, stages)
+    if graph is not None:
+        yield list(graph.tables), partial(load_table, stages=stages)
+        return
+    with ArcadeStore.open(build.store) as store:
+        pairs = [(_built(table), table) for table in store.tables()]
+        rows = {built.title: table for built, table in pairs}
+        yield [built for built, _ in pairs], lambda built: rows[built.title]
+
+
+def _built(table: GraphTable) -> BuiltTable:
+    ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
+    parts = {source: digest for (_, source), digest in part_digests(table).items()}
+    return BuiltTable(name_of(table), ends, "", parts)

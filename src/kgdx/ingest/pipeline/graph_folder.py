@@ -1,0 +1,316 @@
+"""The folder a graph lives in: complete builds, which of them is current, and who may read or write it now.
+
+Layout::
+
+    CURRENT                   name of the complete build, replaced atomically; absent: no graph
+    lock                      held exclusively by a builder or a writer
+    decisions.lock            held by whoever changes what people decided
+    builds/<id>/lock          held shared by readers of this build, exclusively by whoever writes into it
+    builds/<id>/store/        the embedded store
+    builds/<id>/snapshot/     the compiled snapshot
+    builds/<id>/report.json   quarantine.parquet, tables.json, previous.json, manifests/
+    stages/                   results of a build's stages, by content; see :mod:`kgdx.ingest.pipeline.stages`
+
+A build is made beside the current one and becomes current in one rename, so readers never wait for a builder, and a
+builder that is killed leaves the old graph as it was. What it left behind goes when the next one starts.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgdx.errors import StoreError, StoreLockedError
+
+WAIT_S = 10.0
+"""How long a reader or writer waits for another process before it gives up."""
+
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class BuildFolder:
+    """One build's folder and what is in it."""
+
+    id: str
+    path: Path
+
+    @property
+    def store(self) -> Path:
+        """Directory of the embedded store."""
+        return self.path / "store"
+
+    @property
+    def snapshot(self) -> Path:
+        """Folder of the compiled snapshot."""
+        return self.path / "snapshot"
+
+    @property
+    def report(self) -> Path:
+        """The build report, JSON."""
+        return self.path / "report.json"
+
+    @property
+    def quarantine(self) -> Path:
+        """The quarantined records, Parquet."""
+        return self.path / "quarantine.parquet"
+
+    @property
+    def tables(self) -> Path:
+        """The tables and sources of the graph, JSON; see :mod:`kgdx.ingest.pipeline.stages`."""
+        return self.path / "tables.json"
+
+    @property
+    def previous(self) -> Path:
+        """The same of the build before."""
+        return self.path / "previous.json"
+
+    @property
+    def manifests(self) -> Path:
+        """Copies of the users' own manifests that the graph was built with."""
+        return self.path / "manifests"
+
+
+class GraphFolder:
+    """A graph folder; nothing is opened or created until it is asked for.
+
+    Example:
+        >>> GraphFolder("/nowhere").exists
+        False
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path).expanduser()
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a complete graph."""
+        return self._current() is not None
+
+    def current(self) -> BuildFolder:
+        """Return the current build.
+
+        Raises:
+            StoreError: There is no graph here.
+        """
+        found = self._current()
+        if found is None:
+            raise StoreError(f"no graph at {self.path}", hint="build one with `kgdx build`")
+        return found
+
+    @contextmanager
+    def reading(self, wait_s: float = WAIT_S) -> Iterator[BuildFolder]:
+        """Hold the current build for reading; any number of processes may, and a builder may go on meanwhile.
+
+        Raises:
+            StoreError: There is no graph here.
+            StoreLockedError: Another process is writing and does not finish in time.
+        """
+        end = time.monotonic() + wait_s
+        while True:
+            build = self.current()
+            with _locked(build.path / "lock", fcntl.LOCK_SH, end) as locked:
+                if locked is None:
+                    message = f"another process is writing to the graph at {self.path}"
+                    raise StoreLockedError(message, hint="wait for it to finish, then try again")
+                if locked and self._current() == build:
+                    yield build
+                    return
+            if locked is False and self._current() == build:
+                self._mend_lock(build)
+            elif time.monotonic() > end:
+                raise StoreError(f"the graph at {self.path} keeps changing", hint="try again")
+
+    @contextmanager
+    def writing(self, wait_s: float = WAIT_S) -> Iterator[BuildFolder]:
+        """Hold the current build for writing, alone.
+
+        A process that reads it has to leave :meth:`reading` first.
+
+        Raises:
+            StoreError: There is no graph here.
+            StoreLockedError: Another process builds, writes or reads, and does not finish in time.
+        """
+        end = time.monotonic() + wait_s
+        self.current()
+        with self._exclusive(end):
+            build = self.current()
+            if not (build.path / "lock").exists():
+                self._mend_lock(build)
+            with _locked(build.path / "lock", fcntl.LOCK_EX, end) as locked:
+                if not locked:
+                    message = f"another process is reading the graph at {self.path}"
+                    raise StoreLockedError(message, hint="close it (a notebook, a running `kgdx`), then try again")
+                yield build
+
+    @contextmanager
+    def building(self, wait_s: float = 0.0, *, first: bool = False) -> Iterator[BuildFolder]:
+        """Make a new build: an empty folder that becomes current when the block ends, or goes when it fails.
+
+        Args:
+            wait_s: How long to wait for another process that builds or writes, in seconds.
+            first: Whether the build is wanted only where there is no graph yet.
+
+        Raises:
+            StoreLockedError: Another process builds or writes, or has made the graph that was to be the first.
+            StoreError: The folder cannot be written.
+        """
+        try:
+            (self.path / "builds").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+        with self._exclusive(time.monotonic() + wait_s):
+            self._recover()
+            self._clean()
+            if first and self.exists:
+                raise StoreLockedError(f"another process has made the graph at {self.path}", hint="open it")
+            name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(2)}"
+            build = BuildFolder(name, self.path / "builds" / name)
+            try:
+                build.path.mkdir()
+                (build.path / "lock").touch()
+                yield build
+                self._publish(build)
+            except OSError as error:
+                raise _unwritable(self.path, error) from error
+            finally:
+                if self._current() != build:
+                    shutil.rmtree(build.path, ignore_errors=True)
+            self._clean()
+
+    def _current(self) -> BuildFolder | None:
+        try:
+            name = (self.path / "CURRENT").read_text("utf-8").strip()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise StoreError(
+                f"{self.path / 'CURRENT'} cannot be read ({error})", hint="check its permissions"
+            ) from error
+        path = self.path / "builds" / name
+        if not name or Path(name).name != name or not path.is_dir():
+            message = f"the graph at {self.path} names the build {name!r}, which is not there"
+            raise StoreError(message, hint="build it again with `kgdx build`; saved cases of a whole build are kept")
+        return BuildFolder(name, path)
+
+    def _publish(self, build: BuildFolder) -> None:
+        temporary = self.path / f".CURRENT.{build.id}"
+        with temporary.open("w", encoding="utf-8") as stream:
+            stream.write(build.id + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, self.path / "CURRENT")
+        folder = os.open(self.path, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def _recover(self) -> None:
+        """Make the newest complete build current where CURRENT was lost, so that what users saved in it is kept.
+
+        A build writes its report last, so one that has a report is complete. Called under the folder's lock.
+        """
+        try:
+            if self._current() is not None:
+                return
+        except StoreError:
+            pass
+        complete = [path.name for path in (self.path / "builds").iterdir() if (path / "report.json").is_file()]
+        if complete:
+            newest = max(complete)
+            self._publish(BuildFolder(newest, self.path / "builds" / newest))
+
+    def _clean(self) -> None:
+        """Remove builds that are not current and that nobody reads. Called by whoever holds the folder's lock."""
+        try:
+            current = self._current()
+        except StoreError:
+            current = None
+        for path in (self.path / "builds").iterdir():
+            if current is not None and path == current.path:
+                continue
+            with _locked(path / "lock", fcntl.LOCK_EX, 0.0) as locked:
+                if locked is not None:
+                    shutil.rmtree(path, ignore_errors=True)
+        for leftover in self.path.glob(".CURRENT.*"):
+            leftover.unlink(missing_ok=True)
+
+    @contextmanager
+    def deciding(self, wait_s: float = WAIT_S) -> Iterator[None]:
+        """Hold what people decided in this folder (mappings, mended records), so that no other's decision is lost.
+
+        Raises:
+            StoreLockedError: Another process decides, and does not finish in time.
+            StoreError: The folder cannot be written.
+        """
+        lock = self.path / "decisions.lock"
+        try:
+            lock.touch()
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+        with _locked(lock, fcntl.LOCK_EX, time.monotonic() + wait_s) as locked:
+            if not locked:
+                message = f"another process is changing mappings or mended records of the graph at {self.path}"
+                raise StoreLockedError(message, hint="wait for it to finish, then try again; nothing was changed")
+            yield
+
+    def _mend_lock(self, build: BuildFolder) -> None:
+        """Make the lock of a build that is current but has lost it, as when someone tidied up its folder."""
+        try:
+            (build.path / "lock").touch()
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+
+    @contextmanager
+    def _exclusive(self, end: float) -> Iterator[None]:
+        try:
+            (self.path / "lock").touch()
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+        with _locked(self.path / "lock", fcntl.LOCK_EX, end) as locked:
+            if not locked:
+                message = f"another process is building or writing the graph at {self.path}"
+                raise StoreLockedError(message, hint="wait for it to finish, then try again; nothing was changed")
+            yield
+
+
+@contextmanager
+def _locked(path: Path, how: int, end: float) -> Iterator[bool | None]:
+    """Hold a file's lock; gives ``None`` if it stays taken until ``end``, ``False`` if the file is gone."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        yield False
+        return
+    try:
+        taken = False
+        while not taken:
+            try:
+                fcntl.flock(handle, how | fcntl.LOCK_NB)
+                taken = True
+            except OSError as error:
+                if error.errno not in (errno.EWOULDBLOCK, errno.EACCES, errno.EINTR):
+                    raise
+                if time.monotonic() >= end:
+                    break
+                time.sleep(_POLL_S)
+        yield (os.fstat(handle).st_nlink > 0) if taken else None
+    finally:
+        os.close(handle)
+
+
+def _unwritable(path: Path, error: OSError) -> StoreError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        hint = "free some space or choose another --store; the graph that was there is unchanged"
+        return StoreError(f"the disk is full at {path}", hint=hint)
+    hint = "check its permissions or choose another --store"
+    return StoreError(f"the graph folder {path} cannot be written ({error.strerror or error})", hint=hint)

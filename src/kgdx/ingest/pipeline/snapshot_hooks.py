@@ -1,0 +1,155 @@
+"""The second process of a build: computes what is derived from the snapshot while the first one loads the store.
+
+Run as ``python -m kgdx.ingest.pipeline.snapshot_hooks MODULE:FUNCTION …``; it imports the functions, reads the
+snapshot's path from
+standard input, runs them, and answers one line of JSON each. When standard input closes, it ends: it does not outlive
+its build.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from kgdx.errors import KgdxError, StoreError
+from kgdx.graph.snapshot import Snapshot
+
+Hook = Callable[[Snapshot], Any]
+
+
+class Hooks:
+    """Compile hooks that run beside the build: started early so that their imports cost no time later.
+
+    A hook that a new process cannot import by name (a lambda, a nested function) runs in this one, in :meth:`finish`.
+    """
+
+    def __init__(self, hooks: Sequence[Hook]) -> None:
+        names = {hook: _import_name(hook) for hook in hooks}
+        self._here = [hook for hook, name in names.items() if name is None]
+        self._names = [name for name in names.values() if name is not None]
+        self._process: subprocess.Popen[str] | None = None
+        self._snapshot: Path | None = None
+        self.seconds: dict[str, float] = {}
+        if self._names:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "kgdx.ingest.pipeline.snapshot_hooks", *self._names],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                start_new_session=True,  # Ctrl-C reaches the build, which then stops this process
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            )
+
+    def start(self, snapshot: Path) -> None:
+        """Let the hooks run on a finished snapshot."""
+        self._snapshot = snapshot
+        if self._process is not None and self._process.stdin is not None:
+            try:
+                self._process.stdin.write(f"{snapshot}\n")
+                self._process.stdin.flush()
+            except BrokenPipeError:
+                self._fail(None)
+
+    def finish(self) -> None:
+        """Wait until all have run.
+
+        Raises:
+            KgdxError: One of them failed.
+        """
+        if self._process is not None and self._process.stdout is not None:
+            for name in self._names:
+                line = self._process.stdout.readline()
+                answer = json.loads(line) if line.startswith("{") else None
+                if answer is None or "error" in answer:
+                    self._fail(answer)
+                else:
+                    self.seconds[name] = answer["seconds"]
+            self.close()
+        if self._here and self._snapshot is not None:
+            snapshot = Snapshot.open(self._snapshot)
+            for hook in self._here:
+                hook(snapshot)
+
+    def close(self) -> None:
+        """Stop the second process, finished or not."""
+        if self._process is None:
+            return
+        process, self._process = self._process, None
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+        try:
+            process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def _fail(self, answer: dict[str, Any] | None) -> None:
+        if answer is None:
+            code = None
+            if self._process is not None:
+                with suppress(subprocess.TimeoutExpired):  # its end may be noticed a moment after its last word
+                    code = self._process.wait(timeout=5)
+            answer = {"error": f"the compiling process ended without an answer (exit code {code})"}
+        raise StoreError(str(answer["error"]), hint=answer.get("hint") or "run the build again")
+
+
+def _import_name(hook: Hook) -> str | None:
+    module, name = getattr(hook, "__module__", None), getattr(hook, "__qualname__", None)
+    if not module or not name or module == "__main__" or not sys.executable:
+        return None
+    try:
+        return f"{module}:{name}" if _load(f"{module}:{name}") is hook else None
+    except (ImportError, AttributeError):
+        return None
+
+
+def _load(name: str) -> Hook:
+    module, _, path = name.partition(":")
+    found: Any = import_module(module)
+    for part in path.split("."):
+        found = getattr(found, part)
+    loaded: Hook = found
+    return loaded
+
+
+def _end_with_parent() -> None:
+    while sys.stdin.read(1):
+        pass
+    os._exit(1)
+
+
+def main(names: Sequence[str]) -> int:
+    """Run the hooks; see the module's description."""
+    hooks = [_load(name) for name in names]
+    path = sys.stdin.readline().strip()
+    if not path:
+        return 1
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    answers, sys.stdout = sys.stdout, sys.stderr  # what a hook prints is no answer
+    snapshot = Snapshot.open(path)
+    for hook in hooks:
+        start = time.perf_counter()
+        try:
+            hook(snapshot)
+        except KgdxError as error:
+            print(json.dumps({"error": error.message, "hint": error.hint}), file=answers, flush=True)
+            return 1
+        except Exception as error:  # the boundary between two processes: whatever it is, the first one must hear of it
+            print(json.dumps({"error": f"{type(error).__name__}: {error}"}), file=answers, flush=True)
+            return 1
+        print(json.dumps({"seconds": time.perf_counter() - start}), file=answers, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,124 @@
+"""Cases and runs that users saved (source ``user``): carried from the old graph into the new one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgdx.errors import StoreError
+from kgdx.graph.arcade.embedded import ArcadeStore
+from kgdx.graph.copies import Kept
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
+from kgdx.graph.tables import merged
+from kgdx.ingest.column_mapping import Role, Staged
+from kgdx.ingest.pipeline.graph_folder import BuildFolder, GraphFolder
+from kgdx.ingest.pipeline.stages import Stages, load_tables, read_graph
+from kgdx.ingest.records import LINE
+from kgdx.schema import Schema, load_schema
+
+USER = "user"
+NODES: Mapping[str, Role] = {"PatientCase": "record", "Diagnosis": "record", "Publication": "implied"}
+_STARTS = ("PatientCase", "Diagnosis")
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """Rows that users saved in a graph.
+
+    Attributes:
+        staged: Their rows, to be checked against the new graph.
+        now: The tables that hold such rows, whole, as they are in the store now.
+    """
+
+    staged: Sequence[Staged] = ()
+    now: Sequence[GraphTable] = ()
+
+
+def saved(folder: GraphFolder, schema: Schema, *, expected: bool = False) -> Saved:
+    """Return what users saved in the current graph; nothing where there is no graph.
+
+    Args:
+        folder: The graph folder.
+        schema: The ontology.
+        expected: Whether the graph's build had such rows already; if so the tables are read though none may be left.
+
+    Raises:
+        StoreError: There is a graph, but it cannot be read.
+    """
+    if not folder.exists:
+        return Saved()
+    with folder.reading() as build:
+        try:
+            store = ArcadeStore.open(build.store, older=True)
+        except StoreError as error:
+            hint = "to build without the cases that were saved in it, use `kgdx build --discard-cases`"
+            raise StoreError(f"the old graph cannot be read ({error.message})", hint=hint) from error
+        with store:
+            now = tables_now(store, schema, expected=expected)
+            return Saved(list(_staged(now)), now)
+
+
+def tables_now(store: Store, schema: Schema, *, expected: bool) -> list[GraphTable]:
+    """Return the tables that hold what users saved, whole, as a store has them now; none where nobody saved anything.
+
+    Args:
+        store: The store.
+        schema: The ontology.
+        expected: Whether the graph's build had such rows already; if so the tables are read though none may be left.
+    """
+    if not expected and not store.run("user_cases", source=USER, limit=1):  # every run belongs to a case
+        return []
+    return list(_tables(store, schema))
+
+
+def _tables(store: Store, schema: Schema) -> Iterator[GraphTable]:
+    """The tables that may hold what users saved; empty where the store has none, or its ontology lacks the type."""
+    there, none = store.counts(), pa.table({})
+    for label in NODES:
+        names = list(schema.node(label).properties)
+        yield NodeTable(label, store.export_nodes(label, names) if label in there else none)
+    for type, relation in schema.relations.items():
+        for start, end in relation.ends:
+            if start in _STARTS:
+                known = type in there and {start, end} <= there.keys()
+                names = list(relation.properties)
+                yield RelationTable(
+                    type, start, end, store.export_relations(type, start, end, names) if known else none
+                )
+
+
+def _staged(tables: Sequence[GraphTable]) -> Iterator[Staged]:
+    for table in tables:
+        rows = _of_user(table.rows)
+        if rows.height and isinstance(table, NodeTable):
+            yield Staged(USER, table.label, None, NODES[table.label], rows)
+        elif rows.height and isinstance(table, RelationTable):
+            yield Staged(USER, table.type, (table.start_label, table.end_label), "record", rows)
+
+
+def _of_user(rows: pa.Table) -> pl.DataFrame:
+    kept = rows.filter(pc.equal(rows.column("source"), USER)) if rows.num_rows else rows
+    frame = pl.DataFrame(pl.from_arrow(kept))
+    return frame.with_columns(pl.lit(None, pl.Int64).alias(LINE))
+
+
+def kept_tables(build: BuildFolder, stages: Stages, store: Store) -> Kept | None:
+    """Return a build's tables; ``None`` where their files are not there, as in a graph that was copied from a server.
+
+    Args:
+        build: The current build, held for reading.
+        stages: The graph folder's stages.
+        store: The build's store: what users saved is read from it.
+
+    Raises:
+        StoreError: A file is damaged.
+    """
+    graph = read_graph(build.tables, stages)
+    if graph is None:
+        return None
+    expected = any(USER in table.parts for table in graph.tables)
+    return Kept(merged(load_tables(graph.tables, stages)), tables_now(store, load_schema(), expected=expected))

@@ -1,0 +1,341 @@
+"""A first manifest for a file of one's own: its columns, and a guess at what each of them means."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import yaml
+
+from kgdx.errors import SourceError
+from kgdx.ingest.sources.delimited import head_of, header_of
+from kgdx.ingest.sources.mapped_fields import at, fields
+from kgdx.ingest.sources.record_files import Reading, objects
+from kgdx.ingest.unpack import unpacked
+from kgdx.schema import Schema
+
+ROWS = 200
+"""Rows that are looked at."""
+SHARE = 0.6
+"""Share of a column's values that have to look like ids for it to be taken for one."""
+_SEPARATORS = (";", "|", ",")
+_WORDS = {
+    "Disease": ("disease", "disorder", "diagnosis", "syndrome", "condition", "疾病", "病名"),
+    "Phenotype": ("phenotype", "hpo"),
+    "Symptom": ("symptom", "sign", "complaint", "症状"),
+    "Gene": ("gene", "entrez", "基因"),
+    "Drug": ("drug", "medication", "medicine", "药"),
+    "Test": ("test", "check", "examination", "检查"),
+    "Cure": ("cure", "therapy", "treatment", "治疗"),
+    "Publication": ("publication", "pmid", "doi"),
+}
+_NUMBERS = {"NCBIGene": ("gene", "entrez", "ncbi"), "OMIM": ("omim", "mim"), "ORPHA": ("orpha",), "PMID": ("pmid",)}
+"""Words in the name of a column of bare numbers that tell whose they are."""
+_AVOIDED = frozenset({"MAPPED_TO", "SAME_AS", "MENTIONS", "HAS_RUN", "CONSIDERED"})
+"""Relations that kgdx states itself, or that need a judgement."""
+_ID = re.compile(r"[\w.]+:[^\s;|,]+")
+_NAMES = re.compile(r"(^|[._\s])(name|label|title|term|symbol)s?$|名称?$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """The beginning of a file: its format, encoding and delimiter, and the first values of each column."""
+
+    format: str
+    columns: Mapping[str, Sequence[Any]]
+    encoding: str = "utf-8"
+    delimiter: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A column of ids: the class they are of, how an id is written in YAML, and whether a row has several of them."""
+
+    column: str
+    label: str
+    expression: str
+    separator: str | None = None
+    name: str | None = None
+    several: bool = False
+
+    @property
+    def minted(self) -> bool:
+        """Whether its ids are made from words."""
+        return "mint:" in self.expression
+
+
+def sample(path: Path) -> Sampled:
+    """Look at the beginning of a table: CSV, TSV, JSON lines or Parquet, compressed or not.
+
+    Raises:
+        SourceError: It cannot be read, or holds no records.
+    """
+    with unpacked(path) as stream:
+        head = stream.read(1 << 20)
+    if head.startswith(b"PAR1"):
+        found = _parquet(path)
+    else:
+        encoding = _encoding(head)
+        text = head_of(path, encoding)
+        found = _json(path, text, encoding) if text.lstrip()[:1] in ("{", "[") else _delimited(path, text, encoding)
+    if not any(len(values) for values in found.columns.values()):
+        raise SourceError(f"{path} holds no records", hint="give a file with at least one")
+    return found
+
+
+def scaffold(name: str, path: Path, schema: Schema, default: str | None = None) -> str:
+    """Write a manifest for a file, with comments on what was guessed and what is left.
+
+    Args:
+        name: What the source is to be called.
+        path: The file.
+        schema: The ontology.
+        default: How the manifest is to name the file; its name alone where both lie in one folder.
+
+    Raises:
+        SourceError: The file cannot be read, or the name cannot be one.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise SourceError(f"{name!r} cannot be a source's name", hint="use small letters, digits and _")
+    found = sample(path)
+    keys = list(_keys(found, schema))
+    parts = [*_head(name, path, default or path.name, found, keys), "nodes:"]
+    relations = list(_relations(keys, schema))
+    parts += _nodes(keys, name, schema, "implied" if relations else "record")
+    parts += ["relations:", *relations] if relations else ["relations: []", *_no_relation(schema)]
+    return "\n".join([*parts, *_left(found, keys)]) + "\n"
+
+
+# --- the file -------------------------------------------------------------------------------------------------------
+
+
+def _encoding(head: bytes) -> str:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    try:
+        head[: max(0, head.rfind(b"\n"))].decode()
+    except UnicodeDecodeError:
+        return "gb18030"
+    return "utf-8"
+
+
+def _parquet(path: Path) -> Sampled:
+    try:
+        schema = pl.Schema(pl.read_parquet_schema(path))
+        rows = pl.read_parquet(path, n_rows=ROWS).to_dicts()
+    except pl.exceptions.PolarsError as error:
+        raise SourceError(f"{path} is no Parquet file, or is damaged", hint="fetch it again") from error
+    return Sampled("parquet", {name: [at(row, name) for row in rows] for name in fields(schema)})
+
+
+def _json(path: Path, text: str, encoding: str) -> Sampled:
+    whole = text if text.lstrip()[:1] == "[" else text[: text.rfind("\n") + 1] or text
+    rows = [entry for _, entry in islice(objects(path, whole.encode(), Reading({})), ROWS)]
+    names = dict.fromkeys(name for row in rows for name in _paths(row))
+    return Sampled("jsonl", {name: [at(row, name) for row in rows] for name in names}, encoding)
+
+
+def _paths(entry: Any, before: str = "") -> Iterator[str]:
+    """Yield the dotted paths of all values in an object, through lists of objects too."""
+    if isinstance(entry, dict):
+        for name, value in entry.items():
+            yield from _paths(value, f"{before}.{name}" if before else name)
+    elif isinstance(entry, list) and any(isinstance(member, dict) for member in entry):
+        for member in entry:
+            yield from _paths(member, before)
+    elif before:
+        yield before
+
+
+def _delimited(path: Path, text: str, encoding: str) -> Sampled:
+    header = header_of(path, text)
+    lines = text.split("\n")[1 : ROWS + 1]
+    content = "\n".join(line.rstrip("\r") for line in lines if line.strip())
+    schema = dict.fromkeys(header.columns, pl.String)
+    rows = pl.DataFrame(schema=schema)
+    if content:
+        rows = pl.read_csv(
+            content.encode(),
+            has_header=False,
+            schema=schema,
+            separator=header.separator,
+            truncate_ragged_lines=True,
+            ignore_errors=True,
+        )
+    return Sampled("csv", rows.to_dict(as_series=False), encoding, header.separator)
+
+
+# --- what the columns mean ------------------------------------------------------------------------------------------
+
+
+def _keys(found: Sampled, schema: Schema) -> Iterator[Key]:
+    """The columns that name things of the ontology's classes, each with the column that holds their names, if any."""
+    every = [key for name, values in found.columns.items() if (key := _key(name, _given(values), schema))]
+    known = {key.label for key in every if not key.minted}
+    keys = [key for key in every if not key.minted or key.label not in known]
+    taken = {key.column for key in keys}
+    worded = {key.column: key.label for key in every if key.column not in taken}
+    for key in keys:
+        words = _WORDS.get(key.label, (key.label.lower(),))
+        near = [name for name in found.columns if name not in taken and _NAMES.search(name)]
+        own = [name for name in near if any(word in name.lower() for word in words)]
+        own += [name for name, label in worded.items() if label == key.label]
+        beside = [name for left, name in pairwise(found.columns) if left == key.column and name in near]
+        names = own or (near if len(keys) == 1 else beside)
+        several = bool(key.separator) or any(isinstance(value, list) for value in found.columns[key.column])
+        named = None if several or key.minted or not names else names[0]
+        yield replace(key, name=named, several=several)
+
+
+def _given(values: Sequence[Any]) -> list[str]:
+    flat = [member for value in values for member in (value if isinstance(value, list) else [value])]
+    return [str(value).strip() for value in flat if value is not None and str(value).strip()]
+
+
+def _key(name: str, values: Sequence[str], schema: Schema) -> Key | None:
+    if not values:
+        return None
+    for separator in (*(each for each in _SEPARATORS if any(each in value for value in values)), None):
+        members = values if separator is None else [part for value in values for part in value.split(separator)]
+        label = _label([member.strip() for member in members if member.strip()], name, schema)
+        if label is not None:
+            return Key(name, label, _plain(name), separator)
+    word = name.lower()
+    if all(value.isdigit() for value in values):
+        for prefix, words in _NUMBERS.items():
+            if any(each in word for each in words):
+                label = next(each.name for each in schema.nodes.values() if prefix in each.prefixes)
+                return Key(name, label, _plain(f"{prefix}:{{{name}}}"))
+        return None
+    return _by_word(name, values, schema)
+
+
+def _label(values: Sequence[str], name: str, schema: Schema) -> str | None:
+    """Return the class whose prefixes nearly all values have; of several, the one that the column's name speaks of."""
+    fitting = [
+        each.name
+        for each in schema.nodes.values()
+        if each.prefixes
+        and sum(each.accepts_id(value) for value in values if _ID.fullmatch(value)) >= SHARE * len(values)
+    ]
+    named = [label for label in fitting if any(word in name.lower() for word in _WORDS.get(label, (label.lower(),)))]
+    return next(iter(named or fitting), None)
+
+
+def _by_word(name: str, values: Sequence[str], schema: Schema) -> Key | None:
+    """Return a column of words that is called after a class whose members may be known by their names only."""
+    for label, words in _WORDS.items():
+        minted = label in schema.nodes and (not schema.node(label).prefixes or "KGDX" in schema.node(label).prefixes)
+        if minted and any(word in name.lower() for word in words) and not re.search(r"(^|[._])id$", name.lower()):
+            separator = next((each for each in ";|" if sum(each in value for value in values) > len(values) / 4), None)
+            expression = f"{{column: {_plain(name)}, mint: {label}}}"
+            return Key(name, label, expression, separator)
+    return None
+
+
+def _plain(text: str) -> str:
+    """Text as YAML, in quotes only where it needs them."""
+    if re.fullmatch(r"[A-Za-z][\w.-]*", text) and yaml.safe_load(text) == text:
+        return text
+    return json.dumps(text, ensure_ascii=False)
+
+
+# --- the manifest ---------------------------------------------------------------------------------------------------
+
+
+def _head(name: str, path: Path, default: str, found: Sampled, keys: Sequence[Key]) -> Iterator[str]:
+    yield f"# How the columns of {path.name} map to the graph, guessed from its first rows. Read it, mend it, then"
+    yield f"#   kgdx sources check {name}.yaml {path.name}"
+    yield "# shows what would be loaded, and why the rest would not. `kgdx schema` lists classes and relations."
+    yield f"name: {name}"
+    yield f"title: {name.replace('_', ' ').capitalize()}"
+    yield 'homepage: ""            # where it comes from'
+    yield "licence: not stated     # its terms"
+    yield "citation: not stated    # how to cite it"
+    yield f"default: {_plain(default)}   # read when no other file is named"
+    yield f"files: [{_plain(path.name)}]   # by this name --from FOLDER finds it"
+    if any(key.label == "Phenotype" for key in keys):
+        yield "needs: [hp]             # sources whose nodes it refers to"
+    yield f"format: {found.format}"
+    if found.encoding != "utf-8":
+        yield f"encoding: {found.encoding}"
+    if found.delimiter not in (None, ","):
+        yield f"delimiter: {_plain(found.delimiter or '')}"
+
+
+def _nodes(keys: Sequence[Key], name: str, schema: Schema, role: str) -> Iterator[str]:
+    if not keys:
+        yield "  # No column was recognised. Say which class a row is of, and which column is its id:"
+        yield f"  # one of {', '.join(schema.nodes)}"
+        yield "  - class: Disease"
+        yield "    id: CHANGE_ME"
+        yield "    properties: {name: CHANGE_ME}"
+    for key in keys:
+        if key.label == "Phenotype":
+            continue  # HPO brings them
+        yield f"  - class: {key.label}"
+        yield f"    role: {role:<15} # `implied`: mentioned by rows; `record`: each row is about one"
+        yield from _each(key)
+        yield f"    id: {key.expression}"
+        if "name" in schema.node(key.label).properties:
+            shown = _plain(key.name or key.column)
+            source = name if key.name or key.minted else "id"
+            known = "name_source" in schema.node(key.label).properties
+            yield f"    properties: {{name: {shown}{f', name_source: {{constant: {source}}}' if known else ''}}}"
+    if keys and all(key.label == "Phenotype" for key in keys):
+        yield "  []"
+
+
+def _relations(keys: Sequence[Key], schema: Schema) -> Iterator[str]:
+    for first, second, type in _pairs(keys, schema):
+        yield f"  - type: {type}"
+        listed = first if first.several and not second.several else second
+        yield from _each(listed, always=True)
+        yield f"    start: {{class: {first.label}, id: {first.expression}}}"
+        yield f"    end: {{class: {second.label}, id: {second.expression}}}"
+
+
+def _pairs(keys: Sequence[Key], schema: Schema) -> Iterator[tuple[Key, Key, str]]:
+    """Pairs of columns that a relation of the ontology may join: the first disease (or else column) with the others."""
+    hub = next((key for key in keys if key.label == "Disease"), keys[0] if keys else None)
+    for first in keys:
+        for second in keys:
+            if first is not second and hub in (first, second):
+                fitting = [
+                    name
+                    for name, each in schema.relations.items()
+                    if (first.label, second.label) in each.ends and name not in _AVOIDED
+                ]
+                if fitting and first.label != second.label:
+                    yield first, second, fitting[0]
+
+
+def _each(key: Key, *, always: bool = False) -> Iterator[str]:
+    shown = _plain(key.column)
+    if key.separator:
+        yield f"    each: {{column: {shown}, separator: {_plain(key.separator)}}}   # a row for each of them"
+    elif always or key.several:
+        yield f"    each: {shown}   # a row for each of them, none where it is absent"
+
+
+def _no_relation(schema: Schema) -> Iterator[str]:
+    yield "  # A relation joins two columns of ids, for instance:"
+    yield "  # - type: HAS_PHENOTYPE"
+    yield "  #   start: {class: Disease, id: disease_id}"
+    yield "  #   end: {class: Phenotype, id: hpo_id}"
+
+
+def _left(found: Sampled, keys: Sequence[Key]) -> Iterator[str]:
+    used = {key.column for key in keys} | {key.name for key in keys}
+    left = [name for name in found.columns if name not in used]
+    if left:
+        yield "# Columns that nothing is made of yet, with their first value:"
+    for name in left:
+        first = next((str(value) for value in found.columns[name] if value is not None), "")
+        yield f"#   {name}: {' '.join(first.split())[:60]}"

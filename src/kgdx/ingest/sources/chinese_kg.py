@@ -1,0 +1,194 @@
+"""The Chinese medical knowledge graph in the widely used ``medical.json``: a disease a line, with what is said of it.
+
+Diseases, symptoms, tests, drugs and treatments are known by their names only, so their ids are minted from them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from kgdx.ingest.manifest import Manifest
+from kgdx.ingest.records import Records
+from kgdx.ingest.sources.record_files import MAX_TEXT, WORDS, Reading, documents, phrase, problem_of_phrase, prose
+
+VERSION = "1"
+
+_TEXTS = {
+    "desc": "definition",
+    "cause": "cause",
+    "prevent": "prevention",
+    "get_way": "transmission",
+    "easy_get": "susceptible",
+    "get_prob": "incidence",
+    "cure_lasttime": "treatment_duration",
+    "cured_prob": "cure_rate",
+    "cost_money": "treatment_cost",
+}
+_LISTS = {
+    "category": "categories",
+    "cure_department": "departments",
+    "do_eat": "foods_good",
+    "not_eat": "foods_bad",
+    "recommand_eat": "dishes",
+}
+_INSURED = "yibao_status"
+_YES_NO = {"是": True, "否": False}
+_STATEMENTS = {"symptom": "symptom", "check": "test", "cure_way": "cure", "acompany": "comorbidity"}
+_DRUGS = ("common_drug", "recommand_drug")
+_PRODUCTS = "drug_detail"
+_READ = {"name", _INSURED, _PRODUCTS, *_TEXTS, *_LISTS, *_STATEMENTS, *_DRUGS}
+_MEANINGLESS = {"_id"}
+"""The database's own key: it says nothing of the disease and is not kept."""
+
+FRAMES = {
+    "disease": ("name", "synonyms", *_TEXTS.values(), *_LISTS.values(), "insured"),
+    **{frame: ("disease", "name") for frame in _STATEMENTS.values()},
+    "drug": ("disease", "name", "reference"),
+    "medicine": ("name", "products"),
+}
+
+_KINDS = {**dict.fromkeys(("synonyms", *_LISTS.values(), "products"), WORDS), "insured": pl.Boolean()}
+
+_SEPARATORS = re.compile(r"[、，,;；|\n]+|\s{2,}")
+_FOREIGN = re.compile(r"[^(（。]{1,30}[(（](?P<names>[^()（）]*[A-Za-z]{3}[^()（）]*)[)）]")
+_PRODUCT = re.compile(r"(?P<product>.+?)[(（](?P<drug>[^()（）]+)[)）]")
+
+
+def read(path: Path, manifest: Manifest) -> Records:
+    """Read the file as the frames ``disease``, one for each kind of statement, and ``medicine`` (drugs' products).
+
+    A value may be a text where others are lists, empty, doubled or junk; what cannot be used is refused by itself.
+
+    Raises:
+        SourceError: The file is unreadable, or holds no record.
+    """
+    reading = Reading(FRAMES, _KINDS)
+    products: dict[str, dict[str, None]] = {}
+    first: dict[str, int] = {}
+    unread: set[str] = set()
+    for line, document in documents(path, reading, ("name",)):
+        name = _name(line, document, reading)
+        if name is None:
+            continue
+        unread |= document.keys() - _READ - _MEANINGLESS
+        _disease(line, name, document, reading)
+        for key, frame in _STATEMENTS.items():
+            found = _phrases(line, document, key, reading, f"frame:{frame}", disease=name)
+            reading.rows[frame] += [(line, name, each) for each in found]
+        for key in _DRUGS:
+            for drug in _phrases(line, document, key, reading, "frame:drug", disease=name):
+                reading.rows["drug"].append((line, name, drug, key))
+                products.setdefault(drug, {})
+                first.setdefault(drug, line)
+        for sold in _phrases(line, document, _PRODUCTS, reading, "frame:drug", disease=name):
+            drug = _drug_of(sold)
+            reading.rows["drug"].append((line, name, drug, _PRODUCTS))
+            products.setdefault(drug, {})[sold] = None
+            first.setdefault(drug, line)
+    reading.rows["medicine"] = [(first[drug], drug, list(sold)) for drug, sold in products.items()]
+    warnings = [f"fields that are not read: {', '.join(sorted(unread)[:20])}"] if unread else []
+    return reading.records(warnings=warnings)
+
+
+def _name(line: int, document: dict[str, Any], reading: Reading) -> str | None:
+    given = document.get("name")
+    if not isinstance(given, str):
+        reading.refuse(line, document, f"its name is {_kind(given)}, not text" if given else "it has no name")
+        return None
+    name = phrase(_mended(given))
+    if reason := problem_of_phrase(name):
+        reading.refuse(line, document, f"its name cannot be one: {reason}")
+        return None
+    return name
+
+
+def _disease(line: int, name: str, document: dict[str, Any], reading: Reading) -> None:
+    texts = [_text(line, document, key, reading) for key in _TEXTS]
+    lists = [list(dict.fromkeys(_phrases(line, document, key, reading, None, disease=name))) for key in _LISTS]
+    insured = _text(line, document, _INSURED, reading)
+    if insured is not None and insured not in _YES_NO:
+        reading.refuse(line, {"disease": name, _INSURED: insured}, f"{_INSURED} is '{insured[:40]}', not 是 or 否")
+    synonyms = english_names(texts[0] or "")
+    reading.rows["disease"].append((line, name, synonyms, *texts, *lists, _YES_NO.get(insured or "")))
+
+
+def english_names(definition: str) -> list[str]:
+    """Return the foreign names of a disease, which stand in the first brackets of its definition.
+
+    Example:
+        >>> english_names("百日咳(pertussis，whooping cough)是由百日咳杆菌所致的急性呼吸道传染病。")
+        ['pertussis', 'whooping cough']
+    """
+    found = _FOREIGN.match(definition)
+    names = [each.strip() for each in re.split(r"[,，;；、]", found["names"])] if found else []
+    return [each for each in names if re.fullmatch(r"[A-Za-z][A-Za-z0-9 '’./-]{2,99}", each)]
+
+
+def _text(line: int, document: dict[str, Any], key: str, reading: Reading) -> str | None:
+    value = document.get(key)
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        value = "\n".join(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = str(value)
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str):
+        reading.refuse(line, {"name": document["name"], key: value}, f"{key} is {_kind(value)}, not text")
+        return None
+    if len(value) > MAX_TEXT:
+        reading.refuse(line, {"name": document["name"], key: value[:200]}, f"{key} has {len(value):,} characters")
+        return None
+    return prose(_mended(value)) or None
+
+
+def _phrases(
+    line: int, document: dict[str, Any], key: str, reading: Reading, part: str | None, disease: str
+) -> Iterator[str]:
+    """Yield the phrases of a field, clean; those that cannot be used are refused one by one."""
+    value = document.get(key)
+    if value is None:
+        return
+    items = _SEPARATORS.split(value[:MAX_TEXT]) if isinstance(value, str) else value
+    if not isinstance(items, list):
+        reading.refuse(line, {"disease": disease, key: value}, f"{key} is {_kind(value)}, not a list")
+        return
+    for item in items:
+        row = {"disease": disease, "name": item}
+        if not isinstance(item, str):
+            reading.refuse(line, row, f"a member of {key} is {_kind(item)}, not text", part)
+            continue
+        if not item.strip():
+            continue
+        words = phrase(_mended(item[:MAX_TEXT]))
+        if reason := problem_of_phrase(words):
+            reading.refuse(line, row, f"a member of {key} cannot be a name: {reason}", part)
+        else:
+            yield words
+
+
+def _drug_of(product: str) -> str:
+    """Return what is sold under a product's name, which stands in brackets after it."""
+    found = _PRODUCT.fullmatch(product)
+    drug = phrase(found["drug"]) if found else product
+    return product if problem_of_phrase(drug) else drug
+
+
+def _mended(text: str) -> str:
+    """Chinese in GBK that was read as Latin-1, put right; any other text as it is."""
+    if text.isascii() or not all("\xa1" <= char <= "\xff" or char.isascii() for char in text):
+        return text
+    try:
+        mended = text.encode("latin-1").decode("gbk")
+    except UnicodeDecodeError:
+        return text
+    return mended if any("\u4e00" <= char <= "\u9fff" for char in mended) else text
+
+
+def _kind(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")

@@ -1,0 +1,95 @@
+"""HPO's disease annotations (`phenotype.hpoa`): who has which phenotype, how often, and what is known to be absent.
+
+An annotation is *absent* when its qualifier is NOT, its frequency is 0 of n or 0 %, or its frequency class is
+HP:0040285 (excluded). Format: https://obophenotype.github.io/human-phenotype-ontology/annotations/phenotype_hpoa/
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from kgdx.ingest.manifest import Manifest
+from kgdx.ingest.records import LINE, Records, join_rejects, refuse
+from kgdx.ingest.sources.delimited import read_lines, shown
+from kgdx.schema.model import EXCLUDED
+
+
+def read(path: Path, manifest: Manifest) -> Records:
+    """Read annotations into the frames ``present`` and ``absent``, and the diseases that they name.
+
+    Raises:
+        SourceError: The file is unreadable, or a column is missing.
+    """
+    rows, rejects, version = read_lines(path, manifest)
+    rows = rows.drop("_text").with_columns(*frequencies("frequency"))
+    reason = _problems()
+    rejects.append(refuse(rows.filter(reason.is_not_null()).drop("_n", "_m"), reason_of(rows, reason)))
+    rows = rows.filter(reason.is_null())
+    rows = rows.with_columns(pl.col("_n").alias("numerator"), pl.col("_m").alias("denominator")).drop("_n", "_m")
+    excluded = (
+        (pl.col("qualifier") == "NOT")
+        | (pl.col("numerator") == 0)
+        | (pl.col("percentage") == 0)
+        | (pl.col("frequency_class") == EXCLUDED)
+    ).fill_null(False)
+    frames = {
+        "disease": _diseases(rows),
+        "present": rows.filter(~excluded),
+        "absent": rows.filter(excluded),
+    }
+    return Records(frames, join_rejects(rejects), version)
+
+
+def frequencies(column: str) -> tuple[pl.Expr, ...]:
+    """Return expressions that read a frequency: ``_n`` and ``_m`` (n of m), ``percentage`` and ``frequency_class``.
+
+    Example:
+        >>> pl.DataFrame({"f": ["2/3", "12.5%", "HP:0040281"]}).select(frequencies("f")).rows()
+        [(2, 3, None, None), (None, None, 12.5, None), (None, None, None, 'HP:0040281')]
+    """
+    text = pl.col(column)
+    fraction = r"^([0-9]{1,9})\s*/\s*([0-9]{1,9})$"
+    return (
+        text.str.extract(fraction, 1).cast(pl.Int64).alias("_n"),
+        text.str.extract(fraction, 2).cast(pl.Int64).alias("_m"),
+        text.str.extract(r"^([0-9]{1,3}(?:\.[0-9]+)?)\s*%$", 1).cast(pl.Float64).alias("percentage"),
+        text.str.extract(r"^(HP:[0-9]{7})$", 1).alias("frequency_class"),
+    )
+
+
+def _problems() -> pl.Expr:
+    """Return an expression that says what is wrong with a row; null where nothing is."""
+    read = pl.any_horizontal(pl.col("_n", "percentage", "frequency_class").is_not_null())
+    return pl.coalesce(
+        pl.when(pl.col("database_id").is_null()).then(pl.lit("database_id is empty")),
+        pl.when(pl.col("hpo_id").is_null()).then(pl.lit("hpo_id is empty")),
+        pl.when(pl.col("qualifier").is_not_null() & (pl.col("qualifier") != "NOT")).then(
+            pl.format("qualifier is {}, not NOT or empty", shown("qualifier"))
+        ),
+        pl.when(pl.col("frequency").is_not_null() & ~read).then(
+            pl.format("frequency is {}: neither n/m, a percentage, nor an HPO term", shown("frequency"))
+        ),
+        pl.when((pl.col("_n") > pl.col("_m")) | (pl.col("_m") == 0) | (pl.col("percentage") > 100)).then(
+            pl.format("frequency {} is not between 0 and 1", shown("frequency"))
+        ),
+    )
+
+
+def reason_of(rows: pl.DataFrame, reason: pl.Expr) -> pl.Expr:
+    """Return the reasons of the faulty rows as a literal column, in their order."""
+    return pl.lit(rows.select(reason.alias("reason")).to_series().drop_nulls())
+
+
+def _diseases(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per disease: its first name, and the other names that its annotations give it."""
+    names = rows.select("database_id", "disease_name", LINE).unique(
+        subset=["database_id", "disease_name"], keep="first", maintain_order=True
+    )
+    grouped = names.group_by("database_id", maintain_order=True).agg(
+        pl.col(LINE).first(), pl.col("disease_name").drop_nulls().alias("_names")
+    )
+    return grouped.with_columns(
+        pl.col("_names").list.first().alias("name"), pl.col("_names").list.slice(1).alias("other_names")
+    ).drop("_names")

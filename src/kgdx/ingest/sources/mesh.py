@@ -1,0 +1,401 @@
+"""MeSH in NLM's XML: descriptors (`desc20NN.xml`), supplementary records (`supp20NN.xml`), qualifiers (`qual20NN.xml`).
+
+Terms come from all concepts of a record. A concept that is not the preferred one is narrower than it, broader, or
+otherwise related, so each entry term keeps its concept's scope: a narrower concept's term does not name the heading.
+Format: https://www.nlm.nih.gov/mesh/xml_data_elements.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from kgdx.ingest.manifest import Manifest
+from kgdx.ingest.records import LINE, TEXT, TEXTS, Columns, Records, Refused, join_rejects
+from kgdx.ingest.sources.term_frames import COMPONENT, in_cycles
+from kgdx.ingest.sources.xml_records import XmlFile, shown, text, texts, unexpanded
+
+VERSION = "2"
+PREFIX = "MESH:"
+RECORD: Mapping[str, Any] = {
+    **dict.fromkeys(("id", "name"), TEXT),
+    **dict.fromkeys(("entry_terms", "entry_term_scopes", "entry_term_tags", "permuted_terms"), TEXTS),
+    "scope_note": TEXT,
+    **dict.fromkeys(("semantic_types", "registry_numbers"), TEXTS),
+    **dict.fromkeys(("history_note", "online_note", "public_note"), TEXT),
+    "previous_indexing": TEXTS,
+    **dict.fromkeys(("annotation", "date_created", "date_revised", "date_established"), TEXT),
+}
+"""Columns of the frame ``record`` that every kind of record has, and their types."""
+EXACT = "EXACT"
+_SCOPES = {"NRW": "NARROW", "BRD": "BROAD", "REL": "RELATED"}
+_INVERSE = {"NRW": "BROAD", "BRD": "NARROW", "REL": "RELATED"}
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+@dataclass(slots=True)
+class Reading:
+    """A file that is being read: frames so far, what was refused, and name and abbreviation of qualifiers met."""
+
+    frames: dict[str, Columns]
+    refused: Refused = field(default_factory=Refused)
+    named: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
+
+    def refer(self, frame: str, line: int, start: str, references: Iterator[str]) -> None:
+        """Add a relation to each id that a record refers to."""
+        for end in references:
+            self.frames[frame].add(line, start, end)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of MeSH file.
+
+    Attributes:
+        root: Tag of the root element.
+        record: Tag of a record; its ``…UI`` and ``…Name`` follow ``stem``.
+        stem: Beginning of the tags of a record's id and name.
+        letter: First letter of the ids.
+        title: What the file is, for messages.
+        more: Columns of the frame ``record`` beside :data:`RECORD`, and their types.
+        frames: The other frames' columns; ``place`` becomes the frame ``is_a``.
+        extract: Gets a record, its id and the reading; returns the values of ``more``, and adds relations to frames.
+    """
+
+    root: str
+    record: str
+    stem: str
+    letter: str
+    title: str
+    more: Mapping[str, Any]
+    frames: Mapping[str, tuple[str, ...]]
+    extract: Callable[[Any, str, Reading], tuple[Any, ...]]
+
+
+def _read(path: Path, kind: Kind) -> Records:
+    """Read all records of a file.
+
+    Raises:
+        SourceError: The file is unreadable or is not this kind of MeSH file.
+    """
+    relations = {
+        name: Columns({column: pl.Boolean() if column == "major" else TEXT for column in columns})
+        for name, columns in kind.frames.items()
+    }
+    reading = Reading({"record": Columns({**RECORD, **kind.more}), **relations})
+    file = XmlFile(path, kind.root, kind.title)
+    known: set[str] = set()
+    valid = re.compile(f"{kind.letter}[0-9]{{6,9}}")
+    for element in file.records(kind.record):
+        ui, name = text(element, f"{kind.stem}UI"), text(element, f"{kind.stem}Name/String")
+        reason = _reason(element, ui, name, kind, valid, known)
+        if reason is not None or ui is None:
+            reading.refused.add(element.sourceline, shown(element), reason or "")
+            continue
+        known.add(ui)
+        id = PREFIX + ui
+        values = _common(element, name)
+        reading.frames["record"].add(element.sourceline, id, name, *values, *kind.extract(element, id, reading))
+    year = _YEAR.search(file.doctype)
+    frames = {name: columns.frame() for name, columns in reading.frames.items()}
+    rejects = [reading.refused.frame()]
+    if "place" in frames:
+        frames["is_a"], misplaced = edges(frames.pop("place"))
+        rejects.append(misplaced)
+    return Records(frames, join_rejects(rejects), year[0] if year else None)
+
+
+def _places(element: Any, id: str, reading: Reading) -> list[str]:
+    """Add a record's places in the tree to their frame, and return them."""
+    for number in element.iterfind("TreeNumberList/TreeNumber"):
+        if place := (number.text or "").strip():
+            reading.frames["place"].add(number.sourceline, id, place)
+    return texts(element, "TreeNumberList/TreeNumber")
+
+
+def referred(element: Any, path: str, tag: str) -> Iterator[str]:
+    """Yield the ids (CURIEs) in all ``tag`` elements below those at a path; a star before a main topic is left out."""
+    for part in element.iterfind(path):
+        for each in part.iter(tag):
+            ui = (each.text or "").strip().lstrip("*")
+            if ui:
+                yield PREFIX + ui
+
+
+def _reason(
+    element: Any, ui: str | None, name: str | None, kind: Kind, valid: re.Pattern[str], known: set[str]
+) -> str | None:
+    if ui is None:
+        return f"it has no {kind.stem}UI"
+    if not valid.fullmatch(ui):
+        return f"its {kind.stem}UI '{ui[:60]}' is not {kind.letter} and digits"
+    if ui in known:
+        return f"{PREFIX}{ui} stands here a second time"
+    if entity := unexpanded(element):
+        return f"it holds the entity {entity}, which is not expanded"
+    return None if name is not None else f"it has no {kind.stem}Name"
+
+
+def _common(element: Any, heading: str | None) -> tuple[Any, ...]:
+    """Return the values of :data:`RECORD` after the name."""
+    concepts = element.findall("ConceptList/Concept")
+    preferred = next((each for each in concepts if each.get("PreferredConceptYN") == "Y"), None)
+    terms, permuted = _terms(concepts, preferred, heading)
+    note = None if preferred is None else text(preferred, "ScopeNote")
+    types = [] if preferred is None else texts(preferred, "SemanticTypeList/SemanticType/SemanticTypeName")
+    return (
+        list(terms),
+        [scope for scope, _ in terms.values()],
+        [tag for _, tag in terms.values()],
+        permuted,
+        note or text(element, "Note"),
+        types,
+        _numbers(concepts),
+        text(element, "HistoryNote"),
+        text(element, "OnlineNote"),
+        text(element, "PublicMeSHNote"),
+        texts(element, "PreviousIndexingList/PreviousIndexing"),
+        text(element, "Annotation"),
+        _date(element.find("DateCreated")),
+        _date(element.find("DateRevised")),
+        _date(element.find("DateEstablished")),
+    )
+
+
+def _terms(concepts: list[Any], preferred: Any, heading: str | None) -> tuple[dict[str, tuple[str, str]], list[str]]:
+    """Entry terms with scope and lexical tag, the preferred concept's first, and terms in another order of words."""
+    scopes = _scopes(preferred)
+    terms: dict[str, tuple[str, str]] = {}
+    permuted: dict[str, None] = {}
+    for concept in sorted(concepts, key=lambda each: each is not preferred):
+        scope = EXACT if concept is preferred else scopes.get(concept.findtext("ConceptUI") or "", "RELATED")
+        for term in concept.iterfind("TermList/Term"):
+            words = text(term, "String")
+            if words is None or words == heading:
+                continue
+            if term.get("IsPermutedTermYN") == "Y":
+                permuted.setdefault(words)
+            else:
+                terms.setdefault(words, (scope, term.get("LexicalTag") or "NON"))
+    return terms, [words for words in permuted if words not in terms]
+
+
+def _scopes(preferred: Any) -> dict[str, str]:
+    """Concept → how it relates to the preferred one: of a pair, the second is narrower (NRW) or broader (BRD)."""
+    if preferred is None:
+        return {}
+    own = preferred.findtext("ConceptUI")
+    found = {}
+    for relation in preferred.iterfind("ConceptRelationList/ConceptRelation"):
+        name = relation.get("RelationName")
+        first, second = relation.findtext("Concept1UI"), relation.findtext("Concept2UI")
+        if first == own:
+            found[second] = _SCOPES.get(name, "RELATED")
+        elif second == own:
+            found[first] = _INVERSE.get(name, "RELATED")
+    return found
+
+
+def _numbers(concepts: list[Any]) -> list[str]:
+    """Registry numbers of all concepts; 0 stands for none."""
+    found: dict[str, None] = {}
+    for concept in concepts:
+        for tag in ("RegistryNumber", "RelatedRegistryNumber"):
+            for each in concept.iter(tag):
+                number = (each.text or "").strip()
+                if number and number != "0":
+                    found.setdefault(number)
+    return list(found)
+
+
+def _date(element: Any) -> str | None:
+    if element is None:
+        return None
+    parts = [text(element, part) or "" for part in ("Year", "Month", "Day")]
+    return "-".join(part.zfill(2) for part in parts) if all(part.isdigit() for part in parts) else None
+
+
+def _descriptor(element: Any, id: str, reading: Reading) -> tuple[Any, ...]:
+    line = element.sourceline
+    reading.refer("see_also", line, id, referred(element, "SeeRelatedList/SeeRelatedDescriptor", "DescriptorUI"))
+    actions = dict.fromkeys(
+        end for each in element.iter("PharmacologicalActionList") for end in referred(each, ".", "DescriptorUI")
+    )
+    reading.refer("action", line, id, iter(actions))
+    for allowed in element.iterfind("AllowableQualifiersList/AllowableQualifier"):
+        for qualifier in referred(allowed, "QualifierReferredTo", "QualifierUI"):
+            if (words := reading.named.get(qualifier)) is None:  # a qualifier is called the same wherever it is allowed
+                words = text(allowed, "QualifierReferredTo/QualifierName/String"), text(allowed, "Abbreviation")
+                reading.named[qualifier] = words
+            reading.frames["qualifier"].add(allowed.sourceline, id, qualifier, *words)
+    for combination in element.iterfind("EntryCombinationList/EntryCombination"):
+        _combine(combination, reading)
+    return (
+        _places(element, id, reading),
+        text(element, "ConsiderAlso"),
+        text(element, "NLMClassificationNumber"),
+        _DESCRIPTOR_CLASSES.get(element.get("DescriptorClass", ""), element.get("DescriptorClass")),
+    )
+
+
+def _combine(combination: Any, reading: Reading) -> None:
+    start, qualifier, end, end_qualifier = (
+        next(referred(combination, part, tag), None)
+        for part, tag in (
+            ("ECIN", "DescriptorUI"),
+            ("ECIN", "QualifierUI"),
+            ("ECOUT", "DescriptorUI"),
+            ("ECOUT", "QualifierUI"),
+        )
+    )
+    reading.frames["combination"].add(combination.sourceline, start, qualifier, end, end_qualifier)
+
+
+def _supplement(element: Any, id: str, reading: Reading) -> tuple[Any, ...]:
+    for heading in element.iterfind("HeadingMappedToList/HeadingMappedTo"):
+        end = next(referred(heading, ".", "DescriptorUI"), None)
+        qualifier = next(referred(heading, ".", "QualifierUI"), None)
+        major = any((ui.text or "").strip().startswith("*") for ui in heading.iter("DescriptorUI", "QualifierUI"))
+        reading.frames["heading"].add(heading.sourceline, id, end, qualifier, major)
+    reading.refer("action", element.sourceline, id, referred(element, "PharmacologicalActionList", "DescriptorUI"))
+    number = element.get("SCRClass")
+    return (_SUPPLEMENT_CLASSES.get(number, number), texts(element, "SourceList/Source"))
+
+
+def _qualifier(element: Any, id: str, reading: Reading) -> tuple[Any, ...]:
+    abbreviation = next((each.text.strip() for each in element.iter("Abbreviation") if each.text), None)
+    return _places(element, id, reading), abbreviation
+
+
+_DESCRIPTOR_CLASSES = {"1": "topic", "2": "publication type", "3": "check tag", "4": "geographic"}
+_SUPPLEMENT_CLASSES = dict(
+    zip("123456", ("chemical", "protocol", "disease", "organism", "population", "anatomy"), strict=True)
+)
+_DESCRIPTORS = Kind(
+    root="DescriptorRecordSet",
+    record="DescriptorRecord",
+    stem="Descriptor",
+    letter="D",
+    title="NLM's desc20NN.xml",
+    more={"tree_numbers": TEXTS, "consider_also": TEXT, "classification": TEXT, "record_class": TEXT},
+    frames={
+        "place": ("id", "tree_number"),
+        "see_also": ("start", "end"),
+        "action": ("start", "end"),
+        "qualifier": ("start", "end", "name", "abbreviation"),
+        "combination": ("start", "with_qualifier", "end", "end_qualifier"),
+    },
+    extract=_descriptor,
+)
+_SUPPLEMENTS = Kind(
+    root="SupplementalRecordSet",
+    record="SupplementalRecord",
+    stem="SupplementalRecord",
+    letter="C",
+    title="NLM's supp20NN.xml",
+    more={"record_class": TEXT, "literature": TEXTS},
+    frames={"heading": ("start", "end", "with_qualifier", "major"), "action": ("start", "end")},
+    extract=_supplement,
+)
+_QUALIFIERS = Kind(
+    root="QualifierRecordSet",
+    record="QualifierRecord",
+    stem="Qualifier",
+    letter="Q",
+    title="NLM's qual20NN.xml",
+    more={"tree_numbers": TEXTS, "abbreviation": TEXT},
+    frames={"place": ("id", "tree_number")},
+    extract=_qualifier,
+)
+
+
+def read_descriptors(path: Path, manifest: Manifest) -> Records:
+    """Read descriptors as the frame ``record``, and their references to each other as a frame for each kind.
+
+    Raises:
+        SourceError: The file is unreadable or is no descriptor file.
+    """
+    return _read(path, _DESCRIPTORS)
+
+
+def read_supplements(path: Path, manifest: Manifest) -> Records:
+    """Read supplementary records as the frame ``record``, with ``heading`` (where indexed) and ``action``.
+
+    Raises:
+        SourceError: The file is unreadable or is no file of supplementary records.
+    """
+    return _read(path, _SUPPLEMENTS)
+
+
+def read_qualifiers(path: Path, manifest: Manifest) -> Records:
+    """Read qualifiers (the subheadings) as the frame ``record``, and their tree as ``is_a``.
+
+    Raises:
+        SourceError: The file is unreadable or is no qualifier file.
+    """
+    return _read(path, _QUALIFIERS)
+
+
+def edges(places: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Turn places in the tree into edges: the place ``C10.228.140`` lies below ``C10.228``.
+
+    A record with several places has several parents. A place whose parent no record has, that another record has
+    already, or that would put a record below itself, is refused; of a cycle (as between Ethics and Morals in some
+    releases) the deepest places are.
+
+    Args:
+        places: Columns ``id``, ``tree_number`` and the line.
+
+    Returns:
+        The frame ``is_a`` (child, parent), and refused places.
+
+    Example:
+        >>> rows = {"_line": [1, 2], "id": ["MESH:D1", "MESH:D2"], "tree_number": ["C10", "C10.1"]}
+        >>> edges(pl.DataFrame(rows))[0].rows()
+        [(2, 'MESH:D2', 'MESH:D1')]
+    """
+    first = places["tree_number"].is_first_distinct()
+    owned = places.filter(first)
+    owner = owned.select(parent="id", _above="tree_number")
+    found = places.with_columns(
+        pl.col("tree_number").str.extract(r"^(.+)\.[^.]*$").alias("_above"), first.alias("_first")
+    ).join(owner, on="_above", how="left", maintain_order="left")
+    holder = owner.rename({"parent": "_holder", "_above": "tree_number"})
+    found = found.join(holder, on="tree_number", how="left", maintain_order="left")
+    reason = pl.coalesce(
+        pl.when(~pl.col("_first")).then(pl.format("the place {} is that of {}", "tree_number", "_holder")),
+        pl.when(pl.col("_above").is_not_null() & pl.col("parent").is_null()).then(
+            pl.format("nothing in this file has the place {}, its parent", "_above")
+        ),
+        pl.when(pl.col("parent") == pl.col("id")).then(
+            pl.format("the place {} puts the record below itself", "tree_number")
+        ),
+    )
+    found = found.with_columns(reason.alias("reason"))
+    kept = found.filter(pl.col("reason").is_null() & pl.col("parent").is_not_null())
+    kept, cyclic = _acyclic(kept)
+    wrong = pl.concat([found.filter(pl.col("reason").is_not_null()), cyclic], how="diagonal_relaxed").sort(LINE)
+    refused = wrong.select(
+        pl.lit(None).cast(pl.String).alias("file"),
+        pl.col(LINE).alias("line"),
+        pl.format("{} {}", "id", "tree_number").alias("record"),
+        "reason",
+    )
+    return kept.select(LINE, child="id", parent="parent"), refused
+
+
+def _acyclic(kept: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Take out the deepest edges of each cycle until there is none."""
+    refused = []
+    while (inside := in_cycles(kept, "id", "parent")).height:
+        depth = pl.col("tree_number").str.count_matches(".", literal=True)
+        cut = inside.filter(depth == depth.max().over(COMPONENT))
+        shown = pl.format("the place {} closes a cycle: {} lies below {} and above it", "tree_number", "id", "parent")
+        refused.append(cut.with_columns(shown.alias("reason")).drop(COMPONENT))
+        kept = kept.join(cut.select("id", "parent", "tree_number"), on=["id", "parent", "tree_number"], how="anti")
+    return kept, pl.concat([kept.clear(), *refused], how="diagonal_relaxed")

@@ -1,0 +1,126 @@
+"""Ontologies in OWL as RDF/XML (`mondo.owl`, `hp.owl`), class by class: 200 MB are read with flat memory.
+
+What is read is what the OBO Foundry's tools write: named classes with annotations, subclass axioms between them, and
+owl:Axiom elements that annotate a cross-reference. Logical definitions are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kgdx.ingest.manifest import Manifest
+from kgdx.ingest.records import Records
+from kgdx.ingest.sources.term_frames import SCOPES, Ontology, Term, curie, prefixes, release, text_of
+from kgdx.ingest.sources.xml_records import XmlFile
+
+VERSION = "1"
+_OWL = "{http://www.w3.org/2002/07/owl#}"
+_RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
+_RDFS = "{http://www.w3.org/2000/01/rdf-schema#}"
+_SKOS = "{http://www.w3.org/2004/02/skos/core#}"
+_OBO = "{http://purl.obolibrary.org/obo/}"
+_IN_OWL = "{http://www.geneontology.org/formats/oboInOwl#}"
+_MERGED = "IAO:0000227"
+"""The reason 'terms merged': the class is an alternative id."""
+
+
+def read(path: Path, manifest: Manifest) -> Records:
+    """Read the classes that the source is about as terms, with their edges and matches.
+
+    Raises:
+        SourceError: The file is unreadable, is no RDF/XML, has no such class, or its subclass axioms form a cycle.
+    """
+    ontology = Ontology(path, prefixes(manifest))
+    version = None
+    file = XmlFile(path, f"{_RDF}RDF", "an ontology in OWL as RDF/XML")
+    for element in file.records(f"{_OWL}Class", f"{_OWL}Ontology", f"{_OWL}Axiom", nested=True):
+        if element.tag == f"{_OWL}Ontology":
+            version = release(_value(element.find(f"{_OWL}versionIRI"))) or release(
+                element.findtext(f"{_OWL}versionInfo")
+            )
+        elif element.tag == f"{_OWL}Axiom":
+            _axiom(element, ontology)
+        elif about := element.get(f"{_RDF}about"):
+            _class(element, curie(about), ontology)
+    return ontology.records(version)
+
+
+def _class(element: Any, id: str, ontology: Ontology) -> None:
+    term = Term(element.sourceline, id)
+    reasons = set()
+    for child in element.iterchildren(tag="{*}*"):
+        space, _, tag = child.tag[1:].rpartition("}")
+        space = f"{{{space}}}"
+        value = _value(child)
+        if space == _RDFS and tag == "subClassOf":
+            for parent in _parents(child):
+                ontology.edges.add(child.sourceline, id, parent, f"subClassOf {parent}")
+        elif value is None:
+            continue
+        elif space == _SKOS:
+            ontology.matches.add(child.sourceline, id, curie(value), f"skos:{tag}")
+        elif space == _IN_OWL:
+            _in_owl(term, tag, value)
+        elif space == _OBO and tag == "IAO_0000115":
+            term.definition = term.definition or value
+        elif space == _OBO and tag == "IAO_0100001":
+            term.replaced_by.add(curie(value))
+        elif space == _OBO and tag == "IAO_0000231":
+            reasons.add(curie(value))
+        elif space == _OWL and tag == "deprecated":
+            term.obsolete = value == "true"
+        elif space == _RDFS and tag == "label" and _is_english(child):
+            term.name = term.name or value
+        elif space == _RDFS and tag == "comment":
+            term.comment = term.comment or value
+    term.stub = term.obsolete and _MERGED in reasons
+    ontology.add(term)
+
+
+def _in_owl(term: Term, tag: str, value: str) -> None:
+    """Take one of the annotations of OBO in OWL."""
+    if tag in SCOPES:
+        term.synonyms.add((value, SCOPES[tag]))
+    elif tag == "hasDbXref":
+        term.xrefs.add(curie(value))
+    elif tag == "hasAlternativeId":
+        term.alt_ids.add(curie(value))
+    elif tag == "consider":
+        term.consider.add(curie(value))
+    elif tag == "inSubset":
+        term.subsets.add(value.rpartition("#")[2])
+
+
+def _axiom(element: Any, ontology: Ontology) -> None:
+    """Take what an annotation of a cross-reference says of it, such as MONDO:equivalentTo."""
+    about = _value(element.find(f"{_OWL}annotatedProperty"))
+    if about is None or not about.endswith("#hasDbXref"):
+        return
+    source, target = (_value(element.find(f"{_OWL}annotated{part}")) for part in ("Source", "Target"))
+    if source is None or target is None:
+        return
+    for said in element.iterfind(f"{_IN_OWL}source"):
+        if evidence := _value(said):
+            ontology.matches.add(element.sourceline, curie(source), curie(target), evidence)
+
+
+def _parents(element: Any) -> Iterator[str]:
+    """Yield the named class that a subClassOf refers to, if it is no restriction."""
+    if resource := element.get(f"{_RDF}resource"):
+        yield curie(resource)
+    for inner in element.iterchildren(tag=f"{_OWL}Class"):
+        if about := inner.get(f"{_RDF}about"):
+            yield curie(about)
+
+
+def _is_english(element: Any) -> bool:
+    return str(element.get("{http://www.w3.org/XML/1998/namespace}lang", "en")).startswith("en")
+
+
+def _value(element: Any) -> str | None:
+    """Return an annotation's value: what it refers to, or its text."""
+    if element is None:
+        return None
+    return element.get(f"{_RDF}resource") or text_of(element.text)

@@ -1,0 +1,135 @@
+"""PrimeKG's features: what MONDO, UMLS, Orphanet, the Mayo Clinic, DrugBank and DrugCentral say.
+
+PrimeKG joined the sources of diseases row by row, so an entry has several rows, of which each repeats some of the
+texts. Here an entry stands once, with every different text. Drugs are named by their place among PrimeKG's nodes, so
+nodes.csv has to stand beside that file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from kgdx.ingest.manifest import Manifest
+from kgdx.ingest.records import LINE, Records, join_rejects, refuse
+from kgdx.ingest.sources.csv_blocks import read_blocks, read_header
+from kgdx.ingest.sources.primekg_nodes import Nodes, beside, read_nodes
+
+VERSION = "1"
+"""Changes when the same file would be read otherwise."""
+
+DISEASE_TEXTS = (
+    "umls_description",
+    "orphanet_definition",
+    "orphanet_prevalence",
+    "orphanet_epidemiology",
+    "orphanet_clinical_description",
+    "orphanet_management_and_treatment",
+    "mayo_symptoms",
+    "mayo_causes",
+    "mayo_risk_factors",
+    "mayo_complications",
+    "mayo_prevention",
+    "mayo_see_doc",
+)
+_ENTRY = ("mondo_id", "mondo_name", "group_id_bert", "group_name_bert", "mondo_definition")
+DRUG_TEXTS = (
+    "description",
+    "half_life",
+    "indication",
+    "mechanism_of_action",
+    "protein_binding",
+    "pharmacodynamics",
+    "state",
+    "atc_1",
+    "atc_2",
+    "atc_3",
+    "atc_4",
+    "category",
+    "group",
+    "pathway",
+    "molecular_weight",
+    "tpsa",
+    "clogp",
+)
+
+
+def read_diseases(path: Path, manifest: Manifest) -> Records:
+    """Read entries of MONDO, and the groups that PrimeKG put them into.
+
+    Raises:
+        SourceError: The file is unreadable, or a column is missing.
+    """
+    header = read_header(path, (*_ENTRY, *DISEASE_TEXTS))
+    blocks = list(read_blocks(path, header))
+    rows = pl.concat([rows.select(LINE, *_ENTRY, *DISEASE_TEXTS) for rows, _ in blocks])
+    rows = rows.with_columns(pl.col(name).str.strip_suffix(".0") for name in ("mondo_id", "group_id_bert"))
+    reason = _problems()
+    bad = rows.filter(reason.is_not_null())
+    rejects = [*(refused for _, refused in blocks), refuse(bad, pl.lit(bad.select(reason).to_series()))]
+    rows = rows.filter(reason.is_null()).with_columns(_mondo("mondo_id").alias("id"))
+    texts = [pl.col(name).drop_nulls().unique(maintain_order=True) for name in DISEASE_TEXTS]
+    firsts = [pl.col("mondo_name").first().alias("name"), pl.col("mondo_definition").drop_nulls().first()]
+    diseases = rows.group_by("id", maintain_order=True).agg(pl.col(LINE).first(), *firsts, *texts)
+    groups = rows.filter(pl.col("group_id_bert").str.contains("_")).select(
+        LINE, "id", group=pl.concat_str(pl.lit("MONDO_GROUPED:"), "group_id_bert"), name="group_name_bert"
+    )
+    frames = {
+        "disease": diseases.rename({"mondo_definition": "definition"}),
+        "group": groups.unique(["group", "id"], keep="first", maintain_order=True),
+    }
+    return Records(frames, join_rejects(rejects), merged=rows.height - diseases.height)
+
+
+def _mondo(column: str) -> pl.Expr:
+    return pl.concat_str(pl.lit("MONDO:"), pl.col(column).str.zfill(7))
+
+
+def _problems() -> pl.Expr:
+    """Return an expression that says what is wrong with a row; null where nothing is."""
+    shown = {name: pl.col(name).fill_null("").str.slice(0, 60) for name in ("mondo_id", "group_id_bert")}
+    return pl.coalesce(
+        pl.when(~pl.col("mondo_id").fill_null("").str.contains("^[0-9]{1,7}$")).then(
+            pl.format("mondo_id is '{}', no id of MONDO", shown["mondo_id"])
+        ),
+        pl.when(pl.col("mondo_name").is_null()).then(pl.lit("mondo_name is empty")),
+        pl.when(~pl.col("group_id_bert").str.contains("^[0-9]{1,7}(?:_[0-9]{1,7})*$")).then(
+            pl.format("group_id_bert is '{}', no group of ids of MONDO", shown["group_id_bert"])
+        ),
+        pl.when(pl.col("group_id_bert").str.contains("_") & pl.col("group_name_bert").is_null()).then(
+            pl.lit("group_name_bert is empty")
+        ),
+    )
+
+
+def read_drugs(path: Path, manifest: Manifest) -> Records:
+    """Read drugs as the frame ``drug``; a further row of a drug is refused unless it says the same.
+
+    Raises:
+        SourceError: The file is unreadable, a column is missing, or nodes.csv is not beside it.
+    """
+    header = read_header(path, ("node_index", *DRUG_TEXTS))
+    nodes = Nodes()
+    rejects = [read_nodes(beside(path), nodes)]
+    blocks = list(read_blocks(path, header))
+    rejects += [refused for _, refused in blocks]
+    rows = pl.concat([rows.select(LINE, "node_index", *DRUG_TEXTS) for rows, _ in blocks])
+    distinct = rows.unique(["node_index", *DRUG_TEXTS], keep="first", maintain_order=True)
+    merged = rows.height - distinct.height
+    known = nodes.sound().select("type", "name", _n="_n", id="curie")
+    rows = distinct.with_columns(pl.col("node_index").str.strip_suffix(".0").cast(pl.Int64, strict=False).alias("_n"))
+    rows = rows.join(known, on="_n", how="left", maintain_order="left")
+    shown = pl.col("node_index").fill_null("").str.slice(0, 60)
+    reason = pl.coalesce(
+        pl.when(pl.col("id").is_null()).then(
+            pl.format("node_index is '{}', no node of nodes.csv that can be used", shown)
+        ),
+        pl.when(pl.col("type") != "drug").then(pl.format("the node {} is no drug but a {}", shown, "type")),
+        pl.when(~pl.col("id").is_first_distinct()).then(pl.format("{} stands here a second time", "id")),
+    )
+    bad = rows.filter(reason.is_not_null())
+    reasons = rows.select(reason.alias("why")).to_series().drop_nulls()
+    rejects.append(refuse(bad.select(LINE, "node_index", *DRUG_TEXTS), pl.lit(reasons)))
+    drugs = rows.filter(reason.is_null()).select(LINE, "id", "name", *DRUG_TEXTS)
+    return Records({"drug": drugs}, join_rejects(rejects), merged=merged)

@@ -1,0 +1,326 @@
+"""Frames of ontologies and nested formats, filled row by row: OBO, OWL and obographs give equal ones.
+
+A reader hands on its terms, is_a edges and matches to other vocabularies as frames; what is wrong with an edge, which
+matches stand and how ids are written is decided here, once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from kgdx.errors import SourceError
+from kgdx.ingest.manifest import Manifest
+from kgdx.ingest.records import LINE, TEXT, TEXTS, Columns, Records, Refused, join_rejects
+from kgdx.schema import load_schema
+
+COMPONENT = "_component"
+
+
+def in_cycles(edges: pl.DataFrame, child: str, parent: str) -> pl.DataFrame:
+    """Return the edges that stand in a cycle, with the number of their strongly connected component.
+
+    Args:
+        edges: No edge leads from a node to itself.
+        child: Column of the lower ends.
+        parent: Column of the upper ends.
+
+    Example:
+        >>> edges = pl.DataFrame({"child": ["a", "b", "c"], "parent": ["b", "a", "a"]})
+        >>> in_cycles(edges, "child", "parent").select("child", "parent").rows()
+        [('a', 'b'), ('b', 'a')]
+    """
+    import numpy as np
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    names = pl.concat([edges[child], edges[parent]]).unique(maintain_order=True)
+    if names.is_empty():
+        return edges.with_columns(pl.lit(None, pl.Int32).alias(COMPONENT))
+    codes = pl.Enum(names)
+    lower, upper = (edges[end].cast(codes).to_physical().to_numpy() for end in (child, parent))
+    graph = coo_array((np.ones(len(lower), np.int8), (lower, upper)), shape=(len(names), len(names)))
+    _, component = connected_components(graph, directed=True, connection="strong")
+    within = pl.Series(COMPONENT, component[lower])
+    return edges.with_columns(within).filter(pl.Series(component[lower] == component[upper]))
+
+
+TERM: Mapping[str, Any] = {
+    "id": TEXT,
+    "name": TEXT,
+    "definition": TEXT,
+    "comment": TEXT,
+    "synonyms": TEXTS,
+    "synonym_scopes": TEXTS,
+    "alt_ids": TEXTS,
+    "xrefs": TEXTS,
+    "obsolete": pl.Boolean(),
+    "replaced_by": TEXT,
+    "consider": TEXTS,
+    "subsets": TEXTS,
+}
+"""Columns of a term and their types."""
+
+EDGE: Mapping[str, Any] = {"child": TEXT, "parent": TEXT, "text": TEXT}
+MATCH: Mapping[str, Any] = {"id": TEXT, "other": TEXT, "evidence": TEXT}
+"""Columns that readers give of edges (``text`` as it stands in the file) and of matches, each with its line."""
+
+FRAMES = {
+    "term": tuple(TERM),
+    "is_a": ("child", "parent"),
+    **dict.fromkeys(("disease", "mesh_descriptor", "mesh_supplement"), ("id", "other", "relation", "evidence")),
+}
+RELATIONS = {
+    "skos:exactMatch": "exact",
+    "MONDO:equivalentTo": "exact",
+    "skos:broadMatch": "narrower",
+    "MONDO:mondoIsNarrowerThanSource": "narrower",
+    "skos:narrowMatch": "broader",
+    "MONDO:mondoIsBroaderThanSource": "broader",
+}
+"""What says that a term equals, or is narrower or broader than, an entry of another vocabulary. A broadMatch names
+something broader, so the term itself is the narrower one."""
+_ORDER = ("exact", "narrower", "broader")
+_TARGETS = {
+    "disease": r"^(?:OMIM|ORPHA|DECIPHER):\S+$",
+    "mesh_descriptor": r"^MESH:D\d+$",
+    "mesh_supplement": r"^MESH:C\d+$",
+}
+SCOPES = {
+    "hasExactSynonym": "EXACT",
+    "hasBroadSynonym": "BROAD",
+    "hasNarrowSynonym": "NARROW",
+    "hasRelatedSynonym": "RELATED",
+}
+HINT = "use a release from https://obofoundry.org"
+_OBO = re.compile(r"https?://purl\.obolibrary\.org/obo/([A-Za-z]+(?:_[A-Za-z]+)*)_(\S+)")
+_PLACES = (
+    (re.compile(r"https?://www\.orpha\.net/ORDO/Orphanet_(\d+)"), "ORPHA"),
+    (re.compile(r"https?://(?:www\.)?(?:omim\.org/(?:entry|MIM:)|identifiers\.org/(?:omim|mim)[/:])/?(\d+)"), "OMIM"),
+    (re.compile(r"https?://(?:identifiers\.org/mesh[/:]|id\.nlm\.nih\.gov/mesh/)(\w+)"), "MESH"),
+    (re.compile(r"https?://(?:linkedlifedata\.com/resource/umls/id|identifiers\.org/umls)[/:](\w+)"), "UMLS"),
+    (re.compile(r"https?://identifiers\.org/(?:snomedct|sctid)[/:](\w+)"), "SCTID"),
+    (re.compile(r"https?://identifiers\.org/meddra[/:](\w+)"), "MEDDRA"),
+    (re.compile(r"https?://identifiers\.org/medgen[/:](\w+)"), "MEDGEN"),
+    (re.compile(r"https?://identifiers\.org/hgnc[/:](\w+)"), "HGNC"),
+)
+_PREFIXES = {"Orphanet": "ORPHA", "ORDO": "ORPHA", "MIM": "OMIM", "MSH": "MESH", "MeSH": "MESH", "OMIMPS": "OMIMPS"}
+_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})")
+
+
+def curie(name: str) -> str:
+    """Write an IRI as the CURIE that kgdx uses; what is one already gets the prefix that kgdx uses.
+
+    Example:
+        >>> curie("http://purl.obolibrary.org/obo/MONDO_0000001"), curie("Orphanet:58")
+        ('MONDO:0000001', 'ORPHA:58')
+        >>> curie("http://identifiers.org/mesh/D001234")
+        'MESH:D001234'
+    """
+    name = name.strip()
+    if name.startswith("http"):
+        if found := _OBO.fullmatch(name):
+            return f"{found[1]}:{found[2]}"
+        for pattern, prefix in _PLACES:
+            if found := pattern.fullmatch(name):
+                return f"{prefix}:{found[1]}"
+        return name
+    prefix, colon, local = name.partition(":")
+    return f"{_PREFIXES.get(prefix, prefix)}:{local}" if colon else name
+
+
+def release(text: str | None) -> str | None:
+    """Return the date in the IRI of a release.
+
+    Example:
+        >>> release("http://purl.obolibrary.org/obo/mondo/releases/2025-01-07/mondo.owl")
+        '2025-01-07'
+    """
+    found = _DATE.search(text or "")
+    return found[1] if found else None
+
+
+def prefixes(manifest: Manifest) -> tuple[str, ...]:
+    """Return the prefixes of the terms that a source is about; others are those of ontologies that it imports."""
+    classes = [each.class_ for each in manifest.nodes if each.frame == "term"]
+    return tuple(prefix for name in classes for prefix in load_schema().node(name).prefixes)
+
+
+def is_own(id: str, own: Collection[str]) -> bool:
+    """Return whether a term's id has one of these prefixes (none: any).
+
+    Example:
+        >>> is_own("MONDO:1", ("MONDO",)), is_own("CL:1", ("MONDO",))
+        (True, False)
+    """
+    return not own or id.partition(":")[0] in own
+
+
+def finished(
+    path: Path, terms: pl.DataFrame, edges: pl.DataFrame, matches: pl.DataFrame, own: Collection[str]
+) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
+    """Make the frames of an ontology from what its reader found.
+
+    Args:
+        path: The file, for messages.
+        terms: Columns :data:`TERM` and the line.
+        edges: Columns :data:`EDGE`; those of other ontologies' terms, or to them, are left out.
+        matches: Columns :data:`MATCH`.
+        own: Prefixes of the ontology's own terms.
+
+    Returns:
+        The frames (:data:`FRAMES`), and refused edges.
+
+    Raises:
+        SourceError: The is_a edges form a cycle.
+    """
+    known = terms["id"].implode()
+    foreign = ~pl.col("parent").str.contains(f"^(?:{'|'.join(own)}):") if own else pl.lit(False)
+    edges = edges.filter(pl.col("child").is_in(known) & ~foreign.fill_null(False))
+    reason = pl.coalesce(
+        pl.when(pl.col("parent").is_null()).then(pl.lit("is_a names no parent")),
+        pl.when(pl.col("parent") == pl.col("child")).then(pl.lit("the term is its own parent")),
+        pl.when(~pl.col("parent").is_in(known)).then(pl.format("its parent {} is not a term of this file", "parent")),
+    )
+    edges = edges.with_columns(reason.alias("reason"))
+    wrong = edges.filter(pl.col("reason").is_not_null()).select(
+        pl.lit(None).cast(pl.String).alias("file"),
+        pl.col(LINE).alias("line"),
+        pl.format("{} {}", "child", "text").alias("record"),
+        "reason",
+    )
+    kept = edges.filter(pl.col("reason").is_null()).select(LINE, "child", "parent")
+    _refuse_cycle(path, kept)
+    line = pl.col(LINE).cast(pl.Int64)
+    frames = {"term": terms.select(line, *TERM), "is_a": kept.with_columns(line)}
+    return frames | _matched(matches, terms), wrong
+
+
+def _matched(matches: pl.DataFrame, terms: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Matches of current terms by what they match; of several relations to one entry the closest stands."""
+    current = terms.filter(~pl.col("obsolete").fill_null(False))["id"].implode()
+    relation = pl.col("evidence").replace_strict(RELATIONS, default=None, return_dtype=pl.String)
+    rows = matches.with_columns(relation.cast(pl.Enum(_ORDER)).alias("relation"))
+    rows = rows.filter(pl.col("relation").is_not_null() & pl.col("id").is_in(current))
+    rows = rows.filter(pl.col("relation") == pl.col("relation").min().over("id", "other"))
+    rows = rows.group_by("id", "other", maintain_order=True).agg(
+        pl.col(LINE).first(), pl.col("relation").first().cast(pl.String), pl.col("evidence").unique().sort()
+    )
+    rows = rows.select(pl.col(LINE).cast(pl.Int64), "id", "other", "relation", "evidence")
+    return {name: rows.filter(pl.col("other").str.contains(pattern)) for name, pattern in _TARGETS.items()}
+
+
+def _refuse_cycle(path: Path, edges: pl.DataFrame) -> None:
+    """Raise an error that names the terms and lines of a cycle, if there is one."""
+    inside = in_cycles(edges, "child", "parent")
+    if inside.is_empty():
+        return
+    parents = {row["child"]: row for row in inside.iter_rows(named=True)}
+    walk = [str(inside.item(0, "child"))]
+    while walk.count(walk[-1]) == 1:
+        walk.append(parents[walk[-1]]["parent"])
+    cycle = walk[walk.index(walk[-1]) :]
+    line = parents[cycle[0]][LINE]
+    message = f"{path} has an is_a cycle: {' → '.join(cycle[:10])} (line {line})"
+    raise SourceError(message, hint=f"remove one of these is_a edges, or {HINT}")
+
+
+@dataclass(slots=True)
+class Term:
+    """One class of an ontology; ids are CURIEs.
+
+    Attributes:
+        synonyms: Text and scope.
+        stub: Whether it only records that the id was merged into ``replaced_by``: an alternative id, no term.
+    """
+
+    line: int
+    id: str
+    name: str | None = None
+    definition: str | None = None
+    comment: str | None = None
+    synonyms: set[tuple[str, str]] = field(default_factory=set)
+    alt_ids: set[str] = field(default_factory=set)
+    xrefs: set[str] = field(default_factory=set)
+    obsolete: bool = False
+    replaced_by: set[str] = field(default_factory=set)
+    consider: set[str] = field(default_factory=set)
+    subsets: set[str] = field(default_factory=set)
+    stub: bool = False
+
+
+class Ontology:
+    """Terms, edges and matches of one file, as they are found.
+
+    Args:
+        path: The file.
+        own: Prefixes of its own terms; others are those of ontologies that it imports, and no records.
+    """
+
+    def __init__(self, path: Path, own: Collection[str]) -> None:
+        self.path = path
+        self.own = own
+        self.edges = Columns(EDGE)
+        self.matches = Columns(MATCH)
+        self.refused = Refused()
+        self._terms: dict[str, Term] = {}
+        self._merged: dict[str, set[str]] = {}
+
+    def add(self, term: Term) -> None:
+        """Add a class."""
+        if not is_own(term.id, self.own):
+            return
+        if term.stub and term.name is None:
+            for target in term.replaced_by:
+                self._merged.setdefault(target, set()).add(term.id)
+        elif any("\x00" in text for text in (term.name or "", term.definition or "", *(s for s, _ in term.synonyms))):
+            self.refused.add(term.line, term.id, f"{term.id} holds characters that are no text")
+        elif term.id in self._terms:
+            self.refused.add(term.line, term.id, f"{term.id} stands here a second time")
+        else:
+            self._terms[term.id] = term
+
+    def records(self, version: str | None) -> Records:
+        """Return the frames of :mod:`kgdx.ingest.sources.term_frames`.
+
+        Raises:
+            SourceError: There is no term, or the is_a edges form a cycle.
+        """
+        if not self._terms:
+            message = f"{self.path} has no term of {' or '.join(self.own) or 'its own'}"
+            raise SourceError(message, hint=HINT)
+        rows = Columns(TERM)
+        for term in self._terms.values():
+            synonyms = sorted(term.synonyms)
+            rows.add(
+                term.line,
+                term.id,
+                term.name,
+                term.definition,
+                term.comment,
+                [text for text, _ in synonyms],
+                [scope for _, scope in synonyms],
+                sorted(term.alt_ids | self._merged.get(term.id, set())),
+                sorted(term.xrefs),
+                term.obsolete,
+                min(term.replaced_by, default=None),
+                sorted(term.consider),
+                sorted(term.subsets),
+            )
+        frames, wrong = finished(self.path, rows.frame(), self.edges.frame(), self.matches.frame(), self.own)
+        return Records(frames, join_rejects([self.refused.frame(), wrong]), version)
+
+
+def text_of(value: object) -> str | None:
+    """Return a text without blanks around it; ``None`` for an empty one.
+
+    Example:
+        >>> text_of(" a "), text_of(" ")
+        ('a', None)
+    """
+    return (str(value).strip() or None) if value is not None else None

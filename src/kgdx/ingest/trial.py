@@ -1,0 +1,318 @@
+"""A source tried out without touching any graph, and whether a manifest agrees with the ontology."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, cast
+
+import polars as pl
+
+from kgdx.errors import SourceError, StoreError
+from kgdx.graph.protocol import NodeTable
+from kgdx.ingest.check import check
+from kgdx.ingest.column_mapping import Staged, stage
+from kgdx.ingest.corrections import Counts
+from kgdx.ingest.fetch import fetch
+from kgdx.ingest.manifest import Manifest, NodeMap, RelationMap, Value, did_you_mean, line_of
+from kgdx.ingest.pipeline.build_report import Reason
+from kgdx.ingest.pipeline.build_summary import reasons
+from kgdx.ingest.pipeline.graph_folder import GraphFolder
+from kgdx.ingest.pipeline.stages import Stages, read_graph
+from kgdx.ingest.records import LINE
+from kgdx.ingest.source_choice import companions, origin_of
+from kgdx.ingest.sources import FORMATS, Reader, read
+from kgdx.schema import Property, Schema
+
+_NONE: Mapping[str, Reader] = MappingProxyType({})
+
+OTHERS = "(graph)"
+"""The source that stands for everything that is in the graph already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Some rows of a table as they would become nodes or relations.
+
+    Attributes:
+        title: ``Disease``, or ``Disease-HAS_PHENOTYPE->Phenotype``.
+        rows: How many there are.
+        first: The first of them, without what is absent.
+    """
+
+    title: str
+    rows: int
+    first: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The result of trying out a source.
+
+    Attributes:
+        counts: What would become of its records.
+        samples: Its tables, nodes first.
+        reasons: Why records would be refused, most frequent first.
+        quarantine: The records that would be refused.
+        against: The graph's folder whose nodes the ends of relations were looked for in; ``None`` where there is no
+            graph, so that every end was taken to be there.
+        warnings: What the reader says.
+    """
+
+    counts: Counts
+    samples: tuple[Sample, ...]
+    reasons: tuple[Reason, ...]
+    quarantine: pl.DataFrame
+    against: Path | None
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "counts": asdict(self.counts),
+            "tables": [{"title": each.title, "rows": each.rows, "first": list(each.first)} for each in self.samples],
+            "reasons": [asdict(each) for each in self.reasons],
+            "quarantine": self.quarantine.to_dicts(),
+            "against": None if self.against is None else str(self.against),
+            "warnings": list(self.warnings),
+        }
+
+
+def file_of(manifest: Manifest) -> Path:
+    """Return the file on this machine that a manifest names as its default.
+
+    Raises:
+        SourceError: It names none.
+
+    Example:
+        >>> from kgdx.ingest.manifest import manifest
+        >>> file_of(manifest("hp")).name
+        'hp.obo'
+    """
+    origin = origin_of(manifest)
+    if origin.startswith(("http://", "https://")):
+        raise SourceError(f"{manifest.name} is read from {origin}", hint="fetch it, and name the file")
+    return fetch(origin, Path()).path
+
+
+def attempt(
+    manifest: Manifest,
+    path: Path,
+    schema: Schema,
+    folder: GraphFolder,
+    *,
+    rows: int = 3,
+    readers: Mapping[str, Reader] = _NONE,
+) -> Trial:
+    """Read a source's file and check it, against the nodes of a graph where there is one.
+
+    Args:
+        manifest: The source.
+        path: Its file.
+        schema: The ontology.
+        folder: The graph.
+        rows: How many rows of each table to show.
+        readers: Readers of formats that are not in :data:`kgdx.ingest.sources.FORMATS`, by format.
+
+    Raises:
+        SourceError: The file is not what the manifest says.
+    """
+    companions(manifest, path)
+    records = read(path, manifest, readers)
+    warnings = records.warnings
+    tables, rejects = stage(records, manifest)
+    others = _in_graph(folder, manifest.name)
+    against = folder.path if others else None
+    staged = [*others, *tables] if others else [*tables, *_assumed(tables, schema)]
+    checked = check(staged, {manifest.name: rejects}, schema)
+    mine = checked.quarantine.filter(pl.col("source") == manifest.name)
+    samples = []
+    for table in checked.tables:
+        content = cast(pl.DataFrame, pl.from_arrow(table.rows))
+        own = content.filter(_own(tables, table, manifest.name))
+        if own.height:
+            title = (
+                table.label if isinstance(table, NodeTable) else f"{table.start_label}-{table.type}->{table.end_label}"
+            )
+            first = [{name: value for name, value in row.items() if value is not None} for row in own[:rows].to_dicts()]
+            samples.append(Sample(title, own.height, tuple(first)))
+    counts = checked.counts.get(manifest.name, Counts())
+    counts.read += records.merged
+    counts.merged += records.merged
+    if not counts.read and samples:
+        hint = "give the class that each row is about `role: record` in the manifest, or state a relation"
+        warnings = (*warnings, f"no row counts as a record, since every class is implied: {hint}")
+    return Trial(counts, tuple(samples), tuple(reasons(mine)), mine, against, warnings)
+
+
+def _own(tables: list[Staged], table: Any, source: str) -> pl.Expr:
+    """Return the rows that the source states: of relations its own, of nodes those whose ids it names."""
+    if not isinstance(table, NodeTable):
+        return pl.col("source") == source
+    named = [each.rows["id"].cast(pl.String) for each in tables if each.ends is None and each.name == table.label]
+    ids = pl.concat(named) if named else pl.Series([], dtype=pl.String)
+    return pl.col("id").is_in(ids.implode())
+
+
+def _in_graph(folder: GraphFolder, source: str) -> list[Staged]:
+    """Return the nodes of a graph, but for those that only the source itself states."""
+    try:
+        if not folder.exists:
+            return []
+        with folder.reading() as build:
+            stages = Stages(folder.path / "stages")
+            graph = read_graph(build.tables, stages)
+            if graph is None:
+                return []
+            found = []
+            for table in graph.tables:
+                kept = stages.find(table.stage) if table.ends is None else None
+                if kept is not None:
+                    rows = cast(pl.DataFrame, pl.from_arrow(kept.table(table.file)))
+                    rows = rows.filter(pl.col("source") != source).with_columns(pl.lit(None, pl.Int64).alias(LINE))
+                    found.append(Staged(OTHERS, table.name, None, "implied", rows))
+            return found
+    except (StoreError, SourceError):
+        return []
+
+
+def _assumed(tables: list[Staged], schema: Schema) -> list[Staged]:
+    """Return nodes for every end of the source's relations, and for every node that it adds properties to."""
+    found: dict[str, list[pl.Series]] = {}
+    for table in tables:
+        if table.ends is None:
+            if table.role == "patch":
+                found.setdefault(table.name, []).append(table.rows["id"])
+            continue
+        for column, label in zip(("start", "end"), table.ends, strict=True):
+            found.setdefault(label, []).append(table.rows[column])
+    assumed = []
+    for label, ids in found.items():
+        every = pl.concat([each.cast(pl.String) for each in ids]).drop_nulls().unique().alias("id")
+        rows = pl.DataFrame([every]).with_columns(pl.lit(OTHERS).alias("source"), pl.lit(None, pl.Int64).alias(LINE))
+        if "name" in schema.node(label).properties:
+            rows = rows.with_columns(pl.col("id").alias("name"))
+        assumed.append(Staged(OTHERS, label, None, "implied", rows))
+    return assumed
+
+
+# Whether a manifest agrees with the ontology and the formats; if not, on which line and what may stand there.
+
+
+Place = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Something in a manifest that cannot be: its line, and what to do about it in words."""
+
+    line: int
+    message: str
+
+
+def disagreements(
+    manifest: Manifest, schema: Schema, known: Collection[str], formats: Iterable[str] = FORMATS
+) -> list[Disagreement]:
+    """Compare a manifest with what there is.
+
+    Args:
+        manifest: The manifest, with the file that it was read from.
+        schema: The ontology.
+        known: Names of the sources there are.
+        formats: Names of the formats there are.
+
+    Example:
+        >>> from kgdx.ingest.manifest import manifest, manifests
+        >>> from kgdx.schema import load_schema
+        >>> disagreements(manifest("hpoa"), load_schema(), manifests())
+        []
+    """
+    text = manifest.path.read_text("utf-8") if manifest.path else ""
+    found = [*_about(manifest, known, list(formats))]
+    for number, node in enumerate(manifest.nodes):
+        found += _node(node, schema, ("nodes", number))
+    for number, relation in enumerate(manifest.relations):
+        found += _relation(relation, schema, ("relations", number))
+    return sorted((Disagreement(line_of(text, place), message) for place, message in found), key=lambda each: each.line)
+
+
+def _about(manifest: Manifest, known: Collection[str], formats: list[str]) -> Iterator[tuple[Place, str]]:
+    if not manifest.nodes and not manifest.relations:
+        yield (), "it maps nothing: give nodes, relations, or both"
+    for place, name in [
+        (("format",), manifest.format),
+        *((("also", key), name) for key, name in manifest.also.items()),
+    ]:
+        if name not in formats:
+            yield place, f"there is no format {name!r}: one of {', '.join(formats)}{did_you_mean(name, formats)}"
+    for number, name in enumerate(manifest.needs):
+        if name not in known:
+            yield (
+                ("needs", number),
+                f"there is no source {name!r}: one of {', '.join(known)}{did_you_mean(name, known)}",
+            )
+
+
+def _node(node: NodeMap, schema: Schema, place: Place) -> Iterator[tuple[Place, str]]:
+    if node.class_ not in schema.nodes:
+        yield (*place, "class"), _no_class(node.class_, schema)
+        return
+    properties = schema.node(node.class_).properties
+    yield from _properties(node.class_, node.properties, properties, place)
+    yield from _minted((*place, "id"), node.id, schema)
+    missing = [each.name for each in properties.values() if each.required and each.name not in ("id", "source")]
+    for name in missing if node.role != "patch" else ():
+        if name not in node.properties:
+            yield place, f"a {node.class_} must have a {name}: add it under properties"
+
+
+def _relation(relation: RelationMap, schema: Schema, place: Place) -> Iterator[tuple[Place, str]]:
+    ends = (relation.start.class_, relation.end.class_)
+    for end, name in zip(("start", "end"), ends, strict=True):
+        if name not in schema.nodes:
+            yield (*place, end, "class"), _no_class(name, schema)
+        yield from _minted((*place, end, "id"), getattr(relation, end).id, schema)
+    if relation.type not in schema.relations:
+        fitting = [name for name, each in schema.relations.items() if ends in each.ends]
+        offer = f"from {ends[0]} to {ends[1]} go {', '.join(fitting)}" if fitting else "see `kgdx schema`"
+        message = f"there is no relation {relation.type!r}: {offer}{did_you_mean(relation.type, schema.relations)}"
+        yield (*place, "type"), message
+        return
+    found = schema.relation(relation.type)
+    if ends not in found.ends:
+        allowed = ", ".join(f"{start}→{end}" for start, end in found.ends)
+        yield (*place, "type"), f"no {relation.type} goes from {ends[0]} to {ends[1]}: it goes {allowed}"
+    yield from _properties(relation.type, relation.properties, found.properties, place)
+    for each in found.properties.values():
+        if each.required and each.name != "source" and each.name not in relation.properties:
+            yield place, f"a {relation.type} must have a {each.name}: add it under properties"
+
+
+def _properties(
+    owner: str, given: Mapping[str, Value], known: Mapping[str, Property], place: Place
+) -> Iterator[tuple[Place, str]]:
+    settable = [name for name in known if name not in ("id", "source")]
+    for name, value in given.items():
+        where = (*place, "properties", name)
+        if name not in settable:
+            offer = f"one of {', '.join(settable)}" if settable else "it has none"
+            yield where, f"{owner} has no property {name!r}: {offer}{did_you_mean(name, settable)}"
+            continue
+        allowed = known[name].values
+        stated = [value.constant] if isinstance(value.constant, str) else list((value.values or {}).values())
+        wrong = [each for each in stated if allowed and each not in allowed]
+        if wrong:
+            yield where, f"{name} is never {wrong[0]!r}: one of {', '.join(allowed)}{did_you_mean(wrong[0], allowed)}"
+
+
+def _minted(place: Place, id: Value, schema: Schema) -> Iterator[tuple[Place, str]]:
+    if id.mint is not None and id.mint not in schema.nodes:
+        yield (*place, "mint"), _no_class(id.mint, schema)
+    elif id.mint is not None and (prefixes := schema.node(id.mint).prefixes) and "KGDX" not in prefixes:
+        yield (*place, "mint"), f"a {id.mint} is known by its id only ({', '.join(prefixes)}), none can be minted"
+
+
+def _no_class(name: str, schema: Schema) -> str:
+    return f"there is no class {name!r}: one of {', '.join(schema.nodes)}{did_you_mean(name, schema.nodes)}"

