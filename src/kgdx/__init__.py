@@ -25,7 +25,7 @@ _HOMES = {
     "Answer": "kgdx.actions.answer",
     "Case": "kgdx.case",
     "Diagnosis": "kgdx.actions.diagnosis",
-    "EvidencePath": "kgdx.actions.evidence",
+    "EvidencePath": "kgdx.results.ranked",
     "Finding": "kgdx.case",
     "Graph": "kgdx.api",
     "Issue": "kgdx.case",

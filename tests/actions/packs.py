@@ -6,9 +6,10 @@ from typing import Any
 
 from episode.states import state_of
 from kgdx.actions.artifacts import Retrieved
-from kgdx.actions.known import Citation, Description, MeshHeading, Resolved
-from kgdx.actions.pack import EvidencePack, pack
+from kgdx.actions.items import EvidencePack
+from kgdx.actions.pack import pack
 from kgdx.episode.state import State
+from kgdx.results.cited import Citation, Description, MeshHeading, Resolved
 
 FLU, COLD = "D:flu", "D:cold"
 MESH = MeshHeading(

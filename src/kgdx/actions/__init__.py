@@ -9,7 +9,6 @@ from kgdx.actions.citing import Cite
 from kgdx.actions.declare import Diagnose
 from kgdx.actions.describing import Describe
 from kgdx.actions.diagnosis import Diagnosis
-from kgdx.actions.evidence import EvidencePath, PathNode, PathRelation
 from kgdx.actions.explaining import Explain
 from kgdx.actions.inferring import (
     InferByComorbidity,
@@ -20,7 +19,6 @@ from kgdx.actions.inferring import (
     InferBySymptom,
     InferByTest,
 )
-from kgdx.actions.known import Citation, CitedText, Description, Resolved, Sentence
 from kgdx.actions.ranking import Rank
 from kgdx.actions.reading import Extract
 from kgdx.actions.recognising import Recognise
@@ -37,7 +35,8 @@ from kgdx.actions.relating import (
 )
 from kgdx.actions.retrieving import Infer, Match, Retrieve
 from kgdx.episode.wish import ACTIONS, Action, parse_action
-from kgdx.results.ranked import NOTICE
+from kgdx.results.cited import Citation, CitedText, Description, Resolved, Sentence
+from kgdx.results.ranked import NOTICE, EvidencePath, PathNode, PathRelation
 
 __all__ = [
     "ACTIONS",

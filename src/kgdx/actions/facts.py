@@ -8,9 +8,8 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from kgdx.actions.artifacts import Retrieved
-from kgdx.actions.evidence import references
 from kgdx.graph.protocol import Row
-from kgdx.results.ranked import PathNode, frequency_text
+from kgdx.results.ranked import PathNode, frequency_text, references
 
 RELATIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {

@@ -13,10 +13,10 @@ from pydantic import Field
 
 from kgdx.actions.artifacts import Retrieved
 from kgdx.actions.entities import NameList, distinct, given_rows, resolve
-from kgdx.actions.known import Resolved
 from kgdx.actions.retrieving import Limit, retrieve
 from kgdx.episode.state import Artifact, State
 from kgdx.episode.wish import Action, Operations
+from kgdx.results.cited import Resolved
 
 
 class DiseasesBy(Action, ABC):

@@ -6,10 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kgdx.actions.evidence import EDGE_PROPERTIES, references
 from kgdx.case import Ancestry, Case, Status
 from kgdx.graph.protocol import Row
-from kgdx.results.ranked import EvidencePath, Kind, PathNode, PathRelation, frequency_text
+from kgdx.results.ranked import EDGE_PROPERTIES, EvidencePath, Kind, PathNode, PathRelation, frequency_text, references
 from kgdx.schema.model import FREQUENCIES
 
 

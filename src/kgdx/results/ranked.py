@@ -305,19 +305,24 @@ def _connected(path: EvidencePath) -> EvidencePath:
     return path
 
 
+def references(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Split an annotation's verbatim reference list.
+
+    Example:
+        >>> references({"reference": "PMID:1;OMIM:2"})
+        ('PMID:1', 'OMIM:2')
+    """
+    parts = (part.strip() for part in (row.get("reference") or "").split(";"))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
 Candidates = Annotated[tuple[Candidate, ...], Field(description="Diseases, best first.")]
 Evidence = Annotated[
     Mapping[str, tuple[Annotated[EvidencePath, AfterValidator(_connected)], ...]],
     Field(description="Candidate id → its evidence paths, for candidates that were explained."),
 ]
 Issues = Annotated[tuple[Issue, ...], Field(description="What was repaired, left out, doubtful or failed.")]
-Sources = Annotated[tuple[SourceVersion, ...], Field(description="What the graph was made from.")]
 Trace = Annotated[tuple[LogEntry, ...], Field(description="The episode's log, where it was asked for.")]
-Created = Annotated[str, Field(description="When, in ISO 8601.")]
-Links = Annotated[
-    Mapping[str, str],
-    Field(description="Addresses that draw evidence in Neo4j Browser: by candidate; of an answer by the empty text."),
-]
 
 
 class Result(BaseModel):
@@ -344,22 +349,6 @@ class Result(BaseModel):
         if "trace" not in without:  # entries as their log wrote them
             found["trace"] = [entry.model_dump(mode="json", exclude_unset=True) for entry in self.trace]
         return found
-
-
-class DiagnosisDocument(Result):
-    """A ranking of diseases with the reasons for each place."""
-
-    schema_: Literal["kgdx.diagnosis/2", "kgdx.diagnosis/1"] = Field(
-        DIAGNOSIS_SCHEMA, alias="schema", description="The form; version 1 is read, too."
-    )
-    case: CaseSummary = Field(description="The patient as understood.")
-    n_candidates: int = Field(0, description="How many diseases were ranked.")
-    candidates: Candidates = ()
-    evidence: Evidence = Field(default_factory=dict)
-    issues: Issues = ()
-    sources: Sources = ()
-    created: Created = ""
-    links: Links = Field(default_factory=dict)
 
 
 Form = TypeVar("Form", bound=Result)
@@ -389,3 +378,48 @@ def read(form: type[Form], document: Mapping[str, Any]) -> Form:
         place = ".".join(str(part)[:40] for part in first["loc"]) or "its top"
         message = f"the document is damaged at {place} ({first['msg']})"
         raise UsageError(message, hint="write it again with --json") from None
+
+
+Sources = Annotated[tuple[SourceVersion, ...], Field(description="What the graph was made from.")]
+Created = Annotated[str, Field(description="When, in ISO 8601.")]
+Links = Annotated[
+    Mapping[str, str],
+    Field(description="Addresses that draw evidence in Neo4j Browser: by candidate; of an answer by the empty text."),
+]
+
+
+class DiagnosisDocument(Result):
+    """A ranking of diseases with the reasons for each place."""
+
+    schema_: Literal["kgdx.diagnosis/2", "kgdx.diagnosis/1"] = Field(
+        DIAGNOSIS_SCHEMA, alias="schema", description="The form; version 1 is read, too."
+    )
+    case: CaseSummary = Field(description="The patient as understood.")
+    n_candidates: int = Field(0, description="How many diseases were ranked.")
+    candidates: Candidates = ()
+    evidence: Evidence = Field(default_factory=dict)
+    issues: Issues = ()
+    sources: Sources = ()
+    created: Created = ""
+    links: Links = Field(default_factory=dict)
+
+
+# Evidence paths: from the case over its findings and the ontology to a disease's annotations, and back.
+#
+# Each path is built from rows of the evidence templates, so that the same template shows it in any store.
+
+
+EDGE_PROPERTIES = (
+    "frequency",
+    "numerator",
+    "denominator",
+    "percentage",
+    "frequency_class",
+    "onset",
+    "sex",
+    "modifiers",
+    "evidence",
+    "reference",
+    "source",
+)
+"""Properties of an annotation that its path carries, as far as its template returns them."""
