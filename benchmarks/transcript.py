@@ -11,8 +11,8 @@ from typing import Any
 
 import kgdx
 from kgdx.actions.answer import Answer
-from kgdx.actions.rounds import message_of
 from kgdx.episode import Author, Kind, Segment
+from kgdx.episode.lookup_rounds import message_of
 
 WIDE = 160
 """Letters of a cell of a table at most."""

@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kgdx.actions.rounds import Round, rounds_of
 from kgdx.case import Case, Issue
+from kgdx.episode.lookup_rounds import Round, rounds_of
 from kgdx.episode.segment import Segment, spent
 from kgdx.errors import MissingExtraError, TemplateError, UsageError
 from kgdx.llm.budget import Spent

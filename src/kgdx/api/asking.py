@@ -12,9 +12,9 @@ from kgdx.actions.answer import Answer
 from kgdx.actions.artifacts import answer_of as given_answer
 from kgdx.actions.artifacts import candidates_of, evidence_of, ranking_of
 from kgdx.actions.pack import pack
-from kgdx.actions.rounds import UNPLANNED, message_of
 from kgdx.case import Case, Issue
 from kgdx.episode.conversation import exchanges
+from kgdx.episode.lookup_rounds import UNPLANNED, message_of
 from kgdx.episode.loop import Episode, Watch, World, begin, kgdx_version, run
 from kgdx.episode.policy import POLICIES, Policy, default_policy, make_policy
 from kgdx.episode.segment import Author, Kind, error_of

@@ -9,9 +9,9 @@ from functools import cache
 from kgdx.actions.artifacts import mentions_of
 from kgdx.actions.items import clean
 from kgdx.actions.pack import pack
-from kgdx.actions.rounds import Step, rounds_of
 from kgdx.case import Case
 from kgdx.episode.described import line
+from kgdx.episode.lookup_rounds import Step, rounds_of
 from kgdx.episode.segment import Segment
 from kgdx.episode.state import State
 from kgdx.episode.wish import Action

@@ -20,8 +20,8 @@ from kgdx.actions.describing import Describe
 from kgdx.actions.items import EvidencePack
 from kgdx.actions.pack import pack
 from kgdx.actions.recognising import Recognise
-from kgdx.actions.rounds import UNPLANNED
 from kgdx.episode.conversation import Exchange, exchanges
+from kgdx.episode.lookup_rounds import UNPLANNED
 from kgdx.episode.policy import Capabilities
 from kgdx.episode.segment import Kind, Segment
 from kgdx.episode.state import Artifact, Reads, State

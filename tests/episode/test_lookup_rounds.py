@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgdx.actions.rounds import rounds_of
+from kgdx.episode.lookup_rounds import rounds_of
 from kgdx.episode.segment import Author, Kind, Operation, Segment, error_segment
 from kgdx.errors import UsageError
 
