@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from kgdx.actions import ACTIONS, parse_action
-from kgdx.actions.artifacts import Retrieved
 from kgdx.actions.graph import GraphContext
+from kgdx.answer.artifacts import Retrieved
 from kgdx.case import Case
 from kgdx.episode import State, step
 from kgdx.errors import KgdxError

@@ -27,8 +27,8 @@ from typing import Any, ClassVar
 
 import kgdx
 from kgdx.actions import Diagnose, GetGene, GetPhenotype, Match, Rank
-from kgdx.actions.artifacts import ranking_of
 from kgdx.actions.believing import Believe
+from kgdx.answer.artifacts import ranking_of
 from kgdx.case import Case, Failure, Status, read_cases
 from kgdx.config import LlmAccess
 from kgdx.episode import (

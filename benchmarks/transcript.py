@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import kgdx
-from kgdx.actions.answer import Answer
+from kgdx.answer.cited_answer import Answer
 from kgdx.episode import Author, Kind, Segment
 from kgdx.episode.lookup_rounds import message_of
 

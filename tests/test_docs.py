@@ -15,7 +15,7 @@ import pytest
 
 import kgdx
 from conftest import ROOT, require_module
-from kgdx.actions.artifacts import Retrieved
+from kgdx.answer.artifacts import Retrieved
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 VARIABLE = re.compile(r"\bKGDX_[A-Z]+(?:_[A-Z]+)*\b")

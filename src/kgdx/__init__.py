@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgdx.actions.answer import Answer
-    from kgdx.actions.diagnosis import Diagnosis
+    from kgdx.answer.cited_answer import Answer
+    from kgdx.answer.diagnosis import Diagnosis
     from kgdx.api import Graph, browse, browser_place, build, open, save
     from kgdx.case import Case, Finding, Issue, Status, read_cases
     from kgdx.episode.resume import replay
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from kgdx.results.ranked import EvidencePath
 
 _HOMES = {
-    "Answer": "kgdx.actions.answer",
+    "Answer": "kgdx.answer.cited_answer",
     "Case": "kgdx.case",
-    "Diagnosis": "kgdx.actions.diagnosis",
+    "Diagnosis": "kgdx.answer.diagnosis",
     "EvidencePath": "kgdx.results.ranked",
     "Finding": "kgdx.case",
     "Graph": "kgdx.api",

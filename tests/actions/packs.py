@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from episode.states import state_of
-from kgdx.actions.artifacts import Retrieved
-from kgdx.actions.items import EvidencePack
-from kgdx.actions.pack import pack
+from kgdx.answer.artifacts import Retrieved
+from kgdx.answer.evidence_pack import EvidencePack, pack
 from kgdx.episode.state import State
 from kgdx.results.cited import Citation, Description, MeshHeading, Resolved
 

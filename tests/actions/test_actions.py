@@ -10,8 +10,8 @@ import pytest
 from actions.fakes import DISEASE, FOCAL, MEMBER, NERVOUS, SEIZURE, row
 from episode.states import holding, state_of
 from kgdx.actions import Explain, Extract, Infer, Match, Rank, Retrieve
-from kgdx.actions.artifacts import Ranked, Read, Retrieved, evidence_of, ranking_of
-from kgdx.actions.save import case_key
+from kgdx.answer.artifacts import Ranked, Read, Retrieved, evidence_of, ranking_of
+from kgdx.answer.saved_runs import case_key
 from kgdx.case import Case, Finding, Status
 from kgdx.episode import State, replay, step
 from kgdx.errors import CaseError, UsageError

@@ -9,11 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from kgdx.actions.answer import Answer
-from kgdx.actions.browse_answer import THINGS, answer_query
-from kgdx.actions.browse_diagnosis import diagnosis_query, run_query
-from kgdx.actions.diagnosis import Diagnosis
-from kgdx.actions.items import EvidencePack
+from kgdx.answer.cited_answer import THINGS, Answer, answer_query
+from kgdx.answer.diagnosis import Diagnosis, diagnosis_query, run_query
+from kgdx.answer.evidence_pack import EvidencePack
 from kgdx.case import Case
 from kgdx.errors import UsageError
 from kgdx.results.cited import CitedText, EvidenceItem, Sentence

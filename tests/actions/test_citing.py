@@ -12,7 +12,7 @@ from actions.fakes import Fake
 from actions.packs import FLU, state
 from conftest import require_module
 from kgdx.actions import Cite
-from kgdx.actions.artifacts import citations_of
+from kgdx.answer.artifacts import citations_of
 from kgdx.episode import Kind, State, step
 from kgdx.errors import StoreError
 from kgdx.literature import Found, Literature, Publication, PubMed, PubMedAccess

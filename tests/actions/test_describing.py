@@ -13,8 +13,8 @@ import pytest
 from actions.fakes import Fake
 from episode.states import state_of
 from kgdx.actions import Describe, Resolved, Retrieved
-from kgdx.actions.artifacts import described_of
 from kgdx.actions.describing import named
+from kgdx.answer.artifacts import described_of
 from kgdx.case import Case
 from kgdx.episode import Kind, State, step
 from kgdx.errors import AbsentError, StoreError

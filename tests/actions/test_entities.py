@@ -17,8 +17,8 @@ from kgdx.actions import (
     InferBySymptom,
     parse_action,
 )
-from kgdx.actions.artifacts import Retrieved, resolved_of
 from kgdx.actions.entities import MOST, MOST_IDS, distinct, given_rows, ids_of
+from kgdx.answer.artifacts import Retrieved, resolved_of
 from kgdx.case import Case
 from kgdx.episode import State, step
 from kgdx.episode.described import fields_of

@@ -10,7 +10,7 @@ import pytest
 import kgdx
 from kgdx import api
 from kgdx.actions import ACTIONS, Action, Retrieved, parse_action
-from kgdx.actions.artifacts import resolved_of
+from kgdx.answer.artifacts import resolved_of
 from kgdx.case import Case
 from kgdx.episode import State, replay, step
 from kgdx.errors import UsageError

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, ClassVar
 
-from kgdx.actions.artifacts import Answered, Cited, Described, Explained, Mentioned, Ranked, Read, Retrieved
+from kgdx.answer.artifacts import Answered, Cited, Described, Explained, Mentioned, Ranked, Read, Retrieved
 from kgdx.case import Case
 from kgdx.episode.state import Artifact, Entry, State
 from kgdx.episode.wish import Action, Operations

@@ -17,7 +17,7 @@ from episode.worlds import Bare, Broken, Count, Counted, Forever, Idle, Listed, 
 from episode.worlds import ask_model as asking
 from episode.worlds import case as case_of
 from kgdx.actions import ACTIONS, Diagnose, Explain, Extract, Rank, Retrieve, parse_action
-from kgdx.actions.artifacts import Ranked, Read, answer_of
+from kgdx.answer.artifacts import Ranked, Read, answer_of
 from kgdx.case import Case, Finding, Status
 from kgdx.episode import (
     AskPatient,

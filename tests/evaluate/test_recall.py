@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kgdx.actions.answer import Answer
-from kgdx.actions.items import EvidencePack
+from kgdx.answer.cited_answer import Answer
+from kgdx.answer.evidence_pack import EvidencePack
 from kgdx.episode import Author, Kind, Segment
 from kgdx.errors import LlmError, UsageError
 from kgdx.evaluate.questions import Gold, Question

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from conftest import require_module
-from kgdx.actions.answer import Answer
+from kgdx.answer.cited_answer import Answer
 from kgdx.api import Graph
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, UsageError

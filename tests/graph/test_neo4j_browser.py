@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import kgdx
-from kgdx.actions.answer import Answer
-from kgdx.actions.items import EvidencePack
+from kgdx.answer.cited_answer import Answer
+from kgdx.answer.evidence_pack import EvidencePack
 from kgdx.config import Settings
 from kgdx.graph.neo4j.browser_links import place
 from kgdx.graph.neo4j.neo4j_store import Neo4jStore

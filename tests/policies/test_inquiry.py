@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import kgdx
-from kgdx.actions.artifacts import candidates_of
 from kgdx.actions.believing import Questions, Shares
+from kgdx.answer.artifacts import candidates_of
 from kgdx.api import Graph
 from kgdx.case import Case, Finding, Status
 from kgdx.episode import (

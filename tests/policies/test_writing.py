@@ -12,9 +12,8 @@ import pytest
 from actions.fakes import Fake
 from actions.packs import FLU, filled, row, state
 from kgdx.actions import Respond, Retrieved
-from kgdx.actions.artifacts import answer_of
-from kgdx.actions.items import EvidencePack
-from kgdx.actions.pack import pack
+from kgdx.answer.artifacts import answer_of
+from kgdx.answer.evidence_pack import EvidencePack, pack
 from kgdx.case import Case
 from kgdx.config import LlmAccess
 from kgdx.episode import Author, Episode, Kind, Limits, Policy, State, World, run, step

@@ -8,7 +8,7 @@ import pytest
 from actions.packs import filled
 from conftest import ROOT
 from kgdx.actions import Answer
-from kgdx.actions.checking import check
+from kgdx.answer.sentences import check
 from kgdx.episode import Author, Kind, Segment
 from kgdx.errors import UsageError
 from kgdx.report import page

@@ -9,7 +9,7 @@ import pytest
 
 from actions.packs import filled
 from kgdx.actions import Answer
-from kgdx.actions.checking import check
+from kgdx.answer.sentences import check
 from kgdx.case import Case, Finding, Issue, Status
 from kgdx.episode import Author, Kind, Operation, Segment
 from kgdx.episode.segment import error_segment

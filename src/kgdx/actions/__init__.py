@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from kgdx.actions.answer import Answer
 from kgdx.actions.answering import Respond
-from kgdx.actions.artifacts import Retrieved
 from kgdx.actions.citing import Cite
 from kgdx.actions.declare import Diagnose
 from kgdx.actions.describing import Describe
-from kgdx.actions.diagnosis import Diagnosis
 from kgdx.actions.explaining import Explain
 from kgdx.actions.inferring import (
     InferByComorbidity,
@@ -34,6 +31,9 @@ from kgdx.actions.relating import (
     GetTest,
 )
 from kgdx.actions.retrieving import Infer, Match, Retrieve
+from kgdx.answer.artifacts import Retrieved
+from kgdx.answer.cited_answer import Answer
+from kgdx.answer.diagnosis import Diagnosis
 from kgdx.episode.wish import ACTIONS, Action, parse_action
 from kgdx.results.cited import Citation, CitedText, Description, Resolved, Sentence
 from kgdx.results.ranked import NOTICE, EvidencePath, PathNode, PathRelation

@@ -6,11 +6,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from kgdx.actions.artifacts import Answered, Cited, Described, Explained, Ranked, Retrieved
-from kgdx.actions.checking import MAX_CHARS, check
-from kgdx.actions.items import language_of
-from kgdx.actions.pack import pack
-from kgdx.actions.templated import templated
+from kgdx.answer.artifacts import Answered, Cited, Described, Explained, Ranked, Retrieved
+from kgdx.answer.evidence_pack import language_of, pack
+from kgdx.answer.sentences import MAX_CHARS, check
+from kgdx.answer.templated_answer import templated
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action, Operations
 from kgdx.errors import UsageError

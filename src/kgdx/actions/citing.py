@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.artifacts import Cited, Explained, Ranked, Retrieved, citations_of, evidence_of
 from kgdx.actions.describing import named
+from kgdx.answer.artifacts import Cited, Explained, Ranked, Retrieved, citations_of, evidence_of
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action, Operations
 from kgdx.errors import ConfigError, KgdxError

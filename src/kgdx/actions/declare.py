@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.artifacts import Declared, Ranked
+from kgdx.answer.artifacts import Declared, Ranked
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action, Operations
 

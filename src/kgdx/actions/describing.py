@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.artifacts import Described, Ranked, Retrieved, ranking_of, resolved_of
+from kgdx.answer.artifacts import Described, Ranked, Retrieved, ranking_of, resolved_of
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action, Operations
 from kgdx.errors import StoreError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from pydantic import Field
 
 from kgdx.actions import paths
-from kgdx.actions.artifacts import Explained, ranking_of
+from kgdx.answer.artifacts import Explained, ranking_of
 from kgdx.episode.state import Artifact, State
 from kgdx.episode.wish import Action, Operations
 from kgdx.errors import UsageError

@@ -11,9 +11,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.artifacts import Retrieved
 from kgdx.actions.entities import NameList, distinct, given_rows, resolve
 from kgdx.actions.retrieving import Limit, retrieve
+from kgdx.answer.artifacts import Retrieved
 from kgdx.episode.state import Artifact, State
 from kgdx.episode.wish import Action, Operations
 from kgdx.results.cited import Resolved

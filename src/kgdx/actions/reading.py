@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from kgdx.actions.artifacts import Read
+from kgdx.answer.artifacts import Read
 from kgdx.case import Case, Extraction, FindingReader, Resolution, Span, read_text
 from kgdx.episode.state import Artifact, State
 from kgdx.episode.wish import Action, Operations, Outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kgdx.actions.artifacts import Mentioned
+from kgdx.answer.artifacts import Mentioned
 from kgdx.episode.state import Artifact, State
 from kgdx.episode.wish import Action, Operations
 

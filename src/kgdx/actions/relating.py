@@ -10,9 +10,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.artifacts import Retrieved
 from kgdx.actions.entities import Name, NameList, ids_of, resolve
 from kgdx.actions.retrieving import Limit, retrieve
+from kgdx.answer.artifacts import Retrieved
 from kgdx.episode.state import Artifact, State
 from kgdx.episode.wish import Action, Operations
 

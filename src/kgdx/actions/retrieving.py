@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.artifacts import Retrieved
-from kgdx.actions.save import case_key
+from kgdx.answer.artifacts import Retrieved
+from kgdx.answer.saved_runs import case_key
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action, Operations
 from kgdx.errors import TemplateError, UsageError

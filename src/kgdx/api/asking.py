@@ -8,10 +8,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
-from kgdx.actions.answer import Answer
-from kgdx.actions.artifacts import answer_of as given_answer
-from kgdx.actions.artifacts import candidates_of, evidence_of, ranking_of
-from kgdx.actions.pack import pack
+from kgdx.answer.artifacts import answer_of as given_answer
+from kgdx.answer.artifacts import candidates_of, evidence_of, ranking_of
+from kgdx.answer.cited_answer import Answer
+from kgdx.answer.evidence_pack import pack
 from kgdx.case import Case, Issue
 from kgdx.episode.conversation import exchanges
 from kgdx.episode.lookup_rounds import UNPLANNED, message_of

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgdx.actions.answer import Answer
-from kgdx.actions.diagnosis import Diagnosis
 from kgdx.actions.graph import GraphContext
-from kgdx.actions.save import save
+from kgdx.answer.cited_answer import Answer
+from kgdx.answer.diagnosis import Diagnosis
+from kgdx.answer.saved_runs import save
 from kgdx.api.building import push as push_graph
 from kgdx.config import Settings
 from kgdx.errors import KgdxError, StoreError, UsageError
@@ -112,8 +112,8 @@ def browser_place(fingerprint: str, store: str | Path | None = None) -> Place | 
 def _query_of(result: Diagnosis | Answer | str, diseases: Sequence[str], top: int) -> str:
     if isinstance(result, str):
         return ""
-    from kgdx.actions.browse_answer import answer_query
-    from kgdx.actions.browse_diagnosis import diagnosis_query
+    from kgdx.answer.cited_answer import answer_query
+    from kgdx.answer.diagnosis import diagnosis_query
 
     return answer_query(result) if isinstance(result, Answer) else diagnosis_query(result, diseases, top)
 
@@ -160,7 +160,7 @@ def _bring_run(result: Diagnosis | str, settings: Settings, where: Place) -> boo
                 raise StoreError("the diagnosis rests on another graph", hint="diagnose the case again on this one")
             save(result, target)
             return True
-        from kgdx.actions.carry import carry_run
+        from kgdx.answer.saved_runs import carry_run
 
         with _source(settings, run) as source, target.writing() as store:
             carry_run(run, source.store, store)
@@ -174,7 +174,7 @@ def _source(settings: Settings, run: str) -> GraphContext:
 
 
 def _saved_query(run: str, where: Place, diseases: Sequence[str], top: int) -> str:
-    from kgdx.actions.browse_diagnosis import run_query
+    from kgdx.answer.diagnosis import run_query
     from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
     with Neo4jStore.connect(where.access) as store:

@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from kgdx.actions.answer import Answer
-from kgdx.actions.artifacts import Declared, candidates_of, evidence_of, ranking_of
-from kgdx.actions.diagnosis import Diagnosis
 from kgdx.actions.explaining import MAX_EXPLAINED
 from kgdx.actions.foreign import mapping_of
 from kgdx.actions.graph import GraphContext
 from kgdx.actions.ranking import MAX_TOP
-from kgdx.actions.save import save as save_result
-from kgdx.actions.save import saved_trace
+from kgdx.answer.artifacts import Declared, candidates_of, evidence_of, ranking_of
+from kgdx.answer.cited_answer import Answer
+from kgdx.answer.diagnosis import Diagnosis
+from kgdx.answer.saved_runs import save as save_result
+from kgdx.answer.saved_runs import saved_trace
 from kgdx.api.asking import Asking, able, faults, provenance, within, world_of
 from kgdx.api.asking import ask as answer_question
 from kgdx.case import Case, Issue, case_from_document, case_from_terms, case_from_text, one_case
@@ -267,7 +267,7 @@ class Graph(GraphContext):
         }
 
     def save(self, result: Diagnosis | Answer, *, text: bool = False) -> str:
-        """Write a diagnosis or an answer into the graph; see :func:`kgdx.actions.save.save`."""
+        """Write a diagnosis or an answer into the graph; see :func:`kgdx.answer.saved_runs.save`."""
         return save_result(result, self, text=text)
 
     def replay(self, run: str | Diagnosis | Answer | Iterable[Segment]) -> tuple[Replayed, ...]:

@@ -13,7 +13,7 @@ from kgdx.cli.options import Force
 
 if TYPE_CHECKING:
     from kgdx import Diagnosis
-    from kgdx.actions.answer import Answer
+    from kgdx.answer.cited_answer import Answer
 
 EXPLAINED = 10
 """How many diseases a page or a JSON document explains, unless fewer are listed or more are asked for."""

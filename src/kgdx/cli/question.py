@@ -13,7 +13,7 @@ from kgdx.cli import inputs, output, pages
 from kgdx.cli.options import Encoder, Force, Html, Json, Mapping, Model, Store, announce, grouped
 
 if TYPE_CHECKING:
-    from kgdx.actions.answer import Answer
+    from kgdx.answer.cited_answer import Answer
     from kgdx.episode.segment import Segment
 
 LONGEST = 1_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kgdx.actions.answer import Answer
+from kgdx.answer.cited_answer import Answer
 from kgdx.errors import KgdxError
 from kgdx.evaluate.answers import Answered
 from kgdx.evaluate.questions import Question

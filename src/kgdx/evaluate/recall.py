@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgdx.actions.items import EvidencePack
+from kgdx.answer.evidence_pack import EvidencePack
 from kgdx.episode.segment import Kind
 from kgdx.errors import KgdxError, UsageError
 from kgdx.evaluate.paired import interval
@@ -23,7 +23,7 @@ from kgdx.evaluate.tally import Tally
 from kgdx.llm.chat import ChatModel
 
 if TYPE_CHECKING:
-    from kgdx.actions.answer import Answer
+    from kgdx.answer.cited_answer import Answer
 
 Asks = Callable[[Question, ChatModel | None], "Answer"]
 """Answers a question with the graph."""

@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from kgdx.actions.artifacts import mentions_of
-from kgdx.actions.items import clean
-from kgdx.actions.pack import pack
+from kgdx.answer.artifacts import mentions_of
+from kgdx.answer.evidence_pack import clean, pack
 from kgdx.case import Case
 from kgdx.episode.described import line
 from kgdx.episode.lookup_rounds import Step, rounds_of

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from kgdx.actions.artifacts import Declared, Ranked
 from kgdx.actions.believing import Shares
+from kgdx.answer.artifacts import Declared, Ranked
 from kgdx.episode.loop import World, advance, chosen, forbidden, perform, refusal
 from kgdx.episode.policy import Policy
 from kgdx.episode.state import State

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kgdx.actions.artifacts import Explained, Ranked, Read, evidence_of, ranking_of
 from kgdx.actions.declare import Diagnose
 from kgdx.actions.explaining import Explain
 from kgdx.actions.ranking import Rank
 from kgdx.actions.reading import Extract
+from kgdx.answer.artifacts import Explained, Ranked, Read, evidence_of, ranking_of
 from kgdx.episode.policy import Policy
 from kgdx.episode.state import State
 from kgdx.episode.wish import Wish

@@ -14,12 +14,11 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from kgdx.actions.answering import Respond
-from kgdx.actions.artifacts import Retrieved
-from kgdx.actions.checking import MAX_CHARS
 from kgdx.actions.describing import Describe
-from kgdx.actions.items import EvidencePack
-from kgdx.actions.pack import pack
 from kgdx.actions.recognising import Recognise
+from kgdx.answer.artifacts import Retrieved
+from kgdx.answer.evidence_pack import EvidencePack, pack
+from kgdx.answer.sentences import MAX_CHARS
 from kgdx.episode.conversation import Exchange, exchanges
 from kgdx.episode.lookup_rounds import UNPLANNED
 from kgdx.episode.policy import Capabilities

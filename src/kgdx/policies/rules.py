@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
-from kgdx.actions.artifacts import Retrieved, mentions_of, ranking_of
 from kgdx.actions.entities import MOST
 from kgdx.actions.recognising import Recognise
+from kgdx.answer.artifacts import Retrieved, mentions_of, ranking_of
 from kgdx.episode.segment import Kind
 from kgdx.episode.state import State
 from kgdx.episode.wish import ACTIONS, Action, Wish, parse_action

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from kgdx.actions.checking import INSUFFICIENT, MAX_CHARS, NOTHING_CITED, check
-from kgdx.actions.items import PROMPT_CHARS, EvidencePack
+from kgdx.answer.evidence_pack import PROMPT_CHARS, EvidencePack
+from kgdx.answer.sentences import INSUFFICIENT, MAX_CHARS, NOTHING_CITED, check
 from kgdx.episode.conversation import Exchange
 from kgdx.episode.wish import AskModel, wish_of
 from kgdx.llm.chat import Message, prompt

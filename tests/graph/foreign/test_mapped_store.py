@@ -12,7 +12,7 @@ import kgdx
 from conftest import require_module
 from graph.foreign.medical import MAPPING, fill, held, records
 from kgdx.actions import ACTIONS, Retrieved, parse_action
-from kgdx.actions.artifacts import resolved_of
+from kgdx.answer.artifacts import resolved_of
 from kgdx.case import Case
 from kgdx.episode import State, step
 from kgdx.errors import KgdxError, StoreError

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from kgdx.actions import Diagnose, Rank
-from kgdx.actions.artifacts import Ranked
+from kgdx.answer.artifacts import Ranked
 from kgdx.episode import Action, Artifact, Policy
 from kgdx.ingest.pipeline.installed import Source
 from kgdx.ingest.records import LINE, Records

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgdx.actions.sentences import marks, split
+from kgdx.answer.sentences import marks, split
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,10 @@ from actions.fakes import Fake
 from actions.packs import filled, row, state
 from episode.states import state_of
 from kgdx.actions import Explain, Extract, Rank, Resolved, Respond, Retrieved
-from kgdx.actions.artifacts import answer_of
-from kgdx.actions.checking import check
-from kgdx.actions.items import EvidencePack
-from kgdx.actions.pack import pack
-from kgdx.actions.templated import templated
+from kgdx.answer.artifacts import answer_of
+from kgdx.answer.evidence_pack import EvidencePack, pack
+from kgdx.answer.sentences import check
+from kgdx.answer.templated_answer import templated
 from kgdx.case import case_from_text
 from kgdx.episode import State, step
 from kgdx.errors import UsageError

@@ -13,8 +13,7 @@ from actions.fakes import DISEASE, Fake
 from actions.packs import FLU, filled, row, state
 from episode.states import holding
 from kgdx.actions import Explain, Extract, Rank, Retrieved
-from kgdx.actions.items import clean
-from kgdx.actions.pack import MAX_EACH, MAX_ITEMS, pack
+from kgdx.answer.evidence_pack import MAX_EACH, MAX_ITEMS, clean, pack
 from kgdx.case import case_from_text
 from kgdx.episode import State, step
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from kgdx.case import Case, Issue
 from kgdx.episode.lookup_rounds import Round, rounds_of
 from kgdx.episode.segment import Segment, spent
 from kgdx.errors import MissingExtraError, TemplateError, UsageError
+from kgdx.graph.neo4j.browser_links import statement
 from kgdx.llm.budget import Spent
 from kgdx.results.ranked import NOTICE, Candidate, CaseSummary, DiagnosisDocument, EvidencePath
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import polars
     from neo4j_viz import VisualizationGraph
 
+    from kgdx.case import Finding
     from kgdx.graph.neo4j.browser_links import Place
 
 
@@ -203,8 +205,6 @@ class Diagnosis:
 
     def _links(self, neo4j: Place | None) -> dict[str, str]:
         """Links to Neo4j Browser by candidate; one whose id cannot stand in a link has none."""
-        from kgdx.actions.browse_diagnosis import disease_query
-
         links: dict[str, str] = {}
         if neo4j is None:
             return links
@@ -228,7 +228,6 @@ class Diagnosis:
             UsageError: A disease is not among the candidates.
             ConfigError: There is no Neo4j, or no password.
         """
-        from kgdx.actions.browse_diagnosis import diagnosis_query
         from kgdx.config import Settings
         from kgdx.graph.neo4j.browser_links import place
 
@@ -297,3 +296,52 @@ def _findings(candidate: Candidate, *, positive: bool) -> list[str]:
         sums[part.finding] = sums.get(part.finding, 0.0) + part.score
     weighty = [(total, id) for id, total in sums.items() if (total > 0 if positive else total < 0)]
     return [id for _, id in sorted(weighty, key=lambda item: (-abs(item[0]), item[1]))]
+
+
+# Queries for Neo4j Browser that draw what a result rests on, as paths of real relations.
+
+
+def diagnosis_query(diagnosis: Diagnosis, ids: Sequence[str] = (), top: int = 3) -> str:
+    """Return the query for a saved diagnosis.
+
+    Args:
+        diagnosis: The diagnosis.
+        ids: Candidates whose evidence is drawn; the first ``top`` when there are none.
+        top: How many candidates.
+
+    Raises:
+        UsageError: A disease is not among the candidates, or there are none.
+    """
+    ranks = [diagnosis.candidate(id).rank for id in ids] or [each.rank for each in diagnosis.candidates[:top]]
+    return run_query(diagnosis.id, ranks)
+
+
+def run_query(run: str, ranks: Iterable[int]) -> str:
+    """Return the query for a run, and the candidates at some ranks.
+
+    Raises:
+        UsageError: There are none.
+
+    Example:
+        >>> "run:1" in run_query("run:1", [1])
+        True
+    """
+    wanted = sorted(set(ranks))
+    if not wanted:
+        raise UsageError(f"{run} has no candidates", hint="say more of the patient, and diagnose again")
+    return statement("evidence_of_run", run=run, ranks=wanted)
+
+
+def disease_query(disease: str, findings: Iterable[Finding]) -> str:
+    """Return the query for a disease and the findings of a patient who need not be in the graph.
+
+    Example:
+        >>> from kgdx.case import Finding
+        >>> "f.id IN ['HP:0001250'] + []" in disease_query("OMIM:1", [Finding("HP:0001250")])
+        True
+    """
+    by_status: dict[str, list[str]] = {"present": [], "absent": []}
+    for each in findings:
+        if each.status in by_status:
+            by_status[each.status].append(each.id)
+    return statement("evidence_of_disease", disease=disease, **by_status)

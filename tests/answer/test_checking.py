@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actions.packs import filled
-from kgdx.actions.checking import MAX_CHARS, check
-from kgdx.actions.items import EvidencePack
+from kgdx.answer.evidence_pack import EvidencePack
+from kgdx.answer.sentences import MAX_CHARS, check
 
 PACK = filled()
 

@@ -10,11 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kgdx.actions.items import EvidencePack
+from kgdx.answer.evidence_pack import EvidencePack
 from kgdx.case import Case, Issue
 from kgdx.episode.lookup_rounds import Round, rounds_of
 from kgdx.episode.segment import Segment, spent
 from kgdx.errors import TemplateError, UsageError
+from kgdx.graph.neo4j.browser_links import statement
 from kgdx.llm.budget import Spent
 from kgdx.results.cited import AnswerDocument, CitedText
 from kgdx.results.ranked import NOTICE, Candidate, CaseSummary, EvidencePath
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     import polars
 
     from kgdx.graph.neo4j.browser_links import Place
+    from kgdx.results.cited import EvidenceItem
+    from kgdx.results.ranked import PathNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +151,6 @@ class Answer:
 
     def _links(self, neo4j: Place | None) -> dict[str, str]:
         """Return the link to Neo4j Browser, where there is one and its evidence can be drawn."""
-        from kgdx.actions.browse_answer import answer_query
-
         if neo4j:
             with suppress(TemplateError, UsageError):  # an id cannot stand in a link, or there is nothing to draw
                 return {"": neo4j.link(answer_query(self))}
@@ -200,7 +201,6 @@ class Answer:
             UsageError: The evidence names no disease.
             ConfigError: There is no Neo4j, or no password.
         """
-        from kgdx.actions.browse_answer import answer_query
         from kgdx.config import Settings
         from kgdx.graph.neo4j.browser_links import place
 
@@ -221,3 +221,34 @@ class Answer:
             f"<table><thead><tr><th></th><th>evidence</th><th>sources</th></tr></thead><tbody>{rows}</tbody></table>"
             f"<p><small>{html.escape(NOTICE)}</small></p>"
         )
+
+
+# Queries for Neo4j Browser that draw what a result rests on, as paths of real relations.
+
+
+THINGS = 60
+"""How many nodes of an answer's evidence are drawn, the cited ones first."""
+
+
+def answer_query(answer: Answer) -> str:
+    """Return the query for an answer: the relations between the diseases and the other nodes of its evidence.
+
+    Raises:
+        UsageError: Its evidence names no disease.
+    """
+    cited = frozenset(answer.text.cited)
+    diseases: dict[str, None] = {}
+    things: dict[str, None] = {}
+    for item in sorted(answer.pack.items, key=lambda item: item.id not in cited):
+        for node in _nodes(item):
+            if len(things) < THINGS or node.id in things:
+                things[node.id] = None
+                if node.label == "Disease":
+                    diseases[node.id] = None
+    if not diseases:
+        raise UsageError("the answer's evidence names no disease of the graph", hint="ask of one by its name")
+    return statement("evidence_of_answer", diseases=list(diseases), things=list(things))
+
+
+def _nodes(item: EvidenceItem) -> list[PathNode]:
+    return [node for node in (item.subject, *item.objects) if node is not None]

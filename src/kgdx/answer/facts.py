@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from kgdx.actions.artifacts import Retrieved
+from kgdx.answer.artifacts import Retrieved
 from kgdx.graph.protocol import Row
 from kgdx.results.ranked import PathNode, frequency_text, references
 

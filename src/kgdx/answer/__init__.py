@@ -1,0 +1,1 @@
+"""Answers and diagnoses: evidence, sentences and their marks, and the results that users hold."""
