@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks.lookups import look_ups, percentiles, whole_action
 
 from kgdx.actions import ACTIONS
-from kgdx.actions.graph import GraphContext
+from kgdx.actions.graph_context import GraphContext
 from kgdx.config import Settings
 from kgdx.errors import KgdxError
 from kgdx.graph.snapshot import TABLES, Snapshot

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kgdx.actions import ACTIONS, parse_action
-from kgdx.actions.graph import GraphContext
+from kgdx.actions.graph_context import GraphContext
 from kgdx.answer.artifacts import Retrieved
 from kgdx.case import Case
 from kgdx.episode import State, step

@@ -13,7 +13,7 @@ import sys
 import time
 from typing import Any
 
-from kgdx.actions.graph import GraphContext
+from kgdx.actions.graph_context import GraphContext
 from kgdx.config import Settings
 from kgdx.errors import KgdxError
 from kgdx.graph.protocol import Store

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from kgdx.actions.answering import Respond
-from kgdx.actions.citing import Cite
-from kgdx.actions.declare import Diagnose
+from kgdx.actions.answering import Cite, Diagnose, Respond
 from kgdx.actions.describing import Describe
 from kgdx.actions.explaining import Explain
 from kgdx.actions.inferring import (
@@ -16,10 +14,8 @@ from kgdx.actions.inferring import (
     InferBySymptom,
     InferByTest,
 )
-from kgdx.actions.ranking import Rank
-from kgdx.actions.reading import Extract
-from kgdx.actions.recognising import Recognise
-from kgdx.actions.relating import (
+from kgdx.actions.reading import Extract, Rank, Recognise
+from kgdx.actions.retrieving import (
     GetComorbidity,
     GetCooccurrence,
     GetCure,
@@ -29,8 +25,10 @@ from kgdx.actions.relating import (
     GetPhenotype,
     GetSymptom,
     GetTest,
+    Infer,
+    Match,
+    Retrieve,
 )
-from kgdx.actions.retrieving import Infer, Match, Retrieve
 from kgdx.answer.artifacts import Retrieved
 from kgdx.answer.cited_answer import Answer
 from kgdx.answer.diagnosis import Diagnosis

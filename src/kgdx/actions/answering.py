@@ -1,19 +1,34 @@
-"""The action that answers: words for the question, held against the evidence."""
+"""Actions that say what was found: answer, cite publications, declare."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from kgdx.answer.artifacts import Answered, Cited, Described, Explained, Ranked, Retrieved
+from kgdx.actions.describing import named
+from kgdx.answer.artifacts import (
+    Answered,
+    Cited,
+    Declared,
+    Described,
+    Explained,
+    Ranked,
+    Retrieved,
+    citations_of,
+    evidence_of,
+)
 from kgdx.answer.evidence_pack import language_of, pack
 from kgdx.answer.sentences import MAX_CHARS, check
 from kgdx.answer.templated_answer import templated
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action, Operations
-from kgdx.errors import UsageError
-from kgdx.results.cited import CitedText
+from kgdx.errors import ConfigError, KgdxError, UsageError
+from kgdx.graph.protocol import Row
+from kgdx.literature import Found, Publication
+from kgdx.results.cited import Citation, CitedText
 
 
 class Respond(Action):
@@ -67,3 +82,180 @@ class Respond(Action):
         given = {"items": len(evidence.items), "strict": self.strict, "language": language}
         name = "template" if self.text is None else "citations"
         return Answered(graph.tool(name, given, make, lambda made: len(made.sentences)))
+
+
+# The action that gathers publications: those that the graph's own relations carry, and on request PubMed's.
+
+
+MAX_CITATIONS = 50
+"""Most publications of an episode."""
+
+MAX_SEARCHED = 5
+"""Most diseases that PubMed is asked for in one request."""
+
+_PMID = re.compile(r"PMID:0*([1-9]\d{0,8})\Z")
+
+
+class Cite(Action):
+    """Gather publications for what was found. Relations of the graph carry some; PubMed is asked only on request.
+
+    PubMed is given names of diseases as the graph has them, never the words of a patient or user.
+
+    Example:
+        >>> Cite().parameters()
+        {'diseases': None, 'pubmed': False, 'limit': 3}
+    """
+
+    name: ClassVar[str] = "cite"
+    planned: ClassVar[bool] = False
+    makes: ClassVar[type[Artifact]] = Cited
+    goes_on: ClassVar[bool] = True
+    slow: ClassVar[bool] = True
+
+    diseases: Annotated[tuple[str, ...], Field(max_length=MAX_SEARCHED)] | None = None
+    """Ids of diseases to search PubMed for; those that were named or found so far when absent."""
+
+    pubmed: bool = False
+    """Whether to ask PubMed, too."""
+
+    limit: Annotated[int, Field(ge=1, le=10)] = 3
+    """Most publications of PubMed for each disease."""
+
+    @property
+    def reads(self) -> tuple[Reads, ...]:
+        """What was found so far."""
+        return (Retrieved, Ranked, Explained)
+
+    def run(self, graph: Operations, view: State) -> Cited:
+        """Return the publications found, with those of before; where PubMed fails, with those of the graph."""
+        carried = _carried(view)
+        known = {each.id: each for each in citations_of(view)}
+        new = [id for id in carried if id not in known][:MAX_CITATIONS]
+        if new:
+            rows = graph.query("publications_by_ids", publications=new)
+            titles = {row["id"]: row["title"] or "" for row in rows}
+            known |= {id: Citation(id, titles.get(id, ""), about=carried[id]) for id in new}
+        if self.pubmed:
+            self._search(graph, view, known)
+        return Cited(tuple(known.values())[:MAX_CITATIONS])
+
+    def _search(self, graph: Operations, view: State, known: dict[str, Citation]) -> None:
+        """Add what PubMed has for the diseases, and what it says of the publications that the graph carries.
+
+        Whatever is wrong with PubMed, its settings or what is kept of it, the answer does without, and the log says so.
+        """
+        ids = list(self.diseases or named(view))[:MAX_SEARCHED]
+        rows = graph.query("descriptions_of_diseases", diseases=ids)
+        bare = [each.id.removeprefix("PMID:") for each in known.values() if _PMID.match(each.id) and not each.journal]
+        try:
+            literature = graph.graph.literature
+            if literature is None:
+                raise ConfigError("it was not asked", hint="set KGDX_PUBMED_EMAIL to the address that NCBI asks for")
+            names, given = _names(rows), {"diseases": ids, "publications": len(bare), "limit": self.limit}
+            found = graph.tool(
+                "pubmed", given, lambda: literature.find(names, bare, self.limit), lambda found: found.count
+            )
+        except KgdxError as error:
+            graph.problem("pubmed", f"PubMed: {error}", type(error).__name__)
+            return
+        _merge(known, found)
+        for problem in found.problems:
+            graph.problem("pubmed", f"PubMed: {problem}", "PubMedError")
+
+
+def _carried(state: State) -> dict[str, tuple[str, ...]]:
+    """Publications that what was found carries, with the diseases that they are about, in the order found."""
+    found: dict[str, dict[str, None]] = {}
+    for reference, about in _references(state):
+        match = _PMID.match(reference)
+        if match:
+            found.setdefault(f"PMID:{match[1]}", {}).setdefault(about)
+    return {id: tuple(filter(None, about)) for id, about in found.items()}
+
+
+def _references(state: State) -> Iterator[tuple[str, str]]:
+    for retrieved in state.all(Retrieved):
+        for row in retrieved.rows:
+            about = row.get("disease") or ""
+            for reference in (*str(row.get("reference") or "").split(";"), *(row.get("publications") or ())):
+                yield str(reference).strip(), about if isinstance(about, str) else ""
+    for candidate, paths in evidence_of(state).items():
+        for path in paths:
+            for reference in path.references:
+                yield reference, candidate
+
+
+def _names(rows: Iterable[Row]) -> dict[str, Sequence[str]]:
+    """Names to search with by id: PubMed reads English, so those come first; a Chinese one only where there is none."""
+    found: dict[str, Sequence[str]] = {}
+    for row in rows:
+        names = [name for name in (row["name"], *row["synonyms"], row["name_zh"]) if name]
+        english = [name for name in names if name.isascii()]
+        found[row["id"]] = tuple(dict.fromkeys(english or names))
+    return found
+
+
+def _merge(known: dict[str, Citation], found: Found) -> None:
+    """Complete the publications that are known, and add new ones."""
+    for disease, publications in found.by_disease.items():
+        for each in publications:
+            id = f"PMID:{each.pmid}"
+            before = known.get(id)
+            about = tuple(dict.fromkeys((*(before.about if before else ()), disease)))
+            known[id] = _citation(each, about, before)
+    for each in found.publications:
+        id = f"PMID:{each.pmid}"
+        if id in known:
+            known[id] = _citation(each, known[id].about, known[id])
+
+
+def _citation(found: Publication, about: tuple[str, ...], before: Citation | None) -> Citation:
+    return Citation(
+        id=f"PMID:{found.pmid}",
+        title=found.title or (before.title if before else ""),
+        authors=found.authors,
+        journal=found.journal,
+        year=found.year,
+        doi=found.doi,
+        abstract=found.abstract,
+        about=about,
+        origin=before.origin if before else "pubmed",
+    )
+
+
+# The last action of an episode: the policy declares its diagnosis.
+
+
+class Diagnose(Action):
+    """Declare the present ranking, or an order of diseases, as the diagnosis and end the episode.
+
+    Example:
+        >>> Diagnose().parameters()
+        {'diseases': []}
+    """
+
+    name: ClassVar[str] = "diagnose"
+    planned: ClassVar[bool] = False
+    makes: ClassVar[type[Artifact]] = Declared
+    ends: ClassVar[str] = "diagnosed"
+    pure: ClassVar[bool] = True
+
+    diseases: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
+    """Ids of diseases, best first; the ranking's own order when absent."""
+
+    @property
+    def reads(self) -> tuple[Reads, ...]:
+        """The ranking; an order of diseases stands alone."""
+        return () if self.diseases else (Ranked,)
+
+    def refused(self, state: State) -> str | None:
+        """Refuse to declare a ranking that was made of an older case, or none."""
+        if self.diseases or state.get(Ranked) is not None:
+            return None
+        if state.last(Ranked) is not None:
+            return "the ranking was made before the case's findings changed: run the action rank again"
+        return "there is no ranking to declare: run the action rank first"
+
+    def run(self, graph: Operations, view: State) -> Declared:
+        """Return the declaration."""
+        return Declared(self.diseases)

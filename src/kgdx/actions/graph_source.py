@@ -1,7 +1,8 @@
-"""Where an open graph lives: in a folder, or on a Neo4j server whose snapshot is kept on this machine."""
+"""Where an open graph lives: in a folder, on a Neo4j server, or in a database that others built."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import time
@@ -9,15 +10,16 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from kgdx.errors import StoreError
+from kgdx.errors import AbsentError, StoreError
 
 if TYPE_CHECKING:
     from kgdx.config import Settings
-    from kgdx.graph.protocol import Store
+    from kgdx.graph.protocol import GraphTable, Row, Store
     from kgdx.graph.snapshot import Snapshot
     from kgdx.ingest.pipeline.graph_folder import BuildFolder
+    from kgdx.terms.names.name_index import NameIndex
 
 Tell = Callable[[str], None]
 """Told in words what takes long."""
@@ -239,3 +241,125 @@ def prune_snapshots(folder: Path, new: Path) -> None:
     unfinished = [part for at, part in aged if part.name.startswith(".") and time.time() - at > UNFINISHED_S]
     for part in (*whole[KEPT_SNAPSHOTS - 1 :], *unfinished):
         shutil.rmtree(part, ignore_errors=True)
+
+
+# A database that others built as an open graph: its templates and names through a mapping, and plainly no snapshot.
+
+
+class NothingCompiled:
+    """Templates without a compiled form: each runs on the server."""
+
+    def has(self, template: str) -> bool:
+        """Return that there is none."""
+        return False
+
+    def run(self, template: str, /, **parameters: Any) -> list[Row]:
+        """Refuse to run one."""
+        raise StoreError(f"{template} has no compiled form here", hint="run the template itself")
+
+
+class ForeignSource:
+    """Where the graph lives that a mapping describes; nothing is held, and nothing is written there.
+
+    Args:
+        settings: Name the server, and the mapping's file.
+
+    Raises:
+        ConfigError: The mapping cannot be used, or there is no password.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        from kgdx.graph.foreign.database_mapping import read_mapping
+
+        assert settings.neo4j_mapping is not None
+        self.mapping = read_mapping(settings.neo4j_mapping)
+        self._access = settings.neo4j()
+        self._kept = settings.home / "foreign"
+        self.url = self._access.uri
+        self.build = ""
+
+    def hold(self) -> None:
+        """Nothing to hold."""
+
+    def release(self) -> None:
+        """Nothing to release."""
+
+    def replaced(self, store: Callable[[], Store], fingerprint: Callable[[], str]) -> bool:
+        """Whether the database holds another number of anything than when it was opened."""
+        return store().fingerprint() != fingerprint()
+
+    def store(self) -> Store:
+        """Open it."""
+        from kgdx.graph.foreign.mapped_store import ForeignStore
+
+        return ForeignStore.connect(self._access, self.mapping)
+
+    def snapshot(self, store: Callable[[], Store], tell: Tell) -> Snapshot:
+        """Say that there is none, and what follows."""
+        raise AbsentError(
+            f"the database at {self.url} is read through a mapping and has no snapshot, which ranking, reading of free "
+            "text and similar patients need",
+            hint="`kgdx ask` and the actions that look up and infer work on it; to diagnose, use a graph of kgdx's own",
+        )
+
+    def writing(self) -> AbstractContextManager[Store]:
+        """Refuse to write."""
+        hint = "save into a graph of kgdx's own"
+        raise StoreError(f"the database at {self.url} is read through a mapping and is never written", hint=hint)
+
+    def names(self, store: Store, tell: Tell) -> NameIndex:
+        """Open the index of its names, kept on this machine by a digest of what it is made of.
+
+        All names are read at each opening, so that the index is never of another state of the database.
+
+        Raises:
+            StoreError: The index cannot be written.
+        """
+        from kgdx.terms.names.name_database import FILE, write_index
+        from kgdx.terms.names.name_index import NameIndex, named_tables
+
+        tables = named_tables(store)
+        folder = self._kept / _digest(tables)
+        if not (folder / FILE).exists():
+            tell("indexing the names of the database, once")
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                message = f"the index of names cannot be written to {folder} ({error.strerror or error})"
+                raise StoreError(message, hint="set KGDX_HOME to a folder that can be written") from error
+            write_index(folder / FILE, tables)
+        with suppress(OSError):  # another process prunes too, or the folder is for reading only: as good
+            os.utime(folder)
+            prune_snapshots(self._kept, folder)
+        return NameIndex(folder / FILE)
+
+
+def _digest(tables: list[GraphTable]) -> str:
+    """SHA-256 of what an index is made of, and of how it is made."""
+    import pyarrow as pa
+
+    from kgdx.terms.names.name_database import layout
+
+    found = hashlib.sha256(layout().encode())
+    for table in tables:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.rows.schema) as stream:
+            stream.write_table(table.rows.combine_chunks())
+        found.update(sink.getvalue())
+    return found.hexdigest()
+
+
+def mapping_of(mapping: str | Path | None, store: str) -> Path | None:
+    """Return a mapping's path as it is given, for a store that can have one.
+
+    Raises:
+        UsageError: The store is a folder.
+    """
+    from kgdx.config import is_neo4j
+    from kgdx.errors import UsageError
+
+    if mapping is None:
+        return None
+    if not is_neo4j(store):
+        raise UsageError(f"a mapping is for a Neo4j database, and {store} is a folder", hint="give --store bolt://…")
+    return Path(mapping)

@@ -1,13 +1,15 @@
-"""The action that reads the case: text into findings, ids brought up to date, contradictions settled."""
+"""Actions on the case and the question: read it, recognise its entities, rank diseases for it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from kgdx.answer.artifacts import Read
+from pydantic import Field
+
+from kgdx.answer.artifacts import Mentioned, Ranked, Read
 from kgdx.case import Case, Extraction, FindingReader, Resolution, Span, read_text
-from kgdx.episode.state import Artifact, State
+from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action, Operations, Outcome
 
 
@@ -70,3 +72,87 @@ class _Later:
     def resolve(self, term: str) -> Resolution:
         """Find the current term for an id, a label or a phrase."""
         return self._reader.resolve(term)
+
+
+# The action that reads the question: which entities of the graph it names.
+
+
+class Recognise(Action):
+    """Find the entities of the graph that the question names.
+
+    Example:
+        >>> Recognise().parameters()
+        {}
+    """
+
+    name: ClassVar[str] = "recognise"
+    planned: ClassVar[bool] = False
+    makes: ClassVar[type[Artifact]] = Mentioned
+
+    def run(self, graph: Operations, view: State) -> Mentioned:
+        """Return what the question mentions."""
+        given = {"characters": len(view.question)}
+        return Mentioned(graph.tool("names", given, lambda: tuple(graph.graph.names.mentions(view.question)), len))
+
+
+# The action that ranks diseases for the case, on the snapshot.
+
+
+MAX_TOP = 100_000
+"""More candidates than any graph has diseases."""
+
+
+class Rank(Action):
+    """Rank all diseases by the case's findings and keep the best.
+
+    Example:
+        >>> Rank(top=5).parameters()
+        {'top': 5, 'also': [], 'case_bank': False, 'explain': False}
+    """
+
+    name: ClassVar[str] = "rank"
+    needs_findings: ClassVar[bool] = True
+    makes: ClassVar[type[Artifact]] = Ranked
+
+    top: Annotated[int, Field(ge=1, le=MAX_TOP)] = 10
+    """How many candidates to keep."""
+
+    also: tuple[str, ...] = ()
+    """Diseases to keep beside them, wherever they stand."""
+
+    case_bank: bool = False
+    """Whether to match with the graph's other patients too."""
+
+    explain: bool = False
+    """Whether to say what each finding adds to each candidate's score, which takes as long again."""
+
+    @property
+    def reads(self) -> tuple[Reads, ...]:
+        """The findings; with the case bank the whole case, whose own publications are withheld."""
+        return ("case",) if self.case_bank else ("evidence",)
+
+    def run(self, graph: Operations, view: State) -> Ranked:
+        """Return the ranking.
+
+        Raises:
+            CaseError: The case has no finding that the ranker knows.
+            UsageError: A disease of :attr:`also` is not among those that are ranked.
+            StoreError: Other patients are wanted, and the graph has none.
+        """
+        case = view.case
+        given = {
+            "observed": list(case.observed),
+            "excluded": list(case.excluded),
+            "top": self.top,
+            "also": list(self.also),
+            "case_bank": self.case_bank,
+        }
+        bank = graph.graph.bank if self.case_bank else None
+        return Ranked(
+            graph.tool(
+                "ranker",
+                given,
+                lambda: graph.graph.ranker.rank(case, top=self.top, also=self.also, bank=bank, explain=self.explain),
+                lambda ranking: len(ranking.candidates),
+            )
+        )

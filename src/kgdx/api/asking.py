@@ -23,7 +23,7 @@ from kgdx.errors import KgdxError, StoreError, UsageError
 from kgdx.results.cited import CitedText
 
 if TYPE_CHECKING:
-    from kgdx.actions.graph import GraphContext
+    from kgdx.actions.graph_context import GraphContext
     from kgdx.config import Settings
     from kgdx.graph.protocol import Row
     from kgdx.llm.chat import ChatModel, Prices

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from kgdx.actions.explaining import MAX_EXPLAINED
-from kgdx.actions.foreign import mapping_of
-from kgdx.actions.graph import GraphContext
-from kgdx.actions.ranking import MAX_TOP
+from kgdx.actions.graph_context import GraphContext
+from kgdx.actions.graph_source import mapping_of
+from kgdx.actions.reading import MAX_TOP
 from kgdx.answer.artifacts import Declared, candidates_of, evidence_of, ranking_of
 from kgdx.answer.cited_answer import Answer
 from kgdx.answer.diagnosis import Diagnosis

@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
-from kgdx.actions.answering import Respond
-from kgdx.actions.citing import Cite
-from kgdx.actions.declare import Diagnose
+from kgdx.actions.answering import Cite, Diagnose, Respond
 from kgdx.actions.describing import Describe
 from kgdx.actions.explaining import Explain
-from kgdx.actions.ranking import Rank
-from kgdx.actions.reading import Extract
+from kgdx.actions.reading import Extract, Rank
 from kgdx.answer.artifacts import Explained, Ranked, Read, Retrieved, mentions_of, ranking_of, resolved_of
 from kgdx.answer.evidence_pack import language_of
 from kgdx.episode.policy import Capabilities, Policy

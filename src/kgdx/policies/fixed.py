@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kgdx.actions.declare import Diagnose
+from kgdx.actions.answering import Diagnose
 from kgdx.actions.explaining import Explain
-from kgdx.actions.ranking import Rank
-from kgdx.actions.reading import Extract
+from kgdx.actions.reading import Extract, Rank
 from kgdx.answer.artifacts import Explained, Ranked, Read, evidence_of, ranking_of
 from kgdx.episode.policy import Policy
 from kgdx.episode.state import State

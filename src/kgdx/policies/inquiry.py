@@ -11,11 +11,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from kgdx.actions.answering import Diagnose
 from kgdx.actions.believing import Believe, ProposeQuestions, Question, Questions, Shares
-from kgdx.actions.declare import Diagnose
 from kgdx.actions.explaining import Explain
-from kgdx.actions.ranking import Rank
-from kgdx.actions.reading import Extract
+from kgdx.actions.reading import Extract, Rank
 from kgdx.answer.artifacts import Explained, Ranked, Read
 from kgdx.case import Status
 from kgdx.episode.policy import Capabilities, Policy

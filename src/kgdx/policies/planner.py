@@ -15,7 +15,7 @@ from pydantic import Field
 
 from kgdx.actions.answering import Respond
 from kgdx.actions.describing import Describe
-from kgdx.actions.recognising import Recognise
+from kgdx.actions.reading import Recognise
 from kgdx.answer.artifacts import Retrieved
 from kgdx.answer.evidence_pack import EvidencePack, pack
 from kgdx.answer.sentences import MAX_CHARS

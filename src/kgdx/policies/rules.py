@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from kgdx.actions.entities import MOST
-from kgdx.actions.recognising import Recognise
+from kgdx.actions.reading import Recognise
 from kgdx.answer.artifacts import Retrieved, mentions_of, ranking_of
 from kgdx.episode.segment import Kind
 from kgdx.episode.state import State
