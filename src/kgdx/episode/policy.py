@@ -117,7 +117,7 @@ POLICIES: Registry[Policy] = Registry(
     "kgdx.policies",
     {
         "fixed": "kgdx.policies.fixed:FixedPolicy",
-        "rules": "kgdx.policies.rules:RulesPolicy",
+        "rules": "kgdx.policies.question_rules:RulesPolicy",
         "planner": "kgdx.policies.planner:PlannerPolicy",
         "inquiry": "kgdx.policies.inquiry:InquiryPolicy",
     },

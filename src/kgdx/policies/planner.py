@@ -26,11 +26,11 @@ from kgdx.episode.segment import Kind, Segment
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import ACTIONS, Action, AskModel, Operations, Remark, Wish, parse_action, wish_of
 from kgdx.llm.chat import prompt
+from kgdx.policies.answer_writing import LANGUAGES, answer_request, best_of, groundless, mend_request, said_in
 from kgdx.policies.briefing import briefing
 from kgdx.policies.finishing import EndingPolicy, asked_in, lost, undescribed
-from kgdx.policies.plan import Planned, judge, plan_schema, read_plan
-from kgdx.policies.rules import RulesPolicy
-from kgdx.policies.writing import LANGUAGES, answer_request, best_of, groundless, mend_request, said_in
+from kgdx.policies.plan_text import Planned, judge, plan_schema, read_plan
+from kgdx.policies.question_rules import RulesPolicy
 
 FINAL = frozenset({"denied", "rejected", "unreachable", "refused", "missing", "budget"})
 """Kinds of a model's errors after which it is asked no more."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kgdx.actions import ACTIONS, GetDrug, Resolved
 from kgdx.errors import UsageError
-from kgdx.policies.plan import action_key, document, judge, plan_schema, read_plan, shown
+from kgdx.policies.plan_text import action_key, document, judge, plan_schema, read_plan, shown
 
 DRUG = {"action": "get_drug", "diseases": ["flu"]}
 PLAN = json.dumps({"thought": "drugs", "actions": [DRUG]})

@@ -10,7 +10,7 @@ from episode.states import state_of
 from kgdx.case import Case
 from kgdx.episode import Action
 from kgdx.policies.finishing import undescribed
-from kgdx.policies.rules import RulesPolicy
+from kgdx.policies.question_rules import RulesPolicy
 from kgdx.results.cited import Resolved
 from kgdx.terms.names.name_decision import Mention
 
