@@ -157,7 +157,7 @@ def test_explain_finds_a_disease_wherever_it_stands(graph: kgdx.Graph) -> None:
 def test_only_the_first_are_explained_unless_somebody_asks(graph: kgdx.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = graph.diagnose(["HP:0001250"])
     assert set(whole.evidence) == {candidate.id for candidate in whole.candidates}
-    monkeypatch.setattr("kgdx.api.graph.EXPLAINED", 1)
+    monkeypatch.setattr("kgdx.api.open_graph.EXPLAINED", 1)
     diagnosis = graph.diagnose(["HP:0001250"])
     assert list(diagnosis.evidence) == [diagnosis.candidates[0].id]
     last = diagnosis.candidates[-1].id

@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgdx.api.asking import MAX_QUESTION, checked
+from kgdx.api.questions import MAX_QUESTION, checked
 from kgdx.errors import UsageError
 from kgdx.results.words import clean
 

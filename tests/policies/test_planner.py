@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kgdx.actions import Answer
-from kgdx.api import Graph, asking
+from kgdx.api import Graph, questions
 from kgdx.episode import Author, Kind, Limits
 from kgdx.errors import LlmError
 from llm.server import Body, Fail, Raw, Reply, Say, Script
@@ -163,7 +163,7 @@ def test_a_budget_ends_the_asking_and_the_answer_is_given(graph: Graph, limits: 
 
 
 def test_time_and_cost_are_budgets_too(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "connected", lambda settings, model, limits: (model, (1.0, 1.0)))
+    monkeypatch.setattr(questions, "connected", lambda settings, model, limits: (model, (1.0, 1.0)))
     with behind(script(plan(DRUGS), DONE)) as (model, server):
         for limits in (Limits(seconds=0.0), Limits(cost=1e-5)):
             assert graph.ask(QUESTION, model=model, limits=limits).text.text

@@ -22,7 +22,7 @@ from kgdx.api.building import (
     retry,
     update,
 )
-from kgdx.api.graph import CaseLike, Graph, diagnosis_of, open, save
+from kgdx.api.open_graph import CaseLike, Graph, diagnosis_of, open, save
 
 __all__ = [
     "Browsed",

@@ -17,8 +17,8 @@ from kgdx.answer.cited_answer import Answer
 from kgdx.answer.diagnosis import Diagnosis
 from kgdx.answer.saved_runs import save as save_result
 from kgdx.answer.saved_runs import saved_trace
-from kgdx.api.asking import Asking, able, faults, provenance, within, world_of
-from kgdx.api.asking import ask as answer_question
+from kgdx.api.questions import Asking, able, faults, provenance, within, world_of
+from kgdx.api.questions import ask as answer_question
 from kgdx.case import Case, Issue, case_from_document, case_from_terms, case_from_text, one_case
 from kgdx.config import Settings
 from kgdx.episode.loop import Episode, Patient, Watch, World, begin, kgdx_version
@@ -179,7 +179,7 @@ class Graph(GraphContext):
             policy: ``rules`` (no language model), ``planner``, or a policy of your own; by default ``planner`` where a
                 model is given, otherwise ``rules``.
             model: A language model, or the name of one at the endpoint that is set.
-            how: See :class:`~kgdx.api.asking.Asking`: ``strict``, ``pubmed``, ``language``, ``rounds``, ``limits``,
+            how: See :class:`~kgdx.api.questions.Asking`: ``strict``, ``pubmed``, ``language``, ``rounds``, ``limits``,
                 ``seed``, ``on_text``, ``watch``.
 
         Raises:
