@@ -50,7 +50,7 @@ from kgdx.episode import (
 )
 from kgdx.episode.loop import Memo
 from kgdx.errors import KgdxError
-from kgdx.evaluate.patients import SimulatedPatient, opening
+from kgdx.evaluate.simulated_patients import SimulatedPatient, opening
 from kgdx.llm.chat import Message
 from kgdx.llm.connect import connect
 from kgdx.policies.inquiry import InquiryPolicy

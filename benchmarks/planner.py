@@ -25,11 +25,11 @@ from transcript import transcript
 import kgdx
 from kgdx.api import Graph
 from kgdx.config import LlmAccess
-from kgdx.evaluate.generated import generate
-from kgdx.evaluate.graphs import Asker, Reading
-from kgdx.evaluate.questions import Question, chosen, read_questions
-from kgdx.evaluate.recall import evaluate_recall
-from kgdx.evaluate.scripted import PLANNERS, scripted
+from kgdx.evaluate.answer_pairs import Asker, Reading
+from kgdx.evaluate.evidence_recall import evaluate_recall
+from kgdx.evaluate.generated_questions import generate
+from kgdx.evaluate.question_sets import Question, chosen, read_questions
+from kgdx.evaluate.scripted_models import PLANNERS, scripted
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 from kgdx.llm.connect import connect
 

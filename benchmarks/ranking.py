@@ -24,8 +24,7 @@ import numpy as np
 import kgdx
 from kgdx.case import Failure, read_cases
 from kgdx.case.patient import Case
-from kgdx.evaluate.metrics import mean_rank, summary
-from kgdx.evaluate.rank import evaluate_rank
+from kgdx.evaluate.metrics import evaluate_rank, mean_rank, summary
 from kgdx.graph.snapshot import Snapshot
 from kgdx.rank import Ranker, annotations, candidates, fusion, ranking_model, scorers
 from kgdx.rank.case_bank import CaseBank

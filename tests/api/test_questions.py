@@ -231,8 +231,8 @@ def test_a_graph_that_cannot_be_read_is_no_graph_without_evidence(copy: Path) ->
 
 
 def test_scripted_models_answer_over_http_as_they_do_here(folder: Path) -> None:
-    from kgdx.evaluate.questions import Question
-    from kgdx.evaluate.scripted import scripted
+    from kgdx.evaluate.question_sets import Question
+    from kgdx.evaluate.scripted_models import scripted
 
     known = Question(id="q", question=QUESTION, action="get_drug", entities=("甲热",), language="zh")
     found = {}

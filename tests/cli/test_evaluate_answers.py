@@ -12,8 +12,8 @@ import pytest
 import kgdx
 from cli.conftest import Run
 from conftest import TINY, require_module
-from kgdx.evaluate.questions import read_questions
-from kgdx.evaluate.scripted import scripted
+from kgdx.evaluate.question_sets import read_questions
+from kgdx.evaluate.scripted_models import scripted
 from llm.server import answering, serving
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kgdx.evaluate.answers import Answered
-from kgdx.evaluate.questions import Gold, Question
+from kgdx.evaluate.answer_pairs import Answered
+from kgdx.evaluate.question_sets import Gold, Question
 from kgdx.llm.chat import ChatModel, Message, Request
 
 NAMES = ("发热", "抽搐", "皮疹", "咳嗽", "头痛", "呕吐")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from evaluate.asking import from_evidence, questions
 from kgdx.config import LlmAccess
-from kgdx.evaluate.answers import PairedEvaluation
+from kgdx.evaluate.answer_pairs import PairedEvaluation
 from kgdx.evaluate.journal import Journal
-from kgdx.evaluate.judge import ModelJudge
+from kgdx.evaluate.judges import ModelJudge
 from kgdx.llm.connect import connect
 
 

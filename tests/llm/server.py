@@ -21,7 +21,7 @@ from random import Random
 from typing import Any
 
 from kgdx.errors import LlmError
-from kgdx.evaluate.scripted import request_of
+from kgdx.evaluate.scripted_models import request_of
 from kgdx.llm.chat import ChatModel
 
 Body = Mapping[str, Any]

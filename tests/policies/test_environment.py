@@ -22,7 +22,7 @@ from kgdx.actions import Diagnose, Rank
 from kgdx.case import Case, Finding, Status
 from kgdx.episode import AskPatient, Kind, Limits, Remark, State, World, begin, dump, load, resume
 from kgdx.errors import UsageError
-from kgdx.evaluate.patients import SimulatedPatient
+from kgdx.evaluate.simulated_patients import SimulatedPatient
 from kgdx.policies import FixedPolicy
 from kgdx.policies.environment import NAME, ConsultEnv, declares, leading
 

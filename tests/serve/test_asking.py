@@ -20,8 +20,8 @@ require_module("openai", "llm")
 
 import httpx2  # noqa: E402
 
-from kgdx.evaluate.questions import Question  # noqa: E402
-from kgdx.evaluate.scripted import scripted  # noqa: E402
+from kgdx.evaluate.question_sets import Question  # noqa: E402
+from kgdx.evaluate.scripted_models import scripted  # noqa: E402
 from llm.server import Body, Fail, Reply, Script, answering  # noqa: E402
 from llm.server import serving as model_serving  # noqa: E402
 

@@ -284,7 +284,7 @@ def synthesize(
     The same graph and seed give the same cases. Example: kgdx cases synthesize --n 1000 --seed 1 --out made-up.jsonl
     """
     from kgdx.case import case_to_phenopacket
-    from kgdx.case.synthesis import Perturbation, Synthesis
+    from kgdx.evaluate.simulated_patients import Perturbation, Synthesis
 
     how = Perturbation(imprecision, noise, omission, exclusion)
     with inputs.graph(store) as graph:

@@ -13,8 +13,8 @@ from kgdx.cli.options import CaseBank, Encoder, Json, Store, grouped
 
 if TYPE_CHECKING:
     from kgdx.config import LlmAccess
-    from kgdx.evaluate.judge import Judge
-    from kgdx.evaluate.questions import Question
+    from kgdx.evaluate.judges import Judge
+    from kgdx.evaluate.question_sets import Question
     from kgdx.llm.chat import ChatModel
 
 Questions = Annotated[Path, typer.Argument(metavar="FILE", help="Question set, JSON lines; or .gz.")]
@@ -43,7 +43,7 @@ def text(
 
     A mention is [start, end, text, HPO id]; a document counts as the set of its terms.
     """
-    from kgdx.evaluate.text import evaluate_text
+    from kgdx.evaluate.metrics import evaluate_text
 
     with inputs.graph(store, encoder=encoder) as graph:
         result = evaluate_text(graph.reader, inputs.json_lines(documents))
@@ -68,7 +68,7 @@ def rank(
     Phenopackets, or JSON lines {"id", "observed", "excluded", "diseases"} where any equal id counts. A case that fails
     counts as a miss.
     """
-    from kgdx.evaluate.rank import evaluate_rank
+    from kgdx.evaluate.metrics import evaluate_rank
 
     source = inputs.many(cases)
     with inputs.graph(store) as graph, output.progress_bar("cases", inputs.lines(cases)) as advance:
@@ -143,10 +143,10 @@ def questions(
     kgdx evaluate questions --out questions.jsonl
     """
     from kgdx.errors import UsageError
-    from kgdx.evaluate.generated import generate
-    from kgdx.evaluate.graphs import Reading
-    from kgdx.evaluate.questions import write_questions
-    from kgdx.evaluate.wordings import LANGUAGES, SPLITS
+    from kgdx.evaluate.answer_pairs import Reading
+    from kgdx.evaluate.generated_questions import generate
+    from kgdx.evaluate.question_sets import write_questions
+    from kgdx.evaluate.question_wordings import LANGUAGES, SPLITS
 
     languages = tuple(each for each in LANGUAGES if language in (None, each))
     splits = tuple(each for each in SPLITS if split in (None, each))
@@ -185,9 +185,9 @@ def recall(
     """
     import json
 
-    from kgdx.evaluate.graphs import Asker
-    from kgdx.evaluate.questions import chosen, read_questions
-    from kgdx.evaluate.recall import evaluate_recall
+    from kgdx.evaluate.answer_pairs import Asker
+    from kgdx.evaluate.evidence_recall import evaluate_recall
+    from kgdx.evaluate.question_sets import chosen, read_questions
 
     asked = chosen(read_questions(file), way.split)
     model, access = (None, None) if llm is None else _model(llm, asked, None)
@@ -224,10 +224,9 @@ def answers(
     evaluate answers questions.jsonl --out run --llm MODEL --judge JUDGE
     """
     from kgdx.errors import UsageError
-    from kgdx.evaluate.answers import Budget, PairedEvaluation
-    from kgdx.evaluate.graphs import Asker
+    from kgdx.evaluate.answer_pairs import Asker, Budget, PairedEvaluation
     from kgdx.evaluate.journal import Journal
-    from kgdx.evaluate.questions import chosen, read_questions
+    from kgdx.evaluate.question_sets import chosen, read_questions
 
     asked = chosen(read_questions(file), way.split)
     journal = Journal(out)
@@ -262,7 +261,7 @@ def answers(
 def _model(name: str | None, questions: tuple[Question, ...], cache: Path | None) -> tuple[ChatModel, LlmAccess | None]:
     """Who answers, and the settings of the endpoint if there is one."""
     from kgdx.config import Settings
-    from kgdx.evaluate.scripted import PREFIX, scripted
+    from kgdx.evaluate.scripted_models import PREFIX, scripted
 
     if name is not None and name.startswith(PREFIX):
         return scripted(name, questions), None
@@ -271,7 +270,7 @@ def _model(name: str | None, questions: tuple[Question, ...], cache: Path | None
 
 
 def _connected(access: LlmAccess, cache: Path) -> tuple[ChatModel, LlmAccess]:
-    from kgdx.evaluate.later import LazyModel
+    from kgdx.evaluate.model_use import LazyModel
     from kgdx.llm.connect import connect, described
 
     def make() -> Any:
@@ -283,8 +282,8 @@ def _connected(access: LlmAccess, cache: Path) -> tuple[ChatModel, LlmAccess]:
 
 def _judge(how: Judging, questions: tuple[Question, ...], cache: Path) -> Judge | None:
     from kgdx.config import Settings
-    from kgdx.evaluate.judge import ModelJudge
-    from kgdx.evaluate.scripted import PREFIX, scripted
+    from kgdx.evaluate.judges import ModelJudge
+    from kgdx.evaluate.scripted_models import PREFIX, scripted
 
     if how.judge == "none":
         return None
@@ -292,7 +291,7 @@ def _judge(how: Judging, questions: tuple[Question, ...], cache: Path) -> Judge 
         return ModelJudge(scripted(how.judge, questions))
     access = Settings.load().judge(how.judge)
     if how.ragas:
-        from kgdx.evaluate.ragas import RagasJudge
+        from kgdx.evaluate.judges import RagasJudge
 
         return RagasJudge.connect(access)
     return ModelJudge(_connected(access, cache)[0], (access.price_in, access.price_out))

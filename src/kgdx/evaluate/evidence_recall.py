@@ -17,9 +17,9 @@ import numpy as np
 from kgdx.answer.evidence_pack import EvidencePack
 from kgdx.episode.segment import Kind
 from kgdx.errors import KgdxError, UsageError
+from kgdx.evaluate.model_use import Tally
 from kgdx.evaluate.paired import interval
-from kgdx.evaluate.questions import Gold, Question
-from kgdx.evaluate.tally import Tally
+from kgdx.evaluate.question_sets import Gold, Question
 from kgdx.llm.chat import ChatModel
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.errors import KgdxError, SourceError, UsageError
-from kgdx.evaluate.questions import (
+from kgdx.evaluate.question_sets import (
     Gold,
     Question,
     chosen,
@@ -20,7 +20,7 @@ from kgdx.evaluate.questions import (
     set_digest,
     write_questions,
 )
-from kgdx.evaluate.wordings import LANGUAGES, SPLITS, TUNED, wordings
+from kgdx.evaluate.question_wordings import LANGUAGES, SPLITS, TUNED, wordings
 
 TEN = [f"get_{kind}" for kind in ("symptom", "test", "drug", "cure", "comorbidity")]
 TEN += [f"infer_by_{kind}" for kind in ("symptom", "test", "drug", "cure", "comorbidity")]

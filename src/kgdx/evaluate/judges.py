@@ -1,22 +1,131 @@
-"""RAGAS's numeric metric as the judge, for figures that are comparable with those of others who use it.
+"""Who says how good an answer is: a language model with the project's own prompt, or RAGAS's numeric metric.
 
-The rubric is that of the project's own judge; how it is asked, and how the number is read, is RAGAS's. RAGAS pins an
-older ``openai`` than the extra ``llm`` needs, so it is installed into an environment of its own, where answers that
-were made before are judged.
+It is told neither where an answer comes from nor that there is another one: marks of evidence are taken out, and each
+answer is judged in a conversation of its own.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from string import Template
-from typing import Any
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, LlmFault, MissingExtraError
-from kgdx.evaluate.judge import NO_REFERENCE, Judgement, blinded
-from kgdx.evaluate.questions import Question
-from kgdx.llm.chat import prompt
+from kgdx.evaluate.model_use import Tally
+from kgdx.evaluate.question_sets import Question
+from kgdx.llm.chat import ChatModel, Prices, Request, prompt
+from kgdx.llm.structured import structured
+from kgdx.results.cited import UNSUPPORTED
+
+LONGEST_ANSWER = 20_000
+"""Characters of an answer that are judged."""
+
+NO_REFERENCE = "(none)"
+
+_MARKS = re.compile(r"\s*[\[［【]\s*E\d+(?:\s*[,，、;；-]\s*E?\d+)*\s*[\]］】]")
+_UNSUPPORTED = re.compile("|".join(re.escape(each.strip()) for each in UNSUPPORTED.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A score from 0 to 1, why, and what it took."""
+
+    score: float
+    reason: str
+    calls: int = 0
+    read: int = 0
+    written: int = 0
+    cost: float = 0.0
+
+
+class Judge(Protocol):
+    """Scores answers."""
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        ...
+
+    @property
+    def id(self) -> str:
+        """The model and how it is asked: scores of judges with different ids are not compared."""
+        ...
+
+    def score(self, question: Question, answer: str) -> Judgement:
+        """Judge one answer.
+
+        Raises:
+            LlmError: There is no usable judgement.
+        """
+        ...
+
+
+class _Grade(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    reason: str
+    score: float = Field(ge=0, le=1, allow_inf_nan=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelJudge:
+    """Asks a language model.
+
+    Attributes:
+        model: Who is asked.
+        prices: Of a million tokens read and written.
+
+    Example:
+        >>> from kgdx.evaluate.scripted_models import scripted
+        >>> judge = ModelJudge(scripted("judge", []))
+        >>> judge.score(Question(id="q", question="?", reference="fever, rash"), "Fever? No: a rash.").score
+        0.5
+    """
+
+    model: ChatModel
+    prices: Prices = (0.0, 0.0)
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.model.name
+
+    @property
+    def id(self) -> str:
+        """The model and the prompt."""
+        return f"{self.model.name} {prompt('judge').id}"
+
+    def score(self, question: Question, answer: str) -> Judgement:
+        """Judge one answer; see :meth:`Judge.score`."""
+        messages = prompt("judge").messages(
+            question=question.question, reference=question.reference or NO_REFERENCE, answer=blinded(answer)
+        )
+        tally = Tally(self.model, self.prices)
+        grade = structured(tally, Request(messages), _Grade).value
+        return Judgement(grade.score, grade.reason, tally.calls, tally.read, tally.written, tally.cost)
+
+
+def blinded(answer: str) -> str:
+    """Return an answer without what tells where it comes from.
+
+    Example:
+        >>> blinded("Fever is common [E1][E2, E3]. So is rash. [unsupported]")
+        'Fever is common. So is rash.'
+    """
+    return _UNSUPPORTED.sub("", _MARKS.sub("", answer)).strip()[:LONGEST_ANSWER]
+
+
+# RAGAS's numeric metric as the judge, for figures that are comparable with those of others who use it.
+#
+# The rubric is that of the project's own judge; how it is asked, and how the number is read, is RAGAS's. RAGAS pins an
+# older ``openai`` than the extra ``llm`` needs, so it is installed into an environment of its own, where answers that
+# were made before are judged.
+
 
 METRIC = "answer_quality"
 SCALE = (0.0, 1.0)
@@ -73,7 +182,7 @@ class RagasJudge:
         return f"{self.name} {prompt('judge').id} ragas {self.version}"
 
     def score(self, question: Question, answer: str) -> Judgement:
-        """Judge one answer; see :meth:`kgdx.evaluate.judge.Judge.score`."""
+        """Judge one answer; see :meth:`kgdx.evaluate.judges.Judge.score`."""
         asked = {"question": question.question, "reference": question.reference or NO_REFERENCE}
         try:
             found = self.metric.score(llm=self.model, answer=blinded(answer), **asked)

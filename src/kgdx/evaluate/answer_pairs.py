@@ -12,15 +12,20 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from kgdx.answer.cited_answer import Answer
 from kgdx.errors import ConfigError, KgdxError, LlmError, MissingExtraError, StoreError, UsageError
 from kgdx.evaluate.journal import Journal
-from kgdx.evaluate.judge import Judge
+from kgdx.evaluate.judges import Judge
+from kgdx.evaluate.model_use import Tally
 from kgdx.evaluate.paired import MARGIN, Comparison, compare
-from kgdx.evaluate.questions import Question, set_digest
-from kgdx.evaluate.tally import Tally
+from kgdx.evaluate.question_sets import Question, set_digest
+from kgdx.graph.protocol import Row
 from kgdx.llm.chat import ChatModel, Prices, Request, prompt
+
+if TYPE_CHECKING:
+    from kgdx.api import Graph
 
 Arm = Literal["with", "without"]
 ARMS: tuple[Arm, Arm] = ("with", "without")
@@ -74,6 +79,109 @@ class Budget:
         used = {"calls": total["calls"], "tokens": total["read"] + total["written"], "cost": total["cost"]}
         limits = {"calls": self.calls, "tokens": self.tokens, "cost": self.cost}
         return next((name for name, most in limits.items() if most is not None and used[name] >= most), None)
+
+
+class _Work:
+    """One run of an evaluation."""
+
+    def __init__(self, evaluation: PairedEvaluation, journal: Journal) -> None:
+        self.evaluation = evaluation
+        self.journal = journal
+        self.done = {_key(record) for record in journal.records if "error" not in record}
+        self.texts = {
+            (record["question"], record["step"]): record["text"] for record in journal.records if "text" in record
+        }
+        self.total = _total(journal.records)
+        self.stopped: str | None = None
+        self.fatal: LlmError | None = None
+        self._unreached = 0
+        self._lock = threading.Lock()
+
+    def do(self, questions: Sequence[Question]) -> None:
+        with ThreadPoolExecutor(max(1, self.evaluation.jobs)) as pool:
+            for _ in pool.map(self._question, questions):
+                pass
+
+    def _question(self, question: Question) -> None:
+        try:
+            for arm in ARMS:
+                self._answer(question, arm)
+            if self.evaluation.judge is not None:
+                for arm in _order(self.evaluation.seed, question.id):
+                    self._judge(question, arm, self.evaluation.judge)
+        except _Stop:
+            return
+
+    def _answer(self, question: Question, arm: Arm) -> None:
+        if (question.id, arm, "") in self.done:
+            return
+        self._may_begin()
+        tally = Tally(self.evaluation.model, self.evaluation.prices)
+        record: dict[str, Any] = {"question": question.id, "step": arm}
+        try:
+            answered = self.evaluation.with_graph(question, tally) if arm == "with" else _without(question, tally)
+            error: KgdxError | None = answered.error
+            content = {"text": answered.text, **answered.facts}
+        except HOPELESS as caught:
+            self.stopped = str(caught)
+            raise
+        except KgdxError as caught:
+            error, content = caught, {}
+        if error is None:
+            self._keep({**record, **content, **tally.to_dict()})
+            self.texts[question.id, arm] = content["text"]
+        else:
+            self._fail({**record, **tally.to_dict()}, tally.error or error)
+
+    def _judge(self, question: Question, arm: Arm, judge: Judge) -> None:
+        text = self.texts.get((question.id, arm))
+        if text is None or (question.id, f"judge {arm}", judge.id) in self.done:
+            return
+        self._may_begin()
+        record = {"question": question.id, "step": f"judge {arm}", "judge": judge.id}
+        try:
+            found = judge.score(question, text)
+        except HOPELESS as caught:
+            self.stopped = str(caught)
+            raise
+        except LlmError as error:
+            self._fail({**record, "calls": 0, "read": 0, "written": 0, "cost": 0.0}, error)
+            return
+        took = {"calls": found.calls, "read": found.read, "written": found.written, "cost": found.cost}
+        self._keep({**record, "score": found.score, "reason": found.reason, **took})
+
+    def _may_begin(self) -> None:
+        """Begin nothing once the budget is spent, or the model cannot be asked."""
+        with self._lock:
+            used_up = self.evaluation.budget.spent(self.total)
+            if used_up is not None:
+                self.stopped = f"the budget of {used_up} is spent"
+            if self.stopped is not None:
+                raise _Stop
+
+    def _keep(self, record: dict[str, Any]) -> None:
+        self.journal.add(record)
+        with self._lock:
+            self._count(record)
+            self._unreached = 0
+        self.evaluation.progress()
+
+    def _fail(self, record: dict[str, Any], error: KgdxError) -> None:
+        kind = error.kind if isinstance(error, LlmError) else type(error).__name__
+        self.journal.add({**record, "error": str(error), "kind": kind})
+        self.evaluation.progress()
+        with self._lock:
+            self._count(record)
+            self._unreached = self._unreached + 1 if kind == "unreachable" else 0
+            if isinstance(error, LlmError) and (kind in ENDS_ALL or self._unreached >= IN_A_ROW):
+                self.stopped = str(error)
+                hint = f"{error.hint or 'mend it'}, then run the same command again: what is finished stays"
+                self.fatal = LlmError(error.message, hint=hint, kind=error.kind)
+                raise _Stop
+
+    def _count(self, record: Mapping[str, Any]) -> None:
+        for name in self.total:
+            self.total[name] += record[name]
 
 
 @dataclass(slots=True)
@@ -197,109 +305,6 @@ class _Stop(Exception):
     """Nothing further is begun."""
 
 
-class _Work:
-    """One run of an evaluation."""
-
-    def __init__(self, evaluation: PairedEvaluation, journal: Journal) -> None:
-        self.evaluation = evaluation
-        self.journal = journal
-        self.done = {_key(record) for record in journal.records if "error" not in record}
-        self.texts = {
-            (record["question"], record["step"]): record["text"] for record in journal.records if "text" in record
-        }
-        self.total = _total(journal.records)
-        self.stopped: str | None = None
-        self.fatal: LlmError | None = None
-        self._unreached = 0
-        self._lock = threading.Lock()
-
-    def do(self, questions: Sequence[Question]) -> None:
-        with ThreadPoolExecutor(max(1, self.evaluation.jobs)) as pool:
-            for _ in pool.map(self._question, questions):
-                pass
-
-    def _question(self, question: Question) -> None:
-        try:
-            for arm in ARMS:
-                self._answer(question, arm)
-            if self.evaluation.judge is not None:
-                for arm in _order(self.evaluation.seed, question.id):
-                    self._judge(question, arm, self.evaluation.judge)
-        except _Stop:
-            return
-
-    def _answer(self, question: Question, arm: Arm) -> None:
-        if (question.id, arm, "") in self.done:
-            return
-        self._may_begin()
-        tally = Tally(self.evaluation.model, self.evaluation.prices)
-        record: dict[str, Any] = {"question": question.id, "step": arm}
-        try:
-            answered = self.evaluation.with_graph(question, tally) if arm == "with" else _without(question, tally)
-            error: KgdxError | None = answered.error
-            content = {"text": answered.text, **answered.facts}
-        except HOPELESS as caught:
-            self.stopped = str(caught)
-            raise
-        except KgdxError as caught:
-            error, content = caught, {}
-        if error is None:
-            self._keep({**record, **content, **tally.to_dict()})
-            self.texts[question.id, arm] = content["text"]
-        else:
-            self._fail({**record, **tally.to_dict()}, tally.error or error)
-
-    def _judge(self, question: Question, arm: Arm, judge: Judge) -> None:
-        text = self.texts.get((question.id, arm))
-        if text is None or (question.id, f"judge {arm}", judge.id) in self.done:
-            return
-        self._may_begin()
-        record = {"question": question.id, "step": f"judge {arm}", "judge": judge.id}
-        try:
-            found = judge.score(question, text)
-        except HOPELESS as caught:
-            self.stopped = str(caught)
-            raise
-        except LlmError as error:
-            self._fail({**record, "calls": 0, "read": 0, "written": 0, "cost": 0.0}, error)
-            return
-        took = {"calls": found.calls, "read": found.read, "written": found.written, "cost": found.cost}
-        self._keep({**record, "score": found.score, "reason": found.reason, **took})
-
-    def _may_begin(self) -> None:
-        """Begin nothing once the budget is spent, or the model cannot be asked."""
-        with self._lock:
-            used_up = self.evaluation.budget.spent(self.total)
-            if used_up is not None:
-                self.stopped = f"the budget of {used_up} is spent"
-            if self.stopped is not None:
-                raise _Stop
-
-    def _keep(self, record: dict[str, Any]) -> None:
-        self.journal.add(record)
-        with self._lock:
-            self._count(record)
-            self._unreached = 0
-        self.evaluation.progress()
-
-    def _fail(self, record: dict[str, Any], error: KgdxError) -> None:
-        kind = error.kind if isinstance(error, LlmError) else type(error).__name__
-        self.journal.add({**record, "error": str(error), "kind": kind})
-        self.evaluation.progress()
-        with self._lock:
-            self._count(record)
-            self._unreached = self._unreached + 1 if kind == "unreachable" else 0
-            if isinstance(error, LlmError) and (kind in ENDS_ALL or self._unreached >= IN_A_ROW):
-                self.stopped = str(error)
-                hint = f"{error.hint or 'mend it'}, then run the same command again: what is finished stays"
-                self.fatal = LlmError(error.message, hint=hint, kind=error.kind)
-                raise _Stop
-
-    def _count(self, record: Mapping[str, Any]) -> None:
-        for name in self.total:
-            self.total[name] += record[name]
-
-
 def results(
     questions: Iterable[Question], records: Iterable[Mapping[str, Any]], judge: str
 ) -> Iterator[dict[str, Any]]:
@@ -354,3 +359,66 @@ def _total(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
         for name in total:
             total[name] += record.get(name, 0)
     return total
+
+
+# A graph as evaluations ask it: a question set's questions by one policy, or by a model through it.
+
+
+TEMPLATE = "template"
+"""Author of an answer that no model wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Asks a graph.
+
+    Attributes:
+        graph: The open graph.
+        rounds: Most plans of a model.
+        strict: Whether an answer may rest on nothing but the evidence.
+    """
+
+    graph: Graph
+    rounds: int = 5
+    strict: bool = True
+
+    def __call__(self, question: Question, model: ChatModel | None) -> Answer:
+        """Answer a question: by rules, or by a model that plans; see :data:`kgdx.evaluate.evidence_recall.Asks`."""
+        told: dict[str, Any] = {"language": question.language or None, "rounds": self.rounds, "strict": self.strict}
+        told["fallback"] = False  # what rules find, and the template says, is none of the model's
+        case = None if question.case is None else self.graph.case(question.case)
+        return self.graph.ask(question.question, case=case, model=model, **told)
+
+    def answered(self, question: Question, model: ChatModel) -> Answered:
+        """Answer a question by a model; see :data:`kgdx.evaluate.answer_pairs.WithGraph`.
+
+        An answer that fell back to the template because the model failed is none of the model's, and counts as failed.
+        """
+        answer = self(question, model)
+        text = answer.text
+        failed = model.error if isinstance(model, Tally) else None
+        facts = {
+            "rounds": sum(planned.number > 0 for planned in answer.rounds),
+            "reason": answer.reason,
+            "evidence": len(answer.pack.items),
+            "cited": sum(len(sentence.cites) for sentence in text.sentences),
+            "removed": len(text.removed),
+            "unsupported": text.unsupported,
+            "insufficient": text.insufficient,
+            "run": answer.id,
+        }
+        error: KgdxError | None = failed if text.author == TEMPLATE else None
+        return Answered(text.text, facts, error)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A graph's templates, in their compiled form where they have one."""
+
+    graph: Graph
+
+    def run(self, template: str, /, **parameters: Any) -> list[Row]:
+        """Run a read template by name."""
+        if self.graph.compiled.has(template):
+            return self.graph.compiled.run(template, **parameters)
+        return self.graph.run(template, **parameters)

@@ -13,11 +13,11 @@ from kgdx.answer.cited_answer import Answer
 from kgdx.api import Graph
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, UsageError
-from kgdx.evaluate.generated import generate
-from kgdx.evaluate.graphs import Asker, Reading
-from kgdx.evaluate.questions import Question
-from kgdx.evaluate.recall import evaluate_recall
-from kgdx.evaluate.scripted import KINDS, PLANNERS, request_of, right_action, scripted
+from kgdx.evaluate.answer_pairs import Asker, Reading
+from kgdx.evaluate.evidence_recall import evaluate_recall
+from kgdx.evaluate.generated_questions import generate
+from kgdx.evaluate.question_sets import Question
+from kgdx.evaluate.scripted_models import KINDS, PLANNERS, request_of, right_action, scripted
 from kgdx.llm.chat import ChatModel, Message, Request, prompt
 from kgdx.llm.connect import connect
 from llm.server import Server, answering, serving

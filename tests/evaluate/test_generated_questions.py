@@ -14,10 +14,10 @@ import kgdx
 from evaluate.conftest import records
 from kgdx.api import Graph
 from kgdx.errors import UsageError
-from kgdx.evaluate.generated import ASKED, MOST_GOLD, MOST_NAMED, generate
-from kgdx.evaluate.graphs import Reading
-from kgdx.evaluate.questions import Question, parse_questions, write_questions
-from kgdx.evaluate.scripted import right_action
+from kgdx.evaluate.answer_pairs import Reading
+from kgdx.evaluate.generated_questions import ASKED, MOST_GOLD, MOST_NAMED, generate
+from kgdx.evaluate.question_sets import Question, parse_questions, write_questions
+from kgdx.evaluate.scripted_models import right_action
 
 FIELDS = {"symptom": "symptom", "test": "check", "drug": "common_drug", "cure": "cure_way", "comorbidity": "acompany"}
 

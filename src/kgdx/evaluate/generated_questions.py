@@ -17,8 +17,8 @@ from itertools import islice
 
 from kgdx.episode.wish import Queries
 from kgdx.errors import UsageError
-from kgdx.evaluate.questions import Gold, Question
-from kgdx.evaluate.wordings import LANGUAGES, SPLITS, Language, Split, Wording, joined, wordings
+from kgdx.evaluate.question_sets import Gold, Question
+from kgdx.evaluate.question_wordings import LANGUAGES, SPLITS, Language, Split, Wording, joined, wordings
 from kgdx.graph.protocol import Row
 from kgdx.terms.names.entity_names import POPULATION
 

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from kgdx.errors import UsageError
-from kgdx.evaluate.questions import Question
+from kgdx.evaluate.question_sets import Question
 from kgdx.llm.chat import ChatModel, Completion, Message, OnText, Request, Usage
 
 PREFIX = "scripted:"

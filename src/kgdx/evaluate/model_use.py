@@ -1,8 +1,10 @@
-"""What one piece of work asks of a language model: counted apart from all others, also where answers were kept."""
+"""What one piece of work asks of a language model, counted, and a model connected when first asked."""
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +30,7 @@ class Tally(ChatModel):
         error: The last failure.
 
     Example:
-        >>> from kgdx.evaluate.scripted import scripted
+        >>> from kgdx.evaluate.scripted_models import scripted
         >>> from kgdx.llm.chat import Message
         >>> tally = Tally(scripted("right", []))
         >>> _ = tally.ask(Request((Message("user", "Why?"),)))
@@ -86,3 +88,43 @@ class Tally(ChatModel):
     def to_dict(self) -> dict[str, Any]:
         """Return the counts as a JSON object."""
         return {"calls": self.calls, "read": self.read, "written": self.written, "cost": round(self.cost, 9)}
+
+
+# A language model that is connected when it is first asked: work that asks nothing needs none.
+
+
+class LazyModel(ChatModel):
+    """A model that is made when it is first asked.
+
+    Args:
+        name: Its name.
+        make: Makes it.
+
+    Example:
+        >>> from kgdx.evaluate.scripted_models import scripted
+        >>> LazyModel("scripted:right", lambda: scripted("right", [])).name
+        'scripted:right'
+    """
+
+    def __init__(self, name: str, make: Callable[[], ChatModel]) -> None:
+        self._name = name
+        self._make = make
+        self._model: ChatModel | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._name
+
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
+        with self._lock:
+            if self._model is None:
+                self._model = self._make()
+        return await self._model.complete(request, on_text)
+
+    async def aclose(self) -> None:
+        """Close the connections; see :meth:`kgdx.llm.chat.ChatModel.aclose`."""
+        if self._model is not None:
+            await self._model.aclose()

@@ -11,9 +11,9 @@ from kgdx.answer.cited_answer import Answer
 from kgdx.answer.evidence_pack import EvidencePack
 from kgdx.episode import Author, Kind, Segment
 from kgdx.errors import LlmError, UsageError
-from kgdx.evaluate.questions import Gold, Question
-from kgdx.evaluate.recall import Hits, evaluate_recall, hits, measure
-from kgdx.evaluate.scripted import scripted
+from kgdx.evaluate.evidence_recall import Hits, evaluate_recall, hits, measure
+from kgdx.evaluate.question_sets import Gold, Question
+from kgdx.evaluate.scripted_models import scripted
 from kgdx.llm.chat import ChatModel, Message, Request
 from kgdx.results.cited import CitedText, EvidenceItem, Sentence
 from kgdx.results.ranked import PathNode

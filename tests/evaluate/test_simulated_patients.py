@@ -12,8 +12,8 @@ import small_graph
 from kgdx.arrays.sparse import ancestors
 from kgdx.case import Status, case_from_document, case_from_phenopacket, case_to_json, case_to_phenopacket
 from kgdx.case.patient import Case
-from kgdx.case.synthesis import ROOT, Perturbation, Synthesis
 from kgdx.errors import StoreError, UsageError
+from kgdx.evaluate.simulated_patients import ROOT, Perturbation, Synthesis
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot

@@ -11,8 +11,8 @@ import pytest
 
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, MissingExtraError
-from kgdx.evaluate.questions import Question
-from kgdx.evaluate.ragas import RagasJudge, rubric
+from kgdx.evaluate.judges import RagasJudge, rubric
+from kgdx.evaluate.question_sets import Question
 from llm.server import Fail, Raw, Say, serving
 
 INSTALLED = importlib.util.find_spec("ragas") is not None

@@ -18,11 +18,11 @@ import pytest
 from conftest import ROOT, require_module
 from evaluate.asking import from_evidence, questions
 from kgdx.errors import KgdxError, LlmError, StoreError, StoreLockedError, UsageError
-from kgdx.evaluate.answers import Answered, Budget, PairedEvaluation
+from kgdx.evaluate.answer_pairs import Answered, Budget, PairedEvaluation
 from kgdx.evaluate.journal import Journal
-from kgdx.evaluate.judge import ModelJudge, blinded
-from kgdx.evaluate.questions import Question
-from kgdx.evaluate.scripted import scripted
+from kgdx.evaluate.judges import ModelJudge, blinded
+from kgdx.evaluate.question_sets import Question
+from kgdx.evaluate.scripted_models import scripted
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 from llm.server import Fail, Say, answering, serving
 
@@ -88,7 +88,7 @@ def test_another_judge_scores_the_answers_that_are_there(tmp_path: Path) -> None
         name, id = "strict", "strict 1"
 
         def score(self, question: Question, answer: str) -> Any:
-            from kgdx.evaluate.judge import Judgement
+            from kgdx.evaluate.judges import Judgement
 
             return Judgement(0.0, "never good enough")
 
