@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from kgdx.report import page, write
+from kgdx.render.pages import page, write
 
 
 def made_up(number: int) -> dict[str, Any]:

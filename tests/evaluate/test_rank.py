@@ -21,8 +21,8 @@ from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
 from kgdx.rank.case_bank import CaseBank
 from kgdx.rank.held_out_ranks import Withheld
-from kgdx.show.console import text
-from kgdx.show.evaluation import rank_accuracy
+from kgdx.render.terminal.accuracy_text import rank_accuracy
+from kgdx.render.terminal.console import text
 from small_graph import FEVER, FOCAL, HYPOTONIA, RECESSIVE, SEIZURE, SHORT, STATUS
 
 

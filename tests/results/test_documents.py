@@ -11,12 +11,12 @@ from kgdx.actions import Answer
 from kgdx.answer.sentences import check
 from kgdx.episode import Author, Kind, Segment
 from kgdx.errors import UsageError
-from kgdx.report import page
+from kgdx.render.pages import page
 from kgdx.results.cited import AnswerDocument
 from kgdx.results.ranked import DiagnosisDocument, Result, read
 from kgdx.results.reference import markdown, schemas
 from kgdx.results.transcript import exchanges, log_rows
-from show.examples import DIAGNOSIS
+from render.terminal.examples import DIAGNOSIS
 
 LOG = (
     Segment(Author.POLICY, Kind.WISH, "get_symptom", {"diseases": ["flu"]}),

@@ -184,7 +184,7 @@ class Answer:
         Args:
             neo4j: Where Neo4j Browser is, and a database with the graph: the page links to the evidence there.
         """
-        from kgdx.report import page
+        from kgdx.render.pages import page
 
         return page(self.document(neo4j, private=True))
 

@@ -199,7 +199,7 @@ class Diagnosis:
             >>> Diagnosis(Case("p")).to_html().splitlines()[0]
             '<!doctype html>'
         """
-        from kgdx.report import page
+        from kgdx.render.pages import page
 
         return page(self.document(neo4j))
 
@@ -243,7 +243,7 @@ class Diagnosis:
             MissingExtraError: neo4j-viz is not installed.
             UsageError: A candidate is unknown or was not explained.
         """
-        from kgdx.report.layout import neo4j_graph
+        from kgdx.render.pages.layout import neo4j_graph
 
         chosen = [path for id in ids for path in self.paths(id)]
         if not ids:

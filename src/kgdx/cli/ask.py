@@ -110,7 +110,7 @@ def diagnose(
     if result.as_json:
         output.write_json(found.to_dict())
     else:
-        from kgdx.show.diagnosis import diagnosis
+        from kgdx.render.terminal.diagnosis_text import diagnosis
 
         output.show(diagnosis(found, explain=ranking.explain))
     pages.write_result(result.html, found, store=store, force=result.force)
@@ -197,7 +197,7 @@ def explain(
         document["candidates"] = [each for each in document["candidates"] if each["id"] == candidate.id]
         output.write_json(document)
     else:
-        from kgdx.show.diagnosis import explanation
+        from kgdx.render.terminal.diagnosis_text import explanation
 
         output.show(explanation(result, candidate))
     pages.write_result(html, result, store=store, force=force)
@@ -228,7 +228,7 @@ def extract(
 
         output.write_json(asdict(found))
     else:
-        from kgdx.show.case import extraction
+        from kgdx.render.terminal.case_text import extraction
 
         output.show(extraction(case.text, found.findings, found.issues, brackets=not sys.stdout.isatty()))
 
@@ -251,7 +251,7 @@ def replay(
 
         output.write_json([{**asdict(each), "parameters": dict(each.parameters)} for each in replayed])
     else:
-        from kgdx.show.graph import replayed as table
+        from kgdx.render.terminal.graph_text import replayed as table
 
         output.show(table(replayed))
     if not all(each.same for each in replayed):

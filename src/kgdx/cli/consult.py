@@ -86,7 +86,7 @@ def consult(
     if as_json:
         output.write_json(found.to_dict())
     else:
-        from kgdx.show.diagnosis import diagnosis
+        from kgdx.render.terminal.diagnosis_text import diagnosis
 
         output.show(diagnosis(found, explain=len(found.evidence)))
     pages.write_result(html, found, store=store, force=force)

@@ -49,8 +49,7 @@ def build(
     hpoa=my.hpoa; kgdx build primekg --from kg.csv; kgdx build --all --from downloads/
     """
     import kgdx
-    from kgdx.show.build import report
-    from kgdx.show.progress import build_progress
+    from kgdx.render.terminal.build_text import build_progress, report
 
     wanted = chosen(source or [], everything, place, accept or [])
     with build_progress() as tell:
@@ -72,7 +71,7 @@ def chosen(
     if not everything and place is None:
         return named or None
     from kgdx.ingest.source_choice import select
-    from kgdx.show.sources import gathered
+    from kgdx.render.terminal.sources_text import gathered
 
     found = select(named, everything=everything, place=place)
     for line in gathered(found):
@@ -99,8 +98,7 @@ def update(
     hpoa=phenotype.hpoa; kgdx update hp_zh
     """
     from kgdx import api
-    from kgdx.show.build import report
-    from kgdx.show.progress import build_progress
+    from kgdx.render.terminal.build_text import build_progress, report
 
     with build_progress() as tell:
         built = api.update(source, store=store, progress=tell, force=force)
@@ -120,8 +118,7 @@ def remove(
     It is then what a build without this source would give. Example: kgdx remove hp_zh
     """
     from kgdx import api
-    from kgdx.show.build import report
-    from kgdx.show.progress import build_progress
+    from kgdx.render.terminal.build_text import build_progress, report
 
     with build_progress() as tell:
         built = api.remove(source, store=store, progress=tell)
@@ -151,7 +148,7 @@ def diff(
     with examples. What users saved since a graph was built does not count.
     """
     from kgdx import api
-    from kgdx.show.changes import comparison
+    from kgdx.render.terminal.build_text import comparison
 
     found = api.diff(old, new if new is not None else store)
     if as_json:
@@ -169,8 +166,7 @@ def status(as_json: Json = False, store: Store = None) -> None:
     import kgdx
     from kgdx import api
     from kgdx.config import is_neo4j
-    from kgdx.show.build import state
-    from kgdx.show.changes import freshness
+    from kgdx.render.terminal.build_text import freshness, state
 
     with kgdx.open(store) as graph:
         found = graph.status()

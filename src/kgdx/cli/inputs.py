@@ -127,7 +127,7 @@ def build_default(store: str | None) -> None:
         def tell(event: Progress) -> None:
             nonlocal show
             if show is None:
-                from kgdx.show.progress import build_progress
+                from kgdx.render.terminal.build_text import build_progress
 
                 remark("There is no graph yet: building the default one, once.")
                 show = shown.enter_context(build_progress())

@@ -54,8 +54,8 @@ def review(
     from kgdx.ingest.alignment.decisions import Decisions
     from kgdx.ingest.alignment.mappings import align, names_and_classes, vocabulary_tables
     from kgdx.ingest.alignment.review import review_rows, write_review
+    from kgdx.render.terminal.graph_text import by_status
     from kgdx.results.words import count
-    from kgdx.show.graph import by_status
     from kgdx.terms.encoder import meaning
 
     settings = Settings.load(store)
@@ -133,7 +133,7 @@ def mesh(
     store: Store = None,
 ) -> None:
     """Say which MeSH descriptor a name means, and why."""
-    from kgdx.show.graph import mesh_decision
+    from kgdx.render.terminal.graph_text import mesh_decision
 
     with inputs.graph(store) as graph, graph.mesh() as index:
         found = index.map_to_mesh(name, branches=branch or [])
@@ -155,8 +155,7 @@ def _take(statements: Sequence[Statement], store: str | None, *, update: bool) -
     from kgdx import api
     from kgdx.errors import UsageError
     from kgdx.ingest.alignment.review import summary
-    from kgdx.show.build import report
-    from kgdx.show.progress import build_progress
+    from kgdx.render.terminal.build_text import build_progress, report
 
     if not statements:
         raise UsageError("there are no decisions in it", hint="fill in the column decision, or give another file")

@@ -50,7 +50,7 @@ def text(
     if as_json:
         output.write_json(result)
     else:
-        from kgdx.show.evaluation import text_accuracy
+        from kgdx.render.terminal.accuracy_text import text_accuracy
 
         output.show(text_accuracy(result))
 
@@ -77,7 +77,7 @@ def rank(
     if as_json:
         output.write_json(result)
     else:
-        from kgdx.show.evaluation import rank_accuracy
+        from kgdx.render.terminal.accuracy_text import rank_accuracy
 
         output.show(rank_accuracy(result))
 
@@ -200,7 +200,7 @@ def recall(
     if as_json:
         output.write_json(result)
     else:
-        from kgdx.show.evaluation import recall_figures
+        from kgdx.render.terminal.accuracy_text import recall_figures
 
         output.show(recall_figures(result))
 
@@ -253,7 +253,7 @@ def answers(
     if as_json:
         output.write_json(result)
     else:
-        from kgdx.show.evaluation import paired_figures
+        from kgdx.render.terminal.accuracy_text import paired_figures
 
         output.show(paired_figures(result, out))
 

@@ -19,7 +19,7 @@ Piece = TypeVar("Piece")
 
 def show(renderable: RenderableType) -> None:
     """Write what a person reads: with colour in a terminal, as plain lines without trailing blanks otherwise."""
-    from kgdx.show.console import console, text
+    from kgdx.render.terminal.console import console, text
 
     screen = console()
     if screen.is_terminal:
@@ -85,7 +85,7 @@ def progress_bar(what: str, total: int | None) -> Iterator[Callable[[], None]]:
         TimeRemainingColumn,
     )
 
-    from kgdx.show.console import console
+    from kgdx.render.terminal.console import console
 
     columns = (
         TextColumn("{task.description}"),

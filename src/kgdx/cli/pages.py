@@ -28,11 +28,11 @@ def check(path: Path | None, *, force: bool) -> None:
     """Refuse a place that no page can be written to, before the work that the page would show.
 
     Raises:
-        UsageError: As for :func:`kgdx.report.writable`.
+        UsageError: As for :func:`kgdx.render.pages.writable`.
     """
     if path is None:
         return
-    from kgdx.report import writable
+    from kgdx.render.pages import writable
 
     writable(path, force=force)
 
@@ -47,7 +47,7 @@ def write(path: Path | None, make: Callable[[], str], *, force: bool) -> None:
     """
     if path is None:
         return
-    from kgdx.report import write as write_page
+    from kgdx.render.pages import write as write_page
 
     output.remark(f"page written to {write_page(make(), path, force=force)}")
 
@@ -76,7 +76,7 @@ def report(
     Example: kgdx diagnose patient.json --json > result.json && kgdx report result.json
     """
     from kgdx.errors import UsageError
-    from kgdx.report import page
+    from kgdx.render.pages import page
 
     document = _document(result)
     if to is None and result == "-":

@@ -137,7 +137,7 @@ def _present(found: Answer, result: Result, store: str | None) -> None:
     if result.as_json:
         output.write_json(found.to_dict(private=result.trace))
     else:
-        from kgdx.show.answer import answer
+        from kgdx.render.terminal.answer_text import answer
 
         output.show(answer(found, everything=result.trace))
     pages.write_result(result.html, found, store=store, force=result.force)

@@ -57,7 +57,7 @@ def up(
     """
     from kgdx.config import Settings
     from kgdx.graph.neo4j.local_server import up as start
-    from kgdx.show.graph import server
+    from kgdx.render.terminal.graph_text import server
 
     info = start(
         Settings.load(), bolt_port=bolt_port, http_port=http_port, heap=heap, progress=lambda line: output.remark(line)
@@ -83,7 +83,7 @@ def server_status(as_json: Json = False) -> None:
     """
     from kgdx.config import Settings
     from kgdx.graph.neo4j.local_server import status
-    from kgdx.show.graph import server
+    from kgdx.render.terminal.graph_text import server
 
     info = status(Settings.load())
     if info is None:
@@ -115,7 +115,7 @@ def push(
     Counts and content are compared afterwards, those of large relations by samples.
     """
     from kgdx import api
-    from kgdx.show.graph import copied
+    from kgdx.render.terminal.graph_text import copied
 
     report = api.push(store=store, neo4j=uri, force=force, progress=output.remark)
     if as_json:
@@ -135,7 +135,7 @@ def pull(
     Counts and fingerprint are compared afterwards.
     """
     from kgdx import api
-    from kgdx.show.graph import copied
+    from kgdx.render.terminal.graph_text import copied
 
     report = api.pull(store=store, neo4j=uri, force=force, progress=output.remark)
     if as_json:
@@ -182,7 +182,7 @@ def check(
     from kgdx.config import Settings
     from kgdx.graph.foreign.database_mapping import read_mapping
     from kgdx.graph.foreign.mapping_proposal import check as compare
-    from kgdx.show.graph import checked
+    from kgdx.render.terminal.graph_text import checked
 
     report = compare(Settings.load().neo4j(uri), read_mapping(file))
     if as_json:

@@ -42,7 +42,7 @@ def sources(context: typer.Context, as_json: Json = False) -> None:
     if context.invoked_subcommand is not None:
         return
     from kgdx.ingest.pipeline.build_summary import sources as every
-    from kgdx.show.sources import source_list
+    from kgdx.render.terminal.sources_text import source_list
 
     found = every()
     if as_json:
@@ -103,8 +103,8 @@ def check(
     from kgdx.ingest.pipeline.graph_folder import GraphFolder
     from kgdx.ingest.sources import FORMATS
     from kgdx.ingest.trial import attempt, disagreements, file_of
+    from kgdx.render.terminal.sources_text import tried, wrong
     from kgdx.schema import load_schema
-    from kgdx.show.sources import tried, wrong
 
     found = _manifest(manifest)
     known = manifests([] if found.shipped or found.path is None else [found.path])
@@ -168,7 +168,7 @@ def show(
     from dataclasses import asdict
 
     from kgdx.ingest.pipeline.quarantine import summary
-    from kgdx.show.quarantine import overview
+    from kgdx.render.terminal.sources_text import overview
 
     table = _table(store, source)
     groups = summary(table)
@@ -206,8 +206,8 @@ def retry(
     What was mended is kept with the graph and holds for every build of it.
     """
     from kgdx import api
-    from kgdx.show.progress import build_progress
-    from kgdx.show.quarantine import retried
+    from kgdx.render.terminal.build_text import build_progress
+    from kgdx.render.terminal.sources_text import retried
 
     with build_progress() as tell:
         done = api.retry(file, store=store, progress=tell)
@@ -258,7 +258,7 @@ def extract_relations(
     """
     from kgdx.ingest.extraction.extract import extract
     from kgdx.ingest.extraction.question_pages import count
-    from kgdx.show.relations import extraction, extraction_progress
+    from kgdx.render.terminal.sources_text import extraction, extraction_progress
 
     reader, meter, usual = _reader(llm, vocabulary, jobs, cached=not no_cache)
     wanted = _range(only)

@@ -46,7 +46,7 @@ def run(
     if as_json:
         output.write_json(rows)
     else:
-        from kgdx.show.graph import rows as table
+        from kgdx.render.terminal.graph_text import rows as table
 
         output.show(table(found.columns, rows))
 
@@ -73,7 +73,7 @@ def templates(
             ]
         )
         return
-    from kgdx.show.graph import template_details, template_list
+    from kgdx.render.terminal.graph_text import template_details, template_list
 
     output.show(template_details(chosen[0]) if name else template_list(chosen))
     if name:
@@ -169,8 +169,8 @@ def schema(
     Example: kgdx schema HAS_PHENOTYPE
     """
     from kgdx.errors import UsageError
+    from kgdx.render.terminal.graph_text import element, ontology
     from kgdx.schema import load_schema
-    from kgdx.show.graph import element, ontology
 
     found = load_schema()
     if name is None:

@@ -293,13 +293,13 @@ async def _page() -> Response:
 
 
 async def _report_style() -> Response:
-    from kgdx.report.page import stylesheet
+    from kgdx.render.pages.page import stylesheet
 
     return Response(stylesheet(), media_type="text/css", headers={"Cache-Control": "no-cache"})
 
 
 async def _report_script() -> Response:
-    from kgdx.report.page import script
+    from kgdx.render.pages.page import script
 
     return Response(script(), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
 

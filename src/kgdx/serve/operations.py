@@ -164,8 +164,8 @@ def sources(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
 
 def page(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     """Make the page of a result."""
-    from kgdx.report.page import fragment
-    from kgdx.report.page import page as whole
+    from kgdx.render.pages.page import fragment
+    from kgdx.render.pages.page import page as whole
 
     return {"html": (fragment if given["part"] else whole)(given["document"])}
 

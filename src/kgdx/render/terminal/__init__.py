@@ -1,0 +1,1 @@
+"""Terminal tables and plain-text explanations, made from results and knowing nothing of stores."""

@@ -1,0 +1,201 @@
+"""Measured accuracy and measured answers in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from kgdx.render.terminal.console import plain
+from kgdx.results.words import clean, count
+
+Figures = Mapping[str, Any]
+
+_LISTED = 5
+"""Failures that are listed; the rest are counted."""
+
+NOTES = {
+    "recall": "share of the gold that is in the evidence, with its 95 % interval",
+    "MRR": "mean reciprocal rank of the first right disease among those inferred",
+    "precision": "share of right diseases among as many inferred as are right",
+    "chose": "share of questions for which the right action was run",
+    "citations": "share of the answers' citations that hold",
+}
+
+GROUPS = {
+    "all": "every case",
+    "in_graph": "the diagnosis is a disease of the graph",
+    "seen": "… and the graph cites the case's own publication",
+    "unseen": "… and it does not: the fair estimate for a new patient",
+    "withheld": "the cited cases, their publication's annotations withheld",
+}
+"""What the groups of the ranking's evaluation mean."""
+
+
+def text_accuracy(result: Figures) -> RenderableType:
+    """Return how well findings are read from text."""
+    rows = [(name, f"{result[name]:.3f}") for name in ("precision", "recall", "f1")]
+    rows.append(("time", f"{result['ms_median']:.1f} ms, median of a document"))
+    return Group(Text(count(result["n"], "document")), plain(("", ""), rows))
+
+
+def rank_accuracy(result: Figures) -> RenderableType:
+    """Return how often the diagnosis is ranked at the top, by group of cases, in percent."""
+    columns = ("Cases", "n", "top 1", "top 3", "top 5", "top 10", "MRR")
+    rows = [
+        (
+            name,
+            group["n"],
+            *(f"{100 * group[key]:.1f}" for key in ("top1", "top3", "top5", "top10")),
+            f"{group['mrr']:.3f}",
+        )
+        for name, group in result["groups"].items()
+    ]
+    known = [(name, GROUPS[name]) for name in result["groups"] if name in GROUPS]
+    facts = []
+    if result["ms_median"] is not None:
+        facts.append(f"{result['ms_median']:.1f} ms a case (median), {result['ms_p95']:.1f} ms (95th percentile)")
+    if "banked" in result:
+        found = f"{count(result['banked'], 'case')} of in_graph with another publication's patient"
+        facts.append(f"{found} of the disease in the bank")
+    if result["synthetic"]:
+        facts.append(f"{count(result['synthetic'], 'case')} made up from annotations: no estimate for real patients")
+    if result["unrankable"]:
+        facts.append(f"{count(result['unrankable'], 'case')} with a diagnosis that the graph does not annotate: misses")
+    if result["failed"]:
+        facts.append(f"{count(len(result['failed']), 'case')} failed and count as misses; --json names them")
+    return Group(
+        plain(columns, rows, right=columns[1:]),
+        Text(),
+        *(Text(f"{name:<9} {meaning}", style="dim") for name, meaning in known),
+        Text(),
+        *(Text(fact) for fact in facts),
+    )
+
+
+def recall_figures(result: Figures) -> RenderableType:
+    """Return the figures that need no judge."""
+    total = result["all"]
+    columns = ("", "n", "recall", "95 %", "MRR", "precision", "chose", "citations")
+    rows = [("all", *_recall_row(total))]
+    for group in ("split", "language"):
+        rows += [(name, *_recall_row(figures)) for name, figures in result[group].items()]
+    tokens = (total["read"] or 0) + (total["written"] or 0)
+    facts = [
+        f"{total['rounds']:.1f} rounds, {total['calls']:.1f} calls and {tokens:,.0f} tokens a question (mean)",
+        f"{total['ms']:.0f} ms a question (median), {total['own_ms']:.0f} ms of them kgdx's own",
+    ]
+    if total["round_ms"] is not None:
+        facts.append(
+            f"{total['round_ms']:.1f} ms between two answers of the model, {total['round_ms_p95']:.1f} ms (p95)"
+        )
+    return Group(
+        Text(f"{count(total['n'], 'question')}, answered by {clean(result['model'] or 'rules')}"),
+        _named(plain(columns, rows, right=columns[1:])),
+        *([Text(), _by_action(result)] if result["action"] else []),
+        Text(),
+        *(Text(f"{name:<10} {meaning}", style="dim") for name, meaning in NOTES.items()),
+        Text(),
+        *(Text(fact) for fact in facts),
+        *_failures(result["failed"]),
+    )
+
+
+def paired_figures(result: Figures, folder: Path) -> RenderableType:
+    """Return the comparison of answers with and without the graph."""
+    columns = ("", "pairs", "with", "without", "difference", "95 %", "w/t/l", "p")
+    rows = [("all", *_paired_row(result["all"]))] if result["all"] else []
+    if result["all"] and result["all"]["failures_as_0"]:
+        rows.append(("failed answers as 0", *_paired_row(result["all"]["failures_as_0"])))
+    for group in result["groups"].values():
+        rows += [(name, *_paired_row(figures)) for name, figures in group.items() if figures]
+    spent = result["spent"]
+    asked = max(1, max(result["answered"].values()))
+    each = f"{spent['calls'] / asked:.1f} answers, {(spent['read'] + spent['written']) / asked:,.0f} tokens a question"
+    answered = ", ".join(f"{number:,} {arm}" for arm, number in result["answered"].items())
+    margin = result["all"]["margin"] if result["all"] else 0.0
+    facts = [
+        f"w/t/l: won, tied (less than {margin:g} apart) and lost with the graph; p: sign test over questions",
+        f"{count(spent['calls'], 'answer')} of models, {spent['read']:,} tokens read and {spent['written']:,} written"
+        + (f", cost {spent['cost']:.4g}" if spent["cost"] else ""),
+        each + (f", cost {spent['cost'] / asked:.2g}" if spent["cost"] else ""),
+        f"kept in {folder}: results.jsonl, summary.json",
+    ]
+    head = f"{count(result['questions'], 'question')}, answered by {clean(result['model'])} ({answered} the graph)"
+    judged = f"judged by {clean(result['judge'])}" if result["judge"] else "not judged"
+    return Group(
+        Text(head),
+        Text(judged),
+        *([_named(plain(columns, rows, right=columns[1:]))] if rows else []),
+        Text(),
+        *(Text(fact) for fact in facts),
+        *(Text(f"note: {clean(warning)}", style="yellow") for warning in result["warnings"]),
+        *([Text(f"stopped: {clean(result['stopped'])}", style="red")] if result["stopped"] else []),
+        *(
+            [Text(f"{count(result['open'], 'question')} not done: run the same command again")]
+            if result["open"]
+            else []
+        ),
+        *_failures([{**each, "id": f"{each['id']} ({each['step']})"} for each in result["failed"]]),
+    )
+
+
+def _by_action(result: Figures) -> RenderableType:
+    """Return recall by action and split, and the other figures by action."""
+    splits = list(result["split"])
+    columns = ("recall by action", "n", *(splits or ["all"]), "MRR", "precision", "chose")
+    rows = []
+    for action, figures in result["action"].items():
+        parts = [result["action/split"].get(f"{action}/{split}") for split in splits] or [figures]
+        recalls = [((part or {}).get("recall") or {}).get("mean") for part in parts]
+        rest = (figures[name] for name in ("mrr", "precision", "chose"))
+        rows.append((action, figures["n"], *map(_share, (*recalls, *rest))))
+    return _named(plain(columns, rows, right=columns[1:]))
+
+
+def _named(table: Table) -> Table:
+    """Return the table with an unbroken first column (the name of an action) and narrow gaps."""
+    table.columns[0].no_wrap = True
+    table.padding = (0, 1, 0, 0)
+    return table
+
+
+def _recall_row(figures: Figures) -> tuple[object, ...]:
+    recall = figures["recall"] or {}
+    rest = (_share(figures[name]) for name in ("mrr", "precision", "chose", "citations"))
+    return (figures["n"], _share(recall.get("mean")), _range(recall), *rest)
+
+
+def _paired_row(figures: Figures) -> tuple[object, ...]:
+    return (
+        figures["n"],
+        *(_share(figures[name]["mean"]) for name in ("treated", "control")),
+        f"{figures['difference']['mean']:+.3f}",
+        _range(figures["difference"]),
+        "/".join(f"{figures[name]:,}" for name in ("wins", "ties", "losses")),
+        "" if figures["sign_p"] is None else f"{figures['sign_p']:.2g}",
+    )
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _range(interval: Figures) -> str:
+    low, high = interval.get("low"), interval.get("high")
+    return "" if low is None or high is None else f"{low:.3f}–{high:.3f}"
+
+
+def _failures(failed: list[Figures]) -> Iterator[Text]:
+    if not failed:
+        return
+    yield Text()
+    yield Text(f"{count(len(failed), 'piece')} of work failed:", style="yellow")
+    for each in failed[:_LISTED]:
+        yield Text(f"  {clean(each['id'])}: {clean(each['error'])}")
+    if len(failed) > _LISTED:
+        yield Text(f"  … and {len(failed) - _LISTED:,} more; --json names them")

@@ -1,0 +1,125 @@
+"""What was understood of a patient: findings with status and place in the text, and what was doubtful."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from kgdx.case.patient import Finding, Issue, Status
+from kgdx.render.terminal.console import STYLES
+from kgdx.results.ranked import CaseSummary
+from kgdx.results.words import SEX_WORDS, STATUS_WORDS, age, clean, count
+
+GUESSES = ("fuzzy", "encoder")
+"""Ways of matching that a reader should check."""
+
+_ORDER = tuple(Status)
+_BREAK = re.compile(r"(?<!\n)\n(?!\n)")
+_MARKS = {"error": ("✗", "bold red"), "warning": ("!", "yellow"), "info": ("·", "dim")}
+
+
+def patient(case: CaseSummary) -> Text:
+    """Return who the patient is, and how much is known: one line each."""
+    ids = {status: {each.id for each in case.findings if each.status is status} for status in Status}
+    known = [count(len(ids[Status.PRESENT]), "finding") + " present"]
+    if ids[Status.ABSENT]:
+        known.append(f"{len(ids[Status.ABSENT])} absent")
+    identity = "" if case.id.startswith("case:") else clean(case.id)
+    who = [part for part in (identity, SEX_WORDS.get(case.sex, ""), age(case.age)) if part]
+    line = Text("Patient  ", style="bold")
+    line.append(" · ".join(who) + "\n         " if who else "", style="not bold")
+    return line.append(", ".join(known), style="not bold")
+
+
+def findings(found: Iterable[Finding], *, limit: int | None = None, places: bool = True) -> RenderableType:
+    """Return a table of findings: status, term, id, and the words it was read from.
+
+    Args:
+        found: Findings; those present come first, each status in its own order.
+        limit: Most rows shown; the rest is counted.
+        places: Whether to say where in the text the words stand.
+    """
+    ordered = sorted(found, key=lambda finding: _ORDER.index(finding.status))
+    shown = ordered[:limit]
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=3, overflow="fold")
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(ratio=2, overflow="fold")
+    before = ""
+    for finding in shown:
+        word = STATUS_WORDS[finding.status]
+        status = Text(word if word != before else "", style=STYLES[word])
+        table.add_row(status, Text(clean(finding.label or finding.id)), finding.id, _origin(finding, places))
+        before = word
+    if len(ordered) == len(shown):
+        return table
+    return Group(table, Text(f"… and {count(len(ordered) - len(shown), 'more finding')}", style="dim"))
+
+
+def issues(found: Iterable[Issue], *, limit: int = 8) -> RenderableType:
+    """Return what was repaired, ignored or doubtful, one line each, the gravest first."""
+    order = list(_MARKS)
+    each = sorted(dict.fromkeys(found), key=lambda issue: order.index(issue.level))
+    lines: list[RenderableType] = []
+    for issue in each[:limit]:
+        mark, style = _MARKS[issue.level]
+        line = Text(f"{mark} ", style=style)
+        line.append(clean(issue.message), style="not bold default")
+        if issue.remedy:
+            line.append(f"; {clean(issue.remedy)}", style="not bold default")
+        lines.append(Padding(line, (0, 0, 0, 2)))
+    if len(each) > limit:
+        lines.append(Text(f"  … and {len(each) - limit} more notes", style="dim"))
+    return Group(*lines)
+
+
+def marked(case_text: str, found: Iterable[Finding], *, brackets: bool) -> Text:
+    """Return the text with its findings marked by colour, or by brackets where there is none; paragraphs are refilled.
+
+    Overlapping findings are marked once, by the first of them.
+    """
+    out = Text()
+    at = 0
+    case_text = _BREAK.sub(" ", case_text.replace("\r\n", " \n"))
+    placed = [(f.span.start, f.span.end, f) for f in found if f.span is not None]
+    for start, end, finding in sorted(placed, key=lambda place: (place[0], -place[1])):
+        if start < at:
+            continue
+        word = STATUS_WORDS[finding.status]
+        out.append(clean(case_text[at:start]))
+        words = clean(case_text[start:end])
+        note = "" if finding.status is Status.PRESENT else f": {word}"
+        out.append(f"[{words}{note}]" if brackets else words, style=f"{STYLES[word]} underline")
+        at = end
+    out.append(clean(case_text[at:]))
+    return out
+
+
+def extraction(case_text: str, found: tuple[Finding, ...], noted: tuple[Issue, ...], *, brackets: bool) -> Group:
+    """Return a text's findings: the marked text, then the table, then the notes."""
+    parts: list[RenderableType] = []
+    if len(case_text) <= 4000:
+        parts += [marked(case_text, found, brackets=brackets), Text()]
+    parts.append(findings(found) if found else Text("No finding was recognised.", style="yellow"))
+    if noted:
+        parts += [Text(), issues(noted)]
+    return Group(*parts)
+
+
+def _origin(finding: Finding, places: bool) -> Text:
+    """Return the patient's words where they differ from the label, and the confidence of an uncertain match."""
+    words = clean(" ".join(finding.text.split()))
+    line = Text()
+    if words and words.casefold() not in {finding.label.casefold(), finding.id.casefold()}:
+        line.append(f"“{words}”")
+    if places and finding.span is not None:
+        line.append(f"{' ' if line else ''}at {finding.span.start}–{finding.span.end}", style="dim")
+    if finding.method in GUESSES or (places and finding.score < 0.995):
+        line.append(f"{' ' if line else ''}{finding.method} {finding.score:.0%}", style="dim")
+    return line

@@ -1,0 +1,258 @@
+"""A diagnosis for a reader: what was understood, the ranked diseases, and why each of the first stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from kgdx.render.terminal.case_text import findings, issues, patient
+from kgdx.results.ranked import Candidate, DiagnosisDocument, EvidencePath
+from kgdx.results.transcript import exchanges
+from kgdx.results.view import PATHS, SIDES, Listed, Reason, argument, between, listed, names, path_row
+from kgdx.results.words import clean, count, frequency, references, signed
+
+
+class Diagnosed(Protocol):
+    """A result that can be shown: :class:`kgdx.Diagnosis` is one."""
+
+    @property
+    def policy(self) -> str:
+        """Who chose the actions."""
+        ...
+
+    @property
+    def rounds(self) -> Sequence[Any]:
+        """What was looked up, round by round."""
+        ...
+
+    @property
+    def usage(self) -> Any:
+        """What language models were asked."""
+        ...
+
+    def paths(self, id: str, /) -> tuple[EvidencePath, ...]:
+        """Return the evidence paths of a candidate."""
+        ...
+
+    def document(self) -> DiagnosisDocument:
+        """Return the document that is shown."""
+        ...
+
+
+BAR = 8
+"""Characters of the bar of the best candidate."""
+
+CITED = 35
+"""Width of the column of frequencies and references in an 80-column terminal."""
+
+TYPICAL = 5
+"""Findings that are typical of a disease and not mentioned: so many are shown."""
+
+STYLES = {"supports": "green", "against": "red", "typical_unmentioned": "cyan"}
+
+NOTE = "Decision support for research, to be judged by a clinician. Fit is a ranking score, not a probability."
+
+
+def diagnosis(result: Diagnosed, *, explain: int = 3) -> RenderableType:
+    """Return all of it: patient, findings, notes, ranking, and the reasons of the first ``explain`` candidates."""
+    document = result.document()
+    parts = _understood(document)
+    parts += [_heading(f"Most likely of {count(document.n_candidates, 'disease')}"), ranking(document), Text()]
+    for row in listed(document)[:explain]:
+        if row.id in document.evidence:
+            parts += [candidate_block(document, row), Text()]
+    if len(document.candidates) > explain > 0:
+        parts.append(Text("Any other of them: kgdx explain CASE DISEASE", style="dim"))
+    parts += _planned(result, document)
+    parts.append(Text(NOTE, style="dim"))
+    return Group(*parts)
+
+
+def _planned(result: Diagnosed, document: DiagnosisDocument) -> list[RenderableType]:
+    """Return what a model's plans looked up, round by round, and what it took; nothing where no model was asked."""
+    model = next((name for name, _ in exchanges(document.trace)), "")
+    if not model:
+        return []
+    from kgdx.render.terminal.answer_text import lookups, taken
+    from kgdx.results.cited import lookup_rounds
+
+    who = Text(f"{result.policy} with {clean(model)}{taken(result.usage.to_dict())}", style="dim")
+    rounds = lookup_rounds(each.to_dict(private=True) for each in result.rounds)
+    return [_heading("Looked up"), *lookups(rounds), Text(), who]
+
+
+def ranking(document: DiagnosisDocument) -> RenderableType:
+    """Return the candidates: rank, disease, how well it fits, and the findings that support it best."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", expand=True)
+    table.add_column("#", justify="right", no_wrap=True, min_width=3)
+    table.add_column("Disease", ratio=6, overflow="fold")
+    table.add_column("Fit", no_wrap=True, width=BAR + 6)
+    table.add_column("Best supported by", ratio=5, overflow="fold")
+    rows = listed(document)
+    best = max((row.score for row in rows), default=0.0)
+    for row in rows:
+        name = Text(_called(document, row), style="bold")
+        name.append(f"\n{_identifiers(row)}", style="not bold dim")
+        support = Text(", ".join(row.support[:2]))
+        if len(row.support) > 2:
+            support.append(f" +{len(row.support) - 2}", style="dim")
+        table.add_row(str(row.rank), name, fit(row.score, best), support)
+    return table
+
+
+def fit(score: float, best: float) -> Text:
+    """Return a score as a bar, relative to the best candidate's, with its number.
+
+    Example:
+        >>> fit(5.0, 10.0).plain
+        '■■■■       5.0'
+    """
+    filled = round(BAR * max(0.0, score) / best) if best > 0 else 0
+    bar = Text("■" * filled, style="cyan")
+    bar.append(" " * (BAR - filled))
+    bar.append(f"{score:6.1f}", style="default")
+    return bar
+
+
+def candidate_block(document: DiagnosisDocument, row: Listed) -> RenderableType:
+    """Return why one candidate stands where it does, finding by finding."""
+    found = argument(document, row.candidate)
+    title = Text(f"{row.rank}. {_called(document, row)}", style="bold")
+    parts: list[RenderableType] = [title, Text(f"   {_identifiers(row)}", style="dim")]
+    parts += _section("supports", found.supports) + _section("against", found.against)
+    if found.silent:
+        parts += [Text("   not explained by it", style="yellow"), Padding(Text(", ".join(found.silent)), (0, 0, 0, 9))]
+    if found.typical:
+        lines = [("", Text(clean(path.nodes[0].name or path.finding)), _cited(path)) for path in found.typical]
+        kind = "typical_unmentioned"
+        parts += [Text(f"   {SIDES[kind]}", style=STYLES[kind]), _grid(lines[:TYPICAL])]
+    if row.candidate.cases:
+        parts += [Text("   patients alike", style="green"), _patients(document, row.candidate)]
+    return Group(*parts)
+
+
+def explanation(result: Diagnosed, candidate: Candidate) -> RenderableType:
+    """Return all that the graph says about one candidate: the parts of its score, each finding, all evidence paths."""
+    document = result.document()
+    parts = _understood(document)
+    if document.n_candidates:
+        parts.append(_heading(f"Rank {candidate.rank} of {count(document.n_candidates, 'disease')}"))
+    (row,) = listed(document.model_copy(update={"candidates": (candidate,)}))
+    parts += [candidate_block(document, row), Text()]
+    if candidate.parts:
+        parts += [_heading("Parts of its score"), _parts({**candidate.parts, "together": candidate.score}), Text()]
+    parts += [_evidence(result.paths(candidate.id)), Text(), Text(NOTE, style="dim")]
+    return Group(*parts)
+
+
+def _called(document: DiagnosisDocument, row: Listed) -> str:
+    """Return the candidate's name; for a patient described in Chinese its Chinese name too, where there is one."""
+    return f"{row.name} {row.also}" if row.also and document.case.chinese else row.name
+
+
+def _identifiers(row: Listed) -> str:
+    """Return the candidate's id and those of the entries that are the same disease."""
+    return clean(row.id) + (f" = {', '.join(row.members)}" if row.members else "")
+
+
+def _understood(document: DiagnosisDocument) -> list[RenderableType]:
+    """Return the patient, the findings that were read, and what was doubtful about them."""
+    case = document.case
+    parts: list[RenderableType] = [patient(case), Text()]
+    if case.findings:
+        parts += [Padding(findings(case.findings, limit=40, places=False), (0, 0, 0, 2)), Text()]
+    if document.issues:
+        parts += [_heading("Notes"), issues(document.issues), Text()]
+    return parts
+
+
+def _heading(words: str) -> Text:
+    return Text(words, style="bold")
+
+
+def _section(kind: str, reasons: Iterable[Reason]) -> list[RenderableType]:
+    """Return one side of the argument: a line for each finding, strongest first; nothing where there is none."""
+    lines: list[tuple[RenderableType, ...]] = []
+    for reason in reasons:
+        name = Text(reason.name)
+        if reason.path is not None and between(reason.path):
+            name.append(f"\n{between(reason.path)}", style="dim")
+        cited = Text() if reason.path is None else _cited(reason.path)
+        lines.append((Text(signed(reason.score), style=STYLES[kind]), name, cited))
+    return [Text(f"   {SIDES[kind]}", style=STYLES[kind]), _grid(lines)] if lines else []
+
+
+def _patients(document: DiagnosisDocument, candidate: Candidate) -> RenderableType:
+    """Return the patients of the graph that have the disease, with the findings they share with this one."""
+    labels = names(document.case.findings)
+    lines: list[tuple[RenderableType, ...]] = []
+    for case in candidate.cases:
+        shared = Text(", ".join(labels.get(finding) or clean(finding) for finding in case.shared))
+        shared.append(f"\n{references(case.publications)}" if case.publications else "", style="dim")
+        lines.append(("", Text(clean(case.id)), shared))
+    return _grid(lines)
+
+
+def _grid(lines: Iterable[tuple[RenderableType, ...]]) -> RenderableType:
+    table = Table.grid(padding=(0, 1, 0, 0), expand=True)
+    table.add_column(width=5, justify="right")
+    table.add_column(ratio=1, overflow="fold")
+    table.add_column(ratio=1, overflow="fold")
+    for line in lines:
+        table.add_row(*line)
+    return Padding(table, (0, 0, 0, 3))
+
+
+def _cited(path: EvidencePath) -> Text:
+    """Return how often, and who says so: on one line where both fit the column of an 80-column terminal."""
+    said, cited = frequency(path.frequency) or "listed in", references(path.references, limit=1)
+    text = Text(said)
+    text.append(" " if len(said) + len(cited) < CITED else "\n")
+    return text.append(cited, style="dim")
+
+
+def _parts(parts: Mapping[str, float]) -> RenderableType:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column()
+    table.add_column(justify="right")
+    for name, value in parts.items():
+        table.add_row(f"  {clean(name)}", signed(value))
+    return table
+
+
+def sentence(path: EvidencePath) -> str:
+    """Return a path as one line that reads from left to right.
+
+    Example:
+        >>> from kgdx.results.ranked import PathNode, PathRelation
+        >>> nodes = (PathNode("p", "PatientCase"), PathNode("HP:1", "", "Fit"), PathNode("D:1", "", "X"))
+        >>> relations = (PathRelation("OBSERVED"), PathRelation("HAS_PHENOTYPE", reversed=True))
+        >>> sentence(EvidencePath(nodes, relations, "supports", "HP:1", "3 of 4", ("PMID:1",)))
+        'patient ─has→ Fit ─seen in→ X: 3 of 4 (75%), PMID:1'
+    """
+    row = path_row(0, path)
+    hops = " ".join(f"─{hop.words}→ {hop.name}" if hop.words else hop.name for hop in row.hops)
+    note = ", ".join(part for part in (row.frequency, references(path.references)) if part)
+    return f"{hops}: {note}" if note else hops
+
+
+def _evidence(paths: Iterable[EvidencePath]) -> RenderableType:
+    """Return all paths of one candidate, by what they say, one line each; further lines of a path are indented."""
+    each = list(paths)
+    parts: list[RenderableType] = []
+    for kind, heading in PATHS.items():
+        chosen = [path for path in each if path.kind == kind]
+        if not chosen:
+            continue
+        grid = Table.grid(padding=(0, 1, 0, 0))
+        grid.add_column(width=1)
+        grid.add_column(overflow="fold")
+        for line in dict.fromkeys(map(sentence, chosen)):
+            grid.add_row(Text("·", style="dim"), Text(line))
+        parts += [Text(f"{heading} ({len(chosen)})", style="bold"), Padding(grid, (0, 0, 0, 2)), Text()]
+    return Group(*parts[:-1]) if parts else Text("The graph holds no path from the findings to this disease.")

@@ -1,0 +1,200 @@
+"""The graph itself in the terminal: templates, rows, servers, copies, the ontology, decisions about names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from kgdx.render.terminal.console import plain
+from kgdx.results.words import clean, count, seconds
+from kgdx.schema import NodeClass, Relation, Schema
+
+if TYPE_CHECKING:
+    from kgdx.episode import Replayed
+    from kgdx.graph.copies import CopyReport
+    from kgdx.graph.foreign.mapping_proposal import Report as MappingReport
+    from kgdx.graph.neo4j.local_server import ServerInfo
+    from kgdx.graph.templates import Template
+    from kgdx.terms.names.mesh_index import MeshDecision
+
+STATUSES = {
+    "manual": "by people's decision",
+    "accepted": "accepted by people",
+    "rejected": "rejected by people",
+    "automatic": "stated",
+    "ambiguous": "open: two candidates are equally good",
+    "below": "open: below the threshold",
+    "taken": "open: a better one took the candidate",
+    "conflict": "open: does not go with others",
+    "absent": "decided, but one side is not in the graph",
+}
+"""What the statuses of a review mean."""
+
+
+def rows(columns: Sequence[str], found: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """Return rows of a template: a table, or a block for each row where the columns would not fit."""
+    if not found:
+        return Text("no rows", style="dim")
+    named = columns or tuple(found[0])
+    total = Text(count(len(found), "row"), style="dim")
+    if len(named) <= 5:
+        return Group(plain(named, [[row.get(name) for name in named] for row in found]), total)
+    width = max(len(name) for name in named)
+    blocks: list[RenderableType] = []
+    for row in found:
+        filled = [(name.ljust(width), row.get(name)) for name in named if row.get(name) not in (None, "", [])]
+        blocks += [plain(("", ""), filled), Text()]
+    return Group(*blocks, total)
+
+
+def template_list(found: Iterable[Template]) -> RenderableType:
+    """Return all templates: name, purpose, parameters."""
+    parts: list[RenderableType] = []
+    for kind, heading in (("read", "Read templates (kgdx run NAME …)"), ("write", "Write templates")):
+        chosen = sorted((each for each in found if each.kind == kind), key=lambda each: each.name)
+        if chosen:
+            lines = [(Text(each.name, style="bold"), _purpose(each)) for each in chosen]
+            parts += [Text(heading), plain(("", ""), lines), Text()]
+    return Group(*parts[:-1])
+
+
+def template_details(template: Template) -> RenderableType:
+    """Return one template with its parameters and columns; the caller prints its Cypher verbatim."""
+    takes = "\n".join(f"  {name}: {type_}" for name, type_ in template.parameters.items()) or "  nothing"
+    returns = ", ".join(template.columns) or "nothing"
+    return Group(
+        Text(f"{template.name} ({template.kind})", style="bold"),
+        Text(clean(template.purpose)),
+        Text(f"\nTakes\n{takes}\nReturns\n  {returns}"),
+    )
+
+
+def replayed(found: Iterable[Replayed]) -> RenderableType:
+    """Return the queries of a saved run: what they returned then and return now."""
+    table = plain(
+        ("Template", "then", "now", ""),
+        [(each.template, each.recorded, each.rows, _verdict(each)) for each in found],
+        right=("then", "now"),
+    )
+    return table if table.row_count else Text("The run recorded no queries.")
+
+
+def server(info: ServerInfo) -> RenderableType:
+    """Return where a local Neo4j listens and how to sign in."""
+    facts = [
+        ("Neo4j Browser", info.http),
+        ("Bolt", info.bolt),
+        ("user", info.user),
+        ("password", f"in {info.password_file}"),
+        ("log", info.log),
+        ("process", str(info.pid or "")),
+    ]
+    return plain(("", ""), [fact for fact in facts if fact[1]])
+
+
+def copied(report: CopyReport) -> RenderableType:
+    """Return what was copied between stores, how, and how it was compared."""
+    equal = "the same content" if report.compared == "whole" else "the same counts, and the same content in samples"
+    head = Text(f"Copied in {seconds(report.seconds)} ({report.method}); both graphs have {equal}.")
+    content = plain(("", "count"), report.counts.items(), right=("count",))
+    return Group(head, Text(), content, Text(f"fingerprint {report.fingerprint[:16]}", style="dim"))
+
+
+def by_status(statuses: Iterable[str]) -> list[str]:
+    """Say how many mappings have each status, most first.
+
+    Example:
+        >>> by_status(["automatic", "below", "automatic"])
+        ['       2  automatic   stated', '       1  below       open: below the threshold']
+    """
+    return [
+        f"{number:>8,}  {status:<10}  {STATUSES.get(status, '')}".rstrip()
+        for status, number in Counter(statuses).most_common()
+    ]
+
+
+def mesh_decision(found: MeshDecision) -> RenderableType:
+    """Return what was decided, why, and what else was considered."""
+    stated = f"{found.id} {found.heading} ({found.relation}, {found.score:.2f})" if found.id else "no descriptor"
+    release = f"MeSH {found.version}" if found.version else f"descriptors {found.checksum[:12]}"
+    lines = [Text(clean(f"{found.name}: {stated}"), style="bold"), Text(clean(f"{found.reason}; {release}"))]
+    rows = [(c.id, c.heading, c.matched, c.method, f"{c.score:.2f}") for c in found.candidates]
+    return (
+        Group(*lines, plain(("id", "heading", "matched", "method", "score"), rows, right=("score",)))
+        if rows
+        else Group(*lines)
+    )
+
+
+def checked(report: MappingReport) -> RenderableType:
+    """Return the lines of a mapping, and what can be asked."""
+    rows = [(line.name, line.theirs, line.n, Text(clean(line.fault), "yellow")) for line in report.lines]
+    table = plain(("name", "theirs", "number", "fault"), rows, right=("number",))
+    can = Text(f"\nasked by template: {', '.join(report.can) or 'nothing'}")
+    cannot = [Text(f"nothing to ask by: {', '.join(report.cannot)}")] if report.cannot else []
+    return Group(table, can, *cannot)
+
+
+def ontology(schema: Schema) -> RenderableType:
+    """Return all node classes and relations, one line each."""
+    nodes = plain(
+        ("Class", "What it is"),
+        [
+            (Text(each.name, style="bold"), _said(each.definition, f"ids {', '.join(each.prefixes) or 'of any form'}"))
+            for each in schema.nodes.values()
+        ],
+    )
+    relations = plain(
+        ("Relation", "What it says"),
+        [(Text(each.name, style="bold"), _said(each.definition, _ends(each))) for each in schema.relations.values()],
+    )
+    head = Text(f"Ontology {schema.version}: {len(schema.nodes)} node classes, {len(schema.relations)} relations")
+    return Group(head, Text(), nodes, Text(), relations)
+
+
+def element(each: NodeClass | Relation) -> RenderableType:
+    """Return one class or relation with its properties."""
+    facts = [Text(each.name, style="bold"), Text(each.definition), Text()]
+    if isinstance(each, Relation):
+        facts.append(Text(f"joins       {_ends(each)}"))
+        facts.append(Text(f"told apart  by {', '.join(each.identity)}"))
+        facts += [Text(f"reads ({name})  {words.label}; back: {words.inverse}") for name, words in each.wording.items()]
+    else:
+        facts.append(Text(f"ids         {', '.join(each.prefixes) or 'any'}"))
+    if each.biolink:
+        facts.append(Text(f"Biolink     {each.biolink}"))
+    rows = [
+        (Text(prop.name, style="bold" if prop.required else ""), prop.type, _meaning(prop.definition, prop.values))
+        for prop in each.properties.values()
+    ]
+    return Group(*facts, Text(), plain(("Property", "Type", "Meaning"), rows))
+
+
+def _said(definition: str, fact: str) -> Text:
+    text = Text(f"{definition}\n")
+    return text.append(fact, style="dim")
+
+
+def _ends(relation: Relation) -> str:
+    return ", ".join(f"{start} → {end}" for start, end in relation.ends)
+
+
+def _meaning(definition: str, values: tuple[str, ...]) -> str:
+    return f"{definition} One of {', '.join(values)}." if values else definition
+
+
+def _purpose(template: Template) -> Text:
+    text = Text(clean(template.purpose))
+    takes = ", ".join(f"{name}: {type_}" for name, type_ in template.parameters.items())
+    text.append(f"\n{takes}" if takes else "", style="dim")
+    return text
+
+
+def _verdict(each: Replayed) -> Text:
+    if each.error:
+        return Text(clean(each.error), style="red")
+    return Text("the same", style="green") if each.same else Text("different", style="red")

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from rich.console import RenderableType
+
+from kgdx.actions import Diagnosis, EvidencePath, PathRelation
+from kgdx.case import Case, Finding
+from kgdx.render.terminal.console import text
+from kgdx.render.terminal.diagnosis_text import candidate_block, diagnosis, explanation, fit, ranking
+from kgdx.results.ranked import Candidate
+from kgdx.results.view import listed
+from render.terminal.examples import ANNOTATED, DIAGNOSIS, DISEASE, EXACT, FIRST, PATIENT, contribution, observed, term
+
+WHOLE = """\
+Patient  p1 · female · 4 years
+         3 findings present, 1 absent
+
+  present        Slow-growing hair        HP:0002217  “hair grows slowly”
+                 Short metacarpal         HP:0010049
+                 Broad forehead           HP:0000337
+  absent         Intellectual disability  HP:0001249  “智力正常”
+  in the family  Migraine                 HP:0002076  “migrane” fuzzy 90%
+
+Notes
+  ! Seizure is given both as present and as absent; kept as present
+  · Fever is implied by Recurrent fever; kept
+
+Most likely of 12,731 diseases
+  # Disease                           Fit            Best supported by
+  1 Trichorhinophalangeal syndrome,   ■■■■■■■■   9.1 Slow-growing hair, Short
+    type I                                           metacarpal
+    OMIM:190350 = ORPHA:77258
+  2 Langer-Giedion syndrome           ■■■■       4.2
+    OMIM:150230
+
+1. Trichorhinophalangeal syndrome, type I
+   OMIM:190350 = ORPHA:77258
+   speaks for it
+    +3.1 Slow-growing hair                   9 of 12 (75%) PMID:25792522 +1
+    +1.2 Short metacarpal                    frequent (30–79%) ORPHA:77258
+         annotated as Short long bone, which
+         includes it
+   speaks against it
+    −0.3 absent: Intellectual disability     3 of 12 (25%) PMID:1 +1
+   not explained by it
+         Broad forehead
+   typical of it, not mentioned
+         Cone-shaped epiphyses of the        very frequent (80–99%) ORPHA:77258
+         phalanges of the hand
+"""
+
+
+def block(result: Diagnosis) -> RenderableType:
+    """The reasons of the first candidate."""
+    document = result.document()
+    return candidate_block(document, listed(document)[0])
+
+
+def test_a_diagnosis_reads_well_in_eighty_columns() -> None:
+    shown = text(diagnosis(DIAGNOSIS, explain=1))
+    assert shown.startswith(WHOLE)
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_the_research_notice_stands_under_every_diagnosis() -> None:
+    assert "not a probability" in text(diagnosis(DIAGNOSIS, explain=0)).splitlines()[-1]
+
+
+def test_an_unexplained_candidate_names_no_reasons() -> None:
+    assert "1. Trich" not in text(diagnosis(DIAGNOSIS, explain=0))
+
+
+def test_fit_is_relative_to_the_best_candidate() -> None:
+    assert fit(10, 10).plain == "■■■■■■■■  10.0"
+    assert fit(5, 10).plain == "■■■■       5.0"
+    assert fit(-1, 10).plain == "          -1.0"
+    assert fit(-3, -2).plain == "          -3.0"
+
+
+def test_merged_entries_are_named_beside_the_candidate() -> None:
+    assert "OMIM:190350 = ORPHA:77258" in text(ranking(DIAGNOSIS.document()))
+
+
+def test_a_finding_with_a_path_against_stands_against_the_disease() -> None:
+    lines = text(block(DIAGNOSIS)).splitlines()
+    (line,) = [line for line in lines if "Intellectual disability" in line]
+    assert lines[lines.index(line) - 1].strip() == "speaks against it"
+
+
+def test_explanation_shows_every_path_as_a_sentence_and_the_parts_of_the_score() -> None:
+    shown = text(explanation(DIAGNOSIS, FIRST), width=200)
+    assert "patient ─has→ Short metacarpal ─a kind of→ Short long bone ─seen in→ Trichorhinophalangeal" in shown
+    assert "patient ─does not have→ Intellectual disability ─seen in→" in shown
+    assert "Paths from the findings to it (2)" in shown
+    assert "similarity  +5.9" in shown
+
+
+def test_an_explanation_says_what_was_read_and_that_it_is_no_probability() -> None:
+    lines = text(explanation(DIAGNOSIS, FIRST)).splitlines()
+    assert any("Slow-growing hair" in line and "HP:0002217" in line for line in lines)
+    assert "Rank 1 of 12,731 diseases" in lines
+    assert "not a probability" in lines[-1]
+
+
+def test_what_rounds_to_nothing_has_no_sign() -> None:
+    little = replace(FIRST, parts={"excluded": -0.01})
+    assert re.search(r"excluded +0\.0\n", text(explanation(DIAGNOSIS, little)))
+
+
+def test_names_cannot_steer_the_terminal() -> None:
+    evil = Candidate(1, "OMIM:1", "\x1b]0;owned\x07[red]Name[/red]", ("OMIM:1",), 1.0)
+    case = Case("c", (Finding("HP:1", label="\x1b[2Jgone"),))
+    shown = text(diagnosis(Diagnosis(case, (evil,), {"OMIM:1": ()}), explain=1))
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+    assert "[red]Name[/red]" in shown, "markup is text, not style"
+
+
+def test_hundreds_of_findings_are_counted_rather_than_listed() -> None:
+    many = tuple(Finding(f"HP:{number:07}", label=f"Sign {number}") for number in range(500))
+    shown = text(diagnosis(replace(DIAGNOSIS, case=Case("c", many), candidates=(), evidence={})))
+    assert "… and 460 more findings" in shown
+
+
+def test_a_mere_relative_that_adds_little_counts_as_not_explained() -> None:
+    relative = EvidencePath(
+        (PATIENT, term("HP:0000337", "Broad forehead"), term("HP:1", "Face"), term("HP:2", "Long philtrum"), DISEASE),
+        (observed(), PathRelation("IS_A"), PathRelation("IS_A", reversed=True), ANNOTATED),
+        "supports",
+        "HP:0000337",
+    )
+    shown = text(block(replace(DIAGNOSIS, evidence={FIRST.id: (EXACT, relative)})))
+    assert "Long philtrum" not in shown
+    strong = replace(FIRST, contributions=(contribution("HP:0000337", 1.0),))
+    shown = text(block(replace(DIAGNOSIS, candidates=(strong,), evidence={FIRST.id: (relative,)})), width=200)
+    assert "annotated as Long philtrum; both are kinds of Face" in shown
+
+
+def test_a_case_in_chinese_sees_chinese_names_beside_the_others() -> None:
+    case = replace(DIAGNOSIS.case, text="thin hair", findings=())
+    named = replace(DIAGNOSIS, case=case, candidates=(replace(FIRST, name_zh="毛发-鼻-指综合征"),))
+    assert "毛发" not in text(diagnosis(named))
+    chinese = replace(named, case=replace(case, text="头发稀疏"))
+    assert "毛发-鼻-指综合征" in text(diagnosis(chinese), width=200)
