@@ -1,4 +1,4 @@
-"""The application: the routes of the API, the page, and the guard before both.
+"""The application: the routes of the API, the page, answers in pieces; prints the OpenAPI description when run.
 
 ``python -m kgdx.serve.app`` prints the API's OpenAPI description, as the documentation keeps it.
 """
@@ -27,11 +27,11 @@ from starlette.staticfiles import StaticFiles
 from kgdx.results.cited import AnswerDocument
 from kgdx.results.ranked import NOTICE, DiagnosisDocument
 from kgdx.results.reference import documented
-from kgdx.serve import models
-from kgdx.serve.guard import Guard
-from kgdx.serve.options import Options
-from kgdx.serve.pool import Pool
+from kgdx.serve import http_models
 from kgdx.serve.problems import MEDIA_TYPE, Problem, Refused, busy
+from kgdx.serve.request_guard import Guard
+from kgdx.serve.server_options import Options
+from kgdx.serve.worker_pool import Pool
 
 API = "/api/v1"
 WEB = Path(__file__).parent / "web"
@@ -109,7 +109,7 @@ class App(FastAPI):
         parts = document["components"]
         for name in ("HTTPValidationError", "ValidationError"):
             parts["schemas"].pop(name, None)
-        parts["schemas"]["Problem"] = models.Problem.model_json_schema()
+        parts["schemas"]["Problem"] = http_models.Problem.model_json_schema()
         documented(parts["schemas"])
         parts["securitySchemes"] = {"token": _TOKEN}
         document["security"] = [{}, {"token": []}]
@@ -187,41 +187,41 @@ def _api(options: Options, workers: Pool) -> APIRouter:
     api = APIRouter(prefix=API, route_class=JsonRoute, responses=_PROBLEMS)
 
     async def ask(operation: str, request: Any) -> Response:
-        given = request.model_dump() if isinstance(request, models.Request) else request
+        given = request.model_dump() if isinstance(request, http_models.Request) else request
         return _json(await workers.ask(operation, given, seconds=options.seconds))
 
     @api.post("/diagnose", response_model=DiagnosisDocument, tags=["diagnosis"])
-    async def diagnose(request: models.Diagnose) -> Response:
+    async def diagnose(request: http_models.Diagnose) -> Response:
         """Rank the diseases that fit a patient, with what each finding contributes."""
         return await ask("diagnose", request)
 
     @api.post("/explain", response_model=DiagnosisDocument, tags=["diagnosis"])
-    async def explain(request: models.Explain) -> Response:
+    async def explain(request: http_models.Explain) -> Response:
         """Show all that speaks for and against one disease, with the paths in the graph, wherever it stands."""
         return await ask("explain", request)
 
-    @api.post("/extract", response_model=models.Extraction, tags=["words"])
-    async def extract(request: models.Extract) -> Response:
+    @api.post("/extract", response_model=http_models.Extraction, tags=["words"])
+    async def extract(request: http_models.Extract) -> Response:
         """Read the findings of a text."""
         return await ask("extract", request)
 
-    @api.post("/terms", response_model=models.Completions, tags=["words"])
-    async def terms(request: models.Complete) -> Response:
+    @api.post("/terms", response_model=http_models.Completions, tags=["words"])
+    async def terms(request: http_models.Complete) -> Response:
         """Complete the beginning of a name, English or Chinese."""
         return await ask("terms", request)
 
-    @api.get("/diseases/{disease}", response_model=models.Disease, tags=["graph"], responses={404: _ABSENT})
-    async def disease(disease: Annotated[models.Id, InPath(examples=["OMIM:208900"])]) -> Response:
+    @api.get("/diseases/{disease}", response_model=http_models.Disease, tags=["graph"], responses={404: _ABSENT})
+    async def disease(disease: Annotated[http_models.Id, InPath(examples=["OMIM:208900"])]) -> Response:
         """Show what the graph knows of a disease."""
         return await ask("disease", {"disease": disease})
 
-    @api.get("/sources", response_model=models.Sources, tags=["graph"])
+    @api.get("/sources", response_model=http_models.Sources, tags=["graph"])
     async def sources() -> Response:
         """Show what the graph was made of, with versions, licences and citations."""
         return await ask("sources", {})
 
-    @api.post("/page", response_model=models.Html, tags=["diagnosis"])
-    async def page(request: models.Page) -> Response:
+    @api.post("/page", response_model=http_models.Html, tags=["diagnosis"])
+    async def page(request: http_models.Page) -> Response:
         """Make one self-contained page of a result, to look at, keep or print."""
         return await ask("page", request)
 
@@ -231,19 +231,19 @@ def _api(options: Options, workers: Pool) -> APIRouter:
 def _questions(api: APIRouter, options: Options, workers: Pool, askers: Pool, literature: bool) -> None:
     """Add the routes that answer questions."""
 
-    def answering(request: models.Ask) -> tuple[Pool, float]:
+    def answering(request: http_models.Ask) -> tuple[Pool, float]:
         """Who answers: a question for which nobody outside is asked need not wait behind those that are."""
         outside = request.asks_model or literature
         return (askers, options.ask_seconds) if outside else (workers, options.seconds)
 
     @api.post("/ask", response_model=AnswerDocument, tags=["questions"])
-    async def question(request: models.Ask) -> Response:
+    async def question(request: http_models.Ask) -> Response:
         """Answer a question from the graph, each claim with its evidence."""
         pool, seconds = answering(request)
         return _json(await pool.ask("ask", request.model_dump(), seconds=seconds))
 
     @api.post("/ask/events", tags=["questions"], response_class=Response, responses={200: _EVENTS})
-    async def question_events(request: models.Ask) -> Response:
+    async def question_events(request: http_models.Ask) -> Response:
         """Answer a question, and tell each step while it happens, as server-sent events.
 
         The events are ``step`` (an entry of the record), ``text`` (a piece of the answer), and last ``answer`` or
@@ -256,7 +256,7 @@ def _questions(api: APIRouter, options: Options, workers: Pool, askers: Pool, li
 def _state(api: APIRouter, options: Options, workers: Pool, model: str | None) -> None:
     """Add the routes that say how the server is."""
 
-    @api.get("/about", response_model=models.About, tags=["server"])
+    @api.get("/about", response_model=http_models.About, tags=["server"])
     async def about() -> dict[str, Any]:
         """Say what this server is and can do."""
         graph = workers.graph
@@ -269,12 +269,12 @@ def _state(api: APIRouter, options: Options, workers: Pool, model: str | None) -
             "created": graph.get("created"),
         }
 
-    @api.get("/health", response_model=models.Health, tags=["server"])
+    @api.get("/health", response_model=http_models.Health, tags=["server"])
     async def health() -> dict[str, str]:
         """Say that the server runs."""
         return {"status": "ok"}
 
-    @api.get("/ready", response_model=models.Ready, tags=["server"])
+    @api.get("/ready", response_model=http_models.Ready, tags=["server"])
     async def ready() -> dict[str, Any]:
         """Say whether requests can be answered: workers run, and the graph and its store are there."""
         if workers.trouble is not None:

@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem details: what went wrong, what to do next, and a status that a program can act on."""
+"""Errors as RFC 9457 problem details, and the frames in which the server and its workers talk."""
 
 from __future__ import annotations
 

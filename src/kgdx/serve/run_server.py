@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from kgdx.config import Settings
 from kgdx.errors import ConfigError, MissingExtraError, UsageError
 from kgdx.literature.publications import pubmed_access
-from kgdx.serve.options import Options
+from kgdx.serve.server_options import Options
 
 GRACE_S = 10
 """How long requests that are being answered may take when the server is told to stop."""
@@ -39,7 +39,7 @@ def serve(options: Options, started: Callable[[str], None]) -> None:
         import uvicorn
 
         from kgdx.serve.app import create_app
-        from kgdx.serve.pool import Pool
+        from kgdx.serve.worker_pool import Pool
     except ImportError as error:
         raise MissingExtraError("kgdx serve", "serve") from error
     opening = {"store": options.store, "encoder": options.encoder}

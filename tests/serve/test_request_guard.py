@@ -14,11 +14,11 @@ require_module("httpx2", "serve-test")
 
 import httpx2  # noqa: E402
 
-from kgdx.serve import guard  # noqa: E402
+from kgdx.serve import request_guard  # noqa: E402
 from kgdx.serve.app import create_app  # noqa: E402
-from kgdx.serve.guard import Rates  # noqa: E402
-from kgdx.serve.options import Options  # noqa: E402
 from kgdx.serve.problems import Problem, Refused, busy  # noqa: E402
+from kgdx.serve.request_guard import Rates  # noqa: E402
+from kgdx.serve.server_options import Options  # noqa: E402
 
 TOKEN = "0123456789abcdef-right"
 SECRET = "Mrs Unmistakable has seizures"
@@ -159,7 +159,7 @@ def test_a_large_request_is_refused_in_chunks_too() -> None:
 
 
 def test_a_request_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "BODY_S", 0.01)
+    monkeypatch.setattr(request_guard, "BODY_S", 0.01)
 
     async def never() -> AsyncIterator[bytes]:
         yield b"{"
@@ -181,7 +181,7 @@ def test_a_client_that_asks_too_often_is_told_when_to_come_back() -> None:
 
 
 def test_rates_of_many_clients_take_no_more_than_a_fixed_space(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "CLIENTS", 10)
+    monkeypatch.setattr(request_guard, "CLIENTS", 10)
     rates = Rates(1.0)
     for number in range(1000):
         rates.wait(str(number))

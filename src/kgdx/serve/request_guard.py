@@ -15,8 +15,8 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from kgdx.serve.options import Options, same_token
 from kgdx.serve.problems import MEDIA_TYPE, Problem, Refused
+from kgdx.serve.server_options import Options, same_token
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -53,6 +53,45 @@ HEADERS = tuple(
     }.items()
 )
 """Sent with every answer."""
+
+
+class Head:
+    """The headers of a request."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._all: list[tuple[bytes, bytes]] = list(scope["headers"])
+
+    def get(self, name: str) -> str:
+        """Return a header; nothing where it is absent or there are two of it.
+
+        Example:
+            >>> Head({"headers": [(b"host", b"a"), (b"host", b"b")]}).get("host")
+            ''
+        """
+        found = [value for key, value in self._all if key == name.encode()]
+        return found[0].decode("latin-1").strip() if len(found) == 1 else ""
+
+    @property
+    def host(self) -> str:
+        """The name that the request was sent to, without the port.
+
+        Example:
+            >>> Head({"headers": [(b"host", b"[::1]:80")]}).host
+            '::1'
+        """
+        return _host(self.get("host"))
+
+    def foreign(self) -> bool:
+        """Whether a page of another site sent the request.
+
+        Example:
+            >>> Head({"headers": [(b"host", b"localhost:1"), (b"origin", b"http://localhost:2")]}).foreign()
+            True
+        """
+        if self.get("sec-fetch-site") in ("cross-site", "same-site"):
+            return self.get("sec-fetch-mode") != "navigate"
+        origins = [value for key, value in self._all if key == b"origin"]
+        return bool(origins) and self.get("origin").partition("://")[2] != self.get("host")
 
 
 class Guard:
@@ -158,45 +197,6 @@ def _again(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay
-
-
-class Head:
-    """The headers of a request."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._all: list[tuple[bytes, bytes]] = list(scope["headers"])
-
-    def get(self, name: str) -> str:
-        """Return a header; nothing where it is absent or there are two of it.
-
-        Example:
-            >>> Head({"headers": [(b"host", b"a"), (b"host", b"b")]}).get("host")
-            ''
-        """
-        found = [value for key, value in self._all if key == name.encode()]
-        return found[0].decode("latin-1").strip() if len(found) == 1 else ""
-
-    @property
-    def host(self) -> str:
-        """The name that the request was sent to, without the port.
-
-        Example:
-            >>> Head({"headers": [(b"host", b"[::1]:80")]}).host
-            '::1'
-        """
-        return _host(self.get("host"))
-
-    def foreign(self) -> bool:
-        """Whether a page of another site sent the request.
-
-        Example:
-            >>> Head({"headers": [(b"host", b"localhost:1"), (b"origin", b"http://localhost:2")]}).foreign()
-            True
-        """
-        if self.get("sec-fetch-site") in ("cross-site", "same-site"):
-            return self.get("sec-fetch-mode") != "navigate"
-        origins = [value for key, value in self._all if key == b"origin"]
-        return bool(origins) and self.get("origin").partition("://")[2] != self.get("host")
 
 
 def _host(value: str) -> str:
