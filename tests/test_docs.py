@@ -48,7 +48,7 @@ def commands(page: Path) -> Iterator[list[str]]:
 def test_commands_in_the_documentation_exist(page: Path) -> None:
     from typer.main import get_command
 
-    from kgdx.cli.app import app
+    from kgdx.cli.commands import app
 
     for words in commands(page):
         command: Any = get_command(app)

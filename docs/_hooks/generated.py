@@ -80,7 +80,7 @@ def exit_codes() -> str:
 
 def commands() -> str:
     """The help of every command, as typer writes it."""
-    command = [sys.executable, "-m", "typer", "kgdx.cli.app", "utils", "docs", "--name", "kgdx"]
+    command = [sys.executable, "-m", "typer", "kgdx.cli.commands", "utils", "docs", "--name", "kgdx"]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return re.sub(r"\A\s*#[^\n]*\n", "", text)
 

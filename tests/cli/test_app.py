@@ -16,7 +16,7 @@ import pytest
 import typer
 
 import kgdx
-from kgdx.cli.app import COMMANDS, app, application, main
+from kgdx.cli.commands import COMMANDS, app, application, main
 from kgdx.errors import KgdxError, StoreError, UsageError
 
 Run = subprocess.CompletedProcess[str]
@@ -105,7 +105,7 @@ def test_every_command_has_help_with_a_first_line_that_fits(invoke: Callable[...
 
 def test_help_needs_none_of_the_heavy_libraries() -> None:
     heavy = "{'numpy', 'polars', 'pyarrow', 'pydantic', 'scipy', 'arcadedb', 'neo4j', 'pronto', 'owlready2', 'rich'}"
-    code = f"import sys, kgdx.cli.app; print(sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, kgdx.cli.commands; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
@@ -117,7 +117,7 @@ def test_a_command_is_found_in_its_module_and_imports_no_other(module: str) -> N
         assert set(found) == set(COMMANDS[module])
     code = f"""
         import sys
-        from kgdx.cli.app import COMMANDS, application
+        from kgdx.cli.commands import COMMANDS, application
         application({COMMANDS[module][0]!r})
         print(*(name for name in COMMANDS if f"kgdx.cli.{{name}}" in sys.modules))
     """

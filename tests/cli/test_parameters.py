@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgdx.cli.templates import parse
+from kgdx.cli.template_commands import parse
 from kgdx.errors import UsageError
 
 DECLARED = {"id": "string", "limit": "integer?", "share": "float", "all": "boolean", "ids": "strings", "rows": "rows"}

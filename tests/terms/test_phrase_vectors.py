@@ -133,7 +133,9 @@ def test_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_nothing_of_it_is_imported_without_being_asked_for() -> None:
     unwanted = ("onnxruntime", "tokenizers", "kgdx.terms.encoder", "kgdx.terms.phrase_vectors")
-    code = f"import sys, kgdx, kgdx.terms.extractor, kgdx.cli.ask; print([m for m in {unwanted} if m in sys.modules])"
+    code = (
+        f"import sys, kgdx, kgdx.terms.extractor, kgdx.cli.diagnose; print([m for m in {unwanted} if m in sys.modules])"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 

@@ -9,9 +9,9 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit; see :func:`kgdx.cli.app.main`."""
+    """Run the command line and exit; see :func:`kgdx.cli.commands.main`."""
     try:
-        from kgdx.cli.app import main as run
+        from kgdx.cli.commands import main as run
     except KeyboardInterrupt:  # while all that the commands need is being loaded
         sys.exit(130)
     run(arguments)

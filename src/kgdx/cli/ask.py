@@ -1,302 +1,242 @@
-"""Commands about patients: diagnose, batch, explain, extract, replay; and cases that are made up."""
+"""The command that answers questions from the graph, and pages of results."""
 
 from __future__ import annotations
 
-import json
+import os
 import sys
-from contextlib import nullcontext
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from kgdx.cli import inputs, many, output, pages
-from kgdx.cli.options import (
-    CaseArgument,
-    CaseBank,
-    Encoder,
-    Excluded,
-    Force,
-    Html,
-    Json,
-    Observed,
-    Policy,
-    Store,
-    Top,
-    announce,
-    grouped,
-)
+from kgdx.cli import inputs, options
+from kgdx.cli.options import Encoder, Force, Html, Json, Mapping, Model, Store, announce, grouped
 
 if TYPE_CHECKING:
-    from kgdx.api import Graph
-    from kgdx.case import Case
+    from kgdx import Diagnosis
+    from kgdx.answer.cited_answer import Answer
+    from kgdx.episode.segment import Segment
 
-
-FAILED_CASES = 7
+LONGEST = 1_000_000
+"""Bytes of standard input that are read at most: more than any question may have."""
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
-    for command in (diagnose, batch, explain, extract, replay):
-        app.command()(command)
-    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make up cases to try things out with.")
-    group.callback()(lambda: None)
-    group.command("synthesize")(synthesize)
-    app.add_typer(group, name="cases")
+    """Add the command to the application."""
+    app.command()(ask)
 
 
 @dataclass(frozen=True)
-class Terms:
-    """Findings that are given as terms."""
+class Answering:
+    """How a question is answered."""
 
-    hpo: Observed = None
-    exclude_hpo: Excluded = None
-
-    def added(self, given: Case | None, graph: Graph) -> Case:
-        """Return the patient with these findings."""
-        return inputs.with_terms(given, self.hpo, self.exclude_hpo, graph)
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """How diseases are ranked, and for how many it is said why."""
-
-    top: Top = 10
-    explain: Annotated[int, typer.Option(metavar="N", min=0, max=100, help="For how many of them to say why.")] = 3
-    policy: Policy = None
-    llm: Annotated[
-        str | None,
-        typer.Option("--llm", metavar="MODEL", help="Have this model at KGDX_LLM_BASE_URL plan the steps."),
+    policy: Annotated[
+        str | None, typer.Option("--policy", metavar="NAME", help="rules, or planner (as with --llm).")
     ] = None
-    case_bank: CaseBank = False
+    unstrict: Annotated[
+        bool, typer.Option("--unstrict", help="Let the model add what it knows beside the evidence, marked as such.")
+    ] = False
+    pubmed: Annotated[
+        bool | None, typer.Option("--pubmed/--no-pubmed", help="Search PubMed for publications.", show_default=False)
+    ] = None
+    language: Annotated[
+        str | None, typer.Option(metavar="CODE", help="Language of the answer, en or zh; that of the question.")
+    ] = None
 
 
 @dataclass(frozen=True)
-class Output:
-    """What is done with the result."""
+class Result:
+    """What is done with the answer."""
 
-    save: Annotated[bool, typer.Option("--save", help="Write case and result into the graph.")] = False
+    save: Annotated[bool, typer.Option("--save", help="Write the run into the graph.")] = False
+    save_text: Annotated[
+        bool, typer.Option("--save-text", help="Likewise, with question, prompts and answers in their own words.")
+    ] = False
+    trace: Annotated[bool, typer.Option("--trace", help="Show all evidence, and what the model was asked.")] = False
     html: Html = None
     force: Force = False
     as_json: Json = False
 
 
+@dataclass(frozen=True)
+class Opened:
+    """Which graph is asked."""
+
+    encoder: Encoder = False
+    mapping: Mapping = None
+    store: Store = None
+
+
 @grouped
-def diagnose(
-    case: CaseArgument = None,
+def ask(
+    question: Annotated[str, typer.Argument(metavar="QUESTION|-", help="In English or Chinese; - reads it.")],
     *,
-    terms: Terms,
-    ranking: Ranking,
-    result: Output,
-    encoder: Encoder = False,
-    store: Store = None,
+    case: Annotated[
+        str | None, typer.Option("--case", metavar="TEXT|FILE|-", help="The patient that it is about.")
+    ] = None,
+    answering: Answering,
+    model: Model,
+    result: Result,
+    place: Opened,
 ) -> None:
-    """Rank the diseases that fit a patient, and say why.
+    """Answer a medical question, with evidence.
 
-    Example: kgdx diagnose "ataxia and telangiectasia, no seizures"
+    Example: kgdx ask "Which gene causes Marfan syndrome?"
     """
     import kgdx
 
-    pages.check(result.html, force=result.force)
-    given = inputs.one(case)
-    inputs.check_given(given, terms.hpo, terms.exclude_hpo)
-    top = ranking.top
-    paths = min(max(ranking.explain, pages.EXPLAINED if result.html or result.as_json else 0), top)
-    how: dict[str, Any] = {"policy": ranking.policy, "case_bank": ranking.case_bank, "model": ranking.llm}
-    announce(store, ranking.llm, ranking.policy)
-    with inputs.graph(store, encoder=encoder) as graph:
-        found = graph.diagnose(terms.added(given, graph), top=top, explain=paths, **how)
+    check(result.html, force=result.force)
+    asked = _question(question)
+    patient = inputs.one(case)
+    language = _language(answering.language)
+    announce(place.store, model.llm, answering.policy)
+    with inputs.graph(place.store, encoder=place.encoder, mapping=place.mapping) as graph:
+        found = graph.ask(
+            asked,
+            case=patient,
+            policy=answering.policy,
+            model=model.llm,
+            strict=not answering.unstrict,
+            pubmed=answering.pubmed,
+            language=language,
+            rounds=model.rounds,
+            limits=model.limits(),
+            watch=_told if sys.stderr.isatty() and not result.as_json else None,
+        )
+    _present(found, result, place.store)
+    if result.save or result.save_text:
+        options.remark(f"saved as {kgdx.save(found, store=place.store, text=result.save_text)}")
+
+
+def _told(segment: Segment) -> None:
+    """Say what is looked up while the answer is awaited."""
+    plan = segment.data.get("artifact") if segment.name == "read_plan" else None
+    if plan:
+        names = ", ".join(each["action"] for each in plan["actions"])
+        options.remark(f"round {plan['round']}: {names or 'nothing more to look up'}")
+    elif segment.data.get("fault") == "model":
+        options.remark(str(segment.data["message"]))
+
+
+def _question(given: str) -> str:
+    if given == "-":
+        return sys.stdin.buffer.read(LONGEST).decode("utf-8", "replace")
+    return os.fsencode(given).decode("utf-8", "replace")  # whatever the locale took its bytes for
+
+
+def _language(given: str | None) -> Literal["en", "zh"] | None:
+    from kgdx.errors import UsageError
+
+    match given:
+        case None | "en" | "zh":
+            return given
+    raise UsageError(f"the language is {given[:20]!r}", hint="en or zh")
+
+
+def _present(found: Answer, result: Result, store: str | None) -> None:
+    """Print the answer, and write the page where one is wanted."""
     if result.as_json:
-        output.write_json(found.to_dict())
+        options.write_json(found.to_dict(private=result.trace))
     else:
-        from kgdx.render.terminal.diagnosis_text import diagnosis
+        from kgdx.render.terminal.answer_text import answer
 
-        output.show(diagnosis(found, explain=ranking.explain))
-    pages.write_result(result.html, found, store=store, force=result.force)
-    many.finished(found)
-    if result.save:
-        output.remark(f"saved as {kgdx.save(found, store=store)}")
+        options.show(answer(found, everything=result.trace))
+    write_result(result.html, found, store=store, force=result.force)
 
 
-def batch(
-    cases: Annotated[
-        str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases: JSON lines, phenopackets, a folder, or -.")
-    ],
-    top: Top = 10,
-    explain: Annotated[
-        int, typer.Option(metavar="N", min=0, max=100, help="For how many diseases to add evidence.")
-    ] = 0,
-    policy: Policy = None,
-    case_bank: CaseBank = False,
-    encoder: Encoder = False,
+# Pages: the option that writes one beside a result, and the command that makes one of a result's JSON.
+
+
+EXPLAINED = 10
+"""How many diseases a page or a JSON document explains, unless fewer are listed or more are asked for."""
+
+
+def register_pages(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    app.command()(report)
+
+
+def check(path: Path | None, *, force: bool) -> None:
+    """Refuse a place that no page can be written to, before the work that the page would show.
+
+    Raises:
+        UsageError: As for :func:`kgdx.render.pages.writable`.
+    """
+    if path is None:
+        return
+    from kgdx.render.pages import writable
+
+    writable(path, force=force)
+
+
+def write(path: Path | None, make: Callable[[], str], *, force: bool) -> None:
+    """Write a page where one is wanted, and say where it is.
+
+    Args:
+        path: Where to; ``None`` when no page is wanted.
+        make: Makes the page.
+        force: Whether to replace a file that is no such page.
+    """
+    if path is None:
+        return
+    from kgdx.render.pages import write as write_page
+
+    options.remark(f"page written to {write_page(make(), path, force=force)}")
+
+
+def write_result(path: Path | None, result: Diagnosis | Answer, *, store: str | None, force: bool) -> None:
+    """Write the page of a result, with links to Neo4j Browser where the graph is on a Neo4j that answers."""
+
+    def make() -> str:
+        import kgdx
+
+        return result.to_html(kgdx.browser_place(result.fingerprint, store))
+
+    write(path, make, force=force)
+
+
+def report(
+    result: Annotated[str, typer.Argument(metavar="FILE.json|-", help="What --json printed; - for standard input.")],
     to: Annotated[
         Path | None,
-        typer.Option("--out", "--output", "-o", metavar="FILE", help="File to write; standard output by default."),
+        typer.Option("--out", "--output", "-o", metavar="FILE", help="Page to write; beside the result by default."),
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, max=64, help="Processes; one for each core where cases are many.")
-    ] = None,
-    store: Store = None,
-) -> None:
-    """Diagnose many cases, a JSON line for each.
-
-    A case that fails gives a line that says why, and the exit code 7. Example: kgdx batch cases.jsonl > results.jsonl
-    """
-    import sys
-
-    source, total = inputs.many(cases), inputs.lines(cases)
-    opening: dict[str, Any] = {"store": store, "encoder": encoder}
-    options = {"top": top, "explain": explain, "policy": policy, "case_bank": case_bank}
-    done = failed = 0
-    with inputs.graph(**opening) as graph, output.progress_bar("cases", total) as advance:
-        if case_bank:
-            graph.bank.size  # noqa: B018 - without patients the whole batch fails, not each of its cases
-        target = sys.stdout if to is None else to.open("w", encoding="utf-8")
-        try:
-            for line, wrong in many.results(graph, source, jobs or many.jobs_for(total), opening, options):
-                print(line, file=target)
-                done, failed = done + 1, failed + wrong
-                advance()
-        finally:
-            if to is not None:
-                target.close()
-    from kgdx.results.words import count
-
-    output.remark(count(done, "case") + (f", {failed} failed" if failed else ""))
-    if failed:
-        raise typer.Exit(FAILED_CASES)
-
-
-def explain(
-    case: Annotated[str, typer.Argument(metavar="TEXT|FILE|-", help="The patient, as for diagnose.")],
-    disease: Annotated[str, typer.Argument(metavar="DISEASE", help="A disease of the graph, such as OMIM:190350.")],
-    hpo: Observed = None,
-    exclude_hpo: Excluded = None,
-    policy: Policy = None,
-    case_bank: CaseBank = False,
-    encoder: Encoder = False,
-    html: Html = None,
     force: Force = False,
-    as_json: Json = False,
-    store: Store = None,
 ) -> None:
-    """Show all that speaks for and against one disease.
+    """Make a page of a result that was kept as JSON.
 
-    Example: kgdx explain patient.json OMIM:190350
+    Example: kgdx diagnose patient.json --json > result.json && kgdx report result.json
     """
-    pages.check(html, force=force)
-    given = inputs.one(case)
-    with inputs.graph(store, encoder=encoder) as graph:
-        patient = inputs.with_terms(given, hpo, exclude_hpo, graph)
-        result = graph.explain(patient, disease, policy=policy, case_bank=case_bank)
-    many.finished(result)
-    candidate = result.candidate(disease)
-    if as_json:
-        document = result.to_dict(trace=False)
-        document["candidates"] = [each for each in document["candidates"] if each["id"] == candidate.id]
-        output.write_json(document)
-    else:
-        from kgdx.render.terminal.diagnosis_text import explanation
+    from kgdx.errors import UsageError
+    from kgdx.render.pages import page
 
-        output.show(explanation(result, candidate))
-    pages.write_result(html, result, store=store, force=force)
+    document = _document(result)
+    if to is None and result == "-":
+        raise UsageError("the page has no name", hint="add --out FILE.html")
+    target = to or Path(result).with_suffix(".html")
+    write(target, lambda: page(document), force=force)
 
 
-def extract(
-    text: Annotated[str, typer.Argument(metavar="TEXT|FILE|-", help="Free text, or a file of it.")],
-    language: Annotated[str | None, typer.Option(metavar="CODE", help="en or zh; found out when not given.")] = None,
-    encoder: Encoder = False,
-    as_json: Json = False,
-    store: Store = None,
-) -> None:
-    """Show which findings are read from a text.
+def _document(source: str) -> dict[str, object]:
+    """Read a JSON object.
 
-    Example: kgdx extract "No seizures. Her mother has migraine."
+    Raises:
+        UsageError: There is no such file, or it holds something else.
     """
+    import json
     import sys
 
-    from kgdx.errors import CaseError
+    from kgdx.errors import UsageError
 
-    case = inputs.one(text)
-    if case is None or not case.text:
-        raise CaseError("the case holds no text", hint="give free text, or use `kgdx diagnose`")
-    with inputs.graph(store, encoder=encoder) as graph:
-        found = graph.extract(case.text, language)
-    if as_json:
-        from dataclasses import asdict
-
-        output.write_json(asdict(found))
-    else:
-        from kgdx.render.terminal.case_text import extraction
-
-        output.show(extraction(case.text, found.findings, found.issues, brackets=not sys.stdout.isatty()))
-
-
-def replay(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of a saved run, such as run:0123456789abcdef.")],
-    as_json: Json = False,
-    store: Store = None,
-) -> None:
-    """Run the queries of a saved diagnosis again.
-
-    Says whether the graph still answers the same; the exit code is 1 where it does not.
-    """
-    import kgdx
-
-    with kgdx.open(store) as graph:
-        replayed = graph.replay(run)
-    if as_json:
-        from dataclasses import asdict
-
-        output.write_json([{**asdict(each), "parameters": dict(each.parameters)} for each in replayed])
-    else:
-        from kgdx.render.terminal.graph_text import replayed as table
-
-        output.show(table(replayed))
-    if not all(each.same for each in replayed):
-        raise typer.Exit(1)
-
-
-def synthesize(
-    n: Annotated[int, typer.Option("--n", "-n", metavar="N", min=1, help="How many cases.")] = 100,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the random choices.")] = 0,
-    imprecision: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Of the terms that give way to an ancestor.")
-    ] = 0.2,
-    noise: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Unrelated terms, for each that is observed.")
-    ] = 0.2,
-    omission: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Of the terms that are left out.")
-    ] = 0.2,
-    exclusion: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Of the absent terms that are stated.")
-    ] = 0.1,
-    to: Annotated[
-        Path | None,
-        typer.Option("--out", "--output", "-o", metavar="FILE", help="File to write; standard output by default."),
-    ] = None,
-    store: Store = None,
-) -> None:
-    """Make up patients from the annotations of the graph's diseases, as phenopackets marked as synthetic.
-
-    The same graph and seed give the same cases. Example: kgdx cases synthesize --n 1000 --seed 1 --out made-up.jsonl
-    """
-    from kgdx.case import case_to_phenopacket
-    from kgdx.evaluate.simulated_patients import Perturbation, Synthesis
-
-    how = Perturbation(imprecision, noise, omission, exclusion)
-    with inputs.graph(store) as graph:
-        build = graph.status()["build"] or {}
-        cases = Synthesis(graph.snapshot).cases(n, seed, how)
-        made_of = f"made up from graph {graph.fingerprint[:16]}, seed {seed}, {how}"
-        target = nullcontext(sys.stdout) if to is None else to.open("w", encoding="utf-8")
-        with target as stream, output.progress_bar("cases", n) as advance:
-            for case in output.each(cases, advance):
-                packet = case_to_phenopacket(case, build.get("created"), made_of)
-                print(json.dumps(packet, ensure_ascii=False), file=stream)
-    if to is not None:
-        from kgdx.results.words import count
-
-        output.remark(f"{count(n, 'synthetic case')} in {to}")
+    try:
+        text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8-sig")
+        document = json.loads(text)
+    except OSError as error:
+        raise UsageError(f"{source}: {error.strerror}", hint="name a file that --json wrote") from error
+    except (ValueError, RecursionError) as error:  # no JSON, or no UTF-8
+        raise UsageError(f"{source[:80]} is no JSON document", hint="name a file that --json wrote") from error
+    if not isinstance(document, dict):
+        raise UsageError(f"{source[:80]} is no result", hint="name a file that --json wrote for one case")
+    return document

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgdx.cli import inputs, output
+from kgdx.cli import inputs, options
 from kgdx.cli.options import CaseArgument, Excluded, Force, Html, Json, Observed, Store
 
 if TYPE_CHECKING:
@@ -57,11 +57,11 @@ def consult(
 
     Example: kgdx consult "ataxia" --transcript visit.jsonl
     """
-    from kgdx.cli import pages
+    from kgdx.cli import ask
     from kgdx.episode import Limits, load, policy_of
     from kgdx.errors import UsageError
 
-    pages.check(html, force=force)
+    ask.check(html, force=force)
     if resume is not None and (case or hpo or exclude_hpo):
         raise UsageError("a transcript has its own patient", hint="leave the patient out, or --resume")
     given = inputs.one(case)
@@ -80,16 +80,16 @@ def consult(
         episode = _asked(graph, chosen, episode, kept)
         if episode.waiting:
             place = f": go on with `kgdx consult --resume {kept.path}`" if kept.path else ""
-            output.remark(f"the consultation is not finished{place}")
+            options.remark(f"the consultation is not finished{place}")
             return
         found = graph.diagnosis(episode)
     if as_json:
-        output.write_json(found.to_dict())
+        options.write_json(found.to_dict())
     else:
         from kgdx.render.terminal.diagnosis_text import diagnosis
 
-        output.show(diagnosis(found, explain=len(found.evidence)))
-    pages.write_result(html, found, store=store, force=force)
+        options.show(diagnosis(found, explain=len(found.evidence)))
+    ask.write_result(html, found, store=store, force=force)
 
 
 def _policy(name: str | None, questions: int, certain: float) -> Any:
@@ -156,10 +156,10 @@ def _asked(graph: Graph, policy: Any, episode: Episode, kept: _Transcript) -> Ep
 
     world = graph.world(policy)
     if episode.waiting and sys.stdin.isatty():
-        output.remark(HELP)
+        options.remark(HELP)
     lines = _lines()
     while isinstance(asked := episode.state.pending, AskPatient):
-        output.remark(_question(episode.state, asked))
+        options.remark(_question(episode.state, asked))
         line = next(lines, None)
         if line is None:
             return episode
@@ -190,14 +190,14 @@ def _after(graph: Graph, episode: Episode, word: str, world: Any) -> State | Non
     if word in ("b", "back", "返回"):
         asked = [n for n, each in enumerate(state.log) if each.kind is Kind.WISH and each.name == "ask_patient"]
         if len(asked) < 2:
-            output.remark("this is the first question")
+            options.remark("this is the first question")
             return state
         return resume(world, state.log[: asked[-2] + 1])
     if word in ("w", "why", "为什么"):
         proposed = state.get(Questions)
         term = getattr(state.pending, "term", None)
         gain = next((each.gain for each in proposed.questions if each.term == term), None) if proposed else None
-        output.remark(
+        options.remark(
             "it is an open question: nothing is known yet"
             if gain is None
             else f"its answer is expected to tell {gain:.2f} bits about which disease it is, more than any other"

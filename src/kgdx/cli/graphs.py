@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kgdx.cli import output
+from kgdx.cli import options
 from kgdx.cli.options import Json, Store
 
 
@@ -55,16 +55,16 @@ def build(
     with build_progress() as tell:
         built = kgdx.build(wanted, store=store, progress=tell, keep_cases=not discard_cases, force=force)
     if as_json:
-        output.write_json(built.to_dict())
+        options.write_json(built.to_dict())
     else:
-        output.show(report(built))
+        options.show(report(built))
 
 
 def chosen(
     named: list[str], everything: bool, place: Path | None, accept: list[str]
 ) -> Mapping[str, str | None] | list[str] | None:
     """Return what a build takes, saying which file is of which source; licences are accepted on the way."""
-    from kgdx.cli.sources import accept_licence
+    from kgdx.cli.source_commands import accept_licence
 
     for name in accept:
         accept_licence(name, named)
@@ -75,7 +75,7 @@ def chosen(
 
     found = select(named, everything=everything, place=place)
     for line in gathered(found):
-        output.remark(line)
+        options.remark(line)
     return found.sources
 
 
@@ -103,9 +103,9 @@ def update(
     with build_progress() as tell:
         built = api.update(source, store=store, progress=tell, force=force)
     if as_json:
-        output.write_json(built.to_dict())
+        options.write_json(built.to_dict())
     else:
-        output.show(report(built))
+        options.show(report(built))
 
 
 def remove(
@@ -123,9 +123,9 @@ def remove(
     with build_progress() as tell:
         built = api.remove(source, store=store, progress=tell)
     if as_json:
-        output.write_json(built.to_dict())
+        options.write_json(built.to_dict())
     else:
-        output.show(report(built))
+        options.show(report(built))
 
 
 def diff(
@@ -152,9 +152,9 @@ def diff(
 
     found = api.diff(old, new if new is not None else store)
     if as_json:
-        output.write_json(found.to_dict())
+        options.write_json(found.to_dict())
     else:
-        output.show(comparison(found, examples))
+        options.show(comparison(found, examples))
 
 
 def status(as_json: Json = False, store: Store = None) -> None:
@@ -172,9 +172,9 @@ def status(as_json: Json = False, store: Store = None) -> None:
         found = graph.status()
     fresh = None if is_neo4j(found["store"]) else api.freshness(store)
     if as_json:
-        output.write_json(found if fresh is None else {**found, "freshness": fresh.to_dict()})
+        options.write_json(found if fresh is None else {**found, "freshness": fresh.to_dict()})
         return
-    output.show(state(found))
+    options.show(state(found))
     if fresh is not None:
         print()
-        output.show(freshness(fresh))
+        options.show(freshness(fresh))

@@ -104,7 +104,7 @@ def graph(store: str | None, **how: Any) -> Graph:
         StoreError: There is no graph, or it cannot be opened or built.
     """
     import kgdx
-    from kgdx.cli.output import remark
+    from kgdx.cli.options import remark
 
     build_default(store)
     return kgdx.open(store, progress=remark, **how)
@@ -119,7 +119,7 @@ def build_default(store: str | None) -> None:
     if store is not None:
         return
     from kgdx.api import ensure_default_graph
-    from kgdx.cli.output import remark
+    from kgdx.cli.options import remark
 
     with ExitStack() as shown:
         show: Callable[[Progress], None] | None = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgdx.cli import inputs, output
+from kgdx.cli import inputs, options
 from kgdx.cli.options import CaseBank, Encoder, Json, Store, grouped
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ def text(
     with inputs.graph(store, encoder=encoder) as graph:
         result = evaluate_text(graph.reader, inputs.json_lines(documents))
     if as_json:
-        output.write_json(result)
+        options.write_json(result)
     else:
         from kgdx.render.terminal.accuracy_text import text_accuracy
 
-        output.show(text_accuracy(result))
+        options.show(text_accuracy(result))
 
 
 def rank(
@@ -71,15 +71,15 @@ def rank(
     from kgdx.evaluate.metrics import evaluate_rank
 
     source = inputs.many(cases)
-    with inputs.graph(store) as graph, output.progress_bar("cases", inputs.lines(cases)) as advance:
+    with inputs.graph(store) as graph, options.progress_bar("cases", inputs.lines(cases)) as advance:
         bank = graph.bank if case_bank else None
-        result = evaluate_rank(graph.ranker, graph.snapshot, output.each(source, advance), bank)
+        result = evaluate_rank(graph.ranker, graph.snapshot, options.each(source, advance), bank)
     if as_json:
-        output.write_json(result)
+        options.write_json(result)
     else:
         from kgdx.render.terminal.accuracy_text import rank_accuracy
 
-        output.show(rank_accuracy(result))
+        options.show(rank_accuracy(result))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ def questions(
         print(text, end="")
     else:
         to.write_text(text, encoding="utf-8")
-        output.remark(f"{text.count(chr(10)):,} questions written to {to}")
+        options.remark(f"{text.count(chr(10)):,} questions written to {to}")
 
 
 @grouped
@@ -191,18 +191,18 @@ def recall(
 
     asked = chosen(read_questions(file), way.split)
     model, access = (None, None) if llm is None else _model(llm, asked, None)
-    with inputs.graph(store) as graph, output.progress_bar("questions", len(asked)) as advance:
+    with inputs.graph(store) as graph, options.progress_bar("questions", len(asked)) as advance:
         asker = Asker(graph, rounds=way.rounds, strict=not way.unstrict)
         result = evaluate_recall(asked, asker, model, jobs=way.at_once(access), progress=advance)
     rows = result.pop("questions")
     if details is not None:
         details.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     if as_json:
-        output.write_json(result)
+        options.write_json(result)
     else:
         from kgdx.render.terminal.accuracy_text import recall_figures
 
-        output.show(recall_figures(result))
+        options.show(recall_figures(result))
 
 
 @grouped
@@ -236,7 +236,7 @@ def answers(
     if spending.max_cost is not None and not any(prices):
         hint = "set KGDX_LLM_PRICE_IN and KGDX_LLM_PRICE_OUT"
         raise UsageError("--max-cost needs prices, and none are set", hint=hint)
-    with inputs.graph(store) as graph, output.progress_bar("pieces of work", len(asked) * 4) as advance:
+    with inputs.graph(store) as graph, options.progress_bar("pieces of work", len(asked) * 4) as advance:
         evaluation = PairedEvaluation(
             model,
             Asker(graph, rounds=way.rounds, strict=not way.unstrict).answered,
@@ -251,11 +251,11 @@ def answers(
         )
         result = evaluation.run(asked, journal)
     if as_json:
-        output.write_json(result)
+        options.write_json(result)
     else:
         from kgdx.render.terminal.accuracy_text import paired_figures
 
-        output.show(paired_figures(result, out))
+        options.show(paired_figures(result, out))
 
 
 def _model(name: str | None, questions: tuple[Question, ...], cache: Path | None) -> tuple[ChatModel, LlmAccess | None]:
@@ -274,7 +274,7 @@ def _connected(access: LlmAccess, cache: Path) -> tuple[ChatModel, LlmAccess]:
     from kgdx.llm.connect import connect, described
 
     def make() -> Any:
-        output.remark(f"asking {described(access)}")
+        options.remark(f"asking {described(access)}")
         return connect(access, cache=cache)
 
     return LazyModel(access.model, make), access

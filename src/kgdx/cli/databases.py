@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from kgdx.cli import inputs, output
+from kgdx.cli import inputs, options
 from kgdx.cli.options import Excluded, Json, Observed, Store, grouped
 from kgdx.errors import StoreError, UsageError
 
@@ -60,12 +60,12 @@ def up(
     from kgdx.render.terminal.graph_text import server
 
     info = start(
-        Settings.load(), bolt_port=bolt_port, http_port=http_port, heap=heap, progress=lambda line: output.remark(line)
+        Settings.load(), bolt_port=bolt_port, http_port=http_port, heap=heap, progress=lambda line: options.remark(line)
     )
     if as_json:
-        output.write_json(output.plain(info))
+        options.write_json(options.plain(info))
     else:
-        output.show(server(info))
+        options.show(server(info))
 
 
 def down() -> None:
@@ -73,7 +73,7 @@ def down() -> None:
     from kgdx.config import Settings
     from kgdx.graph.neo4j.local_server import down as stop
 
-    output.remark("stopped" if stop(Settings.load()) else "it was not running")
+    options.remark("stopped" if stop(Settings.load()) else "it was not running")
 
 
 def server_status(as_json: Json = False) -> None:
@@ -89,9 +89,9 @@ def server_status(as_json: Json = False) -> None:
     if info is None:
         raise StoreError("the local Neo4j is not running", hint="start it with `kgdx neo4j up`")
     if as_json:
-        output.write_json(output.plain(info))
+        options.write_json(options.plain(info))
     else:
-        output.show(server(info))
+        options.show(server(info))
 
 
 def shell_url(
@@ -117,11 +117,11 @@ def push(
     from kgdx import api
     from kgdx.render.terminal.graph_text import copied
 
-    report = api.push(store=store, neo4j=uri, force=force, progress=output.remark)
+    report = api.push(store=store, neo4j=uri, force=force, progress=options.remark)
     if as_json:
-        output.write_json(output.plain(report))
+        options.write_json(options.plain(report))
     else:
-        output.show(copied(report))
+        options.show(copied(report))
 
 
 def pull(
@@ -137,11 +137,11 @@ def pull(
     from kgdx import api
     from kgdx.render.terminal.graph_text import copied
 
-    report = api.pull(store=store, neo4j=uri, force=force, progress=output.remark)
+    report = api.pull(store=store, neo4j=uri, force=force, progress=options.remark)
     if as_json:
-        output.write_json(output.plain(report))
+        options.write_json(options.plain(report))
     else:
-        output.show(copied(report))
+        options.show(copied(report))
 
 
 def new(
@@ -167,7 +167,7 @@ def new(
     except OSError as error:
         message = f"{file} cannot be written ({error.strerror or error})"
         raise UsageError(message, hint="give another place") from error
-    output.remark(f"{file} is a proposal: look at it, then run `kgdx neo4j mapping check {file}`")
+    options.remark(f"{file} is a proposal: look at it, then run `kgdx neo4j mapping check {file}`")
 
 
 def check(
@@ -186,9 +186,9 @@ def check(
 
     report = compare(Settings.load().neo4j(uri), read_mapping(file))
     if as_json:
-        output.write_json(report.to_dict())
+        options.write_json(report.to_dict())
     else:
-        output.show(checked(report))
+        options.show(checked(report))
     if report.faults:
         first = report.faults[0]
         raise StoreError(f"{len(report.faults)} lines of {file} do not fit: {first.name} {first.theirs} {first.fault}")
@@ -263,16 +263,16 @@ def browse(
         neo4j=where.neo4j,
         browser=where.browser,
         push=where.push or _ask,
-        progress=output.remark,
+        progress=options.remark,
     )
     if as_json:
-        output.write_json(asdict(found))
+        options.write_json(asdict(found))
     else:
         if found.saved:
-            output.remark(f"saved as {found.run}")
+            options.remark(f"saved as {found.run}")
         print(found.url)
-        output.remark(f"Browser asks for the password of {found.user}; press the play button to run the query.")
-        output.remark("Colours and captions: kgdx browse --style")
+        options.remark(f"Browser asks for the password of {found.user}; press the play button to run the query.")
+        options.remark("Colours and captions: kgdx browse --style")
     if where.open_it:
         typer.launch(found.url)
 
@@ -287,9 +287,9 @@ def _style(as_json: bool) -> None:
 
     grass, queries = resource("browser", "kgdx.grass"), sorted(resource("browser", "queries").glob("*.cypher"))
     if as_json:
-        output.write_json({"style": str(grass), "queries": [str(path) for path in queries]})
+        options.write_json({"style": str(grass), "queries": [str(path) for path in queries]})
         return
     print(grass)
     for path in queries:
         print(path)
-    output.remark("Drop a file onto the editor of Neo4j Browser: the style is taken at once, a query can be saved.")
+    options.remark("Drop a file onto the editor of Neo4j Browser: the style is taken at once, a query can be saved.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgdx.cli import inputs, output
+from kgdx.cli import inputs, options
 from kgdx.cli.options import Json, Store
 from kgdx.errors import UsageError
 
@@ -44,11 +44,11 @@ def run(
     with inputs.graph(store) as graph:
         rows = graph.run(found.name, **values)
     if as_json:
-        output.write_json(rows)
+        options.write_json(rows)
     else:
         from kgdx.render.terminal.graph_text import rows as table
 
-        output.show(table(found.columns, rows))
+        options.show(table(found.columns, rows))
 
 
 def templates(
@@ -62,7 +62,7 @@ def templates(
     chosen = [look_up(name)] if name else list(every().values())
     if as_json:
         keys = ("name", "kind", "purpose", "text")
-        output.write_json(
+        options.write_json(
             [
                 {
                     **{key: getattr(each, key) for key in keys},
@@ -75,7 +75,7 @@ def templates(
         return
     from kgdx.render.terminal.graph_text import template_details, template_list
 
-    output.show(template_details(chosen[0]) if name else template_list(chosen))
+    options.show(template_details(chosen[0]) if name else template_list(chosen))
     if name:
         print(f"\n{chosen[0].text}")
 
@@ -175,9 +175,9 @@ def schema(
     found = load_schema()
     if name is None:
         if as_json:
-            output.write_json(_document({**found.nodes, **found.relations}, found.version))
+            options.write_json(_document({**found.nodes, **found.relations}, found.version))
         else:
-            output.show(ontology(found))
+            options.show(ontology(found))
         return
     every: list[NodeClass | Relation] = [*found.nodes.values(), *found.relations.values()]
     known = {each.name.casefold(): each for each in every}
@@ -185,10 +185,10 @@ def schema(
     if chosen is None:
         raise UsageError(f"the ontology has no {name!r}", hint="`kgdx schema` lists all classes and relations")
     if as_json:
-        output.write_json(_document({chosen.name: chosen}, found.version))
+        options.write_json(_document({chosen.name: chosen}, found.version))
     else:
-        output.show(element(chosen))
+        options.show(element(chosen))
 
 
 def _document(elements: Mapping[str, NodeClass | Relation], version: str) -> dict[str, Any]:
-    return {"version": version, "elements": {name: output.plain(each) for name, each in elements.items()}}
+    return {"version": version, "elements": {name: options.plain(each) for name, each in elements.items()}}

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from kgdx.cli.output import writes_all
+from kgdx.cli.options import writes_all
 from kgdx.errors import KgdxError
 
 INTERRUPTED = 130

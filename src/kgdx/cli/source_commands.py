@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgdx.cli import output
+from kgdx.cli import options
 from kgdx.cli.options import Json, Store
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ def sources(context: typer.Context, as_json: Json = False) -> None:
 
     found = every()
     if as_json:
-        output.write_json([each.model_dump(mode="json", by_alias=True) for each in found])
+        options.write_json([each.model_dump(mode="json", by_alias=True) for each in found])
     else:
-        output.show(source_list(found))
+        options.show(source_list(found))
 
 
 def new(
@@ -78,7 +78,7 @@ def new(
     beside = file.absolute().parent == target.absolute().parent
     target.write_text(scaffold(name, file, load_schema(), file.name if beside else str(file.absolute())), "utf-8")
     print(target)
-    output.remark(f"read it, mend it, then: kgdx sources check {target}")
+    options.remark(f"read it, mend it, then: kgdx sources check {target}")
 
 
 def check(
@@ -110,16 +110,16 @@ def check(
     known = manifests([] if found.shipped or found.path is None else [found.path])
     if problems := disagreements(found, load_schema(), known, [*FORMATS, *readers()]):
         if as_json:
-            output.write_json({"faults": [asdict(each) for each in problems]})
+            options.write_json({"faults": [asdict(each) for each in problems]})
         else:
-            output.show(wrong(found, problems))
+            options.show(wrong(found, problems))
         raise typer.Exit(WRONG)
     folder = GraphFolder(Settings.load(store).graph_folder)
     trial = attempt(found, file or file_of(found), load_schema(), folder, rows=rows, readers=readers())
     if as_json:
-        output.write_json(trial.to_dict())
+        options.write_json(trial.to_dict())
     else:
-        output.show(tried(found, trial))
+        options.show(tried(found, trial))
     if not trial.counts.loaded + trial.counts.merged:
         raise typer.Exit(WRONG)
 
@@ -145,7 +145,7 @@ def accept_licence(name: str, words: Sequence[str] = ()) -> None:
     paths = (word.partition("=")[0] for word in words)
     found = _manifest(name, [Path(path).expanduser() for path in paths if is_manifest(path)])
     remember(found, Settings.load().home)
-    output.remark(f"accepted the licence of {found.title}: {found.licence} ({found.homepage})")
+    options.remark(f"accepted the licence of {found.title}: {found.licence} ({found.homepage})")
 
 
 def _manifest(word: str, more: Sequence[Path] = ()) -> Manifest:
@@ -173,9 +173,9 @@ def show(
     table = _table(store, source)
     groups = summary(table)
     if as_json:
-        output.write_json([asdict(each) for each in groups])
+        options.write_json([asdict(each) for each in groups])
     else:
-        output.show(overview(groups, rows))
+        options.show(overview(groups, rows))
 
 
 def export(
@@ -191,7 +191,7 @@ def export(
     from kgdx.results.words import count
 
     written = write(_table(store, source), file)
-    output.remark(f"wrote {count(written, 'record')} to {file}")
+    options.remark(f"wrote {count(written, 'record')} to {file}")
 
 
 def retry(
@@ -214,9 +214,9 @@ def retry(
     if as_json:
         refused = [dict(each) for each in done.refused]
         document = {"mended": dict(done.mended), "before": done.before, "after": done.after, "refused": refused}
-        output.write_json({**document, "report": done.report.to_dict()})
+        options.write_json({**document, "report": done.report.to_dict()})
     else:
-        output.show(retried(done))
+        options.show(retried(done))
 
 
 def _table(store: str | None, source: str | None) -> DataFrame:
@@ -266,9 +266,9 @@ def extract_relations(
     with extraction_progress(total, meter.priced) as tell:
         done = extract(file, out, reader, size=page_size, only=wanted, jobs=jobs or usual, meter=meter, progress=tell)
     if as_json:
-        output.write_json(done.to_dict())
+        options.write_json(done.to_dict())
     else:
-        output.show(extraction(done, meter.priced))
+        options.show(extraction(done, meter.priced))
 
 
 def _reader(

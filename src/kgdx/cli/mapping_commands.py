@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgdx.cli import inputs, output
+from kgdx.cli import inputs, options
 from kgdx.cli.options import Json, Store
 
 if TYPE_CHECKING:
@@ -62,14 +62,14 @@ def review(
     decisions = Decisions.read(settings.graph_folder)
     with inputs.graph(store) as graph:
         tables = vocabulary_tables(graph.store)
-    found = align(tables, decisions, meaning(settings, output.remark))
+    found = align(tables, decisions, meaning(settings, options.remark))
     every = review_rows(found, decisions, names_and_classes(tables)[0])
     rows = [row for row in every if not status or row.status in status]
     _write(write_review(rows), out, count(len(rows), "mapping"))
     if out is not None:
         for line in by_status(row.status for row in rows):
-            output.remark(line)
-        output.remark(f"fill in the column decision, then: kgdx mappings apply {out}")
+            options.remark(line)
+        options.remark(f"fill in the column decision, then: kgdx mappings apply {out}")
 
 
 def apply(file: File, no_update: Keep = False, store: Store = None) -> None:
@@ -119,7 +119,7 @@ def import_(file: File, no_update: Keep = False, store: Store = None) -> None:
 
     statements, left = usable(read_sssom(file), _classes(store))
     for reason, number in sorted(left.items(), key=lambda item: (-item[1], item[0])):
-        output.remark(f"left out: {number:,} ({reason})")
+        options.remark(f"left out: {number:,} ({reason})")
     _take(statements, store, update=not no_update)
 
 
@@ -138,9 +138,9 @@ def mesh(
     with inputs.graph(store) as graph, graph.mesh() as index:
         found = index.map_to_mesh(name, branches=branch or [])
     if as_json:
-        output.write_json(found.to_dict())
+        options.write_json(found.to_dict())
     else:
-        output.show(mesh_decision(found))
+        options.show(mesh_decision(found))
 
 
 def _classes(store: str | None) -> dict[str, str]:
@@ -159,11 +159,11 @@ def _take(statements: Sequence[Statement], store: str | None, *, update: bool) -
 
     if not statements:
         raise UsageError("there are no decisions in it", hint="fill in the column decision, or give another file")
-    output.remark(summary(statements))
+    options.remark(summary(statements))
     with build_progress() as tell:
         built = api.decide(statements, store=store, now=update, progress=tell)
     if built is not None:
-        output.show(report(built))
+        options.show(report(built))
 
 
 def _write(text: str, out: Path | None, what: str) -> None:
@@ -171,4 +171,4 @@ def _write(text: str, out: Path | None, what: str) -> None:
         print(text, end="")
     else:
         out.write_text(text, encoding="utf-8")
-        output.remark(f"wrote {what} to {out}")
+        options.remark(f"wrote {what} to {out}")

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from kgdx.cli import inputs, output
+from kgdx.cli import inputs
+from kgdx.cli import options as output
 from kgdx.cli.options import Encoder, Store, grouped
 
 
