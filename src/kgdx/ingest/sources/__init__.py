@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
+from typing import cast
 
 from kgdx.errors import SourceError
 from kgdx.ingest.manifest import Manifest
