@@ -24,8 +24,9 @@ LONGEST = 1_000_000
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
+    """Add the commands to the application."""
     app.command()(ask)
+    app.command()(report)
 
 
 @dataclass(frozen=True)
@@ -151,11 +152,6 @@ def _present(found: Answer, result: Result, store: str | None) -> None:
 
 EXPLAINED = 10
 """How many diseases a page or a JSON document explains, unless fewer are listed or more are asked for."""
-
-
-def register_pages(app: typer.Typer) -> None:
-    """Add the commands to the application."""
-    app.command()(report)
 
 
 def check(path: Path | None, *, force: bool) -> None:

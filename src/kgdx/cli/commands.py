@@ -20,17 +20,16 @@ INTERRUPTED = 130
 INTERNAL = 70
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
-    "ask": ("diagnose", "batch", "explain", "extract", "replay", "cases"),
-    "question": ("ask",),
+    "diagnose": ("diagnose", "batch", "explain", "extract", "replay", "cases"),
+    "ask": ("ask", "report"),
     "consult": ("consult",),
-    "pages": ("report",),
     "graphs": ("build", "update", "remove", "diff", "status"),
-    "sources": ("sources", "quarantine", "extract-relations"),
-    "mappings": ("mappings",),
-    "templates": ("run", "templates", "schema"),
+    "source_commands": ("sources", "quarantine", "extract-relations"),
+    "mapping_commands": ("mappings",),
+    "template_commands": ("run", "templates", "schema"),
     "measure": ("evaluate",),
-    "servers": ("neo4j", "push", "pull", "browse"),
-    "serve": ("serve",),
+    "databases": ("neo4j", "push", "pull", "browse"),
+    "serve_command": ("serve",),
 }
 """Module of this room → its commands."""
 

@@ -24,7 +24,7 @@ from pydantic import (
 
 from kgdx.config import Settings
 from kgdx.errors import SourceError
-from kgdx.ingest.pipeline.installed import installed_manifests
+from kgdx.ingest.installed import installed_manifests
 from kgdx.resources import resource
 
 

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import cast
 
 from kgdx.errors import SourceError
+from kgdx.ingest.installed import installed_reader
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.pipeline.installed import installed_reader
 from kgdx.ingest.records import Records
 from kgdx.ingest.unpack import PACKED
 
