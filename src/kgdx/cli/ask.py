@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from kgdx.cli import inputs, options
+from kgdx.cli import inputs, options, page_files
 from kgdx.cli.options import Encoder, Force, Html, Json, Mapping, Model, Store, announce, grouped
 
 if TYPE_CHECKING:
-    from kgdx import Diagnosis
     from kgdx.answer.cited_answer import Answer
     from kgdx.episode.segment import Segment
 
@@ -24,9 +21,8 @@ LONGEST = 1_000_000
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
+    """Add the command to the application."""
     app.command()(ask)
-    app.command()(report)
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,7 @@ def ask(
     """
     import kgdx
 
-    check(result.html, force=result.force)
+    page_files.check(result.html, force=result.force)
     asked = _question(question)
     patient = inputs.one(case)
     language = _language(answering.language)
@@ -144,95 +140,4 @@ def _present(found: Answer, result: Result, store: str | None) -> None:
         from kgdx.render.terminal.answer_text import answer
 
         options.show(answer(found, everything=result.trace))
-    write_result(result.html, found, store=store, force=result.force)
-
-
-# Pages: the option that writes one beside a result, and the command that makes one of a result's JSON.
-
-
-EXPLAINED = 10
-"""How many diseases a page or a JSON document explains, unless fewer are listed or more are asked for."""
-
-
-def check(path: Path | None, *, force: bool) -> None:
-    """Refuse a place that no page can be written to, before the work that the page would show.
-
-    Raises:
-        UsageError: As for :func:`kgdx.render.pages.writable`.
-    """
-    if path is None:
-        return
-    from kgdx.render.pages import writable
-
-    writable(path, force=force)
-
-
-def write(path: Path | None, make: Callable[[], str], *, force: bool) -> None:
-    """Write a page where one is wanted, and say where it is.
-
-    Args:
-        path: Where to; ``None`` when no page is wanted.
-        make: Makes the page.
-        force: Whether to replace a file that is no such page.
-    """
-    if path is None:
-        return
-    from kgdx.render.pages import write as write_page
-
-    options.remark(f"page written to {write_page(make(), path, force=force)}")
-
-
-def write_result(path: Path | None, result: Diagnosis | Answer, *, store: str | None, force: bool) -> None:
-    """Write the page of a result, with links to Neo4j Browser where the graph is on a Neo4j that answers."""
-
-    def make() -> str:
-        import kgdx
-
-        return result.to_html(kgdx.browser_place(result.fingerprint, store))
-
-    write(path, make, force=force)
-
-
-def report(
-    result: Annotated[str, typer.Argument(metavar="FILE.json|-", help="What --json printed; - for standard input.")],
-    to: Annotated[
-        Path | None,
-        typer.Option("--out", "--output", "-o", metavar="FILE", help="Page to write; beside the result by default."),
-    ] = None,
-    force: Force = False,
-) -> None:
-    """Make a page of a result that was kept as JSON.
-
-    Example: kgdx diagnose patient.json --json > result.json && kgdx report result.json
-    """
-    from kgdx.errors import UsageError
-    from kgdx.render.pages import page
-
-    document = _document(result)
-    if to is None and result == "-":
-        raise UsageError("the page has no name", hint="add --out FILE.html")
-    target = to or Path(result).with_suffix(".html")
-    write(target, lambda: page(document), force=force)
-
-
-def _document(source: str) -> dict[str, object]:
-    """Read a JSON object.
-
-    Raises:
-        UsageError: There is no such file, or it holds something else.
-    """
-    import json
-    import sys
-
-    from kgdx.errors import UsageError
-
-    try:
-        text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8-sig")
-        document = json.loads(text)
-    except OSError as error:
-        raise UsageError(f"{source}: {error.strerror}", hint="name a file that --json wrote") from error
-    except (ValueError, RecursionError) as error:  # no JSON, or no UTF-8
-        raise UsageError(f"{source[:80]} is no JSON document", hint="name a file that --json wrote") from error
-    if not isinstance(document, dict):
-        raise UsageError(f"{source[:80]} is no result", hint="name a file that --json wrote for one case")
-    return document
+    page_files.write_result(result.html, found, store=store, force=result.force)

@@ -21,7 +21,8 @@ INTERNAL = 70
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "diagnose": ("diagnose", "batch", "explain", "extract", "replay", "cases"),
-    "ask": ("ask", "report"),
+    "ask": ("ask",),
+    "page_files": ("report",),
     "consult": ("consult",),
     "graphs": ("build", "update", "remove", "diff", "status"),
     "source_commands": ("sources", "quarantine", "extract-relations"),

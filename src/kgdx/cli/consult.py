@@ -53,15 +53,15 @@ def consult(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Ask about a patient, the question that tells most first, and rank the diseases.
+    """Ask about a patient step by step, and rank the diseases.
 
     Example: kgdx consult "ataxia" --transcript visit.jsonl
     """
-    from kgdx.cli import ask
+    from kgdx.cli import page_files
     from kgdx.episode import Limits, load, policy_of
     from kgdx.errors import UsageError
 
-    ask.check(html, force=force)
+    page_files.check(html, force=force)
     if resume is not None and (case or hpo or exclude_hpo):
         raise UsageError("a transcript has its own patient", hint="leave the patient out, or --resume")
     given = inputs.one(case)
@@ -89,7 +89,7 @@ def consult(
         from kgdx.render.terminal.diagnosis_text import diagnosis
 
         options.show(diagnosis(found, explain=len(found.evidence)))
-    ask.write_result(html, found, store=store, force=force)
+    page_files.write_result(html, found, store=store, force=force)
 
 
 def _policy(name: str | None, questions: int, certain: float) -> Any:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgdx.cli import ask, inputs
+from kgdx.cli import inputs, page_files
 from kgdx.cli import options as output
 from kgdx.cli.options import (
     CaseArgument,
@@ -106,11 +106,11 @@ def diagnose(
     """
     import kgdx
 
-    ask.check(result.html, force=result.force)
+    page_files.check(result.html, force=result.force)
     given = inputs.one(case)
     inputs.check_given(given, terms.hpo, terms.exclude_hpo)
     top = ranking.top
-    paths = min(max(ranking.explain, ask.EXPLAINED if result.html or result.as_json else 0), top)
+    paths = min(max(ranking.explain, page_files.EXPLAINED if result.html or result.as_json else 0), top)
     how: dict[str, Any] = {"policy": ranking.policy, "case_bank": ranking.case_bank, "model": ranking.llm}
     announce(store, ranking.llm, ranking.policy)
     with inputs.graph(store, encoder=encoder) as graph:
@@ -121,7 +121,7 @@ def diagnose(
         from kgdx.render.terminal.diagnosis_text import diagnosis
 
         output.show(diagnosis(found, explain=ranking.explain))
-    ask.write_result(result.html, found, store=store, force=result.force)
+    page_files.write_result(result.html, found, store=store, force=result.force)
     finished(found)
     if result.save:
         output.remark(f"saved as {kgdx.save(found, store=store)}")
@@ -193,7 +193,7 @@ def explain(
 
     Example: kgdx explain patient.json OMIM:190350
     """
-    ask.check(html, force=force)
+    page_files.check(html, force=force)
     given = inputs.one(case)
     with inputs.graph(store, encoder=encoder) as graph:
         patient = inputs.with_terms(given, hpo, exclude_hpo, graph)
@@ -208,7 +208,7 @@ def explain(
         from kgdx.render.terminal.diagnosis_text import explanation
 
         output.show(explanation(result, candidate))
-    ask.write_result(html, result, store=store, force=force)
+    page_files.write_result(html, result, store=store, force=force)
 
 
 def extract(

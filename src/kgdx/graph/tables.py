@@ -12,16 +12,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import Closing, Delta, GraphTable, NodeTable, RelationTable, Row, Store
 from kgdx.schema import fits, load_schema
 from kgdx.schema.model import NodeClass, Property, PropertyType, Relation, Schema
+
+if TYPE_CHECKING:
+    import polars as pl
 
 BOOKKEEPING = frozenset({"Build"})
 """Node classes that describe a build, not what is known: they are no part of a graph's content, copies and counts."""
@@ -265,6 +267,8 @@ def digests(tables: Iterable[GraphTable]) -> dict[Part, Digest]:
     Raises:
         StoreError: A table that does not fit the schema.
     """
+    import polars as pl
+
     schema = load_schema()
     rows: defaultdict[Part, list[bytes]] = defaultdict(list)
     for table in tables:
@@ -301,6 +305,8 @@ def lines(table: GraphTable) -> pl.Series:
         >>> lines(NodeTable("Gene", pa.table({"name": ["FBN1"], "id": ["NCBIGene:2200"]}))).to_list()
         ['id=s13:NCBIGene:2200;name=s4:FBN1']
     """
+    import polars as pl
+
     return _lines(pl.DataFrame(pl.from_arrow(conformed(table, load_schema()))))
 
 
@@ -316,11 +322,15 @@ def _digest(hashes: list[bytes]) -> Digest:
 
 def _lines(frame: pl.DataFrame) -> pl.Series:
     """Each row as one line: ``name=value`` of its present properties in order of their names."""
+    import polars as pl
+
     fields = frame.select(_field(name, frame.schema[name]) for name in sorted(frame.columns))
     return fields.select(pl.concat_str(pl.all(), separator=";", ignore_nulls=True).alias("row")).to_series()
 
 
 def _field(name: str, dtype: pl.DataType) -> pl.Expr:
+    import polars as pl
+
     column = pl.col(name)
     if isinstance(dtype, pl.List):
         items = column.list.eval(_scalar(pl.element(), dtype.inner).fill_null("n")).list.join(",")
@@ -332,6 +342,8 @@ def _field(name: str, dtype: pl.DataType) -> pl.Expr:
 
 def _scalar(value: pl.Expr, dtype: pl.DataType | pl.datatypes.DataTypeClass) -> pl.Expr:
     """A value as text that holds its type: floats by their bits, strings with their length in bytes."""
+    import polars as pl
+
     if dtype == pl.Float64:
         return pl.lit("f") + (value + 0.0).reinterpret(signed=True).cast(pl.String)
     if dtype == pl.Boolean:
