@@ -53,7 +53,7 @@ def consult(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Ask about a patient step by step, and rank the diseases.
+    """Ask about a patient, and rank the diseases.
 
     Example: kgdx consult "ataxia" --transcript visit.jsonl
     """
