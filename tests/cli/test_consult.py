@@ -1,0 +1,88 @@
+"""A consultation at the terminal: piped answers, words that are no answers, transcripts that are gone on with."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from kgdx.episode import load
+
+Run = CompletedProcess[str]
+ANSWERS = "n\ny\n?\n" * 4
+
+
+def start(kgdx_: Callable[..., Run], transcript: Path, answers: str, *more: str) -> Run:
+    return kgdx_("consult", "--hpo", "HP:0001250", "--transcript", str(transcript), *more, stdin=answers)
+
+
+def finished(transcript: Path) -> bool:
+    return load(transcript.read_text("utf-8"))[-1].kind == "end"
+
+
+def test_piped_answers_lead_to_a_ranking(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
+    done = start(kgdx_, tmp_path / "log", ANSWERS, "--max-questions", "3")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("?   [") == 3
+    assert "Most likely of" in done.stdout
+    assert finished(tmp_path / "log")
+    if os.name == "posix":
+        assert stat.S_IMODE((tmp_path / "log").stat().st_mode) == 0o600
+
+
+def test_where_the_answers_end_it_waits_and_another_process_goes_on_with_an_equal_log(
+    kgdx_: Callable[..., Run], tmp_path: Path
+) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    start(kgdx_, whole, ANSWERS, "--max-questions", "4")
+    first = start(kgdx_, parts, "n\n", "--max-questions", "4")
+    assert f"the consultation is not finished: go on with `kgdx consult --resume {parts}`" in first.stderr
+    assert first.stdout == ""
+    assert not finished(parts)
+    second = kgdx_("consult", "--resume", str(parts), stdin="y\n?\nn\n")
+    assert second.returncode == 0, second.stderr
+    assert load(parts.read_text("utf-8")) == load(whole.read_text("utf-8"))
+
+
+def test_one_can_go_back_ask_why_and_finish(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
+    done = start(kgdx_, tmp_path / "log", "b\nw\nn\nb\ny\nf\n", "--json")
+    assert "this is the first question" in done.stderr
+    assert "bits about which disease it is" in done.stderr
+    found = json.loads(done.stdout)
+    assert found["reason"] == "finished"
+    replies = [each for each in load((tmp_path / "log").read_text("utf-8")) if each.author == "patient"]
+    assert [each.data["status"] for each in replies] == ["present"], "what was taken back is not in the log"
+
+
+def test_nothing_known_begins_with_an_open_question(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
+    done = kgdx_("consult", "--max-questions", "2", stdin="she has seizures\nn\n")
+    assert "1. What are the signs and symptoms?" in done.stderr
+    assert "Seizure" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--resume", "none.jsonl"), "the transcript none.jsonl cannot be read"),
+        (("--resume", "{bad}"), "line 1 of the log is no JSON"),
+        (("--resume", "{bad}", "--hpo", "HP:0001250"), "a transcript has its own patient"),
+        (("--policy", "oracle"), "no policy 'oracle'"),
+        (("--policy", "fixed"), "the policy fixed asks no patient: take one of inquiry"),
+        (("--certain", "2"), "Invalid value for '--certain'"),
+        (("--max-questions", "-1"), "Invalid value for '--max-questions'"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(
+    kgdx_: Callable[..., Run], tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text("{]\n{}\n", "utf-8")
+    done = kgdx_("consult", *(each.format(bad=bad) for each in arguments), stdin="")
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
