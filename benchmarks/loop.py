@@ -48,7 +48,7 @@ from kgdx.episode import (
     run,
     run_many,
 )
-from kgdx.episode.loop import Memo
+from kgdx.episode.world import Memo
 from kgdx.errors import KgdxError
 from kgdx.evaluate.simulated_patients import SimulatedPatient, opening
 from kgdx.llm.chat import Message

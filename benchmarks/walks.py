@@ -1,7 +1,7 @@
 """How far three journeys go through the code: the files that they touch, and the calls that cross from room to room.
 
-`python -m benchmarks.walks` traces a patient's text to the ranked table, a source's rows to the store, and a question to
-the cited answer, on a graph that it builds of the tests' tiny sources. A file counts when a function of it runs; a
+`python -m benchmarks.walks` traces a patient's text to the ranked table, a source's rows to the store, and a question
+to the cited answer, on a graph that it builds of the tests' tiny sources. A file counts when a function of it runs; a
 crossing is a function of one room that calls a function of another, each pair once.
 """
 

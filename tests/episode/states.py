@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 from kgdx.answer.artifacts import Answered, Cited, Described, Explained, Mentioned, Ranked, Read, Retrieved
 from kgdx.case import Case
+from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Entry, State
-from kgdx.episode.wish import Action, Operations
+from kgdx.episode.wish import Action
 from kgdx.results.cited import CitedText, Resolved
 
 _numbers = count()

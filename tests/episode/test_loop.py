@@ -38,7 +38,8 @@ from kgdx.episode import (
     settle,
     step,
 )
-from kgdx.episode.loop import CLOSING, Done, act
+from kgdx.episode.loop import CLOSING, act
+from kgdx.episode.world import Done
 from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.policies import FixedPolicy
 

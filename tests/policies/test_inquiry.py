@@ -35,7 +35,7 @@ from kgdx.episode import (
     resume,
     run,
 )
-from kgdx.episode.loop import Memo
+from kgdx.episode.world import Memo
 from kgdx.evaluate.simulated_patients import SimulatedPatient, opening
 from kgdx.llm.chat import ChatModel, Completion, Request, Usage
 from kgdx.policies.inquiry import InquiryPolicy

@@ -23,8 +23,9 @@ from kgdx.answer.artifacts import (
 from kgdx.answer.evidence_pack import language_of, pack
 from kgdx.answer.sentences import MAX_CHARS, check
 from kgdx.answer.templated_answer import templated
+from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
-from kgdx.episode.wish import Action, Operations
+from kgdx.episode.wish import Action
 from kgdx.errors import ConfigError, KgdxError, UsageError
 from kgdx.graph.protocol import Row
 from kgdx.literature import Found, Publication

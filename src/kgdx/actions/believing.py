@@ -7,8 +7,9 @@ from typing import Annotated, ClassVar, NamedTuple
 
 from pydantic import Field
 
+from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State, digest_of
-from kgdx.episode.wish import Action, Operations
+from kgdx.episode.wish import Action
 
 LEADERS = 200
 """Candidates that beliefs are about."""

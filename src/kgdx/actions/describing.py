@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field
 
 from kgdx.answer.artifacts import Described, Ranked, Retrieved, ranking_of, resolved_of
+from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
-from kgdx.episode.wish import Action, Operations
+from kgdx.episode.wish import Action
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import Row
 from kgdx.results.cited import Description, MeshHeading

@@ -12,7 +12,7 @@ from kgdx.results.cited import Resolved
 from kgdx.terms.normalise import has_chinese
 
 if TYPE_CHECKING:
-    from kgdx.episode.wish import Operations
+    from kgdx.episode.operations import Operations
     from kgdx.terms.names.name_decision import Entry, Mention, NameDecision
 
 MOST = 50

@@ -10,8 +10,9 @@ from pydantic import Field
 
 from kgdx.answer.artifacts import Explained, ranking_of
 from kgdx.case import Ancestry, Case, Status
+from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, State
-from kgdx.episode.wish import Action, Operations
+from kgdx.episode.wish import Action
 from kgdx.errors import UsageError
 from kgdx.graph.protocol import Row
 from kgdx.results.ranked import EDGE_PROPERTIES, EvidencePath, Kind, PathNode, PathRelation, frequency_text, references

@@ -14,8 +14,9 @@ from pydantic import Field
 from kgdx.actions.entities import NameList, distinct, given_rows, resolve
 from kgdx.actions.retrieving import Limit, retrieve
 from kgdx.answer.artifacts import Retrieved
+from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, State
-from kgdx.episode.wish import Action, Operations
+from kgdx.episode.wish import Action
 from kgdx.results.cited import Resolved
 
 

@@ -9,8 +9,9 @@ from pydantic import Field
 
 from kgdx.answer.artifacts import Mentioned, Ranked, Read
 from kgdx.case import Case, Extraction, FindingReader, Resolution, Span, read_text
+from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
-from kgdx.episode.wish import Action, Operations, Outcome
+from kgdx.episode.wish import Action, Outcome
 
 
 class Extract(Action):

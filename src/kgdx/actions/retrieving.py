@@ -10,8 +10,9 @@ from pydantic import Field
 from kgdx.actions.entities import Name, NameList, ids_of, resolve
 from kgdx.answer.artifacts import Retrieved
 from kgdx.answer.saved_runs import case_key
+from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
-from kgdx.episode.wish import Action, Operations
+from kgdx.episode.wish import Action
 from kgdx.errors import TemplateError, UsageError
 from kgdx.graph.templates import template, templates
 from kgdx.results.cited import Resolved

@@ -17,8 +17,8 @@ from kgdx.answer.cited_answer import Answer
 from kgdx.answer.diagnosis import Diagnosis
 from kgdx.case import Case, Finding, Status
 from kgdx.case.patient import SEXES
+from kgdx.episode.operations import Queries
 from kgdx.episode.segment import Author, Kind, Segment
-from kgdx.episode.wish import Queries
 from kgdx.errors import StoreError, UsageError
 from kgdx.graph.protocol import Row, Store, Transaction
 

@@ -21,13 +21,14 @@ from kgdx.api.questions import Asking, able, faults, provenance, within, world_o
 from kgdx.api.questions import ask as answer_question
 from kgdx.case import Case, Issue, case_from_document, case_from_terms, case_from_text, one_case
 from kgdx.config import Settings
-from kgdx.episode.loop import Episode, Patient, Watch, World, begin, kgdx_version
+from kgdx.episode.loop import Episode, Watch, begin, kgdx_version
 from kgdx.episode.loop import run as run_episode
 from kgdx.episode.policy import Policy, default_policy, make_policy
 from kgdx.episode.resume import Replayed, policy_of, resume
 from kgdx.episode.resume import replay as replay_trace
 from kgdx.episode.segment import Segment
 from kgdx.episode.state import Limits
+from kgdx.episode.world import Patient, World
 from kgdx.errors import UsageError
 
 if TYPE_CHECKING:

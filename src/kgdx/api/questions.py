@@ -15,10 +15,11 @@ from kgdx.answer.evidence_pack import pack
 from kgdx.case import Case, Issue
 from kgdx.episode.conversation import exchanges
 from kgdx.episode.lookup_rounds import UNPLANNED, message_of
-from kgdx.episode.loop import Episode, Watch, World, begin, kgdx_version, run
+from kgdx.episode.loop import Episode, Watch, begin, kgdx_version, run
 from kgdx.episode.policy import POLICIES, Policy, default_policy, make_policy
 from kgdx.episode.segment import Author, Kind, error_of
 from kgdx.episode.state import Limits, State
+from kgdx.episode.world import World
 from kgdx.errors import KgdxError, StoreError, UsageError
 from kgdx.results.cited import CitedText
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from kgdx.episode.loop import Episode, Patient, World, advance, answered, begin, run, run_many, settle, step
+from kgdx.episode.loop import Episode, advance, answered, begin, run, run_many, settle, step
+from kgdx.episode.operations import Operations
 from kgdx.episode.policy import POLICIES, Capabilities, Policy, Script, make_policy
 from kgdx.episode.resume import Replayed, policy_of, replay, resume
 from kgdx.episode.segment import Author, Kind, Operation, Segment, dump, load, spent
 from kgdx.episode.state import Artifact, Limits, State
-from kgdx.episode.wish import ACTIONS, Action, AskModel, AskPatient, Operations, Outcome, Remark, Reply, Wish
+from kgdx.episode.wish import ACTIONS, Action, AskModel, AskPatient, Outcome, Remark, Reply, Wish
+from kgdx.episode.world import Patient, World
 
 __all__ = [
     "ACTIONS",

@@ -8,105 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.metadata import version
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from pydantic import TypeAdapter
 
 from kgdx.case import Case
 from kgdx.episode.conversation import completed, requested
+from kgdx.episode.operations import GraphLike, Operations
 from kgdx.episode.policy import Policy
-from kgdx.episode.segment import VERSION, Author, Kind, Operation, Segment, error_of, error_segment
+from kgdx.episode.segment import VERSION, Author, Kind, Segment, error_of, error_segment
 from kgdx.episode.state import Artifact, Entry, Limits, State
-from kgdx.episode.wish import Action, AskModel, AskPatient, GraphLike, Operations, Outcome, Reply, Wish
+from kgdx.episode.wish import Action, AskModel, AskPatient, Outcome, Reply, Wish
+from kgdx.episode.world import Done, World
 from kgdx.errors import KgdxError, UsageError
-from kgdx.llm.chat import ChatModel, Completion, Prices, private_loop
+from kgdx.llm.chat import Completion, private_loop
 
 CLOSING = 8
 """Most wishes that bring an episode to its end after a limit."""
 
-MEMO = 512
-"""Outcomes of actions that a world remembers, those that were used last."""
-
 Watch = Callable[[Segment], None]
 """Told each segment as soon as it is written."""
-
-
-class Patient(Protocol):
-    """Whoever can be asked at once, such as a simulated patient; a person is absent, and waited for."""
-
-    def reply(self, asked: AskPatient, state: State) -> Reply:
-        """Answer a question; equal questions in equal states get equal answers."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """An action that was run: its outcome or why there is none, what it ran, and what of it failed."""
-
-    outcome: Outcome | KgdxError
-    operations: tuple[Operation, ...] = ()
-    problems: tuple[dict[str, str], ...] = ()
-
-
-class Memo:
-    """Outcomes of actions on one graph by wish and by what was read; bounded."""
-
-    def __init__(self, size: int = MEMO) -> None:
-        self._size = size
-        self._kept: OrderedDict[Hashable, Done] = OrderedDict()
-
-    def get(self, key: Hashable) -> Done | None:
-        """Return what came of an equal action before."""
-        found = self._kept.get(key)
-        if found is not None:
-            self._kept.move_to_end(key)
-        return found
-
-    def keep(self, key: Hashable, done: Done) -> None:
-        """Remember an outcome, in place of the one that was not used for longest."""
-        self._kept[key] = done
-        while len(self._kept) > self._size:
-            self._kept.popitem(last=False)
-
-
-@dataclass(frozen=True)
-class World:
-    """What an episode acts on; each part may be absent, and is then waited for.
-
-    Attributes:
-        graph: Where actions run.
-        patient: Who answers questions.
-        models: Language models by the name that :attr:`AskModel.model` gives; one is enough where none is given.
-        on_text: Given each piece of an answer that is streamed, as it arrives.
-        memo: What equal actions found before; share it among worlds of one graph.
-        prices: Of a million prompt and completion tokens of the models.
-    """
-
-    graph: GraphLike | None = None
-    patient: Patient | None = None
-    models: Mapping[str, ChatModel] = field(default_factory=dict)
-    on_text: Callable[[str], None] | None = None
-    memo: Memo = field(default_factory=Memo)
-    prices: Prices = (0.0, 0.0)
-
-    def model(self, name: str) -> ChatModel | None:
-        """Return a model by name; the only one where no name is given.
-
-        Raises:
-            UsageError: There are models, and none of the name.
-        """
-        if not self.models:
-            return None
-        if not name and len(self.models) == 1:
-            return next(iter(self.models.values()))
-        if name not in self.models:
-            raise UsageError(f"no model {name[:40]!r}", hint=f"one of {', '.join(sorted(self.models))}")
-        return self.models[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,16 +296,20 @@ def run(world: World, state: State, policy: Policy, watch: Watch | None = None) 
     seen = len(state.log)
     while True:
         state, wish = advance(state, policy)
-        if watch is not None:
-            for segment in state.log[seen:]:
-                watch(segment)
-            seen = len(state.log)
+        seen = _shown(state, seen, watch)
         if wish is None:
             return _episode(state, policy)
         after = perform(world, state, wish)
         if after is None:
             return _episode(state, policy)
         state = after
+
+
+def _shown(state: State, seen: int, watch: Watch | None) -> int:
+    """Show whoever watches the segments that are new, and return how many there are now."""
+    for segment in state.log[seen:] if watch is not None else ():
+        cast("Watch", watch)(segment)
+    return len(state.log)
 
 
 def perform(world: World, state: State, wish: Wish) -> State | None:
@@ -449,10 +378,7 @@ async def _run(world: World, state: State, policy: Policy, watch: Watch | None) 
     seen = len(state.log)
     while True:
         state, wish = advance(state, policy)
-        if watch is not None:
-            for segment in state.log[seen:]:
-                watch(segment)
-            seen = len(state.log)
+        seen = _shown(state, seen, watch)
         if wish is None:
             return _episode(state, policy)
         after = await _awaited(world, state, wish)

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from kgdx.episode.loop import CASE_FORM, World, act, answered, recorded
+from kgdx.episode.loop import CASE_FORM, act, answered, recorded
+from kgdx.episode.operations import Queries
 from kgdx.episode.policy import POLICIES, Policy, configure
 from kgdx.episode.segment import Kind, Operation, Segment
 from kgdx.episode.state import Artifact, Limits, State
-from kgdx.episode.wish import Action, AskModel, AskPatient, Outcome, Queries, Reply, Wish, wish_of
+from kgdx.episode.wish import Action, AskModel, AskPatient, Outcome, Reply, Wish, wish_of
+from kgdx.episode.world import World
 from kgdx.errors import KgdxError, UsageError
 from kgdx.graph.protocol import digest
 

@@ -6,28 +6,20 @@ parses a model's plan, fills a prompt, answers HTTP and reads a log.
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kgdx.case import Ancestry, Case, Finding, FindingReader, Status
-from kgdx.episode.segment import Operation
-from kgdx.episode.state import Artifact, Reads, State, digest_of
-from kgdx.errors import KgdxError, UsageError
-from kgdx.graph.protocol import digest
+from kgdx.case import Case, Finding, Status
+from kgdx.episode.operations import Operations
+from kgdx.episode.state import Artifact, Reads, State
+from kgdx.errors import UsageError
 from kgdx.llm.chat import Message
 from kgdx.registry import Registry
 
-if TYPE_CHECKING:
-    from kgdx.literature import Literature
-    from kgdx.terms.names.mesh_index import Headings
-
-Row = dict[str, Any]
-Result = TypeVar("Result")
 Effect = Literal["graph", "patient", "model", "note", "end"]
 
 
@@ -170,149 +162,6 @@ class AskModel(Wish):
     """Whether an answer that is empty, or cut at its length, is an error."""
     streamed: bool = False
     """Whether its pieces are shown as they arrive."""
-
-
-class Queries(Protocol):
-    """Runs read templates; every store does, and so does a graph."""
-
-    def run(self, template: str, /, **parameters: Any) -> list[Row]:
-        """Run a read template by name."""
-        ...
-
-
-class Compiled(Queries, Protocol):
-    """Templates in their compiled form: the same rows as a store gives, sooner."""
-
-    def has(self, template: str, /) -> bool:
-        """Tell whether a template has a compiled form."""
-        ...
-
-    def answered(self, template: str, /, **parameters: Any) -> Any:
-        """Return the rows with their digest (:class:`kgdx.graph.compiled_templates.Answered`)."""
-        ...
-
-
-class GraphLike(Queries, Protocol):
-    """What an action may use of a graph: templates, and the tools compiled from it."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Fingerprint of the graph."""
-        ...
-
-    @property
-    def reader(self) -> FindingReader:
-        """Reads words into findings."""
-        ...
-
-    @property
-    def ranker(self) -> Any:
-        """Ranks diseases."""
-        ...
-
-    @property
-    def bank(self) -> Any:
-        """Other patients of the graph, for the ranker to match with."""
-        ...
-
-    @property
-    def ancestry(self) -> Ancestry:
-        """Knows the is-a hierarchy of phenotypes."""
-        ...
-
-    @property
-    def compiled(self) -> Any:
-        """Runs what has a compiled form."""
-        ...
-
-    @property
-    def names(self) -> Any:
-        """Looks up the names of entities."""
-        ...
-
-    @property
-    def literature(self) -> Literature | None:
-        """Finds publications; ``None`` where it is not set up.
-
-        Raises:
-            KgdxError: Its settings cannot be used, or a package is missing.
-        """
-        ...
-
-    @property
-    def headings(self) -> Headings:
-        """Decides which MeSH heading a disease has."""
-        ...
-
-
-class Operations:
-    """A graph as an action sees it: what it runs is recorded.
-
-    Args:
-        graph: Where it runs.
-    """
-
-    def __init__(self, graph: GraphLike | None) -> None:
-        self._graph = graph
-        self.ran: list[Operation] = []
-        self.problems: list[dict[str, str]] = []
-
-    @property
-    def graph(self) -> GraphLike:
-        """The graph itself.
-
-        Raises:
-            UsageError: There is none.
-        """
-        if self._graph is None:
-            raise UsageError("there is no graph", hint="give the world one")
-        return self._graph
-
-    def query(self, template: str, /, **parameters: Any) -> Sequence[Row]:
-        """Run a read template, in its compiled form where it has one, and record it; leave the rows as they are.
-
-        Raises:
-            TemplateError: No such read template, or its parameters do not fit.
-        """
-        started = time.perf_counter()
-        compiled = self.graph.compiled
-        rows: Sequence[Row]
-        if compiled.has(template):
-            found = compiled.answered(template, **parameters)
-            rows, proof = found.rows, found.digest
-        else:
-            rows = self.graph.run(template, **parameters)
-            proof = digest(rows)
-        spent = (time.perf_counter() - started) * 1000
-        self.ran.append(Operation("query", template, parameters, len(rows), proof, spent))
-        return rows
-
-    def tool(
-        self, name: str, given: Mapping[str, Any], call: Callable[[], Result], count: Callable[[Result], int]
-    ) -> Result:
-        """Call a tool of the graph and record it.
-
-        Args:
-            name: What the tool is called in the log.
-            given: What it is given, without a patient's text.
-            call: Does the work.
-            count: How many results it gave.
-        """
-        started = time.perf_counter()
-        result = call()
-        spent = (time.perf_counter() - started) * 1000
-        self.ran.append(Operation("tool", name, given, count(result), "", spent))
-        return result
-
-    def problem(self, name: str, error: KgdxError | str, kind: str = "") -> None:
-        """Record that a part of the action failed, which the rest does without.
-
-        Args:
-            name: The part.
-            error: What is wrong.
-            kind: Class of the error, where it is given in words.
-        """
-        self.problems.append({"name": name, "error": kind or type(error).__name__, "message": str(error)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -477,27 +326,3 @@ def _named(name: str, registry: Actions) -> type[Action] | None:
     if wanted in registry:
         return registry[wanted]
     return next((kind for _, kind in registry.items() if wanted in map(str.lower, kind.aliases)), None)
-
-
-__all__ = [
-    "ACTIONS",
-    "Action",
-    "Actions",
-    "AskModel",
-    "AskPatient",
-    "Compiled",
-    "Effect",
-    "GraphLike",
-    "Operations",
-    "Outcome",
-    "Queries",
-    "Remark",
-    "Reply",
-    "Row",
-    "Wish",
-    "digest",
-    "digest_of",
-    "parse_action",
-    "parsed",
-    "wish_of",
-]

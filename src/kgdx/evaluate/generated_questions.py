@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from kgdx.episode.wish import Queries
+from kgdx.episode.operations import Queries
 from kgdx.errors import UsageError
 from kgdx.evaluate.question_sets import Gold, Question
 from kgdx.evaluate.question_wordings import LANGUAGES, SPLITS, Language, Split, Wording, joined, wordings

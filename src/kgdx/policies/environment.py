@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from kgdx.actions.believing import Shares
 from kgdx.answer.artifacts import Declared, Ranked
-from kgdx.episode.loop import World, advance, chosen, forbidden, perform, refusal
+from kgdx.episode.loop import advance, chosen, forbidden, perform, refusal
 from kgdx.episode.policy import Policy
 from kgdx.episode.state import State
 from kgdx.episode.wish import Action, Wish
+from kgdx.episode.world import World
 from kgdx.errors import MissingExtraError, UsageError
 
 try:

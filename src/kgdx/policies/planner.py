@@ -21,10 +21,11 @@ from kgdx.answer.evidence_pack import EvidencePack, pack
 from kgdx.answer.sentences import MAX_CHARS
 from kgdx.episode.conversation import Exchange, exchanges
 from kgdx.episode.lookup_rounds import UNPLANNED
+from kgdx.episode.operations import Operations
 from kgdx.episode.policy import Capabilities
 from kgdx.episode.segment import Kind, Segment
 from kgdx.episode.state import Artifact, Reads, State
-from kgdx.episode.wish import ACTIONS, Action, AskModel, Operations, Remark, Wish, parse_action, wish_of
+from kgdx.episode.wish import ACTIONS, Action, AskModel, Remark, Wish, parse_action, wish_of
 from kgdx.llm.chat import prompt
 from kgdx.policies.answer_writing import LANGUAGES, answer_request, best_of, groundless, mend_request, said_in
 from kgdx.policies.briefing import briefing

@@ -1,0 +1,91 @@
+"""What an episode acts on: a graph, a patient, models; each may be absent. And what equal actions found before."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from kgdx.episode.operations import GraphLike
+from kgdx.episode.segment import Operation
+from kgdx.episode.state import State
+from kgdx.episode.wish import AskPatient, Outcome, Reply
+from kgdx.errors import KgdxError, UsageError
+from kgdx.llm.chat import ChatModel, Prices
+
+MEMO = 512
+"""Outcomes of actions that a world remembers, those that were used last."""
+
+
+class Patient(Protocol):
+    """Whoever can be asked at once, such as a simulated patient; a person is absent, and waited for."""
+
+    def reply(self, asked: AskPatient, state: State) -> Reply:
+        """Answer a question; equal questions in equal states get equal answers."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """An action that was run: its outcome or why there is none, what it ran, and what of it failed."""
+
+    outcome: Outcome | KgdxError
+    operations: tuple[Operation, ...] = ()
+    problems: tuple[dict[str, str], ...] = ()
+
+
+class Memo:
+    """Outcomes of actions on one graph by wish and by what was read; bounded."""
+
+    def __init__(self, size: int = MEMO) -> None:
+        self._size = size
+        self._kept: OrderedDict[Hashable, Done] = OrderedDict()
+
+    def get(self, key: Hashable) -> Done | None:
+        """Return what came of an equal action before."""
+        found = self._kept.get(key)
+        if found is not None:
+            self._kept.move_to_end(key)
+        return found
+
+    def keep(self, key: Hashable, done: Done) -> None:
+        """Remember an outcome, in place of the one that was not used for longest."""
+        self._kept[key] = done
+        while len(self._kept) > self._size:
+            self._kept.popitem(last=False)
+
+
+@dataclass(frozen=True)
+class World:
+    """What an episode acts on; each part may be absent, and is then waited for.
+
+    Attributes:
+        graph: Where actions run.
+        patient: Who answers questions.
+        models: Language models by the name that :attr:`AskModel.model` gives; one is enough where none is given.
+        on_text: Given each piece of an answer that is streamed, as it arrives.
+        memo: What equal actions found before; share it among worlds of one graph.
+        prices: Of a million prompt and completion tokens of the models.
+    """
+
+    graph: GraphLike | None = None
+    patient: Patient | None = None
+    models: Mapping[str, ChatModel] = field(default_factory=dict)
+    on_text: Callable[[str], None] | None = None
+    memo: Memo = field(default_factory=Memo)
+    prices: Prices = (0.0, 0.0)
+
+    def model(self, name: str) -> ChatModel | None:
+        """Return a model by name; the only one where no name is given.
+
+        Raises:
+            UsageError: There are models, and none of the name.
+        """
+        if not self.models:
+            return None
+        if not name and len(self.models) == 1:
+            return next(iter(self.models.values()))
+        if name not in self.models:
+            raise UsageError(f"no model {name[:40]!r}", hint=f"one of {', '.join(sorted(self.models))}")
+        return self.models[name]
