@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import CaseArgument, Excluded, Force, Html, Json, Observed, Store
+from kgdx.cli.options import CaseArgument, Excluded, Force, Html, Json, Observed, Store, grouped
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
+    from kgdx.case import Case
     from kgdx.episode import Episode, Segment, State
     from kgdx.episode.wish import AskPatient, Reply
 
@@ -33,24 +35,54 @@ def register(app: typer.Typer) -> None:
     app.command()(consult)
 
 
-def consult(
-    case: CaseArgument = None,
-    hpo: Observed = None,
-    exclude_hpo: Excluded = None,
-    policy: Annotated[str | None, typer.Option("--policy", metavar="NAME", help="Who chooses the questions.")] = None,
-    max_questions: Annotated[int, typer.Option(metavar="N", min=0, max=500, help="Most questions.")] = 20,
+@dataclass(frozen=True)
+class Terms:
+    """Findings that are given as terms."""
+
+    hpo: Observed = None
+    exclude_hpo: Excluded = None
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Who asks, and for how long."""
+
+    policy: Annotated[str | None, typer.Option("--policy", metavar="NAME", help="Who chooses the questions.")] = None
+    max_questions: Annotated[int, typer.Option(metavar="N", min=0, max=500, help="Most questions.")] = 20
     certain: Annotated[
         float, typer.Option(metavar="SHARE", min=0.01, max=1.0, help="Share of the best disease at which to end.")
-    ] = 0.7,
+    ] = 0.7
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Where the consultation is kept."""
+
     transcript: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the consultation here; it holds the patient's words.")
-    ] = None,
+    ] = None
     resume: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Go on with this transcript, and keep it there.")
-    ] = None,
-    html: Html = None,
-    force: Force = False,
-    as_json: Json = False,
+    ] = None
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is done with the result."""
+
+    html: Html = None
+    force: Force = False
+    as_json: Json = False
+
+
+@grouped
+def consult(
+    case: CaseArgument = None,
+    *,
+    terms: Terms,
+    asking: Asking,
+    keep: Kept,
+    result: Output,
     store: Store = None,
 ) -> None:
     """Ask about a patient, and rank the diseases.
@@ -58,38 +90,44 @@ def consult(
     Example: kgdx consult "ataxia" --transcript visit.jsonl
     """
     from kgdx.cli import page_files
-    from kgdx.episode import Limits, load, policy_of
     from kgdx.errors import UsageError
 
-    page_files.check(html, force=force)
-    if resume is not None and (case or hpo or exclude_hpo):
+    page_files.check(result.html, force=result.force)
+    if keep.resume is not None and (case or terms.hpo or terms.exclude_hpo):
         raise UsageError("a transcript has its own patient", hint="leave the patient out, or --resume")
     given = inputs.one(case)
     with inputs.graph(store) as graph:
-        if resume is not None:
-            log = load(_read(resume))
-            chosen: Any = policy_of(log)
-            episode = graph.episode(log=log, policy=chosen)
-        else:
-            chosen = _policy(policy, max_questions, certain)
-            known = inputs.with_terms(given, hpo, exclude_hpo, graph) if given or hpo or exclude_hpo else None
-            limits = Limits(steps=100_000, stagnation=1_000, errors=1_000)
-            episode = graph.episode(known, policy=chosen, limits=limits)
-        kept = _Transcript(resume or transcript)
-        kept.write(episode.log)
-        episode = _asked(graph, chosen, episode, kept)
+        policy, episode = _begun(graph, given, terms, asking, keep)
+        transcript = _Transcript(keep.resume or keep.transcript)
+        transcript.write(episode.log)
+        episode = _asked(graph, policy, episode, transcript)
         if episode.waiting:
-            place = f": go on with `kgdx consult --resume {kept.path}`" if kept.path else ""
+            place = f": go on with `kgdx consult --resume {transcript.path}`" if transcript.path else ""
             options.remark(f"the consultation is not finished{place}")
             return
         found = graph.diagnosis(episode)
-    if as_json:
+    if result.as_json:
         options.write_json(found.to_dict())
     else:
         from kgdx.render.terminal.diagnosis_text import diagnosis
 
         options.show(diagnosis(found, explain=len(found.evidence)))
-    page_files.write_result(html, found, store=store, force=force)
+    page_files.write_result(result.html, found, store=store, force=result.force)
+
+
+def _begun(graph: Graph, given: Case | None, terms: Terms, asking: Asking, keep: Kept) -> tuple[Any, Episode]:
+    """Return the policy, and the episode until it first waits: a new one, or that of a transcript."""
+    from kgdx.episode import Limits, load, policy_of
+
+    if keep.resume is not None:
+        log = load(_read(keep.resume))
+        policy: Any = policy_of(log)
+        return policy, graph.episode(log=log, policy=policy)
+    policy = _policy(asking.policy, asking.max_questions, asking.certain)
+    told = given or terms.hpo or terms.exclude_hpo
+    known = inputs.with_terms(given, terms.hpo, terms.exclude_hpo, graph) if told else None
+    limits = Limits(steps=100_000, stagnation=1_000, errors=1_000)
+    return policy, graph.episode(known, policy=policy, limits=limits)
 
 
 def _policy(name: str | None, questions: int, certain: float) -> Any:
