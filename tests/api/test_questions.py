@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -225,9 +226,23 @@ def test_a_graph_that_cannot_be_read_is_no_graph_without_evidence(copy: Path) ->
     from kgdx.errors import StoreError
 
     (snapshot,) = copy.glob("builds/*/snapshot/snapshot.json")
-    snapshot.write_text(snapshot.read_text("utf-8").replace('"format": 3', '"format": 2'), "utf-8")
+    snapshot.write_text(re.sub(r'"format": \d+', '"format": 2', snapshot.read_text("utf-8")), "utf-8")
     with kgdx.open(copy) as graph, pytest.raises(StoreError, match=r"has layout 2.*build the graph again"):
         graph.ask(QUESTION)
+
+
+def test_a_malformed_template_is_an_error_and_never_an_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kgdx.errors import TemplateError
+
+    def broken(*arguments: Any, **parameters: Any) -> Any:
+        raise TemplateError("template file read/drugs_of_diseases.cypher has no columns")
+
+    with kgdx.open(folder) as graph:
+        monkeypatch.setattr(type(graph.compiled), "answered", broken)
+        monkeypatch.setattr(type(graph), "run", broken)
+        for question in (QUESTION, "甲热做什么检查", "What causes 甲热?"):
+            with pytest.raises(TemplateError, match="has no columns"):
+                graph.ask(question)
 
 
 def test_scripted_models_answer_over_http_as_they_do_here(folder: Path) -> None:
