@@ -100,7 +100,7 @@ def test_a_neo4j_that_is_lost_mid_episode_leaves_an_answer(pushed: str, monkeypa
         assert "甲片[E1]" in answer.text.text
         assert answer.reason == "answered"
         assert lost, "what is not in the snapshot was asked of the server in vain"
-        assert all(segment.parameters["error"].startswith("Store") for segment in lost)
+        assert all(segment.data["error"].startswith("Store") for segment in lost)
         assert all("\n" not in issue.message for issue in answer.issues)
         with pytest.raises(StoreError):
             graph.save(answer)
