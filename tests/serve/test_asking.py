@@ -63,8 +63,9 @@ def test_a_model_plans_in_rounds_that_are_told_as_they_happen(default_graph: Pat
         told = httpx2.post(f"{server.address}/api/v1/ask/events", json=given, timeout=120).text.split("\n\n")
     events = [part.split("\n") for part in told if part.startswith("event:")]
     steps = [json.loads(lines[1][6:]) for lines in events if lines[0] == "event: step"]
-    assert [each["parameters"]["round"] for each in steps if each["kind"] == "plan"] == [1, 2]
-    assert "get_gene" in [each["name"] for each in steps if each["kind"] == "action"]
+    plans = [each["data"]["artifact"] for each in steps if (each["kind"], each["name"]) == ("result", "read_plan")]
+    assert [plan["round"] for plan in plans] == [1, 2]
+    assert "get_gene" in [each["name"] for each in steps if each["kind"] == "wish"]
     said = "".join(json.loads(lines[1][6:]) for lines in events if lines[0] == "event: text")
     assert "ATM" in said and events[-1][0] == "event: answer"
     assert "ataxia" not in server.log.lower()

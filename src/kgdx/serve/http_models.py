@@ -106,12 +106,25 @@ class Complete(Request):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"prefix": "seiz", "limit": 5}]})
 
 
+def _answering() -> list[str]:
+    """Return the policies that answer questions and ask no patient, who is not there."""
+    from kgdx.episode.policy import POLICIES
+
+    return [name for name, kind in POLICIES.items() if kind.capabilities.answers and not kind.capabilities.asks]
+
+
+def _enumerated(schema: dict[str, Any]) -> None:
+    """Name the policies in the description of the server."""
+    schema["anyOf"] = [{"type": "string", "enum": _answering()}, {"type": "null"}]
+
+
 class Ask(Patient):
     """A question, about medicine in general or about a patient."""
 
     question: Annotated[str, Field(min_length=1, max_length=4000)]
-    policy: Annotated[str | None, Field(max_length=100)] = Field(
+    policy: str | None = Field(
         None,
+        json_schema_extra=_enumerated,
         description="Who chooses the look-ups; by default the words of the question. planner: the language model that "
         "the server is configured with.",
     )
@@ -130,11 +143,8 @@ class Ask(Patient):
         Raises:
             ValueError: It cannot serve here.
         """
-        from kgdx.episode.policy import POLICIES
-
-        able = [each for each, kind in POLICIES.items() if kind.capabilities.answers and not kind.capabilities.asks]
-        if name is not None and name not in able:
-            raise ValueError(f"the policy has to be one of {', '.join(able)}")
+        if name is not None and name not in _answering():
+            raise ValueError(f"the policy has to be one of {', '.join(_answering())}")
         return name
 
     @property
