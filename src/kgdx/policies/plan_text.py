@@ -254,7 +254,7 @@ def plan_schema(registry: Mapping[str, type[Action]]) -> dict[str, Any]:
     Example:
         >>> from kgdx.actions import Rank
         >>> plan_schema({"rank": Rank})["properties"]["actions"]["items"]["anyOf"][0]["required"]
-        ['action', 'top', 'also', 'case_bank']
+        ['action', 'top', 'also', 'case_bank', 'explain']
     """
     forms = [_form(name, kind) for name, kind in sorted(registry.items())]
     return {
