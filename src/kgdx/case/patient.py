@@ -173,6 +173,7 @@ class Case:
         source: Where the case comes from.
         language: BCP 47 tag of its words, such as ``zh``, where it is known.
         synthetic: Whether it was made up rather than observed; such a case is no evidence for a real one.
+        phrases: Symptoms in words, such as ``burning when passing urine``, beside what was read as findings.
         issues: What was repaired or doubtful while reading it.
         extra: What its form has beyond this, unread (an OSCE case's tests, unknown keys of plain JSON).
     """
@@ -188,6 +189,7 @@ class Case:
     source: str = "user"
     language: str | None = None
     synthetic: bool = False
+    phrases: tuple[str, ...] = field(default=(), repr=False)
     issues: tuple[Issue, ...] = ()
     extra: dict[str, Any] = field(default_factory=dict, hash=False, compare=False, repr=False)
 
@@ -241,9 +243,24 @@ class Case:
             >>> Case("a", text="fits").digest == Case("b", text="fits").digest
             True
         """
-        findings = sorted((f.id, str(f.status), f.onset or "") for f in self.findings)
-        content = json.dumps([findings, self.text, self.sex, self.age], ensure_ascii=False)
-        return hashlib.sha256(valid(content).encode()).hexdigest()
+        return self._digest_of(self.findings)
+
+    @property
+    def background(self) -> str:
+        """SHA-256 of what is known beside which findings are present and absent: the rest of :attr:`digest`.
+
+        Example:
+            >>> case = Case("p", text="fits", sex="MALE")
+            >>> case.background == case.with_finding(Finding("HP:0001250")).background
+            True
+        """
+        known = Status.PRESENT, Status.ABSENT
+        return self._digest_of(f for f in self.findings if f.onset or f.status not in known)
+
+    def _digest_of(self, findings: Iterable[Finding]) -> str:
+        stated = sorted((f.id, str(f.status), f.onset or "") for f in findings)
+        content = [stated, self.text, self.sex, self.age, *([list(self.phrases)] if self.phrases else [])]
+        return hashlib.sha256(valid(json.dumps(content, ensure_ascii=False)).encode()).hexdigest()
 
     def identified(self) -> Case:
         """Return the case with an id: its own, or one minted from its content.

@@ -44,7 +44,7 @@ KEPT = 20
 RESULTS = 2048
 """Short results that are kept (rankings, beliefs, questions): up to 20 kB each."""
 Key = tuple[bytes, bytes, str]
-"""What scores depend on: present terms, absent terms, and the digest of the case where a scorer reads more of it."""
+"""What scores depend on: present terms, absent terms, and the case's background where a scorer reads it."""
 Findings = tuple[Sequence[str], Sequence[str]]
 """Ids of observed and of excluded phenotypes."""
 
@@ -236,13 +236,11 @@ class Ranker:
         return self._scored.get(self._key(query), lambda: self._score(query, before or self._shorter(query)))
 
     def _key(self, query: Query) -> Key:
-        digest = query.case.digest if self._whole and query.case is not None else ""
-        return query.observed.tobytes(), query.excluded.tobytes(), digest
+        background = query.case.background if self._whole and query.case is not None else ""
+        return query.observed.tobytes(), query.excluded.tobytes(), background
 
     def _shorter(self, query: Query) -> Scored | None:
         """A kept case with one finding less, if there is one."""
-        if self._whole:
-            return None
         less = replace(query, observed=query.observed[:-1]), replace(query, excluded=query.excluded[:-1])
         return self._scored.peek(self._key(less[0])) or self._scored.peek(self._key(less[1]))
 

@@ -103,7 +103,8 @@ class Scorer(ABC):
         standardised: Whether scores are standardised over the candidates before they are weighed. ``False`` for what
             has a unit and a bound of its own, which standardising would take away.
         rest: Rule of the contribution that belongs to no finding.
-        whole: Whether scores depend on more of the case than the terms that are present and absent.
+        whole: Whether scores depend on more of the case than the terms that are present and absent: on its
+            :attr:`~kgdx.case.Case.background`.
 
     Args:
         model: The compiled model that all scorers share.
