@@ -26,6 +26,7 @@ from kgdx.ingest.pipeline import build_summary
 from kgdx.ingest.pipeline.build_report import BuildReport, Clock, SourceReport, read_report
 from kgdx.ingest.pipeline.deliver import (
     Before,
+    BuiltTables,
     Choice,
     Order,
     StoreLoad,
@@ -263,12 +264,16 @@ def _deliver(
     build = {"fingerprint": graph.fingerprint, "kgdx_version": version("kgdx"), "created": created}
     same = work.before is not None and work.before.schema == work.schema.checksum
     delta = difference.delta if difference is not None and same else None
+    if delta is None:
+        load.add(graph.tables)
+    with clock.stage("index", "indexing names"):  # most of a load is done outside Python
+        tables = BuiltTables(graph, work.stages, work.schema)
+        index(work.made.snapshot, tables, work.order.index, partial(clock.tell, "index"))
     with clock.stage("load", "filling the store"):
         started = clock.elapsed
         how = fill_store(load, work.made, graph, work.before, delta, clock, build, proven=again)
         work.note("load", "store", int(how == "loaded"), int(how == "changed"), clock.elapsed - started)
     with clock.stage("finish", "finishing"):
-        index(work.made, work.order.index, partial(clock.tell, "finish"))
         clock.tell("finish", "waiting for the rank model and the dictionary", 0.8)
         hooks.finish()
     return how
