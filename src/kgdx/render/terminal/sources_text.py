@@ -20,7 +20,7 @@ from kgdx.results.words import clean, count, seconds
 if TYPE_CHECKING:
     from kgdx.ingest.extraction.extract import Extraction
     from kgdx.ingest.manifest import Manifest
-    from kgdx.ingest.pipeline.quarantine import Group as QuarantineGroup
+    from kgdx.ingest.pipeline.quarantine import Group
     from kgdx.ingest.pipeline.quarantine import Retried
     from kgdx.ingest.source_choice import Selection
     from kgdx.ingest.trial import Disagreement, Sample, Trial
@@ -143,7 +143,7 @@ AGAIN = 10
 """Records that were refused again, of which more are only counted."""
 
 
-def overview(groups: Sequence[QuarantineGroup], limit: int) -> RenderableType:
+def overview(groups: Sequence[Group], limit: int) -> RenderableType:
     """Return why records were refused: source, count, reason, and the place of the first."""
     if not groups:
         return Text("No record is refused.")
@@ -180,7 +180,7 @@ def retried(done: Retried) -> RenderableType:
     return Parts(*parts)
 
 
-def _reason(group: QuarantineGroup) -> Text:
+def _reason(group: Group) -> Text:
     """Return why the first record of a group was refused, its place, and how it begins."""
     place = f"line {group.line:,}" if group.line is not None else "a record"
     where = place if group.file is None else f"{group.file.rpartition('/')[2]}, {place}"
