@@ -30,6 +30,7 @@ from kgdx.rank.fusion import (
     temperature,
 )
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
+from kgdx.rank.said import said
 from kgdx.rank.ranking_model import VERSION, RankModel, compile_model
 from kgdx.rank.scorers import SCORERS, ByFinding, Query, Recent, Scorer
 from kgdx.results.ranked import Candidate
@@ -235,6 +236,11 @@ class Ranker:
         """
         return self._scored.get(self._key(query), lambda: self._score(query, before or self._shorter(query)))
 
+    @cached_property
+    def hears(self) -> bool:
+        """Whether the graph has symptoms in words, so that a patient's words alone can be ranked by."""
+        return any(scorer.hears for scorer in self.scorers.values())
+
     def _key(self, query: Query) -> Key:
         background = query.case.background if self._whole and query.case is not None else ""
         return query.observed.tobytes(), query.excluded.tobytes(), background
@@ -263,7 +269,12 @@ class Ranker:
             UsageError: A scorer does not give one finite score for each candidate.
         """
         size = self.model.columns.size
-        scales = {name: scale(self.scorers[name], value, self._weight[name], size) for name, value in values.items()}
+        scales = {}
+        for name, value in values.items():
+            field = self.scorers[name].field(query)
+            scales[name] = scale(self.scorers[name], value, self._weight[name], size, field)
+            if field is not None:
+                value[field.silent] = scales[name].mean
         total = fused(values, scales)
         total.setflags(write=False)  # it is kept, and handed out
         return Scored(query, values, scales, total, combined)
@@ -370,10 +381,12 @@ class Ranker:
         observed, excluded = (case.observed, case.excluded) if isinstance(case, Case) else case
         issues: list[Issue] = []
         present = self._rows(observed, issues)
-        if not len(present):
+        phrases = said(case) if isinstance(case, Case) and self.hears else ()
+        if not len(present) and not any(scorer.knows(phrases) for scorer in self.scorers.values()):
             hint = "give at least one phenotypic abnormality that the patient has, such as HP:0001250"
             raise CaseError("no observed finding of the case can be ranked", hint=hint)
-        return Query(present, self._rows(excluded, issues), case if isinstance(case, Case) else None), tuple(issues)
+        given = case if isinstance(case, Case) else None
+        return Query(present, self._rows(excluded, issues), given, phrases), tuple(issues)
 
     def _rows(self, ids: Iterable[str], issues: list[Issue]) -> Ints:
         rows: dict[int, None] = {}
