@@ -15,7 +15,7 @@ import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.rank.phrases import _names, articles
-from kgdx.rank.scorers import Field, Query, Scorer
+from kgdx.rank.scorers import Query, Scorer
 from kgdx.rank.wording import units
 from kgdx.terms.normalise import has_chinese, simplify
 
@@ -62,6 +62,11 @@ class Commonness(Scorer):
         prior = np.minimum(parts, MOST).astype(np.float32)
         return {"prior": prior, "ratio": gate_ratios(model, prior)}
 
+    @property
+    def applies(self) -> bool:
+        """Whether the graph has symptoms in words, without which nothing tells how common a disease is."""
+        return "prior" in self.arrays
+
     def gate(self, query: Query) -> float:
         """Return how far the findings open the gate, 0 to 1; with words alone it is open."""
         if not len(query.observed):
@@ -71,8 +76,6 @@ class Commonness(Scorer):
 
     def score(self, query: Query) -> Floats:
         """Return what commonness adds to each candidate; shape (candidates,)."""
-        if "prior" not in self.arrays:
-            return np.zeros(len(self.model.curated), np.float32)
         weight = OPEN * self.gate(query) + WORDS * bool(query.phrases)
         score: Floats = np.float32(weight) * self.arrays["prior"]
         return score

