@@ -30,6 +30,7 @@ from kgdx.rank.fusion import (
     temperature,
 )
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
+from kgdx.rank.said import said
 from kgdx.rank.ranking_model import VERSION, RankModel, compile_model
 from kgdx.rank.scorers import SCORERS, ByFinding, Query, Recent, Scorer
 from kgdx.results.ranked import Candidate
@@ -109,7 +110,8 @@ class Ranker:
         own = {kind.name: kind for kind in scorers}
         kinds = {name: own.get(name) or SCORERS.get(name) for name in (*weights.scorers, *own)}
         opened = {name: kind.open(snapshot, model, str(VERSION)) for name, kind in kinds.items()}
-        return cls(model, Names(snapshot, model.candidates), opened, weights)
+        applying = {name: scorer for name, scorer in opened.items() if scorer.applies}
+        return cls(model, Names(snapshot, model.candidates), applying, weights)
 
     @cached_property
     def digest(self) -> str:
@@ -235,6 +237,11 @@ class Ranker:
         """
         return self._scored.get(self._key(query), lambda: self._score(query, before or self._shorter(query)))
 
+    @cached_property
+    def hears(self) -> bool:
+        """Whether the graph has symptoms in words, so that a patient's words alone can be ranked by."""
+        return any(scorer.hears for scorer in self.scorers.values())
+
     def _key(self, query: Query) -> Key:
         background = query.case.background if self._whole and query.case is not None else ""
         return query.observed.tobytes(), query.excluded.tobytes(), background
@@ -263,7 +270,12 @@ class Ranker:
             UsageError: A scorer does not give one finite score for each candidate.
         """
         size = self.model.columns.size
-        scales = {name: scale(self.scorers[name], value, self._weight[name], size) for name, value in values.items()}
+        scales = {}
+        for name, value in values.items():
+            field = self.scorers[name].field(query)
+            scales[name] = scale(self.scorers[name], value, self._weight[name], size, field)
+            if field is not None:
+                value[field.silent] = scales[name].mean
         total = fused(values, scales)
         total.setflags(write=False)  # it is kept, and handed out
         return Scored(query, values, scales, total, combined)
@@ -361,6 +373,22 @@ class Ranker:
             raise UsageError(f"{disease[:40]} is not among the ranked diseases", hint=hint)
         return number
 
+    @cached_property
+    def gaps(self) -> tuple[Issue, ...]:
+        """What kind of disease the graph does not describe: the truth may be among those."""
+        common, rare = self.hears, bool(self.model.curated.any())
+        if common and rare:
+            return () if "meaning" in self.scorers or "meaning" not in self.weights.scorers else (_BY_WORD,)
+        if rare:
+            message = "this graph describes no common diseases; the patient's may be missing below"
+            remedy = "load symptoms in words: `kgdx build encyclopedia_symptoms=FILE chinese_kg=FILE`"
+        elif common:
+            message = "this graph describes no rare diseases by phenotypes; the patient's may be missing below"
+            remedy = "load their annotations: `kgdx build hp hpoa genes`"
+        else:
+            message, remedy = "this graph describes neither common nor rare diseases", "build one with `kgdx build`"
+        return (Issue("warning", "graph", message, remedy),)
+
     def query(self, case: Case | Findings) -> tuple[Query, tuple[Issue, ...]]:
         """Return a case's findings as rows, and what of it cannot be used.
 
@@ -368,12 +396,14 @@ class Ranker:
             CaseError: None of the observed findings is a phenotype of the graph.
         """
         observed, excluded = (case.observed, case.excluded) if isinstance(case, Case) else case
-        issues: list[Issue] = []
+        issues: list[Issue] = list(self.gaps) if isinstance(case, Case) else []
         present = self._rows(observed, issues)
-        if not len(present):
+        phrases = said(case) if isinstance(case, Case) and self.hears else ()
+        if not len(present) and not any(scorer.knows(phrases) for scorer in self.scorers.values()):
             hint = "give at least one phenotypic abnormality that the patient has, such as HP:0001250"
             raise CaseError("no observed finding of the case can be ranked", hint=hint)
-        return Query(present, self._rows(excluded, issues), case if isinstance(case, Case) else None), tuple(issues)
+        given = case if isinstance(case, Case) else None
+        return Query(present, self._rows(excluded, issues), given, phrases), tuple(issues)
 
     def _rows(self, ids: Iterable[str], issues: list[Issue]) -> Ints:
         rows: dict[int, None] = {}
@@ -389,6 +419,14 @@ class Ranker:
             else:
                 rows[row] = None
         return np.array(list(rows), np.int64)
+
+
+_BY_WORD = Issue(
+    "info",
+    "graph",
+    "symptoms in words are compared word by word, not by meaning",
+    'English ones are by meaning, too, once `pip install "kgdx[encoder]"` is done',
+)
 
 
 def placed(total: Floats, top: int, also: Iterable[int] = ()) -> dict[int, int]:
