@@ -24,7 +24,7 @@ from kgdx.arrays.sparse import Floats
 from kgdx.errors import StaleSnapshotError, StoreError
 from kgdx.schema.model import FREQUENCIES
 
-FORMAT = 4
+FORMAT = 5
 """Version of the files' layout; a snapshot of another one is refused and compiled again."""
 
 MANIFEST = "snapshot.json"
@@ -55,7 +55,7 @@ _STATED = {"source": _S, "reference": _S, "score": pa.float64()}
 _TREATED = {"disease": _I, "drug": _I, "source": _S}
 
 TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
-    "disease": {"id": _S, "name": _S, "name_zh": _S, "source": _S},
+    "disease": {"id": _S, "name": _S, "name_zh": _S, "source": _S, "onset_ages": _L, "inheritance": _L},
     "phenotype": {
         "id": _S,
         "name": _S,

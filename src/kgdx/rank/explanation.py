@@ -56,19 +56,21 @@ def explain(
         Status.ABSENT: _told(names, query.excluded, exclusions(model, query.excluded, best), best),
     }
     result: list[list[Contribution]] = [[] for _ in best]
-    for name, scorer in scorers.items():
+    for name in scored.values:
+        scorer = scorers[name]
         unit = scored.scales[name].weight / scored.scales[name].deviation
         shares = scorer.explain(query, best)
         if shares.shape != (expected := (len(query.terms(scorer.reads)), len(best))):
             wrong = f"the scorer {name} explains in the shape {shares.shape}, not {expected}"
             raise UsageError(wrong, hint="mend its method `explain`")
+        words = scorer.says(query, best)
         for place, share in enumerate((unit * shares.astype(np.float64)).T.tolist()):
             for facts, score in zip(told.get(scorer.reads, ()), share, strict=True):
                 what = facts[place]
                 result[place].append(Contribution(what.finding, scorer.reads, score, what.rule, name, *what.why))
             rest = parts[place][name] - sum(share)
             if abs(rest) > LEAST:
-                result[place].append(Contribution("", Status.UNKNOWN, rest, scorer.rest, name))
+                result[place].append(Contribution("", Status.UNKNOWN, rest, scorer.rest, name, text=words[place]))
     return [tuple(found) for found in result]
 
 
