@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -44,8 +44,8 @@ KEPT = 20
 """Longer rankings are not kept."""
 RESULTS = 2048
 """Short results that are kept (rankings, beliefs, questions): up to 20 kB each."""
-Key = tuple[bytes, bytes, str]
-"""What scores depend on: present terms, absent terms, and the case's background where a scorer reads it."""
+Key = tuple[bytes, bytes, tuple[Hashable, ...]]
+"""What scores depend on: present terms, absent terms, and what else of the case the scorers read."""
 Findings = tuple[Sequence[str], Sequence[str]]
 """Ids of observed and of excluded phenotypes."""
 
@@ -67,7 +67,7 @@ class Ranker:
         self.model, self.names, self.scorers, self.weights = model, names, scorers, weights
         self._weight = {name: weights.of(name) for name in scorers}
         self._inside = np.diff(model.basis.up.start) > 0
-        self._whole = any(scorer.whole for scorer in scorers.values())
+        self._whole = [scorer for scorer in scorers.values() if scorer.whole]
         self.forget()
 
     def forget(self) -> None:
@@ -243,8 +243,9 @@ class Ranker:
         return any(scorer.hears for scorer in self.scorers.values())
 
     def _key(self, query: Query) -> Key:
-        background = query.case.background if self._whole and query.case is not None else ""
-        return query.observed.tobytes(), query.excluded.tobytes(), background
+        case = query.case
+        read = () if case is None else tuple(scorer.reading(case) for scorer in self._whole)
+        return query.observed.tobytes(), query.excluded.tobytes(), read if any(read) else ()
 
     def _shorter(self, query: Query) -> Scored | None:
         """A kept case with one finding less, if there is one."""
@@ -255,6 +256,8 @@ class Ranker:
         values: dict[str, Floats] = {}
         combined: dict[str, Floats] = {}
         for name, scorer in self.scorers.items():
+            if not scorer.speaks(query):
+                continue
             if isinstance(scorer, ByFinding):
                 known = None if before is None else (before.query, before.combined[name])
                 combined[name] = scorer.combined(query, known)

@@ -10,7 +10,7 @@ import hashlib
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
@@ -168,6 +168,26 @@ class Scorer(ABC):
     @abstractmethod
     def score(self, query: Query) -> Floats:
         """Return the score of each candidate; shape (candidates,), higher is better, all finite."""
+
+    def reading(self, case: Case) -> Hashable:
+        """Return what of a case, beside its findings, decides the scores: kept scores are those of equal ones."""
+        return case.background if self.whole else None
+
+    def speaks(self, query: Query) -> bool:
+        """Return whether the case says anything that the scorer reads; where it does not, it takes no part."""
+        return True
+
+    def says(self, query: Query, candidates: Ints) -> Sequence[str]:
+        """Return in words what of a candidate's score belongs to no finding; by default nothing beyond the rule.
+
+        Args:
+            query: The case.
+            candidates: Numbers of candidates.
+
+        Returns:
+            One text for each candidate given.
+        """
+        return [""] * len(candidates)
 
     def explain(self, query: Query, candidates: Ints) -> Floats:
         """Return what each finding adds to the score of some candidates, beyond what it adds to the average one.
@@ -504,6 +524,10 @@ SCORERS: Registry[Scorer] = Registry(
         "meaning": "kgdx.rank.phrases:Meaning",
         "articles": "kgdx.rank.phrases:Articles",
         "commonness": "kgdx.rank.commonness:Commonness",
+        "onset": "kgdx.rank.onset:Onset",
+        "sex": "kgdx.rank.inheritance:Sex",
+        "inheritance": "kgdx.rank.inheritance:Inheritance",
+        "gene_evidence": "kgdx.rank.genes:Genes",
     },
 )
 """Name → scorer: the built-in ones, and those that other packages name in the entry-point group ``kgdx.scorers``."""
