@@ -14,11 +14,12 @@ from kgdx.rank import candidates as neighbours
 from kgdx.rank.annotations import Rows, pooled, read_rows, with_groups
 from kgdx.rank.candidates import Candidates, merged
 from kgdx.rank.feature_matrices import Basis, Columns, by_row, columns, propagate, term_statistics
+from kgdx.rank.nesting import nested
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 2
+VERSION = 3
 """Changes when the model's arrays or their meaning do; older ones are compiled again."""
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only terms under it take part."""
@@ -85,8 +86,9 @@ def build_model(snapshot: Snapshot) -> RankModel:
     size = len(candidates.disease)
     if not size:
         raise StoreError("the graph annotates no disease with phenotypes", hint="load some, for example `kgdx build`")
-    annotations, lacking = pooled(rows, candidates.of, inside)
-    annotations = with_groups(annotations, candidates.narrow, candidates.broad, terms)
+    annotations, lacking = pooled(rows, candidates.entry, inside)
+    annotations = with_groups(annotations, candidates.narrow, candidates.broad, terms).below(size)
+    lacking = lacking.below(size)
     propagated = propagate(annotations, up)
     ic, background = term_statistics(propagated, terms, size)
     basis = Basis(up, transposed(up, terms), ic, background)
@@ -119,13 +121,13 @@ def _candidates(snapshot: Snapshot, rows: Rows, inside: Ints) -> Candidates:
     start, end, relation = (snapshot.column("same_as", name)[stated] for name in ("start", "end", "relation"))
     exact, broader, narrower = (relation == kind for kind in ("exact", "broader", "narrower"))
     groups = np.concatenate([start[broader], end[narrower]]), np.concatenate([end[broader], start[narrower]])
-    return merged(ids, annotated, (start[exact], end[exact]), groups)
+    return nested(merged(ids, annotated, (start[exact], end[exact]), groups), ids, *groups)
 
 
 def _related(snapshot: Snapshot, candidates: Candidates) -> Sparse:
     size = len(candidates.disease)
-    names = snapshot.column("disease", "name")[candidates.members.index]
-    owner = np.repeat(np.arange(size), np.diff(candidates.members.start))
+    names = snapshot.column("disease", "name")[candidates.members.index[: candidates.members.start[size]]]
+    owner = np.repeat(np.arange(size), np.diff(candidates.members.start[: size + 1]))
     named = neighbours.by_name([name or "" for name in names], owner, size)
     disease, gene = (snapshot.column("associated_gene", end) for end in ("disease", "gene"))
     candidate = candidates.of[disease]
