@@ -15,6 +15,7 @@ from kgdx.rank.annotations import Rows, pooled, read_rows, with_groups
 from kgdx.rank.candidates import Candidates, merged
 from kgdx.rank.described import described, joined, pseudo_annotations
 from kgdx.rank.feature_matrices import Basis, Columns, by_row, columns, propagate, term_statistics
+from kgdx.rank.nesting import nested
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -89,8 +90,9 @@ def build_model(snapshot: Snapshot) -> RankModel:
     size = len(candidates.disease)
     if not size:
         raise StoreError("the graph annotates no disease with phenotypes", hint="load some, for example `kgdx build`")
-    annotations, lacking = pooled(rows, candidates.of, inside)
-    annotations = with_groups(annotations, candidates.narrow, candidates.broad, terms)
+    annotations, lacking = pooled(rows, candidates.entry, inside)
+    annotations = with_groups(annotations, candidates.narrow, candidates.broad, terms).below(size)
+    lacking = lacking.below(size)
     stated = propagate(annotations, up)
     curated = np.bincount(stated.candidate, minlength=size) > 0
     # What terms tell, and which diseases are alike, rests on curated annotations alone: lists of symptoms in words name
@@ -129,13 +131,14 @@ def _candidates(snapshot: Snapshot, rows: Rows, inside: Ints) -> Candidates:
     start, end, relation = (snapshot.column("same_as", name)[stated] for name in ("start", "end", "relation"))
     exact, broader, narrower = (relation == kind for kind in ("exact", "broader", "narrower"))
     groups = np.concatenate([start[broader], end[narrower]]), np.concatenate([end[broader], start[narrower]])
-    return merged(ids, described(snapshot, annotated), (start[exact], end[exact]), groups)
+    return nested(merged(ids, described(snapshot, annotated), (start[exact], end[exact]), groups), ids, *groups)
 
 
 def _related(snapshot: Snapshot, candidates: Candidates, curated: Ints) -> Sparse:
     size = len(candidates.disease)
-    owner = np.repeat(np.arange(size), np.diff(candidates.members.start))
-    names = snapshot.column("disease", "name")[candidates.members.index[curated[owner]]]
+    owner = np.repeat(np.arange(size), np.diff(candidates.members.start[: size + 1]))
+    rows = candidates.members.index[: len(owner)][curated[owner]]
+    names = snapshot.column("disease", "name")[rows].tolist()
     named = neighbours.by_name([name or "" for name in names], owner[curated[owner]], size)
     disease, gene = (snapshot.column("associated_gene", end) for end in ("disease", "gene"))
     candidate = candidates.of[disease]
