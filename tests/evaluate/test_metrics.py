@@ -24,7 +24,7 @@ def test_a_label_that_is_no_candidate_is_a_miss(right: list[int]) -> None:
 
 
 def test_a_shared_first_place_is_no_top_1() -> None:
-    assert values([1.5])[0].tolist() == [0, 1, 1, 1, pytest.approx(2 / 3)]
+    assert values([1.5])[0].tolist() == [0, 1, 1, 1, 1, 1, pytest.approx(2 / 3)]
 
 
 def test_summary_has_the_fractions_and_an_interval_around_each() -> None:

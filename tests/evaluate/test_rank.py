@@ -14,7 +14,8 @@ import small_graph
 from kgdx.case import Failure, read_cases
 from kgdx.case.patient import Case, Finding
 from kgdx.errors import CaseError
-from kgdx.evaluate.metrics import GROUPS, METRICS, evaluate_rank
+from kgdx.evaluate.metrics import METRICS
+from kgdx.evaluate.rank_accuracy import GROUPS, evaluate_rank
 from kgdx.graph.protocol import RelationTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
