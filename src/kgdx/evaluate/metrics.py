@@ -16,8 +16,6 @@ METRICS = (*(f"top{k}" for k in TOPS), "mrr")
 RESAMPLES = 1000
 MISS = float("inf")
 """Rank of a right answer that is not among the candidates."""
-_BLOCK = 100
-"""Samples that are averaged at a time, so that thousands of diseases take little memory."""
 
 
 def mean_rank(scores: Floats, right: Sequence[int]) -> float:
@@ -107,57 +105,34 @@ def mean_over(
         >>> mean_over([1.0, 1.0, 1.0, 20.0], ["a", "a", "a", "b"])["top1"]
         0.5
     """
-    each = values(ranks)
-    sums, counts = _by_cluster(each, groups)
-    means = (sums / counts[:, None]).mean(axis=0)
-    resampled = bootstrap_over(each, groups, range(len(each)) if clusters is None else clusters)
-    return _figures(len(counts), means, resampled)
+    each, owner = values(ranks), _numbered(groups)
+    weights = (1 / np.bincount(owner))[owner]
+    means = weights @ each / weights.sum()
+    clusters = range(len(each)) if clusters is None else clusters
+    return _figures(int(owner.max()) + 1, means, bootstrap(each, clusters, weights))
 
 
-def bootstrap(each: Floats, clusters: Sequence[Hashable], resamples: int = RESAMPLES) -> tuple[Floats, Floats]:
+def bootstrap(
+    each: Floats, clusters: Sequence[Hashable], weights: Floats | None = None, resamples: int = RESAMPLES
+) -> tuple[Floats, Floats]:
     """Return the 2.5 and 97.5 percentiles of the metrics' means when whole clusters are resampled.
 
     Cases of one publication resemble each other; drawing them singly would make the interval too narrow (Field and
-    Welsh, JRSS B 2007).
+    Welsh, JRSS B 2007). Weights belong to the cases and are drawn with them.
 
     Args:
         each: Values of each case; shape (cases, metrics).
         clusters: Cluster of each case.
+        weights: Weight of each case in the mean; shape (cases,). Equal ones where ``None``.
         resamples: How many samples are drawn, with a fixed seed.
     """
-    sums, counts = _by_cluster(each, clusters)
-    drawn = _drawn(len(counts), resamples)
-    means = (drawn @ sums) / (drawn @ counts)[:, None]
-    low, high = np.percentile(means, [2.5, 97.5], axis=0)
-    return low, high
-
-
-def bootstrap_over(
-    each: Floats, groups: Sequence[Hashable], clusters: Sequence[Hashable], resamples: int = RESAMPLES
-) -> tuple[Floats, Floats]:
-    """Return the percentiles of :func:`bootstrap` for means over groups: a sample's mean is over the groups it drew.
-
-    Args:
-        each: Values of each case; shape (cases, metrics).
-        groups: Group of each case, such as its disease.
-        clusters: Cluster of each case, such as its publication.
-        resamples: How many samples are drawn, with a fixed seed.
-    """
-    from scipy import sparse
-
-    group, cluster = _numbered(groups), _numbered(clusters)
-    shape = int(cluster.max()) + 1, int(group.max()) + 1
-    columns = [np.ones(len(each)), *each.T]
-    totals = [sparse.csr_array((column, (cluster, group)), shape=shape) for column in columns]
-    drawn = _drawn(shape[0], resamples)
-    means = []
-    for begin in range(0, resamples, _BLOCK):
-        block = drawn[begin : begin + _BLOCK]
-        counts, *sums = (block @ total for total in totals)
-        present = counts > 0
-        shares = (np.divide(total, counts, out=np.zeros_like(counts), where=present) for total in sums)
-        means.append(np.column_stack([share.sum(axis=1) for share in shares]) / present.sum(axis=1)[:, None])
-    low, high = np.percentile(np.concatenate(means), [2.5, 97.5], axis=0)
+    weight = np.ones(len(each)) if weights is None else weights
+    owner = _numbered(clusters)
+    sums = np.zeros((int(owner.max()) + 1, each.shape[1] + 1))
+    np.add.at(sums, owner, np.column_stack([each * weight[:, None], weight]))
+    drawn = np.random.default_rng(0).multinomial(len(sums), np.full(len(sums), 1 / len(sums)), resamples)
+    totals = drawn @ sums
+    low, high = np.percentile(totals[:, :-1] / totals[:, -1:], [2.5, 97.5], axis=0)
     return low, high
 
 
@@ -170,19 +145,6 @@ def _figures(n: int, means: Floats, interval: tuple[Floats, Floats]) -> dict[str
     }
 
 
-def _drawn(clusters: int, resamples: int) -> Floats:
-    """How often each cluster is in each sample; shape (samples, clusters)."""
-    drawn = np.random.default_rng(0).multinomial(clusters, np.full(clusters, 1 / clusters), resamples)
-    return drawn.astype(float)
-
-
 def _numbered(names: Sequence[Hashable]) -> Ints:
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int64)
-
-
-def _by_cluster(each: Floats, clusters: Sequence[Hashable]) -> tuple[Floats, Floats]:
-    owner = _numbered(clusters)
-    sums = np.zeros((int(owner.max()) + 1, each.shape[1]))
-    np.add.at(sums, owner, each)
-    return sums, np.bincount(owner).astype(float)

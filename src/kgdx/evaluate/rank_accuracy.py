@@ -233,4 +233,3 @@ def evaluate_rank(
     for case in cases:
         measured.add(case)
     return measured.report()
-

@@ -29,7 +29,7 @@ def words_reader(reader: Callable[[], FindingReader], ancestry: Callable[[], Anc
 
 
 def words_read(case: Case, reader: FindingReader, ancestry: Ancestry | None = None) -> Case:
-    """Return a case whose words are read: a phrase that names a finding is one, the others stay phrases.
+    """Return a case whose words are read: a phrase that names a finding is one too.
 
     Args:
         case: Any case.
@@ -41,17 +41,16 @@ def words_read(case: Case, reader: FindingReader, ancestry: Ancestry | None = No
     """
     findings: list[Finding] = []
     phrases = list(case.phrases)
-    spoken = [Finding(phrase, text=phrase) for phrase in case.phrases]
-    for finding in (*case.findings, *spoken):
+    for finding in (*case.findings, *(Finding(phrase, text=phrase) for phrase in case.phrases)):
         if _CURIE.fullmatch(finding.id):
             findings.append(finding)
             continue
+        if finding.status is Status.PRESENT:
+            phrases.append(finding.id)
         found = reader.resolve(finding.id).finding
         if found is not None:
             findings.append(replace(found, status=finding.status, text=finding.text))
-        elif finding.status is Status.PRESENT and finding.id not in phrases:
-            phrases.append(finding.id)
-    case = replace(case, findings=tuple(findings), phrases=tuple(phrases))
+    case = replace(case, findings=tuple(findings), phrases=tuple(dict.fromkeys(phrases)))
     try:
         return read_text(case, reader, ancestry)
     except CaseError:
