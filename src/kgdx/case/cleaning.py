@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol
 
+from kgdx.case.ddxplus_release import PREFIX
 from kgdx.case.patient import Case, Finding, FindingReader, Issue, Resolution, Status, constructor, valid
 from kgdx.errors import CaseError
 
@@ -82,7 +83,8 @@ def unknown(term: str, resolution: Resolution) -> CaseError:
 def _resolved(findings: Iterable[Finding], reader: FindingReader, found: list[Issue]) -> list[Finding]:
     kept = []
     for finding in findings:
-        if finding.span is not None:  # read from text by the extractor: current by construction
+        # what the extractor read from text is current by construction, and codes of DDXPlus are no terms of HPO
+        if finding.span is not None or finding.id.startswith(PREFIX):
             kept.append(finding)
             continue
         resolution = reader.resolve(finding.id)
