@@ -20,7 +20,7 @@ from kgdx.errors import CaseError
 
 KEYS = frozenset(
     {
-        *("id", "observed", "excluded", "diseases", "sex", "age", "text"),
+        *("id", "observed", "excluded", "phrases", "diseases", "sex", "age", "text"),
         *("publications", "genes", "causal_genes", "language", "source", "synthetic"),
         *("onset", "inheritance", "consanguineous", "affected_relatives"),
     }
@@ -42,9 +42,9 @@ def case_from_json(document: Mapping[str, Any], where: str = "case") -> Case:
         ('HP:0001250',)
     """
     observed, excluded = _strings(document, "observed", where), _strings(document, "excluded", where)
-    text = string(document, "text", where)
-    if not (observed or excluded or text):
-        _refuse(where, "the case has no finding and no text", 'give "observed": ["HP:…"], or "text"')
+    text, phrases = string(document, "text", where), tuple(filter(None, _strings(document, "phrases", where)))
+    if not (observed or excluded or text or phrases):
+        _refuse(where, "the case has no finding and no text", 'give "observed": ["HP:…"], "text" or "phrases"')
     findings = [Finding(term, Status.PRESENT, text=term) for term in observed]
     findings += [Finding(term, Status.ABSENT, text=term) for term in excluded]
     sex = string(document, "sex", where).upper() or "UNKNOWN"
@@ -68,6 +68,7 @@ def case_from_json(document: Mapping[str, Any], where: str = "case") -> Case:
         source=string(document, "source", where) or "user",
         language=string(document, "language", where) or None,
         synthetic=_synthetic(document, where),
+        phrases=phrases,
         issues=tuple(issues),
         extra={key: value for key, value in document.items() if key not in KEYS},
     ).identified()
@@ -98,6 +99,8 @@ def case_to_json(case: Case, *, text: bool = False) -> dict[str, Any]:
         document["synthetic"] = True
     if text:
         document["text"] = case.text
+        if case.phrases:
+            document["phrases"] = list(case.phrases)
     return document
 
 
