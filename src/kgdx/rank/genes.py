@@ -73,7 +73,7 @@ class Genes(ByPerson):
         np.maximum.at(odds, candidate[listed], each[listed].astype(np.float32))
         return odds
 
-    def told(self, person: Hashable, candidate: int) -> str:
+    def reason(self, person: Hashable, candidate: int) -> str:
         """Return which of its genes are on the list, and how long the list is."""
         evidence = cast("GeneEvidence", person)
         own = self.arrays["gene"][self.arrays["candidate"] == candidate]

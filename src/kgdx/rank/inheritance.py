@@ -114,7 +114,7 @@ class Sex(ByPerson):
         odds[self.arrays["one"][:, 0 if female else 1]] = -WRONG_SEX
         return odds
 
-    def told(self, person: Hashable, candidate: int) -> str:
+    def reason(self, person: Hashable, candidate: int) -> str:
         """Return why the sex speaks against a candidate."""
         female = person == SEXES[1]
         if self.arrays["one"][candidate, 0 if female else 1]:
@@ -160,7 +160,7 @@ class Inheritance(ByPerson):
             odds = odds + np.where(modes.any(axis=1), 2 * share - 1, 0)
         return np.clip(odds, -MOST, MOST)
 
-    def told(self, person: Hashable, candidate: int) -> str:
+    def reason(self, person: Hashable, candidate: int) -> str:
         """Return how the candidate is inherited, and what the family says."""
         family, modes = cast("Family", person), self.arrays["modes"][candidate]
         if not modes.any():

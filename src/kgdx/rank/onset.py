@@ -128,7 +128,7 @@ class Onset(ByPerson):
             odds[known] = np.log((TRUST * of[known] + (1 - TRUST) * common) / common)
         return odds
 
-    def told(self, person: Hashable, candidate: int) -> str:
+    def reason(self, person: Hashable, candidate: int) -> str:
         """Return when the disease usually begins, and when it began in the patient."""
         share, began = np.asarray(self.arrays["share"][candidate]), cast("Began", person)
         if not share.any():

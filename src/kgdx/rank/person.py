@@ -81,10 +81,10 @@ class ByPerson(Scorer):
         return self._kept.get(person, lambda: self.odds(person).astype(np.float32))
 
     @abstractmethod
-    def told(self, person: Hashable, candidate: int) -> str:
+    def reason(self, person: Hashable, candidate: int) -> str:
         """Return in words why a candidate has its score for a person."""
 
     def says(self, query: Query, candidates: Ints) -> list[str]:
         """Return in words why candidates have their scores."""
         person = None if query.case is None else self.person(query.case)
-        return ["" if person is None else self.told(person, number) for number in candidates.tolist()]
+        return ["" if person is None else self.reason(person, number) for number in candidates.tolist()]
