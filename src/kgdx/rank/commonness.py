@@ -27,8 +27,6 @@ MENTIONED, COMORBID, SOURCES, MOST = 1.5, 0.5, 0.3, 2.2
 """What mentions, comorbidities and sources weigh, and the bound of their sum."""
 OPEN, WORDS = 3.0, 0.5
 """What the prior weighs where the gate is open, and what is added for a patient described in words."""
-COMMON = 1.0
-"""Prior from which a disease counts as common in the gate's likelihoods."""
 BACKGROUND = 20.0
 """Weight of the background in the gate's likelihoods, in diseases."""
 _LONGEST = 6
@@ -89,7 +87,7 @@ def _scaled(count: Ints) -> Floats:
 
 
 def _sources(snapshot: Snapshot, model: RankModel) -> Floats:
-    """Share of the sources with symptoms in words, at most three, that describe each candidate."""
+    """Number of sources with symptoms in words, at most three, that describe each candidate."""
     found: dict[int, set[str]] = defaultdict(set)
     of = model.candidates.of
     columns = snapshot.column("has_symptom", "disease").tolist(), snapshot.column("has_symptom", "source").tolist()
@@ -99,7 +97,7 @@ def _sources(snapshot: Snapshot, model: RankModel) -> Floats:
     count = np.zeros(len(model.curated))
     for number, sources in found.items():
         count[number] = len(sources)
-    return np.minimum(count, 3) / 3
+    return np.minimum(count, 3)
 
 
 def mention_counts(names: Mapping[int, Iterable[str]], texts: Mapping[int, Iterable[str]], size: int) -> Ints:
@@ -157,15 +155,15 @@ def _chinese(text: str, names: Mapping[str, set[int]]) -> set[int]:
 def gate_ratios(model: RankModel, prior: Floats) -> Floats:
     """Return ln p(t | common) / p(t | curated) of each term; shape (terms,).
 
-    Both are mean propagated frequencies, drawn to the mean of all: of the common candidates by their prior, and of those
-    that are curated and not common.
+    Both are mean propagated frequencies, drawn to the mean of all: of the candidates by the square of their prior, and of
+    those that are curated and have none.
     """
     by, terms = model.propagated, len(model.basis.ic)
     owner = np.repeat(np.arange(len(by.start) - 1), np.diff(by.start))
     value = by.values.astype(np.float64)
     told = np.diff(by.start) > 0
-    common = np.where(told & (prior >= COMMON), prior, 0.0)
-    rare = (model.curated & (prior < COMMON)).astype(np.float64)
+    common = np.where(told, np.square(prior.astype(np.float64)), 0.0)
+    rare = (model.curated & (prior == 0)).astype(np.float64)
     overall = np.bincount(by.index, value, terms) / max(int(told.sum()), 1)
     ratios = []
     for weight in (common, rare):

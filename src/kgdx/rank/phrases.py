@@ -182,9 +182,9 @@ class Words(_Listed):
     def _index(self) -> WordIndex:
         return WordIndex.read(self.arrays, self.size)
 
-    def knows(self, phrases: tuple[str, ...]) -> bool:
+    def knows(self, query: Query) -> bool:
         """Return whether a word of the phrases is a word of the graph's symptoms."""
-        return self.hears and any(self._index.has(unit) for phrase in phrases for unit in units(phrase))
+        return self.hears and any(self._index.has(unit) for phrase in query.phrases for unit in units(phrase))
 
     def rows(self, phrases: tuple[str, ...]) -> Floats:
         """Return what each phrase's words weigh in each candidate."""
@@ -328,8 +328,8 @@ def _listed(snapshot: Snapshot, model: RankModel) -> dict[int, list[str]]:
     known = phrases(snapshot, model.candidates)
     found: dict[int, list[str]] = {}
     for candidate, symptom in zip(known.candidate.tolist(), known.symptom.tolist(), strict=True):
-        found.setdefault(candidate, []).append(known.texts[symptom])
-    return found
+        found.setdefault(candidate, []).extend(known.texts[symptom])
+    return {number: own for number, own in found.items() if own}
 
 
 def _names(snapshot: Snapshot, model: RankModel) -> dict[int, list[str]]:

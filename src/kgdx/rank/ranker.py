@@ -44,8 +44,8 @@ KEPT = 20
 """Longer rankings are not kept."""
 RESULTS = 2048
 """Short results that are kept (rankings, beliefs, questions): up to 20 kB each."""
-Key = tuple[bytes, bytes, str]
-"""What scores depend on: present terms, absent terms, and the case's background where a scorer reads it."""
+Key = tuple[bytes, bytes, tuple[int, ...], str]
+"""What scores depend on: present terms, absent terms, symptoms, and the case's background where a scorer reads it."""
 Findings = tuple[Sequence[str], Sequence[str]]
 """Ids of observed and of excluded phenotypes."""
 
@@ -244,7 +244,7 @@ class Ranker:
 
     def _key(self, query: Query) -> Key:
         background = query.case.background if self._whole and query.case is not None else ""
-        return query.observed.tobytes(), query.excluded.tobytes(), background
+        return query.observed.tobytes(), query.excluded.tobytes(), query.symptoms, background
 
     def _shorter(self, query: Query) -> Scored | None:
         """A kept case with one finding less, if there is one."""
@@ -397,13 +397,16 @@ class Ranker:
         """
         observed, excluded = (case.observed, case.excluded) if isinstance(case, Case) else case
         issues: list[Issue] = list(self.gaps) if isinstance(case, Case) else []
-        present = self._rows(observed, issues)
-        phrases = said(case) if isinstance(case, Case) and self.hears else ()
-        if not len(present) and not any(scorer.knows(phrases) for scorer in self.scorers.values()):
+        symptoms = {id: row for id in observed if (row := self.names.symptom(id)) >= 0}
+        present = self._rows((id for id in observed if id not in symptoms), issues)
+        absent = self._rows((id for id in excluded if self.names.symptom(id) < 0), issues)
+        given = case if isinstance(case, Case) else None
+        phrases = said(given) if given is not None and self.hears else ()
+        query = Query(present, absent, given, phrases, tuple(dict.fromkeys(symptoms.values())))
+        if not len(present) and not any(scorer.knows(query) for scorer in self.scorers.values()):
             hint = "give at least one phenotypic abnormality that the patient has, such as HP:0001250"
             raise CaseError("no observed finding of the case can be ranked", hint=hint)
-        given = case if isinstance(case, Case) else None
-        return Query(present, self._rows(excluded, issues), given, phrases), tuple(issues)
+        return query, tuple(issues)
 
     def _rows(self, ids: Iterable[str], issues: list[Issue]) -> Ints:
         rows: dict[int, None] = {}

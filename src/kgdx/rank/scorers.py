@@ -49,12 +49,14 @@ class Query:
         excluded: Terms of absent findings.
         case: The case itself, for scorers that read more of it; ``None`` where only terms were given.
         phrases: What the case says in words, as far as the graph has words to compare it with.
+        symptoms: Rows of the symptom table that are given as findings, such as evidences of DDXPlus; shape (symptoms,).
     """
 
     observed: Ints
     excluded: Ints
     case: Case | None = None
     phrases: tuple[str, ...] = ()
+    symptoms: tuple[int, ...] = ()
 
     def terms(self, status: Status) -> Ints:
         """Return the terms that are present, or those that are absent; none for another status."""
@@ -193,8 +195,8 @@ class Scorer(ABC):
         """Whether the scorer compares words, and the graph has some."""
         return False
 
-    def knows(self, phrases: tuple[str, ...]) -> bool:
-        """Return whether any of a patient's phrases says something to the scorer."""
+    def knows(self, query: Query) -> bool:
+        """Return whether a query without phenotypes says something to the scorer."""
         return False
 
     def told(self, query: Query, candidates: Ints) -> list[list[Told]]:
@@ -503,6 +505,7 @@ SCORERS: Registry[Scorer] = Registry(
         "words": "kgdx.rank.phrases:Words",
         "meaning": "kgdx.rank.phrases:Meaning",
         "articles": "kgdx.rank.phrases:Articles",
+        "evidences": "kgdx.rank.evidences:Evidences",
         "commonness": "kgdx.rank.commonness:Commonness",
     },
 )
