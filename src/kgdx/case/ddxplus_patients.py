@@ -93,6 +93,7 @@ def case_from_patient(row: Mapping[str, str], number: int, where: str = "case", 
     disease = conditions().get(row.get("pathology", ""))
     if disease is None:
         reading.note("pathology", f"{row.get('pathology', '')[:_SHOWN]!r} is no condition of DDXPlus", "left out")
+    differential = list(_differential(row.get("differential_diagnosis", ""), reading))
     return Case(
         id=f"patient-{number}",
         findings=tuple(reading.settled()),
@@ -103,7 +104,7 @@ def case_from_patient(row: Mapping[str, str], number: int, where: str = "case", 
         language="en",
         synthetic=True,
         issues=tuple(reading.issues),
-        extra={"differential": list(_differential(row.get("differential_diagnosis", ""), reading))},
+        extra={"differential": differential},
     )
 
 
@@ -125,10 +126,8 @@ class _Reading:
         if evidence is None:
             self.note("evidences", f"{said[:_SHOWN]!r} is no evidence of DDXPlus", "left out")
         elif bool(mark) != bool(evidence.values):
-            message = (
-                f"{code} needs a value" if evidence.values else f"{code} has no values, {said[:_SHOWN]!r} gives one"
-            )
-            self.note("evidences", message, "left out")
+            message = "needs a value" if evidence.values else f"has no values, and {said[:_SHOWN]!r} gives one"
+            self.note("evidences", f"{code} {message}", "left out")
         elif not mark:
             self._add(Status.PRESENT, code, code, phrase(code))
         elif value not in evidence.values:
