@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
-from kgdx.rank.phrases import _names, articles
+from kgdx.rank.phrases import articles, names_of
 from kgdx.rank.scorers import Query, Scorer
 from kgdx.rank.wording import units
 from kgdx.terms.normalise import has_chinese, simplify
@@ -37,9 +37,9 @@ class Commonness(Scorer):
     """The prior of commonness, as far as the gate is open.
 
     s(d) = (OPEN · g + WORDS · [words]) · prior(d), with
-    prior(d) = min(MOST, MENTIONED · m(d) + COMORBID · c(d) + SOURCES · n(d)) from how many other texts name the disease,
-    how many others name it as a comorbidity, and how many sources describe it, each on a logarithmic scale up to 1, and
-    g = σ(Σ_t ln p(t | common diseases) / p(t | curated ones)) over the present findings t.
+    prior(d) = min(MOST, MENTIONED · m(d) + COMORBID · c(d) + SOURCES · n(d)) from how many other texts name the
+    disease, how many others name it as a comorbidity, and how many sources describe it, each on a logarithmic scale up
+    to 1, and g = σ(Σ_t ln p(t | common diseases) / p(t | curated ones)) over the present findings t.
     """
 
     name: ClassVar[str] = "commonness"
@@ -53,7 +53,7 @@ class Commonness(Scorer):
             return {}
         size = len(model.curated)
         texts = articles(snapshot, model)
-        mentions = mention_counts({number: names for number, names in _names(snapshot, model).items()}, texts, size)
+        mentions = mention_counts({number: names for number, names in names_of(snapshot, model).items()}, texts, size)
         end = model.candidates.of[snapshot.column("has_comorbidity", "end")]
         comorbid = np.bincount(end[end >= 0], minlength=size)
         parts = MENTIONED * _scaled(mentions) + COMORBID * _scaled(comorbid) + SOURCES * _sources(snapshot, model)
@@ -155,8 +155,8 @@ def _chinese(text: str, names: Mapping[str, set[int]]) -> set[int]:
 def gate_ratios(model: RankModel, prior: Floats) -> Floats:
     """Return ln p(t | common) / p(t | curated) of each term; shape (terms,).
 
-    Both are mean propagated frequencies, drawn to the mean of all: of the candidates by the square of their prior, and of
-    those that are curated and have none.
+    Both are mean propagated frequencies, drawn to the mean of all: of the candidates by the square of their prior, and
+    of those that are curated and have none.
     """
     by, terms = model.propagated, len(model.basis.ic)
     owner = np.repeat(np.arange(len(by.start) - 1), np.diff(by.start))

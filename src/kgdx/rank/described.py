@@ -1,7 +1,7 @@
 """Which diseases anything describes, and what their symptoms in words say in terms of the ontology.
 
-A disease takes part in ranking where the graph has phenotypes, symptoms, a text, tests or patients of it. Its symptoms in
-words that name a phenotype become pseudo-annotations, so that a finding given as a term finds it, too.
+A disease takes part in ranking where the graph has phenotypes, symptoms, a text, tests or patients of it. Its symptoms
+in words that name a phenotype become pseudo-annotations, so that a finding given as a term finds it, too.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def described(snapshot: Snapshot, annotated: Ints) -> Ints:
         known = {id for ids in snapshot.column("patient_case", "diseases") for id in ids}
         found |= np.isin(snapshot.column("disease", "id").astype(str), sorted(known))
     if found.any():
-        found |= ~np.equal(snapshot.column("disease", "definition"), None) & _told(snapshot)
+        found |= _told(snapshot)
         names = snapshot.column("disease", "name").tolist()
         groups = group_names()
         rows = np.flatnonzero(found & ~annotated).tolist()
@@ -64,10 +64,10 @@ def described(snapshot: Snapshot, annotated: Ints) -> Ints:
 
 
 def _told(snapshot: Snapshot) -> Ints:
-    """Rows of sources that list symptoms: their definitions describe what clinicians see."""
-    sources = snapshot.column("disease", "source")
+    """Rows with a definition, of sources that list symptoms: those describe what clinicians see."""
+    columns = (snapshot.table("disease").column(name).to_pylist() for name in ("source", "definition"))
     listing = {source for source in snapshot.column("has_symptom", "source").tolist() if source}
-    return np.array([source in listing for source in sources.tolist()], bool)
+    return np.array([bool(text) and source in listing for source, text in zip(*columns, strict=True)], bool)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ VOCABULARY = "DDXPLUS:"
 class Evidences(Scorer):
     """How well a disease's list of symptoms explains those that are given by id.
 
-    s(d) = Σ_e ln p(e | d) − ln |d|, with p = LISTED where the list of d has e and UNLISTED where it has not, and |d| the
-    length of the list: a short list that explains as much explains it better. Diseases without such a list get 0.
+    s(d) = Σ_e ln p(e | d) − ln |d|, with p = LISTED where the list of d has e and UNLISTED where it has not, and |d|
+    the length of the list: a short list that explains as much explains it better. Diseases without such a list get 0.
     """
 
     name: ClassVar[str] = "evidences"

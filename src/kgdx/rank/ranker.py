@@ -30,8 +30,8 @@ from kgdx.rank.fusion import (
     temperature,
 )
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
-from kgdx.rank.said import said
 from kgdx.rank.ranking_model import VERSION, RankModel, compile_model
+from kgdx.rank.said import said
 from kgdx.rank.scorers import SCORERS, ByFinding, Query, Recent, Scorer
 from kgdx.results.ranked import Candidate
 

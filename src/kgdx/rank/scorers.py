@@ -409,6 +409,10 @@ class Typicality(ByFinding):
         annotated = self.columns.annotated
         self._typical = Sparse(annotated.start, annotated.index, self.columns.weight).array(self.width())
 
+    def field(self, query: Query) -> Field | None:
+        """Return the curated candidates alone: a list of symptoms in words is no typical picture, and often short."""
+        return None if self._field is None else Field(self.model.curated, ~self.model.curated)
+
     def on(self, columns: Columns) -> Self:
         """Return the scorer for other columns; the rows are of terms, and stay."""
         other = super().on(columns)
@@ -503,8 +507,9 @@ SCORERS: Registry[Scorer] = Registry(
     {each.name: f"{__name__}:{each.__name__}" for each in (Likelihood, Coverage, Typicality, Excluded)}
     | {
         "words": "kgdx.rank.phrases:Words",
-        "meaning": "kgdx.rank.phrases:Meaning",
+        "meaning": "kgdx.rank.meanings:Meaning",
         "articles": "kgdx.rank.phrases:Articles",
+        "names": "kgdx.rank.meanings:NameMeaning",
         "evidences": "kgdx.rank.evidences:Evidences",
         "commonness": "kgdx.rank.commonness:Commonness",
     },
