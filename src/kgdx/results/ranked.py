@@ -62,8 +62,8 @@ class Contribution(Plain):
         rule: How finding and disease were matched: ``exact``, ``descendant`` (a more specific term is annotated),
             ``ancestor`` (a more general one), ``shared`` (another term under a common ancestor), ``neighbour``
             (similar diseases have it), ``annotated_absent``, ``excluded_annotated``, ``excluded``, ``background``;
-            ``patient`` for what a patient of the case bank adds beyond the disease's own score; ``phrase`` for a symptom
-            in words, ``commonness`` for how common the disease is; ``onset``, ``sex``, ``inheritance``,
+            ``patient`` for what a patient of the case bank adds beyond the disease's own score; ``phrase`` for a
+            symptom in words, ``commonness`` for how common the disease is; ``onset``, ``sex``, ``inheritance``,
             ``gene_evidence`` for what the person adds.
         scorer: Name of the scorer.
         matched: HPO CURIE of the annotated term that explains it; the similar disease's for ``neighbour``, the
