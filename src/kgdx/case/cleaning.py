@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol
 
+from kgdx.case.demographics import described
 from kgdx.case.patient import Case, Finding, FindingReader, Issue, Resolution, Status, constructor, valid
 from kgdx.errors import CaseError
 
@@ -188,14 +189,14 @@ def case_from_text(
 def read_text(
     case: Case, reader: FindingReader, ancestry: Ancestry | None = None, *, language: str | None = None
 ) -> Case:
-    """Add the findings of the case's text to those it has, and clean the result.
+    """Add the findings of the case's text to those it has, and who the patient is; clean the result.
 
     Raises:
         CaseError: Neither the text nor the case holds a finding that is present or absent.
     """
     issues: tuple[Issue, ...] = ()
     if case.text:
-        extraction = reader.extract(case.text, language)
+        case, extraction = described(case), reader.extract(case.text, language)
         case, issues = replace(case, findings=(*case.findings, *_outer(extraction.findings))), extraction.issues
     clean = sanitise(case.with_issues(issues), reader, ancestry)
     if clean.observed or clean.excluded:

@@ -135,7 +135,7 @@ class Onset(ByPerson):
             return ""
         usual = STAGES[int(share.argmax())]
         here = STAGES[began.stages[0]]
-        patient = f"the patient's age is {here.removeprefix('in ')}" if began.by_age else f"the patient's began {here}"
+        patient = f"the patient is {here}" if began.by_age else f"the patient's began {here}"
         return f"begins mostly {usual}; {patient}"
 
     def _stages(self, onset: str | None) -> tuple[int, ...]:
