@@ -1,9 +1,9 @@
-"""Measure what genes, onset and sex add to the ranking; `python -m benchmarks.genes [CASES]`, from the top of a checkout.
+"""Measure what genes, onset and sex add to the ranking; `python -m benchmarks.genes [CASES]`, from a checkout's top.
 
-Builds the default graph with Orphanet's cross-reference table, ranks every phenopacket whose disease is in it, and prints
-in Markdown, in percent of patients and as the mean over diseases: the causal gene alone and among 19, 99 and 999 others
-(drawn from the genes that have a disease, by a fixed seed), by the weight of the scorer; and the ranking with and without
-onset and sex, their weights chosen by cross-validation over groups that share no publication and no disease.
+Builds the default graph with Orphanet's cross-reference table, ranks every phenopacket whose disease is in it, and
+prints in Markdown, in percent of patients and as the mean over diseases: the causal gene alone and among 19, 99 and 999
+others (drawn from the genes that have a disease, by a fixed seed), by the weight of the scorer; and the ranking with and
+without onset and sex, weights chosen by cross-validation over groups that share no publication and no disease.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.ranking import DATA, FOLDS, Ranked, components, numbers, one_core, prepare, show
 
 import kgdx
-from benchmarks.ranking import DATA, FOLDS, Ranked, components, numbers, one_core, prepare, show
 from kgdx.case import read_cases
 from kgdx.case.person import CandidateGene, merged
 from kgdx.evaluate.metrics import mean_rank

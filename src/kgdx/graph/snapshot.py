@@ -69,7 +69,7 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
         "replaced_by": _S,
         "consider": _L,
     },
-    "gene": {"id": _S, "name": _S},
+    "gene": {"id": _S, "name": _S, "xrefs": _L},
     "symptom": _NAMED,
     "test": _NAMED,
     "drug": _NAMED,

@@ -38,6 +38,12 @@ class Genes(ByPerson):
 
     name: ClassVar[str] = "gene_evidence"
     rest: ClassVar[str] = "gene_evidence"
+    subject: ClassVar[str] = "the genes of diseases"
+
+    @property
+    def informed(self) -> bool:
+        """Whether the gene of any disease is known."""
+        return bool(len(self.arrays["candidate"]))
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:

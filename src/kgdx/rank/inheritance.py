@@ -86,6 +86,12 @@ class Sex(ByPerson):
 
     name: ClassVar[str] = "sex"
     rest: ClassVar[str] = "sex"
+    subject: ClassVar[str] = "how diseases are inherited"
+
+    @property
+    def informed(self) -> bool:
+        """Whether the mode of inheritance of any disease is known, or its sex."""
+        return bool(self.arrays["modes"].any() or self.arrays["one"].any())
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
@@ -135,6 +141,12 @@ class Inheritance(ByPerson):
 
     name: ClassVar[str] = "inheritance"
     rest: ClassVar[str] = "inheritance"
+    subject: ClassVar[str] = "how diseases are inherited"
+
+    @property
+    def informed(self) -> bool:
+        """Whether the mode of inheritance of any disease is known."""
+        return bool(self.arrays["modes"].any())
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:

@@ -80,6 +80,12 @@ class Onset(ByPerson):
 
     name: ClassVar[str] = "onset"
     rest: ClassVar[str] = "onset"
+    subject: ClassVar[str] = "when diseases begin"
+
+    @property
+    def informed(self) -> bool:
+        """Whether the onset of any disease is known."""
+        return bool(self.arrays["share"].any())
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
