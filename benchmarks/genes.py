@@ -2,8 +2,8 @@
 
 Builds the default graph with Orphanet's cross-reference table, ranks every phenopacket whose disease is in it, and
 prints in Markdown, in percent of patients and as the mean over diseases: the causal gene alone and among 19, 99 and 999
-others (drawn from the genes that have a disease, by a fixed seed), by the weight of the scorer; and the ranking with and
-without onset and sex, weights chosen by cross-validation over groups that share no publication and no disease.
+others (drawn from the genes that have a disease, by a fixed seed), by the weight of the scorer; and the ranking with
+and without onset and sex, weights chosen by cross-validation over groups that share no publication and no disease.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from kgdx.evaluate.metrics import mean_rank
 from kgdx.rank import Ranker
 
 LISTS = (1, 20, 100, 1000)
-WEIGHTS = (0.25, 0.5, 1.0)
+WEIGHTS = (0.5, 1.0, 1.5)
 ONSETS = (0.0, 0.15, 0.3, 0.6)
 SEXES = (0.0, 0.5, 1.0, 2.0)
 TOPS = (1, 3, 10)
@@ -78,6 +78,7 @@ def genes(ranker: Ranker, ranked: Ranked, symbols: Mapping[str, str]) -> None:
     scorer = ranker.scorers["gene_evidence"]
     names = np.array(sorted({str(each) for each in scorer.arrays["names"]} - {""}))
     columns = [("findings alone", 0, 0.0), *((f"among {n}, weight {w:g}", n, w) for n in LISTS for w in WEIGHTS)]
+    columns += [(f"not among {-n}, weight {w:g}", n, w) for n in (-100,) for w in WEIGHTS]
     chosen = [at for at, case in enumerate(ranked.cases) if case.id in symbols]
     ranks: dict[str, list[float]] = defaultdict(list)
     for at in chosen:
@@ -86,8 +87,9 @@ def genes(ranker: Ranker, ranked: Ranked, symbols: Mapping[str, str]) -> None:
         draw = np.random.default_rng([0, at])
         others = [str(each) for each in draw.permutation(names)[: max(LISTS)] if each != symbols[case.id]]
         parts = {}
-        for n in LISTS:
-            listed = merged(CandidateGene(each) for each in (symbols[case.id], *others[: n - 1]))
+        for n in (*LISTS, -100):
+            names_of = (symbols[case.id], *others[: n - 1]) if n > 0 else others[:-n]
+            listed = merged(CandidateGene(each) for each in names_of)
             parts[n] = scorer.score(replace(scored.query, case=replace(case, gene_evidence=listed)))
         for name, n, weight in columns:
             total = scored.total if not n else scored.total + weight * parts[n]

@@ -64,10 +64,10 @@ def with_person(case: Case, about: About) -> Case:
     unknown = about.keys() - About.__annotations__.keys()
     if unknown:
         raise UsageError(f"nothing is called {min(unknown)!r}", hint=f"one of {', '.join(About.__annotations__)}")
-    age, sex, onset, modes = (about.get(name) for name in ("age", "sex", "onset", "inheritance"))
+    age, sex, onset, modes = about.get("age"), about.get("sex"), about.get("onset"), about.get("inheritance")
     related, genes = about.get("consanguineous"), about.get("genes")
     family = case.family
-    listed = (modes,) if isinstance(modes, str) else tuple(modes or ())  # type: ignore[call-overload]
+    listed = (modes,) if isinstance(modes, str) else tuple(modes or ())
     family = Family(
         family.consanguineous if related is None else related,
         family.affected,

@@ -127,12 +127,12 @@ def _after_comments(lines: Iterator[str]) -> tuple[str, Iterator[str]]:
 def _list(first: list[str], rest: Iterator[str], where: str) -> GeneEvidence:
     genes: dict[str, CandidateGene] = {}
     for number, line in enumerate((*first, *rest), start=1):
-        said = re.split(r"[#\t,; ]", line.strip(), maxsplit=1)[0].strip()
-        if not said:
+        words = re.split(r"[#\t,;]", line.strip(), maxsplit=1)[0].split()
+        if not words:
             continue
-        if not _GENE.fullmatch(said):
-            hint = _FORMS
-            raise CaseError(f"{where} line {number}: {said[:40]!r} is no gene", hint=hint)
+        said = words[0]
+        if len(words) > 2 or not _GENE.fullmatch(said):
+            raise CaseError(f"{where} line {number}: {' '.join(words)[:40]!r} is no gene", hint=_FORMS)
         genes.setdefault(said, CandidateGene(said))
         _bounded(genes, where)
     return _evidence(genes.values(), where, complete=False, source="list")
@@ -329,7 +329,7 @@ def _exomiser(row: Mapping[str, str]) -> _Variant | None:
     """A gene or variant of Exomiser by the score of its variants: that of phenotypes is not used twice."""
     symbol, number = row.get("gene_symbol", ""), row.get("entrez_gene_id", "")
     score = _score(row, ("exomiser_variant_score", "exomiser_gene_variant_score", "variant_score"))
-    zygosity = "BIALLELIC" if row.get("moi", "").endswith("R") and row.get("moi") != "XR" else ""
+    zygosity = {"AR": "BIALLELIC", "AD": "HETEROZYGOUS", "XD": "HETEROZYGOUS"}.get(row.get("moi", ""), "")
     if not symbol:
         return None
     id = f"NCBIGene:{number}" if number.isdecimal() else symbol

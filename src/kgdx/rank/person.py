@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
-from kgdx.case.patient import Issue
+from kgdx.case.patient import Issue, Status
 from kgdx.rank.scorers import Query, Recent, Scorer
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class ByPerson(Scorer):
     """
 
     standardised: ClassVar[bool] = False
+    reads: ClassVar[Status] = Status.UNKNOWN
     subject: ClassVar[str]
     """What it compares with, in words that follow "the graph knows"."""
 

@@ -124,7 +124,7 @@ def person(case: CaseSummary) -> list[str]:
         SEX_WORDS.get(case.sex, ""),
         age(case.age),
         f"began {onset}" if onset else "",
-        {True: "parents related", False: "parents not related"}.get(family.consanguineous, ""),
+        "" if family.consanguineous is None else f"parents {'' if family.consanguineous else 'not '}related",
         *(f"{each.lower()} affected" for each in family.affected),
         genes + (" …" if case.n_genes > 3 else ""),
     )
