@@ -78,7 +78,7 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
         "replaced_by": _S,
         "consider": _L,
     },
-    "gene": {"id": _S, "name": _S},
+    "gene": {"id": _S, "name": _S, "xrefs": _L},
     "symptom": {"id": _S, "name": _S, "name_zh": _S, "synonyms": _L, "language": _S},
     "test": _NAMED,
     "drug": _NAMED,
