@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from kgdx.rank import Ranker
-from kgdx.rank.scorers import BREADTH, EXCLUDED_MOST, EXCLUDED_SHARE, SCORERS, Recent
+from kgdx.rank.absent import EXCLUDED_MOST, EXCLUDED_SHARE
+from kgdx.rank.scorers import BREADTH, SCORERS, Recent
 from small_graph import FEVER, HYPOTONIA, NERVOUS, SEIZURE, SHORT, STATUS
 
 EPILEPSY, SHORTNESS, UNKNOWN_FEVER = 0, 1, 2

@@ -391,6 +391,14 @@ class Ranker:
         return np.array(list(rows), np.int64)
 
 
+def compile_if_annotated(snapshot: Snapshot) -> Path | None:
+    """Compile the model and what its scorers need with the build; nothing for a graph without phenotype annotations."""
+    if not snapshot.rows("has_phenotype"):
+        return None
+    Ranker.open(snapshot)
+    return compile_model(snapshot)
+
+
 def placed(total: Floats, top: int, also: Iterable[int] = ()) -> dict[int, int]:
     """Return the best candidates and their ranks, best first; equal scores are in the order of the candidates.
 

@@ -19,7 +19,7 @@ from kgdx.rank.nesting import nested
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 3
+VERSION = 4
 """Changes when the model's arrays or their meaning do; older ones are compiled again."""
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only terms under it take part."""
@@ -65,11 +65,6 @@ class RankModel:
 def compile_model(snapshot: Snapshot) -> Path:
     """Compile the ranking model of a snapshot, once; return its folder."""
     return snapshot.derived("rank", VERSION, lambda folder: _write(build_model(snapshot), folder, ""))
-
-
-def compile_if_annotated(snapshot: Snapshot) -> Path | None:
-    """Compile the model with the build, but for a graph without phenotype annotations, which holds nothing to rank."""
-    return compile_model(snapshot) if snapshot.rows("has_phenotype") else None
 
 
 def build_model(snapshot: Snapshot) -> RankModel:
