@@ -110,11 +110,50 @@ class MatchedCase:
 
 
 @dataclass(frozen=True, slots=True)
+class FamilyMember(Plain):
+    """Another disease of a candidate's family, with its place in the ranking by disease.
+
+    Attributes:
+        rank: Its rank by disease.
+        id: Its CURIE.
+        name: Its name.
+        score: Its score.
+        name_zh: Its Chinese name, where the graph has one.
+    """
+
+    rank: int
+    id: str
+    name: str
+    score: float
+    name_zh: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Separation(Plain):
+    """The finding that separates a candidate from the next best member of its family, whether or not it was asked for.
+
+    Attributes:
+        finding: HPO CURIE of the finding.
+        name: Its name.
+        other: CURIE of the other member.
+        frequency: Share of the candidate's patients who have the finding, as the annotations suggest; 0 where it is not
+            annotated.
+        other_frequency: The same for the other member.
+    """
+
+    finding: str
+    name: str
+    other: str
+    frequency: float
+    other_frequency: float
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate(Plain):
     """One disease in a ranking; entries that are the same disease are one candidate.
 
     Attributes:
-        rank: 1 is best; equal scores are ordered by id.
+        rank: Rank by disease; 1 is best; equal scores are ordered by id.
         id: CURIE of the entry that stands for the candidate (OMIM before others).
         name: Its name.
         members: CURIEs of all merged entries, ``id`` first.
@@ -123,6 +162,12 @@ class Candidate(Plain):
         contributions: What each finding adds through each scorer; they sum to ``score``. Empty until it is explained.
         cases: The most similar patients with this disease, where the case bank is used.
         name_zh: Its Chinese name, where the graph has one.
+        family: CURIE of the disease that stands for its family (a name series, an Orphanet group, or one gene with names
+            that agree); empty where it is of none.
+        family_rank: Rank by family, where the list has one row for each.
+        family_size: How many diseases the family has.
+        in_family: The best other members, where the list has one row for each family.
+        separated_by: What separates it from the first of them.
     """
 
     rank: int
@@ -134,6 +179,16 @@ class Candidate(Plain):
     contributions: tuple[Contribution, ...] = ()
     cases: tuple[MatchedCase, ...] = ()
     name_zh: str | None = None
+    family: str = ""
+    family_rank: int | None = None
+    family_size: int = 1
+    in_family: tuple[FamilyMember, ...] = ()
+    separated_by: Separation | None = None
+
+    @property
+    def place(self) -> int:
+        """Its number in the list: the rank by family where there is one, or else by disease."""
+        return self.rank if self.family_rank is None else self.family_rank
 
     @property
     def raised(self) -> tuple[Contribution, ...]:
