@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from kgdx.case import Ancestry, Case, Finding, FindingReader, Status, read_text
+from kgdx.case import Ancestry, Case, FindingReader, Status, read_text
 from kgdx.errors import CaseError
 
 _CURIE = re.compile(r"[A-Za-z][\w.]*:\S+")
@@ -29,7 +29,7 @@ def words_reader(reader: Callable[[], FindingReader], ancestry: Callable[[], Anc
 
 
 def words_read(case: Case, reader: FindingReader, ancestry: Ancestry | None = None) -> Case:
-    """Return a case whose words are read: a phrase that names a finding is one too.
+    """Return a case whose words are read: what a phrase names is a finding too.
 
     Args:
         case: Any case.
@@ -39,18 +39,17 @@ def words_read(case: Case, reader: FindingReader, ancestry: Ancestry | None = No
     Raises:
         CaseError: Nothing was recognised in a text, and the case says nothing else.
     """
-    findings: list[Finding] = []
-    phrases = list(case.phrases)
-    for finding in (*case.findings, *(Finding(phrase, text=phrase) for phrase in case.phrases)):
-        if _CURIE.fullmatch(finding.id):
-            findings.append(finding)
-            continue
-        if finding.status is Status.PRESENT:
-            phrases.append(finding.id)
-        found = reader.resolve(finding.id).finding
+    words = [each for each in case.findings if not _CURIE.fullmatch(each.id)]
+    present = [each.id for each in words if each.status is Status.PRESENT]
+    phrases = tuple(dict.fromkeys((*case.phrases, *present)))
+    findings = [each for each in case.findings if _CURIE.fullmatch(each.id)]
+    for phrase in phrases:
+        findings += [replace(each, span=None, text=phrase) for each in reader.extract(phrase).findings]
+    for denied in (each for each in words if each.status is not Status.PRESENT):
+        found = reader.resolve(denied.id).finding
         if found is not None:
-            findings.append(replace(found, status=finding.status, text=finding.text))
-    case = replace(case, findings=tuple(findings), phrases=tuple(dict.fromkeys(phrases)))
+            findings.append(replace(found, status=denied.status, text=denied.text))
+    case = replace(case, findings=tuple(findings), phrases=phrases)
     try:
         return read_text(case, reader, ancestry)
     except CaseError:
