@@ -57,8 +57,8 @@ def case_from_patient(row: Mapping[str, str], number: int, where: str = "case", 
     """Read one row.
 
     The label is the condition's id; the release's differential is kept in ``extra["differential"]`` as pairs of an id
-    and a probability, the condition's names in ``extra["diagnosis"]``. What the release does not know (an evidence, a value, a condition) is left out, each with an
-    issue.
+    and a probability, the condition's names in ``extra["diagnosis"]``. What the release does not know (an evidence, a
+    value, a condition) is left out, each with an issue.
 
     Args:
         row: Cells by folded column name.

@@ -236,13 +236,14 @@ def evaluate_rank(
         read: Turns the words of a case into what is ranked; by default they are left unread.
 
     Returns:
-        ``groups``, ``by_disease`` (means over diseases) and ``by_family`` (means over families, ranked as one row each):
-        group → n, top1, top3, top5, top10, top20, top50, mrr, ci95; ``coverage`` (share of the labelled cases whose diagnosis the graph
-        describes), ``ms_median`` and ``ms_p95`` (milliseconds a case, reading included), ``failed`` (id and reason),
-        ``unlabelled`` (cases without a diagnosis, in no group), ``doubtful`` (parts of cases that were left out or
-        mended: how many, and the first of them), ``unrankable`` (cases whose diseases the graph does not
-        describe), ``group_labels`` (stated groups of diseases), ``synthetic`` (cases that were made up),
-        ``n_candidates``, and with a bank ``banked``: the cases with another publication's patient of the disease in it.
+        ``groups``, ``by_disease`` (means over diseases) and ``by_family`` (means over families, which are ranked as one
+        row each): group → n, top1, top3, top5, top10, top20, top50, mrr, ci95; ``coverage`` (share of the labelled
+        cases whose diagnosis the graph describes), ``ms_median`` and ``ms_p95`` (milliseconds a case, reading
+        included), ``failed`` (id and reason), ``unlabelled`` (cases without a diagnosis, in no group), ``unrankable``
+        (cases whose diseases the graph does not describe), ``group_labels`` (stated groups of diseases), ``doubtful``
+        (parts of cases that were left out or mended: how many, and the first of them), ``synthetic`` (cases that were
+        made up), ``n_candidates``, and with a bank ``banked``: the cases with another publication's patient of the
+        disease in it.
 
     Raises:
         CaseError: There is no case with a diagnosis.
