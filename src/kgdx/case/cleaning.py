@@ -188,9 +188,21 @@ def case_from_text(
 
 
 def read_text(
-    case: Case, reader: FindingReader, ancestry: Ancestry | None = None, *, language: str | None = None
+    case: Case,
+    reader: FindingReader,
+    ancestry: Ancestry | None = None,
+    *,
+    language: str | None = None,
+    words: bool = False,
 ) -> Case:
     """Add the findings of the case's text to those it has, and clean the result.
+
+    Args:
+        case: The case.
+        reader: Reads the text.
+        ancestry: Knows the is-a hierarchy.
+        language: That of the text; found out when absent.
+        words: Whether words in which no finding is recognised will do, since the graph has symptoms in words.
 
     Raises:
         CaseError: Neither the text nor the case holds a finding that is present or absent.
@@ -200,7 +212,7 @@ def read_text(
         extraction = reader.extract(case.text, language)
         case, issues = replace(case, findings=(*case.findings, *_outer(extraction.findings))), extraction.issues
     clean = sanitise(case.with_issues(issues), reader, ancestry)
-    if clean.observed or clean.excluded:
+    if clean.observed or clean.excluded or (words and (case.text or case.phrases)):
         return clean
     reasons = [issue for issue in clean.issues if issue.level == "error"]
     reasons += [issue for issue in issues if issue.level == "warning"]

@@ -61,6 +61,11 @@ class Annotations:
     term: Ints
     frequency: Floats
 
+    def below(self, size: int) -> Annotations:
+        """Return those of the first ``size`` candidates."""
+        end = int(np.searchsorted(self.candidate, size))
+        return Annotations(self.candidate[:end], self.term[:end], self.frequency[:end])
+
 
 def read_rows(snapshot: Snapshot) -> Rows:
     """Return all annotation rows of a snapshot, first what diseases have, then what they lack.

@@ -13,12 +13,14 @@ from kgdx.errors import StoreError
 from kgdx.rank import candidates as neighbours
 from kgdx.rank.annotations import Rows, pooled, read_rows, with_groups
 from kgdx.rank.candidates import Candidates, merged
+from kgdx.rank.described import described, joined, pseudo_annotations
 from kgdx.rank.feature_matrices import Basis, Columns, by_row, columns, propagate, term_statistics
+from kgdx.rank.nesting import nested
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 2
+VERSION = 3
 """Changes when the model's arrays or their meaning do; older ones are compiled again."""
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only terms under it take part."""
@@ -37,6 +39,8 @@ class RankModel:
         alike: Candidate → those with similar annotations, with their shares.
         related: Candidate → those with similar names or common genes, with their shares.
         propagated: Candidate → terms, with propagated frequencies: the transpose of ``columns.frequency``.
+        curated: Whether a candidate has annotations of its own or of a broader group, not only symptoms in words; shape
+            (candidates,).
     """
 
     candidates: Candidates
@@ -45,6 +49,7 @@ class RankModel:
     alike: Sparse
     related: Sparse
     propagated: Sparse
+    curated: Ints
 
     @classmethod
     def open(cls, folder: Path) -> RankModel:
@@ -67,8 +72,8 @@ def compile_model(snapshot: Snapshot) -> Path:
 
 
 def compile_if_annotated(snapshot: Snapshot) -> Path | None:
-    """Compile the model with the build, but for a graph without phenotype annotations, which holds nothing to rank."""
-    return compile_model(snapshot) if snapshot.rows("has_phenotype") else None
+    """Compile the model with the build, but for a graph that describes no disease, which holds nothing to rank."""
+    return compile_model(snapshot) if snapshot.rows("has_phenotype") or snapshot.rows("has_symptom") else None
 
 
 def build_model(snapshot: Snapshot) -> RankModel:
@@ -85,21 +90,28 @@ def build_model(snapshot: Snapshot) -> RankModel:
     size = len(candidates.disease)
     if not size:
         raise StoreError("the graph annotates no disease with phenotypes", hint="load some, for example `kgdx build`")
-    annotations, lacking = pooled(rows, candidates.of, inside)
-    annotations = with_groups(annotations, candidates.narrow, candidates.broad, terms)
-    propagated = propagate(annotations, up)
-    ic, background = term_statistics(propagated, terms, size)
+    annotations, lacking = pooled(rows, candidates.entry, inside)
+    annotations = with_groups(annotations, candidates.narrow, candidates.broad, terms).below(size)
+    lacking = lacking.below(size)
+    stated = propagate(annotations, up)
+    curated = np.bincount(stated.candidate, minlength=size) > 0
+    # What terms tell, and which diseases are alike, rests on curated annotations alone: lists of symptoms in words name
+    # everyday findings, and would make these look rarer among rare diseases than they are.
+    ic, background = term_statistics(stated, terms, max(int(curated.sum()), 1))
     basis = Basis(up, transposed(up, terms), ic, background)
-    weighted = propagated.frequency * ic[propagated.term]
-    features = neighbours.annotation_features(propagated.term, propagated.candidate, weighted, (size, terms))
+    weighted = stated.frequency * ic[stated.term]
+    features = neighbours.annotation_features(stated.term, stated.candidate, weighted, (size, terms))
     alike = neighbours.by_annotation(features)
-    related = _related(snapshot, candidates)
+    related = _related(snapshot, candidates, curated)
     shares = alike.array(size) + related.array(size)
+    lent = shares @ by_row(stated, size).array(terms)
+    annotations = joined(annotations, pseudo_annotations(snapshot, candidates, inside), terms)
+    propagated = propagate(annotations, up)
+    matrices = columns(annotations, lacking, propagated, basis, size, lent)
     frequency = by_row(propagated, size)
-    matrices = columns(annotations, lacking, propagated, basis, size, shares @ frequency.array(terms))
     narrow = np.uint16 if terms <= np.iinfo(np.uint16).max else np.int32
     kept = Sparse(frequency.start, frequency.index.astype(narrow), frequency.values.astype(np.float16))
-    return RankModel(candidates, basis, matrices, alike, related, kept)
+    return RankModel(candidates, basis, matrices, alike, related, kept, curated)
 
 
 def _ontology(snapshot: Snapshot) -> Sparse:
@@ -119,17 +131,18 @@ def _candidates(snapshot: Snapshot, rows: Rows, inside: Ints) -> Candidates:
     start, end, relation = (snapshot.column("same_as", name)[stated] for name in ("start", "end", "relation"))
     exact, broader, narrower = (relation == kind for kind in ("exact", "broader", "narrower"))
     groups = np.concatenate([start[broader], end[narrower]]), np.concatenate([end[broader], start[narrower]])
-    return merged(ids, annotated, (start[exact], end[exact]), groups)
+    return nested(merged(ids, described(snapshot, annotated), (start[exact], end[exact]), groups), ids, *groups)
 
 
-def _related(snapshot: Snapshot, candidates: Candidates) -> Sparse:
+def _related(snapshot: Snapshot, candidates: Candidates, curated: Ints) -> Sparse:
     size = len(candidates.disease)
-    names = snapshot.column("disease", "name")[candidates.members.index]
-    owner = np.repeat(np.arange(size), np.diff(candidates.members.start))
-    named = neighbours.by_name([name or "" for name in names], owner, size)
+    owner = np.repeat(np.arange(size), np.diff(candidates.members.start[: size + 1]))
+    rows = candidates.members.index[: len(owner)][curated[owner]]
+    names = snapshot.column("disease", "name")[rows].tolist()
+    named = neighbours.by_name([name or "" for name in names], owner[curated[owner]], size)
     disease, gene = (snapshot.column("associated_gene", end) for end in ("disease", "gene"))
     candidate = candidates.of[disease]
-    use = candidate >= 0
+    use = (candidate >= 0) & curated[candidate]
     shape = size, snapshot.rows("gene")
     both = named.array(size) + neighbours.by_gene(candidate[use], gene[use], shape).array(size)
     return Sparse(both.indptr, both.indices, both.data)
