@@ -1,8 +1,8 @@
 """Measure common and rare diseases in one list; `python -m benchmarks.joint GRAPH`, from the top of a checkout.
 
-GRAPH is the folder of a graph that holds both, such as one built from HPO, HPOA, an encyclopedia and a Chinese knowledge
-graph. Prints in Markdown how often the diagnosis is first, among three and among ten on every development set (strict,
-and by family), how many labels the graph describes, and the time of a case. `--every 4` takes each fourth case.
+GRAPH is the folder of a graph that holds both, such as one built from HPO, HPOA, an encyclopedia and a Chinese graph.
+Prints in Markdown how often the diagnosis is first, among three and among ten on every development set (strict, and by
+family), how many labels the graph describes, and the time of a case. `--every 4` takes each fourth case.
 """
 
 from __future__ import annotations
@@ -28,16 +28,7 @@ from kgdx.evaluate.words_read import words_reader
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", ROOT.parent / "shared" / "data"))
 NOTES = ROOT / "tests" / "data" / "notes"
-HEAD = (
-    "set",
-    "cases",
-    "labels in graph",
-    "over cases",
-    "over diseases",
-    "over families",
-    "all: over cases",
-    "ms a case",
-)
+HEAD = ("set", "cases", "labels in graph", "over cases", "over diseases", "over families", "all cases", "ms a case")
 PEOPLE = {"common": "common diseases", "rare": "rare diseases"}
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 Cases = Iterable[Case | Failure]
@@ -113,7 +104,7 @@ def measured(graph: Graph, cases: Cases) -> dict[str, Any]:
         graph.snapshot,
         cases,
         labels=Labels(graph.ranker, graph.snapshot, lambda: graph.names),
-        read=words_reader(lambda: graph.reader, lambda: graph.ancestry),
+        read=words_reader(graph),
     )
 
 
@@ -135,7 +126,7 @@ def tops(figures: dict[str, Any], *which: int) -> str:
 
 def times(graph: Graph) -> Iterator[tuple[str, str, str]]:
     """Median processor time of cases that were not ranked before, reading included."""
-    read = words_reader(lambda: graph.reader, lambda: graph.ancestry)
+    read = words_reader(graph)
     yield "ten findings", "6", timed(graph, read, ten_findings())
     yield "ten free phrases", "40", timed(graph, read, ten_phrases())
     chinese = [case for case in read_cases(NOTES / "notes_before.jsonl") if case.id.endswith("-zh")]

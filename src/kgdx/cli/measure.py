@@ -92,7 +92,7 @@ def rank(
             options.each(source, advance),
             graph.bank if case_bank else None,
             labels=Labels(graph.ranker, graph.snapshot, lambda: graph.names),
-            read=words_reader(lambda: graph.reader, lambda: graph.ancestry),
+            read=words_reader(graph),
         )
     if as_json:
         options.write_json(result)
