@@ -265,7 +265,7 @@ def argument(document: DiagnosisDocument | AnswerDocument, candidate: Candidate)
         elif finding.status is Status.PRESENT and not (finding.text and clean(finding.text).lower() in met):
             silent.append(name)
     for part in candidate.contributions:
-        if part.text and part not in words and abs(part.score) >= LEAST:
+        if part.text and part.rule != "phrase" and abs(part.score) >= LEAST:
             (supports if part.score > 0 else opposed).append(Reason(clean(part.text), part.score, None))
     return Argument(
         tuple(sorted(supports, key=lambda reason: -reason.score)),
