@@ -97,7 +97,7 @@ _TERM = ("id", "name", "name_zh", "synonyms", "obsolete")
 @cache
 def _stated_names() -> tuple[Named, ...]:
     """The names of the table, the first of each row in each language saying most."""
-    found = []
+    found: list[Named] = []
     for english, chinese in read_table(Path(__file__).with_name("common_names.tsv")):
         row = english.partition(";")[0]
         for names in (english, chinese):
@@ -144,12 +144,12 @@ def _bridged(found: Sequence[Named], bridges: Iterable[Named], joined: Component
     for each in found:
         preferred[each.entry] = max(each.weight, preferred.get(each.entry, 0.0))
     for each in found:
-        bridge = meant.get(each.key)
-        if bridge is not None and (method == ONE_ROW or each.weight == preferred[each.entry]):
-            weight = each.weight * bridge.weight
-            known = by_bridge[bridge.entry].get(each.entry)
+        one = meant.get(each.key)
+        if one is not None and (method == ONE_ROW or each.weight == preferred[each.entry]):
+            weight = each.weight * one.weight
+            known = by_bridge[one.entry].get(each.entry)
             if known is None or known.weight < weight:
-                by_bridge[bridge.entry][each.entry] = Named(each.entry, each.key, each.text, weight)
+                by_bridge[one.entry][each.entry] = Named(each.entry, each.key, each.text, weight)
     for name, entries in by_bridge.items():
         yield from _pairs(list(entries.values()), joined, method, f" ({name})" if method == ONE_TERM else "")
 
