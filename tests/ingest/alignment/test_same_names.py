@@ -139,6 +139,12 @@ def test_labels_of_patients_are_no_bridge() -> None:
     assert not joined(nodes, (), patients)
 
 
+def test_a_name_that_only_patients_give_is_a_label_too() -> None:
+    patients = NodeTable("PatientCase", pa.table({"id": ["p"], "source": ["cases"]}))
+    nodes = [disease("OMIM:100001", "Alpha disease", name_source="cases"), disease(f"{EN}1", "alpha disease")]
+    assert joined(nodes) and not joined(nodes, (), patients)
+
+
 def test_an_entry_that_is_named_by_its_id_has_no_name() -> None:
     nameless = disease("ORPHA:712", "ORPHA:712", "溶血性贫血", name_source="id")
     assert not joined([chinese("1", "溶血性贫血"), nameless])

@@ -51,12 +51,14 @@ def entry_frame(tables: Sequence[GraphTable]) -> pl.DataFrame:
     Diseases that only a file of patients names are left out: their names are labels, which nothing may rest on.
     """
     columns = ("id", "name", "name_zh", "name_source", "synonyms", "source", "definition", "obsolete")
-    labels = node_frame(tables, "PatientCase", ("source",))["source"].unique()
-    return node_frame(tables, "Disease", columns).filter(
+    patients = node_frame(tables, "PatientCase", ("source",))["source"].unique().implode()
+    kept = node_frame(tables, "Disease", columns).filter(
         ~pl.col("obsolete").fill_null(False),
-        ~pl.col("source").is_in(labels.implode()),
+        ~pl.col("source").is_in(patients),
         ~pl.col("id").str.starts_with(_APART),
     )
+    label = pl.col("name_source").is_in(patients).fill_null(False)
+    return kept.with_columns(pl.when(~label).then("name").alias("name"))
 
 
 def entry_names(entries: pl.DataFrame) -> Iterator[Named]:
