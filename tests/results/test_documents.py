@@ -58,7 +58,7 @@ def test_a_diagnosis_keeps_the_shape_of_its_json() -> None:
         "rank", "id", "name", "name_zh", "members", "score", "parts", "contributions", "cases",
     }  # fmt: skip
     assert set(candidate["contributions"][0]) == {
-        "finding", "status", "scorer", "score", "rule", "matched", "via", "frequency", "references",
+        "finding", "status", "scorer", "score", "rule", "matched", "via", "frequency", "references", "text",
     }  # fmt: skip
     path = found["evidence"][candidate["id"]][0]
     assert set(path) == {"kind", "finding", "frequency", "references", "nodes", "relations"}
