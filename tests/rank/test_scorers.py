@@ -82,7 +82,7 @@ def test_the_findings_shares_of_every_scorer_explain_its_total(ranker: Ranker, n
     assert np.ptp(rest - expected) == pytest.approx(0, abs=1e-6)  # the rest is the same for all candidates
 
 
-@pytest.mark.parametrize("name", ["likelihood", "coverage", "typicality", "excluded"])
+@pytest.mark.parametrize("name", ("likelihood", "coverage", "typicality", "excluded"))
 def test_a_built_in_scorer_scores_any_columns(ranker: Ranker, name: str) -> None:
     query, _ = ranker.query(([SEIZURE, SHORT], (HYPOTONIA,)))
     other = ranker.scorers[name].on(ranker.model.columns)

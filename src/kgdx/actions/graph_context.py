@@ -186,6 +186,11 @@ class GraphContext:
         return ranker
 
     @property
+    def in_words(self) -> bool:
+        """Whether the graph has symptoms in words, which a patient's own words can be compared with."""
+        return self.snapshot.rows("has_symptom") > 0
+
+    @property
     def bank(self) -> CaseBank:
         """The patients of the graph whose diagnosis is known, to match other cases with.
 

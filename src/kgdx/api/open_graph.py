@@ -312,7 +312,8 @@ def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
     ranking, declared = ranking_of(state), state.last(Declared)
     issues = list(state.case.issues)
     if ranking is not None:
-        issues += ranking.issues
+        about_graph = [issue for issue in ranking.issues if issue.where == "graph"]
+        issues = [*about_graph, *issues, *(issue for issue in ranking.issues if issue.where != "graph")]
     if episode.error is not None:
         issues.append(Issue("error", "episode", str(episode.error), "the result holds what was found before"))
     issues += [issue for issue in faults(state) if issue.where in ("model", "planner")]

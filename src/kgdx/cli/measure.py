@@ -43,7 +43,7 @@ def text(
 
     A mention is [start, end, text, HPO id]; a document counts as the set of its terms.
     """
-    from kgdx.evaluate.metrics import evaluate_text
+    from kgdx.evaluate.text_accuracy import evaluate_text
 
     with inputs.graph(store, encoder=encoder) as graph:
         result = evaluate_text(graph.reader, inputs.json_lines(documents))
@@ -68,12 +68,20 @@ def rank(
     Phenopackets, or JSON lines {"id", "observed", "excluded", "diseases"} where any equal id counts. A case that fails
     counts as a miss.
     """
-    from kgdx.evaluate.metrics import evaluate_rank
+    from kgdx.evaluate.labels import Labels
+    from kgdx.evaluate.rank_accuracy import evaluate_rank
+    from kgdx.evaluate.words_read import words_reader
 
     source = inputs.many(cases)
     with inputs.graph(store) as graph, options.progress_bar("cases", inputs.lines(cases)) as advance:
-        bank = graph.bank if case_bank else None
-        result = evaluate_rank(graph.ranker, graph.snapshot, options.each(source, advance), bank)
+        result = evaluate_rank(
+            graph.ranker,
+            graph.snapshot,
+            options.each(source, advance),
+            graph.bank if case_bank else None,
+            labels=Labels(graph.ranker, graph.snapshot, lambda: graph.names),
+            read=words_reader(lambda: graph.reader, lambda: graph.ancestry),
+        )
     if as_json:
         options.write_json(result)
     else:

@@ -24,7 +24,7 @@ from kgdx.arrays.sparse import Floats
 from kgdx.errors import StaleSnapshotError, StoreError
 from kgdx.schema.model import FREQUENCIES
 
-FORMAT = 4
+FORMAT = 5
 """Version of the files' layout; a snapshot of another one is refused and compiled again."""
 
 MANIFEST = "snapshot.json"
@@ -55,7 +55,16 @@ _STATED = {"source": _S, "reference": _S, "score": pa.float64()}
 _TREATED = {"disease": _I, "drug": _I, "source": _S}
 
 TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
-    "disease": {"id": _S, "name": _S, "name_zh": _S, "source": _S},
+    "disease": {
+        "id": _S,
+        "name": _S,
+        "name_zh": _S,
+        "synonyms": _L,
+        "definition": _S,
+        "source": _S,
+        "onset_ages": _L,
+        "inheritance": _L,
+    },
     "phenotype": {
         "id": _S,
         "name": _S,
@@ -74,6 +83,7 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
     "test": _NAMED,
     "drug": _NAMED,
     "cure": _NAMED,
+    "document": {"id": _S, "title": _S, "text": _S, "language": _S},
     "patient_case": {
         "id": _S,
         "label": _S,
@@ -103,6 +113,7 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
     "recommend_drug": {"disease": _I, "drug": _I, **_STATED},
     "recommend_cure": {"disease": _I, "cure": _I, **_STATED},
     "has_comorbidity": {"start": _I, "end": _I, **_STATED},
+    "mentions": {"document": _I, "disease": _I, "source": _S},
     "indication": _TREATED,
     "off_label_use": _TREATED,
     "contraindication": _TREATED,

@@ -27,6 +27,7 @@ NODES = {
     "Test": "test",
     "Drug": "drug",
     "Cure": "cure",
+    "Document": "document",
     "PatientCase": "patient_case",
 }
 
@@ -52,6 +53,7 @@ EDGES = {
     "recommend_drug": _Edge("RECOMMEND_DRUG", "Disease", "Drug"),
     "recommend_cure": _Edge("RECOMMEND_CURE", "Disease", "Cure"),
     "has_comorbidity": _Edge("HAS_COMORBIDITY", "Disease", "Disease"),
+    "mentions": _Edge("MENTIONS", "Document", "Disease"),
     "indication": _Edge("INDICATION", "Drug", "Disease"),
     "off_label_use": _Edge("OFF_LABEL_USE", "Drug", "Disease"),
     "contraindication": _Edge("CONTRAINDICATION", "Drug", "Disease"),

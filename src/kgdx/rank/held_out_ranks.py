@@ -16,6 +16,7 @@ from kgdx.arrays.sparse import Ints, Sparse
 from kgdx.rank import candidates as neighbours
 from kgdx.rank.annotations import Annotations, pooled, read_rows, with_groups
 from kgdx.rank.feature_matrices import Columns, columns, propagate
+from kgdx.rank.person import ByPerson
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -67,10 +68,13 @@ class Withheld:
         """Return a case scored anew, some candidates by their recomputed columns where a scorer reads columns."""
         values = {name: value.copy() for name, value in scored.values.items()}
         for candidate, column in columns.items():
-            for name, scorer in self._ranker.scorers.items():
+            for name, value in values.items():
+                scorer = self._ranker.scorers[name]
                 other = scorer.on(column)
                 if other is not None:
-                    values[name][candidate] = other.score(scored.query)[0]
+                    value[candidate] = other.score(scored.query)[0]
+                elif isinstance(scorer, ByPerson):
+                    value[candidate] = 0  # its onset, inheritance and genes may be that publication's, too
         return self._ranker.fuse(scored.query, values, {})
 
     def _rows_of(self, candidate: int) -> Ints:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +31,7 @@ from kgdx.rank.fusion import (
     temperature,
 )
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
+from kgdx.rank.said import said
 from kgdx.rank.ranking_model import VERSION, RankModel, compile_model
 from kgdx.rank.scorers import SCORERS, ByFinding, Query, Recent, Scorer
 from kgdx.results.ranked import Candidate
@@ -44,8 +45,8 @@ KEPT = 20
 """Longer rankings are not kept."""
 RESULTS = 2048
 """Short results that are kept (rankings, beliefs, questions): up to 20 kB each."""
-Key = tuple[bytes, bytes, str]
-"""What scores depend on: present terms, absent terms, and the case's background where a scorer reads it."""
+Key = tuple[bytes, bytes, tuple[Hashable, ...]]
+"""What scores depend on: present terms, absent terms, and what else of the case the scorers read."""
 Findings = tuple[Sequence[str], Sequence[str]]
 """Ids of observed and of excluded phenotypes."""
 
@@ -67,7 +68,7 @@ class Ranker:
         self.model, self.names, self.scorers, self.weights = model, names, scorers, weights
         self._weight = {name: weights.of(name) for name in scorers}
         self._inside = np.diff(model.basis.up.start) > 0
-        self._whole = any(scorer.whole for scorer in scorers.values())
+        self._whole = [scorer for scorer in scorers.values() if scorer.whole]
         self.forget()
 
     def forget(self) -> None:
@@ -110,7 +111,8 @@ class Ranker:
         own = {kind.name: kind for kind in scorers}
         kinds = {name: own.get(name) or SCORERS.get(name) for name in (*weights.scorers, *own)}
         opened = {name: kind.open(snapshot, model, str(VERSION)) for name, kind in kinds.items()}
-        return cls(model, Names(snapshot, model.candidates), opened, weights)
+        applying = {name: scorer for name, scorer in opened.items() if scorer.applies}
+        return cls(model, Names(snapshot, model.candidates), applying, weights)
 
     @cached_property
     def digest(self) -> str:
@@ -260,9 +262,15 @@ class Ranker:
         """
         return self._scored.get(self._key(query), lambda: self._score(query, before or self._shorter(query)))
 
+    @cached_property
+    def hears(self) -> bool:
+        """Whether the graph has symptoms in words, so that a patient's words alone can be ranked by."""
+        return any(scorer.hears for scorer in self.scorers.values())
+
     def _key(self, query: Query) -> Key:
-        background = query.case.background if self._whole and query.case is not None else ""
-        return query.observed.tobytes(), query.excluded.tobytes(), background
+        case = query.case
+        read = () if case is None else tuple(scorer.reading(case) for scorer in self._whole)
+        return query.observed.tobytes(), query.excluded.tobytes(), read if any(read) else ()
 
     def _shorter(self, query: Query) -> Scored | None:
         """A kept case with one finding less, if there is one."""
@@ -273,6 +281,8 @@ class Ranker:
         values: dict[str, Floats] = {}
         combined: dict[str, Floats] = {}
         for name, scorer in self.scorers.items():
+            if not scorer.speaks(query):
+                continue
             if isinstance(scorer, ByFinding):
                 known = None if before is None else (before.query, before.combined[name])
                 combined[name] = scorer.combined(query, known)
@@ -288,7 +298,12 @@ class Ranker:
             UsageError: A scorer does not give one finite score for each candidate.
         """
         size = self.model.columns.size
-        scales = {name: scale(self.scorers[name], value, self._weight[name], size) for name, value in values.items()}
+        scales = {}
+        for name, value in values.items():
+            field = self.scorers[name].field(query)
+            scales[name] = scale(self.scorers[name], value, self._weight[name], size, field)
+            if field is not None:
+                value[field.silent] = scales[name].mean
         total = fused(values, scales)
         total.setflags(write=False)  # it is kept, and handed out
         return Scored(query, values, scales, total, combined)
@@ -386,6 +401,22 @@ class Ranker:
             raise UsageError(f"{disease[:40]} is not among the ranked diseases", hint=hint)
         return number
 
+    @cached_property
+    def gaps(self) -> tuple[Issue, ...]:
+        """What kind of disease the graph does not describe: the truth may be among those."""
+        common, rare = self.hears, bool(self.model.curated.any())
+        if common and rare:
+            return () if "meaning" in self.scorers or "meaning" not in self.weights.scorers else (_BY_WORD,)
+        if rare:
+            message = "this graph describes no common diseases; the patient's may be missing below"
+            remedy = "load symptoms in words: `kgdx build encyclopedia_symptoms=FILE chinese_kg=FILE`"
+        elif common:
+            message = "this graph describes no rare diseases by phenotypes; the patient's may be missing below"
+            remedy = "load their annotations: `kgdx build hp hpoa genes`"
+        else:
+            message, remedy = "this graph describes neither common nor rare diseases", "build one with `kgdx build`"
+        return (Issue("warning", "graph", message, remedy),)
+
     def query(self, case: Case | Findings) -> tuple[Query, tuple[Issue, ...]]:
         """Return a case's findings as rows, and what of it cannot be used.
 
@@ -393,12 +424,14 @@ class Ranker:
             CaseError: None of the observed findings is a phenotype of the graph.
         """
         observed, excluded = (case.observed, case.excluded) if isinstance(case, Case) else case
-        issues: list[Issue] = []
+        issues: list[Issue] = list(self.gaps) if isinstance(case, Case) else []
         present = self._rows(observed, issues)
-        if not len(present):
+        phrases = said(case) if isinstance(case, Case) and self.hears else ()
+        if not len(present) and not any(scorer.knows(phrases) for scorer in self.scorers.values()):
             hint = "give at least one phenotypic abnormality that the patient has, such as HP:0001250"
             raise CaseError("no observed finding of the case can be ranked", hint=hint)
-        return Query(present, self._rows(excluded, issues), case if isinstance(case, Case) else None), tuple(issues)
+        given = case if isinstance(case, Case) else None
+        return Query(present, self._rows(excluded, issues), given, phrases), tuple(issues)
 
     def _rows(self, ids: Iterable[str], issues: list[Issue]) -> Ints:
         rows: dict[int, None] = {}
@@ -416,9 +449,17 @@ class Ranker:
         return np.array(list(rows), np.int64)
 
 
+_BY_WORD = Issue(
+    "info",
+    "graph",
+    "symptoms in words are compared word by word, not by meaning",
+    'English ones are by meaning, too, once `pip install "kgdx[encoder]"` is done',
+)
+
+
 def compile_if_annotated(snapshot: Snapshot) -> Path | None:
-    """Compile the model and what its scorers need with the build; nothing for a graph without phenotype annotations."""
-    if not snapshot.rows("has_phenotype"):
+    """Compile the model and its scorers' arrays with the build; nothing for a graph that describes no disease."""
+    if not snapshot.rows("has_phenotype") and not snapshot.rows("has_symptom"):
         return None
     Ranker.open(snapshot)
     return compile_model(snapshot)

@@ -12,7 +12,8 @@ from kgdx.arrays.sparse import Ints, Sparse, ancestors, transposed
 from kgdx.errors import StoreError
 from kgdx.rank import candidates as neighbours
 from kgdx.rank.annotations import Rows, pooled, read_rows, with_groups
-from kgdx.rank.candidates import Candidates, merged
+from kgdx.rank.candidates import PREFERRED, Candidates, merged
+from kgdx.rank.described import described, joined, pseudo_annotations
 from kgdx.rank.families import Families, families
 from kgdx.rank.feature_matrices import Basis, Columns, by_row, columns, propagate, term_statistics
 from kgdx.rank.nesting import nested
@@ -20,7 +21,7 @@ from kgdx.rank.nesting import nested
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 5
+VERSION = 7
 """Changes when the model's arrays or their meaning do; older ones are compiled again."""
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only terms under it take part."""
@@ -40,6 +41,8 @@ class RankModel:
         related: Candidate → those with similar names or common genes, with their shares.
         propagated: Candidate → terms, with propagated frequencies: the transpose of ``columns.frequency``.
         families: Which candidates are of one family.
+        curated: Whether a candidate has annotations of its own or of a broader group, not only symptoms in words; shape
+            (candidates,).
     """
 
     candidates: Candidates
@@ -49,6 +52,7 @@ class RankModel:
     related: Sparse
     propagated: Sparse
     families: Families
+    curated: Ints
 
     @classmethod
     def open(cls, folder: Path) -> RankModel:
@@ -87,20 +91,26 @@ def build_model(snapshot: Snapshot) -> RankModel:
     annotations, lacking = pooled(rows, candidates.entry, inside)
     annotations = with_groups(annotations, candidates.narrow, candidates.broad, terms).below(size)
     lacking = lacking.below(size)
-    propagated = propagate(annotations, up)
-    ic, background = term_statistics(propagated, terms, size)
+    stated = propagate(annotations, up)
+    curated = np.bincount(stated.candidate, minlength=size) > 0
+    # What terms tell, and which diseases are alike, rests on curated annotations alone: lists of symptoms in words name
+    # everyday findings, and would make these look rarer among rare diseases than they are.
+    ic, background = term_statistics(stated, terms, max(int(curated.sum()), 1))
     basis = Basis(up, transposed(up, terms), ic, background)
-    weighted = propagated.frequency * ic[propagated.term]
-    features = neighbours.annotation_features(propagated.term, propagated.candidate, weighted, (size, terms))
+    weighted = stated.frequency * ic[stated.term]
+    features = neighbours.annotation_features(stated.term, stated.candidate, weighted, (size, terms))
     alike = neighbours.by_annotation(features)
-    related = _related(snapshot, candidates)
+    related = _related(snapshot, candidates, curated)
     shares = alike.array(size) + related.array(size)
+    lent = shares @ by_row(stated, size).array(terms)
+    annotations = joined(annotations, pseudo_annotations(snapshot, candidates, inside), terms)
+    propagated = propagate(annotations, up)
+    matrices = columns(annotations, lacking, propagated, basis, size, lent)
     frequency = by_row(propagated, size)
-    matrices = columns(annotations, lacking, propagated, basis, size, shares @ frequency.array(terms))
     narrow = np.uint16 if terms <= np.iinfo(np.uint16).max else np.int32
     kept = Sparse(frequency.start, frequency.index.astype(narrow), frequency.values.astype(np.float16))
     kin = families(snapshot, candidates, _names(snapshot, candidates), _groups(snapshot))
-    return RankModel(candidates, basis, matrices, alike, related, kept, kin)
+    return RankModel(candidates, basis, matrices, alike, related, kept, kin, curated)
 
 
 def _ontology(snapshot: Snapshot) -> Sparse:
@@ -118,7 +128,7 @@ def _candidates(snapshot: Snapshot, rows: Rows, inside: Ints) -> Candidates:
     annotated[rows.disease[inside[rows.term] & ((rows.positive > 0) | (rows.patients == 0))]] = True
     start, end, relation = _equivalences(snapshot)
     exact, groups = relation == "exact", _groups(snapshot)
-    return nested(merged(ids, annotated, (start[exact], end[exact]), groups), ids, *groups)
+    return nested(merged(ids, described(snapshot, annotated), (start[exact], end[exact]), groups), ids, *groups)
 
 
 def _equivalences(snapshot: Snapshot) -> tuple[Ints, Ints, Ints]:
@@ -135,20 +145,22 @@ def _groups(snapshot: Snapshot) -> tuple[Ints, Ints]:
 
 
 def _names(snapshot: Snapshot, candidates: Candidates) -> list[str]:
-    """Name of each candidate: the first of its entries' that is more than an id."""
+    """Name of each candidate: the first of its entries' that is more than an id; only catalogues number series."""
     ids, names = (snapshot.column("disease", column) for column in ("id", "name"))
+    named = np.array([id.startswith(PREFERRED) and bool(name) and name != id for id, name in zip(ids, names, strict=True)])
     rows = map(candidates.members.columns, range(len(candidates.disease)))
-    return [next((names[row] for row in each.tolist() if names[row] and names[row] != ids[row]), "") for each in rows]
+    return [next((names[row] for row in each[named[each]].tolist()), "") for each in rows]
 
 
-def _related(snapshot: Snapshot, candidates: Candidates) -> Sparse:
+def _related(snapshot: Snapshot, candidates: Candidates, curated: Ints) -> Sparse:
     size = len(candidates.disease)
-    names = snapshot.column("disease", "name")[candidates.members.index[: candidates.members.start[size]]]
     owner = np.repeat(np.arange(size), np.diff(candidates.members.start[: size + 1]))
-    named = neighbours.by_name([name or "" for name in names], owner, size)
+    rows = candidates.members.index[: len(owner)][curated[owner]]
+    names = snapshot.column("disease", "name")[rows].tolist()
+    named = neighbours.by_name([name or "" for name in names], owner[curated[owner]], size)
     disease, gene = (snapshot.column("associated_gene", end) for end in ("disease", "gene"))
     candidate = candidates.of[disease]
-    use = candidate >= 0
+    use = (candidate >= 0) & curated[candidate]
     shape = size, snapshot.rows("gene")
     both = named.array(size) + neighbours.by_gene(candidate[use], gene[use], shape).array(size)
     return Sparse(both.indptr, both.indices, both.data)

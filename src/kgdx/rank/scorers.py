@@ -10,8 +10,8 @@ import hashlib
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
 
@@ -44,15 +44,45 @@ class Query:
         observed: Terms of present findings, each once; shape (findings,).
         excluded: Terms of absent findings.
         case: The case itself, for scorers that read more of it; ``None`` where only terms were given.
+        phrases: What the case says in words, as far as the graph has words to compare it with.
     """
 
     observed: Ints
     excluded: Ints
     case: Case | None = None
+    phrases: tuple[str, ...] = ()
 
     def terms(self, status: Status) -> Ints:
         """Return the terms that are present, or those that are absent; none for another status."""
         return {Status.PRESENT: self.observed, Status.ABSENT: self.excluded}.get(status, self.observed[:0])
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Among which candidates scores are compared.
+
+    Attributes:
+        compared: Those whose mean and deviation are the scale; shape (candidates,).
+        silent: Those of which the scorer has nothing to say: their part of the score is 0.
+    """
+
+    compared: Ints
+    silent: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one phrase of the patient adds to a candidate's score, and which words of the disease it met.
+
+    Attributes:
+        text: The patient's words.
+        matched: The disease's.
+        value: What it adds beyond what it adds to the average candidate, in the scorer's own unit.
+    """
+
+    text: str = field(repr=False)
+    matched: str
+    value: float
 
 
 class Recent(Generic[K, V]):
@@ -117,6 +147,10 @@ class Scorer(ABC):
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats]) -> None:
         self.model, self.arrays = model, arrays
 
+    def field(self, query: Query) -> Field | None:
+        """Return among which candidates the scores of a query are compared; ``None`` for all of them."""
+        return None
+
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
         """Compute the scorer's own arrays, once for each snapshot; none by default.
@@ -131,6 +165,26 @@ class Scorer(ABC):
     def score(self, query: Query) -> Floats:
         """Return the score of each candidate; shape (candidates,), higher is better, all finite."""
 
+    def reading(self, case: Case) -> Hashable:
+        """Return what of a case, beside its findings, decides the scores: kept scores are those of equal ones."""
+        return case.background if self.whole else None
+
+    def speaks(self, query: Query) -> bool:
+        """Return whether the case says anything that the scorer reads; where it does not, it takes no part."""
+        return True
+
+    def says(self, query: Query, candidates: Ints) -> Sequence[str]:
+        """Return in words what of a candidate's score belongs to no finding; by default nothing beyond the rule.
+
+        Args:
+            query: The case.
+            candidates: Numbers of candidates.
+
+        Returns:
+            One text for each candidate given.
+        """
+        return [""] * len(candidates)
+
     def explain(self, query: Query, candidates: Ints) -> Floats:
         """Return what each finding adds to the score of some candidates, beyond what it adds to the average one.
 
@@ -144,6 +198,32 @@ class Scorer(ABC):
             Shape (findings that the scorer reads, candidates given).
         """
         return np.zeros((len(query.terms(self.reads)), len(candidates)), np.float32)
+
+    @property
+    def applies(self) -> bool:
+        """Whether the graph holds what the scorer reads; one that does not apply takes no part."""
+        return True
+
+    @property
+    def hears(self) -> bool:
+        """Whether the scorer compares words, and the graph has some."""
+        return False
+
+    def knows(self, phrases: tuple[str, ...]) -> bool:
+        """Return whether any of a patient's phrases says something to the scorer."""
+        return False
+
+    def told(self, query: Query, candidates: Ints) -> list[list[Told]]:
+        """Return what the patient's words add to the score of some candidates; nothing by default.
+
+        Args:
+            query: The case.
+            candidates: Numbers of candidates.
+
+        Returns:
+            One list for each candidate.
+        """
+        return [[] for _ in candidates]
 
     def on(self, columns: Columns) -> Self | None:
         """Return the scorer for other columns than the candidates' own, ``None`` where it knows those alone.
@@ -192,6 +272,12 @@ class ByFinding(Scorer):
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
         super().__init__(model, arrays)
         self.basis, self.columns, self.rows = model.basis, columns or model.columns, Recent[int, Floats](ROWS)
+        annotated = np.diff(model.columns.annotated.start) > 0
+        self._field = None if model.curated.all() else Field(model.curated, ~annotated)
+
+    def field(self, query: Query) -> Field | None:
+        """Return the curated candidates as the scale: those with symptoms in words alone are compared with these."""
+        return self._field
 
     def on(self, columns: Columns) -> Self:
         """Return the scorer for other columns."""
@@ -267,7 +353,9 @@ class Likelihood(ByFinding):
         return dense(*self.columns.ratio.row(term), self.columns.size)
 
     def finish(self, combined: Floats, query: Query) -> Floats:
-        """Return the mean, corrected."""
+        """Return the mean, corrected; nothing without findings."""
+        if not len(query.observed):
+            return np.zeros_like(combined)
         score: Floats = combined / np.float32(max(len(query.observed), 1)) - BREADTH * self.columns.breadth
         return score
 
@@ -397,6 +485,18 @@ SCORERS: Registry[Scorer] = Registry(
     "scorer",
     "kgdx.scorers",
     {each.name: f"{__name__}:{each.__name__}" for each in (Likelihood, Coverage, Typicality)}
-    | {"excluded": "kgdx.rank.absent:Excluded", "obligate": "kgdx.rank.absent:Obligate", "hub": "kgdx.rank.hub:Hub"},
+    | {
+        "excluded": "kgdx.rank.absent:Excluded",
+        "obligate": "kgdx.rank.absent:Obligate",
+        "hub": "kgdx.rank.hub:Hub",
+        "words": "kgdx.rank.phrases:Words",
+        "meaning": "kgdx.rank.phrases:Meaning",
+        "articles": "kgdx.rank.phrases:Articles",
+        "commonness": "kgdx.rank.commonness:Commonness",
+        "onset": "kgdx.rank.onset:Onset",
+        "sex": "kgdx.rank.inheritance:Sex",
+        "inheritance": "kgdx.rank.inheritance:Inheritance",
+        "gene_evidence": "kgdx.rank.genes:Genes",
+    },
 )
 """Name → scorer: the built-in ones, and those that other packages name in the entry-point group ``kgdx.scorers``."""

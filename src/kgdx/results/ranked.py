@@ -62,13 +62,17 @@ class Contribution(Plain):
         rule: How finding and disease were matched: ``exact``, ``descendant`` (a more specific term is annotated),
             ``ancestor`` (a more general one), ``shared`` (another term under a common ancestor), ``neighbour``
             (similar diseases have it), ``annotated_absent``, ``excluded_annotated``, ``excluded``, ``background``;
-            ``patient`` for what a patient of the case bank adds beyond the disease's own score.
+            ``patient`` for what a patient of the case bank adds beyond the disease's own score; ``phrase`` for a symptom
+            in words, ``commonness`` for how common the disease is; ``onset``, ``sex``, ``inheritance``,
+            ``gene_evidence`` for what the person adds.
         scorer: Name of the scorer.
         matched: HPO CURIE of the annotated term that explains it; the similar disease's for ``neighbour``, the
             patient's id for ``patient``.
         via: HPO CURIE of the ancestor that finding and annotated term share; empty where they are the same.
         frequency: The annotated term's frequency as its sources state it.
         references: The sources of that annotation.
+        text: The patient's words, for ``phrase``; otherwise why, where it is no finding that adds to the score.
+        words: The disease's words that meet them best, for ``phrase``; empty where none does.
     """
 
     finding: str
@@ -80,6 +84,8 @@ class Contribution(Plain):
     via: str = ""
     frequency: str = ""
     references: tuple[str, ...] = ()
+    text: str = field(default="", repr=False)
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,152 @@
+"""Which diseases anything describes, and what their symptoms in words say in terms of the ontology.
+
+A disease takes part in ranking where the graph has phenotypes, symptoms, a text, tests or patients of it. Its symptoms in
+words that name a phenotype become pseudo-annotations, so that a finding given as a term finds it, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgdx.arrays.sparse import Floats, Ints
+from kgdx.case.patient import Status
+from kgdx.rank.annotations import Annotations
+from kgdx.terms.normalise import fold_name, has_chinese, read_table
+
+if TYPE_CHECKING:
+    from kgdx.graph.snapshot import Snapshot
+    from kgdx.rank.candidates import Candidates
+
+ARTICLE_FREQUENCY = 0.45
+"""Frequency of a symptom that an English article names."""
+LIST_FREQUENCY = 0.35
+"""Frequency of a symptom in a Chinese list, which is long and unsorted."""
+_ENDS = {"has_symptom": "disease", "recommend_test": "disease", "mentions": "disease"}
+
+
+@cache
+def group_names() -> frozenset[str]:
+    """Return the folded names that stand for groups of diseases and are no diagnosis.
+
+    Example:
+        >>> "heart disease" in group_names(), "pneumonia" in group_names()
+        (True, False)
+    """
+    rows = read_table(Path(__file__).with_name("groups.tsv"))
+    return frozenset(fold_name(name) for row in rows for name in row if name)
+
+
+def described(snapshot: Snapshot, annotated: Ints) -> Ints:
+    """Return which disease rows anything describes; names of groups are left out where no phenotype is annotated.
+
+    Args:
+        snapshot: The graph's tables.
+        annotated: Which disease rows have annotations that take part in ranking; shape (diseases,).
+    """
+    found = np.zeros(len(annotated), bool)
+    for table, end in _ENDS.items():
+        found[snapshot.column(table, end)] = True
+    if snapshot.rows("patient_case"):
+        known = {id for ids in snapshot.column("patient_case", "diseases") for id in ids}
+        found |= np.isin(snapshot.column("disease", "id").astype(str), sorted(known))
+    if found.any():
+        found |= ~np.equal(snapshot.column("disease", "definition"), None) & _told(snapshot)
+        names = snapshot.column("disease", "name").tolist()
+        groups = group_names()
+        rows = np.flatnonzero(found & ~annotated).tolist()
+        found[[row for row in rows if fold_name(names[row] or "") in groups]] = False
+    return found | annotated
+
+
+def _told(snapshot: Snapshot) -> Ints:
+    """Rows of sources that list symptoms: their definitions describe what clinicians see."""
+    sources = snapshot.column("disease", "source")
+    listing = {source for source in snapshot.column("has_symptom", "source").tolist() if source}
+    return np.array([source in listing for source in sources.tolist()], bool)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """Symptoms in words of the candidates, each pair once, sorted by candidate and symptom.
+
+    Attributes:
+        candidate: Shape (pairs,).
+        symptom: Row of the symptom table.
+        texts: Name of each symptom row.
+    """
+
+    candidate: Ints
+    symptom: Ints
+    texts: list[str]
+
+
+def phrases(snapshot: Snapshot, candidates: Candidates) -> Phrases:
+    """Return the candidates' symptoms in words."""
+    disease, symptom = (snapshot.column("has_symptom", end).astype(np.int64) for end in ("disease", "symptom"))
+    of = candidates.of[disease].astype(np.int64)
+    size = max(snapshot.rows("symptom"), 1)
+    keys = np.unique(of[of >= 0] * size + symptom[of >= 0])
+    texts = [name or "" for name in snapshot.column("symptom", "name").tolist()]
+    return Phrases((keys // size).astype(np.int32), (keys % size).astype(np.int32), texts)
+
+
+def pseudo_annotations(snapshot: Snapshot, candidates: Candidates, inside: Ints) -> Annotations:
+    """Return what the candidates' symptoms in words say as annotations, sorted by candidate and term.
+
+    Args:
+        snapshot: The graph's tables.
+        candidates: Which disease rows are which candidate.
+        inside: Which terms take part in ranking; shape (terms,).
+    """
+    known = phrases(snapshot, candidates)
+    used = np.unique(known.symptom).tolist()
+    terms = _terms_of({row: known.texts[row] for row in used}, snapshot, inside)
+    share = {row: LIST_FREQUENCY if has_chinese(known.texts[row]) else ARTICLE_FREQUENCY for row in used}
+    best: dict[tuple[int, int], float] = {}
+    for candidate, symptom in zip(known.candidate.tolist(), known.symptom.tolist(), strict=True):
+        for term in terms.get(symptom, ()):
+            key = candidate, term
+            best[key] = max(best.get(key, 0.0), share[symptom])
+    keys = sorted(best)
+    columns = np.array(keys, np.int32).reshape(-1, 2)
+    return Annotations(columns[:, 0], columns[:, 1], np.array([best[key] for key in keys], np.float32))
+
+
+def _terms_of(texts: dict[int, str], snapshot: Snapshot, inside: Ints) -> dict[int, list[int]]:
+    """The phenotypes that each phrase names, by row."""
+    if not texts:
+        return {}
+    from kgdx.terms.extractor import Extractor
+
+    reader = Extractor.open(snapshot)
+    rows = {id: row for row, id in enumerate(snapshot.table("phenotype").column("id").to_pylist())}
+    found: dict[int, list[int]] = {}
+    for symptom, text in texts.items():
+        present = (each for each in reader.extract(text).findings if each.status is Status.PRESENT)
+        named = [rows[each.id] for each in present if inside[rows[each.id]]]
+        if named:
+            found[symptom] = list(dict.fromkeys(named))
+    return found
+
+
+def joined(one: Annotations, other: Annotations, terms: int) -> Annotations:
+    """Return the annotations of both; where both state a pair, the first one's frequency holds.
+
+    Example:
+        >>> one = Annotations(np.array([0]), np.array([3]), np.array([0.9]))
+        >>> both = joined(one, Annotations(np.array([0, 1]), np.array([3, 2]), np.array([0.4, 0.4])), terms=5)
+        >>> both.candidate.tolist(), both.term.tolist(), both.frequency.tolist()
+        ([0, 1], [3, 2], [0.9, 0.4])
+    """
+    if not len(other.term):
+        return one
+    key = np.concatenate([part.candidate.astype(np.int64) * terms + part.term for part in (one, other)])
+    value: Floats = np.concatenate([one.frequency, other.frequency])
+    keys, first = np.unique(key, return_index=True)
+    kind = one.candidate.dtype
+    return Annotations((keys // terms).astype(kind), (keys % terms).astype(kind), value[first])
