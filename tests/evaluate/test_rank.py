@@ -77,7 +77,7 @@ def test_made_up_cases_are_counted(ranker: Ranker, snapshot: Snapshot) -> None:
     made_up = replace(case("made up", [SEIZURE], "OMIM:1"), synthetic=True)
     report = evaluate_rank(ranker, snapshot, [made_up, case("real", [SEIZURE], "OMIM:1")])
     assert report["synthetic"] == 1
-    assert "1 case made up from annotations" in text(rank_accuracy(report))
+    assert "1 case made up rather than observed" in text(rank_accuracy(report))
 
 
 def test_failed_cases_stay_in_the_denominator(ranker: Ranker, snapshot: Snapshot) -> None:

@@ -45,16 +45,17 @@ class Label:
         return ",".join(map(str, self.right)) or "; ".join(sorted(self.stated))
 
 
-def stated(case: Case) -> tuple[str, ...]:
-    """Return the ids and names of the diagnoses that a case states.
+def stated(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the diagnoses that a case states, and the names of them that count where those mean nothing.
 
     Example:
         >>> stated(Case("p", diseases=("OMIM:1",), extra={"diagnosis": "Gout"}))
-        ('OMIM:1', 'Gout')
+        (('OMIM:1',), ('Gout',))
     """
     named = case.extra.get("diagnosis") or ()
     names = [named] if isinstance(named, str) else [each for each in named if isinstance(each, str)]
-    return tuple(dict.fromkeys(each.strip() for each in (*case.diseases, *names) if each.strip()))
+    given, others = (tuple(filter(None, (each.strip() for each in part))) for part in (case.diseases, names))
+    return given, others
 
 
 class Labels:
@@ -73,11 +74,15 @@ class Labels:
 
     def of(self, case: Case) -> Label:
         """Return what a case's diagnoses mean."""
-        given = stated(case)
+        given, names = stated(case)
+        label = self._any(given)
+        return label if label.right or not names else self._any((*given, *names))
+
+    def _any(self, given: tuple[str, ...]) -> Label:
         found = [self._one(each) for each in given]
-        right = sorted({number for each in found for number in each.right})
-        group = () if right else tuple(sorted({number for each in found for number in each.group}))
-        return Label(given, tuple(right), group)
+        right = tuple(sorted({number for each in found for number in each.right}))
+        group = {number for each in found for number in each.group}
+        return Label(given, right, () if right else tuple(sorted(group)))
 
     def _one(self, given: str) -> Label:
         if given not in self._known:

@@ -53,6 +53,10 @@ class Families:
         self._order = np.argsort(self._of, kind="stable")
         self._start = np.searchsorted(self._of[self._order], np.arange(self._of.max(initial=-1) + 1))
 
+    def of(self, right: Sequence[int]) -> tuple[int, ...]:
+        """Return the families of candidates, each once."""
+        return tuple(sorted({int(self._of[number]) for number in right}))
+
     def rank(self, scores: Floats, right: Sequence[int]) -> float:
         """Return the rank of the best right candidate's family among all families, as :func:`mean_rank` does.
 

@@ -8,14 +8,14 @@ the fair estimate for a new patient.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from kgdx.case.case_files import Failure
-from kgdx.case.patient import Case
+from kgdx.case.patient import Case, Issue
 from kgdx.errors import CaseError
 from kgdx.evaluate.labels import Label, Labels
 from kgdx.evaluate.metrics import MISS, Families, Floats, mean_over, mean_rank, summary
@@ -34,6 +34,9 @@ FORMS = (
 )
 """The forms of cases that state a diagnosis."""
 
+LISTED = 5
+"""Doubtful parts of cases that are named; the rest are counted."""
+
 
 class Ranks(NamedTuple):
     """Rank of the true disease among the diseases, and of its family among the families."""
@@ -42,15 +45,19 @@ class Ranks(NamedTuple):
     family: float = MISS
 
 
+NOWHERE = Ranks()
+
+
 @dataclass(slots=True)
 class Result:
     """One case: the ranks of its disease, with everything known and with its publication withheld."""
 
     cluster: str
     label: Label
-    ranks: Ranks = Ranks()
-    withheld: Ranks = Ranks()
-    of_group: Ranks = Ranks()
+    family: Hashable = ()
+    ranks: Ranks = NOWHERE
+    withheld: Ranks = NOWHERE
+    of_group: Ranks = NOWHERE
     seen: bool | None = None
     banked: bool = False
 
@@ -80,6 +87,7 @@ class RankAccuracy:
         self.results: list[Result] = []
         self.failed: list[dict[str, str]] = []
         self.times: list[float] = []
+        self.doubtful: list[Issue] = []
         self.synthetic = self.unlabelled = 0
 
     def add(self, case: Case | Failure) -> None:
@@ -87,12 +95,14 @@ class RankAccuracy:
         if isinstance(case, Failure):
             self._miss(case.id or case.where, case.message, Label())
             return
+        self.doubtful += [issue for issue in case.issues if issue.level != "info"]
         label = self._labels.of(case)
         if not label.stated:
             self.unlabelled += 1
             return
         self.synthetic += case.synthetic
-        result = Result(case.publications[0] if case.publications else case.id, label)
+        family = self._families.of(label.right) or label.disease
+        result = Result(case.publications[0] if case.publications else case.id, label, family)
         if label.right and case.publications:
             publications = frozenset(case.publications)
             result.seen = any(self._withheld.cites(number, publications) for number in label.right)
@@ -127,7 +137,7 @@ class RankAccuracy:
         return milliseconds
 
     def _ranks(self, total: Floats, right: tuple[int, ...]) -> Ranks:
-        return Ranks(mean_rank(total, right), self._families.rank(total, right)) if right else Ranks()
+        return Ranks(mean_rank(total, right), self._families.rank(total, right)) if right else NOWHERE
 
     def report(self) -> dict[str, Any]:
         """Return what :func:`evaluate_rank` does.
@@ -146,7 +156,10 @@ class RankAccuracy:
             "by_disease": {
                 name: mean_over(group.ranks(), group.diseases(), group.clusters()) for name, group in chosen.items()
             },
-            "by_family": {name: summary(group.families(), group.clusters()) for name, group in chosen.items()},
+            "by_family": {
+                name: mean_over(group.family_ranks(), group.families(), group.clusters())
+                for name, group in chosen.items()
+            },
             "coverage": described / len(self.results),
             "ms_median": float(np.median(self.times)) if self.times else None,
             "ms_p95": float(np.percentile(self.times, 95)) if self.times else None,
@@ -154,6 +167,7 @@ class RankAccuracy:
             "unlabelled": self.unlabelled,
             "unrankable": len(self.results) - described,
             "group_labels": sorted({each for r in self.results if r.label.group for each in r.label.stated}),
+            "doubtful": {"n": len(self.doubtful), "first": [_said(issue) for issue in self.doubtful[:LISTED]]},
             "synthetic": self.synthetic,
             "n_candidates": self._ranker.model.columns.size,
         }
@@ -186,11 +200,14 @@ class _Group:
     def ranks(self) -> list[float]:
         return [getattr(result, self.which).disease for result in self.results]
 
-    def families(self) -> list[float]:
+    def family_ranks(self) -> list[float]:
         return [getattr(result, self.which).family for result in self.results]
 
     def diseases(self) -> list[str]:
         return [result.label.disease for result in self.results]
+
+    def families(self) -> list[Hashable]:
+        return [result.family for result in self.results]
 
     def clusters(self) -> list[str]:
         return [result.cluster for result in self.results]
@@ -219,12 +236,14 @@ def evaluate_rank(
         read: Turns the words of a case into what is ranked; by default they are left unread.
 
     Returns:
-        ``groups``, ``by_disease`` (means over diseases) and ``by_family`` (one row for each family): group → n, top1,
-        top3, top5, top10, top20, top50, mrr, ci95; ``coverage`` (share of the labelled cases whose diagnosis the graph
-        describes), ``ms_median`` and ``ms_p95`` (milliseconds a case, reading included), ``failed`` (id and reason),
-        ``unlabelled`` (cases without a diagnosis, in no group), ``unrankable`` (cases whose diseases the graph does not
-        describe), ``group_labels`` (stated groups of diseases), ``synthetic`` (cases that were made up),
-        ``n_candidates``, and with a bank ``banked``: the cases with another publication's patient of the disease in it.
+        ``groups``, ``by_disease`` (means over diseases) and ``by_family`` (means over families, which are ranked as one
+        row each): group → n, top1, top3, top5, top10, top20, top50, mrr, ci95; ``coverage`` (share of the labelled
+        cases whose diagnosis the graph describes), ``ms_median`` and ``ms_p95`` (milliseconds a case, reading
+        included), ``failed`` (id and reason), ``unlabelled`` (cases without a diagnosis, in no group), ``unrankable``
+        (cases whose diseases the graph does not describe), ``group_labels`` (stated groups of diseases), ``doubtful``
+        (parts of cases that were left out or mended: how many, and the first of them), ``synthetic`` (cases that were
+        made up), ``n_candidates``, and with a bank ``banked``: the cases with another publication's patient of the
+        disease in it.
 
     Raises:
         CaseError: There is no case with a diagnosis.
@@ -233,3 +252,7 @@ def evaluate_rank(
     for case in cases:
         measured.add(case)
     return measured.report()
+
+
+def _said(issue: Issue) -> str:
+    return ": ".join(filter(None, (issue.where, issue.message, issue.remedy)))

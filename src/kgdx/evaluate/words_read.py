@@ -5,55 +5,64 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
-from kgdx.case import Ancestry, Case, Finding, FindingReader, Status, read_text
-from kgdx.errors import CaseError
+from kgdx.case import Ancestry, Case, FindingReader, Status, read_text
 
 _CURIE = re.compile(r"[A-Za-z][\w.]*:\S+")
 
 
-def words_reader(reader: Callable[[], FindingReader], ancestry: Callable[[], Ancestry]) -> Callable[[Case], Case]:
-    """Return what reads the words of cases.
+class Words(Protocol):
+    """What cases in words are read with; an open graph is one."""
 
-    Args:
-        reader: Opens what reads words; asked at the first case that has any.
-        ancestry: Opens the is-a hierarchy of findings.
-    """
+    @property
+    def reader(self) -> FindingReader:
+        """Reads words into findings."""
+        ...
+
+    @property
+    def ancestry(self) -> Ancestry:
+        """The is-a hierarchy of findings."""
+        ...
+
+    @property
+    def in_words(self) -> bool:
+        """Whether the graph has symptoms in words, so that words without a finding can be ranked, too."""
+        ...
+
+
+def words_reader(graph: Words) -> Callable[[Case], Case]:
+    """Return what reads the words of cases; nothing of the graph is opened before a case has any."""
 
     def read(case: Case) -> Case:
         if not case.text and not case.phrases and all(_CURIE.fullmatch(each.id) for each in case.findings):
             return case
-        return words_read(case, reader(), ancestry())
+        return words_read(case, graph.reader, graph.ancestry, words=graph.in_words)
 
     return read
 
 
-def words_read(case: Case, reader: FindingReader, ancestry: Ancestry | None = None) -> Case:
-    """Return a case whose words are read: a phrase that names a finding is one too.
+def words_read(case: Case, reader: FindingReader, ancestry: Ancestry | None = None, *, words: bool = False) -> Case:
+    """Return a case whose words are read: what a phrase names is a finding too.
 
     Args:
         case: Any case.
         reader: Reads words into findings.
         ancestry: Knows the is-a hierarchy.
+        words: Whether words in which no finding is recognised will do.
 
     Raises:
-        CaseError: Nothing was recognised in a text, and the case says nothing else.
+        CaseError: No finding was recognised, and words alone will not do.
     """
-    findings: list[Finding] = []
-    phrases = list(case.phrases)
-    for finding in (*case.findings, *(Finding(phrase, text=phrase) for phrase in case.phrases)):
-        if _CURIE.fullmatch(finding.id):
-            findings.append(finding)
-            continue
-        if finding.status is Status.PRESENT:
-            phrases.append(finding.id)
-        found = reader.resolve(finding.id).finding
+    named = [each for each in case.findings if not _CURIE.fullmatch(each.id)]
+    present = [each.id for each in named if each.status is Status.PRESENT]
+    phrases = tuple(dict.fromkeys((*case.phrases, *present)))
+    findings = [each for each in case.findings if _CURIE.fullmatch(each.id)]
+    for phrase in phrases:
+        findings += [replace(each, span=None, text=phrase) for each in reader.extract(phrase).findings]
+    for denied in (each for each in named if each.status is not Status.PRESENT):
+        found = reader.resolve(denied.id).finding
         if found is not None:
-            findings.append(replace(found, status=finding.status, text=finding.text))
-    case = replace(case, findings=tuple(findings), phrases=tuple(dict.fromkeys(phrases)))
-    try:
-        return read_text(case, reader, ancestry)
-    except CaseError:
-        if not phrases:
-            raise
-        return case
+            findings.append(replace(found, status=denied.status, text=denied.text))
+    spoken = replace(case, findings=tuple(findings), phrases=phrases)
+    return read_text(spoken, reader, ancestry, words=words)

@@ -75,7 +75,7 @@ class Obligate(Excluded):
     name: ClassVar[str] = "obligate"
     most: ClassVar[float] = OBLIGATE_MOST
 
-    def on(self, columns: Columns) -> None:
+    def on(self, columns: Columns) -> None:  # type: ignore[override]  # of no other columns is anything known
         """Return nothing: what one patient has, or lacks, is not obligate in anybody else."""
 
     def penalty(self, frequency: Floats) -> Floats:

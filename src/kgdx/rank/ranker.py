@@ -30,9 +30,10 @@ from kgdx.rank.fusion import (
     shares,
     temperature,
 )
+from kgdx.rank.person import unused
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
-from kgdx.rank.said import said
 from kgdx.rank.ranking_model import VERSION, RankModel, compile_model
+from kgdx.rank.said import said
 from kgdx.rank.scorers import SCORERS, ByFinding, Query, Recent, Scorer
 from kgdx.results.ranked import Candidate
 
@@ -45,8 +46,8 @@ KEPT = 20
 """Longer rankings are not kept."""
 RESULTS = 2048
 """Short results that are kept (rankings, beliefs, questions): up to 20 kB each."""
-Key = tuple[bytes, bytes, tuple[Hashable, ...]]
-"""What scores depend on: present terms, absent terms, and what else of the case the scorers read."""
+Key = tuple[bytes, bytes, tuple[int, ...], tuple[Hashable, ...]]
+"""What scores depend on: present terms, absent terms, symptoms, and what else of the case the scorers read."""
 Findings = tuple[Sequence[str], Sequence[str]]
 """Ids of observed and of excluded phenotypes."""
 
@@ -270,7 +271,7 @@ class Ranker:
     def _key(self, query: Query) -> Key:
         case = query.case
         read = () if case is None else tuple(scorer.reading(case) for scorer in self._whole)
-        return query.observed.tobytes(), query.excluded.tobytes(), read if any(read) else ()
+        return query.observed.tobytes(), query.excluded.tobytes(), query.symptoms, read if any(read) else ()
 
     def _shorter(self, query: Query) -> Scored | None:
         """A kept case with one finding less, if there is one."""
@@ -425,13 +426,16 @@ class Ranker:
         """
         observed, excluded = (case.observed, case.excluded) if isinstance(case, Case) else case
         issues: list[Issue] = list(self.gaps) if isinstance(case, Case) else []
-        present = self._rows(observed, issues)
-        phrases = said(case) if isinstance(case, Case) and self.hears else ()
-        if not len(present) and not any(scorer.knows(phrases) for scorer in self.scorers.values()):
+        symptoms = {id: row for id in observed if (row := self.names.symptom(id)) >= 0}
+        present = self._rows((id for id in observed if id not in symptoms), issues)
+        absent = self._rows((id for id in excluded if self.names.symptom(id) < 0), issues)
+        given = case if isinstance(case, Case) else None
+        phrases = said(given) if given is not None and self.hears else ()
+        query = Query(present, absent, given, phrases, tuple(dict.fromkeys(symptoms.values())))
+        if not len(present) and not any(scorer.knows(query) for scorer in self.scorers.values()):
             hint = "give at least one phenotypic abnormality that the patient has, such as HP:0001250"
             raise CaseError("no observed finding of the case can be ranked", hint=hint)
-        given = case if isinstance(case, Case) else None
-        return Query(present, self._rows(excluded, issues), given, phrases), tuple(issues)
+        return query, (*issues, *unused(self.scorers.values(), query))
 
     def _rows(self, ids: Iterable[str], issues: list[Issue]) -> Ints:
         rows: dict[int, None] = {}
@@ -458,7 +462,7 @@ _BY_WORD = Issue(
 
 
 def compile_if_annotated(snapshot: Snapshot) -> Path | None:
-    """Compile the model and its scorers' arrays with the build; nothing for a graph that describes no disease."""
+    """Compile the model and what its scorers need with the build; nothing for a graph that describes no disease."""
     if not snapshot.rows("has_phenotype") and not snapshot.rows("has_symptom"):
         return None
     Ranker.open(snapshot)

@@ -40,9 +40,9 @@ class RankModel:
         alike: Candidate → those with similar annotations, with their shares.
         related: Candidate → those with similar names or common genes, with their shares.
         propagated: Candidate → terms, with propagated frequencies: the transpose of ``columns.frequency``.
-        families: Which candidates are of one family.
         curated: Whether a candidate has annotations of its own or of a broader group, not only symptoms in words; shape
             (candidates,).
+        families: Which candidates are of one family.
     """
 
     candidates: Candidates
@@ -51,8 +51,8 @@ class RankModel:
     alike: Sparse
     related: Sparse
     propagated: Sparse
-    families: Families
     curated: Ints
+    families: Families
 
     @classmethod
     def open(cls, folder: Path) -> RankModel:
@@ -110,7 +110,7 @@ def build_model(snapshot: Snapshot) -> RankModel:
     narrow = np.uint16 if terms <= np.iinfo(np.uint16).max else np.int32
     kept = Sparse(frequency.start, frequency.index.astype(narrow), frequency.values.astype(np.float16))
     kin = families(snapshot, candidates, _names(snapshot, candidates), _groups(snapshot))
-    return RankModel(candidates, basis, matrices, alike, related, kept, kin, curated)
+    return RankModel(candidates, basis, matrices, alike, related, kept, curated, kin)
 
 
 def _ontology(snapshot: Snapshot) -> Sparse:

@@ -45,12 +45,14 @@ class Query:
         excluded: Terms of absent findings.
         case: The case itself, for scorers that read more of it; ``None`` where only terms were given.
         phrases: What the case says in words, as far as the graph has words to compare it with.
+        symptoms: Rows of the symptom table that are given as findings, such as evidences of DDXPlus; shape (symptoms,).
     """
 
     observed: Ints
     excluded: Ints
     case: Case | None = None
     phrases: tuple[str, ...] = ()
+    symptoms: tuple[int, ...] = ()
 
     def terms(self, status: Status) -> Ints:
         """Return the terms that are present, or those that are absent; none for another status."""
@@ -209,8 +211,8 @@ class Scorer(ABC):
         """Whether the scorer compares words, and the graph has some."""
         return False
 
-    def knows(self, phrases: tuple[str, ...]) -> bool:
-        """Return whether any of a patient's phrases says something to the scorer."""
+    def knows(self, query: Query) -> bool:
+        """Return whether a query without phenotypes says something to the scorer."""
         return False
 
     def told(self, query: Query, candidates: Ints) -> list[list[Told]]:
@@ -423,6 +425,10 @@ class Typicality(ByFinding):
         annotated = self.columns.annotated
         self._typical = Sparse(annotated.start, annotated.index, self.columns.weight).array(self.width())
 
+    def field(self, query: Query) -> Field | None:
+        """Return the curated candidates alone: a list of symptoms in words is no typical picture, and often short."""
+        return None if self._field is None else Field(self.model.curated, ~self.model.curated)
+
     def on(self, columns: Columns) -> Self:
         """Return the scorer for other columns; the rows are of terms, and stay."""
         other = super().on(columns)
@@ -490,8 +496,10 @@ SCORERS: Registry[Scorer] = Registry(
         "obligate": "kgdx.rank.absent:Obligate",
         "hub": "kgdx.rank.hub:Hub",
         "words": "kgdx.rank.phrases:Words",
-        "meaning": "kgdx.rank.phrases:Meaning",
+        "meaning": "kgdx.rank.meanings:Meaning",
         "articles": "kgdx.rank.phrases:Articles",
+        "names": "kgdx.rank.meanings:NameMeaning",
+        "evidences": "kgdx.rank.evidences:Evidences",
         "commonness": "kgdx.rank.commonness:Commonness",
         "onset": "kgdx.rank.onset:Onset",
         "sex": "kgdx.rank.inheritance:Sex",

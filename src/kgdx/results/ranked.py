@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from kgdx.case.patient import Case, Finding, Issue, Status
+from kgdx.case.person import Family
 from kgdx.errors import UsageError
 from kgdx.schema.model import FREQUENCIES
 
@@ -18,6 +19,9 @@ DIAGNOSIS_SCHEMA: Literal["kgdx.diagnosis/2"] = "kgdx.diagnosis/2"
 
 NOTICE = "Decision support for research; not a medical device, and no substitute for a clinician's judgement."
 """Goes with every result that is shown or written."""
+
+GENES_NAMED = 20
+"""Candidate genes that a result names; all are counted."""
 
 Kind = Literal["supports", "against", "typical_unmentioned"]
 
@@ -62,8 +66,8 @@ class Contribution(Plain):
         rule: How finding and disease were matched: ``exact``, ``descendant`` (a more specific term is annotated),
             ``ancestor`` (a more general one), ``shared`` (another term under a common ancestor), ``neighbour``
             (similar diseases have it), ``annotated_absent``, ``excluded_annotated``, ``excluded``, ``background``;
-            ``patient`` for what a patient of the case bank adds beyond the disease's own score; ``phrase`` for a symptom
-            in words, ``commonness`` for how common the disease is; ``onset``, ``sex``, ``inheritance``,
+            ``patient`` for what a patient of the case bank adds beyond the disease's own score; ``phrase`` for a
+            symptom in words, ``commonness`` for how common the disease is; ``onset``, ``sex``, ``inheritance``,
             ``gene_evidence`` for what the person adds.
         scorer: Name of the scorer.
         matched: HPO CURIE of the annotated term that explains it; the similar disease's for ``neighbour``, the
@@ -286,6 +290,10 @@ class CaseSummary:
         age: ISO 8601 duration at last encounter, such as ``P7Y3M``.
         source: Where the case comes from.
         findings: What was found, with each finding's status.
+        onset: When the disease began: an HPO CURIE, or an ISO 8601 duration since birth.
+        family: What is known of the family.
+        genes: Names of the first candidate genes, the weightiest first.
+        n_genes: How many candidate genes there are.
         language: ``zh`` where the patient is described in Chinese; otherwise the language as given, or nothing.
     """
 
@@ -295,6 +303,10 @@ class CaseSummary:
     source: str = ""
     findings: tuple[Finding, ...] = ()
     language: str | None = None
+    onset: str | None = None
+    family: Family = field(default_factory=Family)
+    genes: tuple[str, ...] = ()
+    n_genes: int = 0
 
     @classmethod
     def of(cls, case: Case) -> CaseSummary:
@@ -306,7 +318,19 @@ class CaseSummary:
         """
         words = (case.text, *(finding.text for finding in case.findings))
         language = case.language or ("zh" if any(map(_CHINESE.search, words)) else None)
-        return cls(case.id, case.sex, case.age, case.source, case.findings, language)
+        genes = case.gene_evidence.genes if case.gene_evidence else ()
+        return cls(
+            id=case.id,
+            sex=case.sex,
+            age=case.age,
+            source=case.source,
+            findings=case.findings,
+            language=language,
+            onset=case.onset,
+            family=case.family,
+            genes=tuple(gene.name or gene.id for gene in genes[:GENES_NAMED]),
+            n_genes=len(genes),
+        )
 
     @property
     def chinese(self) -> bool:

@@ -58,7 +58,7 @@ def rank_accuracy(result: Figures) -> RenderableType:
         plain(columns, rows, right=columns[2:]),
         Text(),
         *(Text(f"{name:<11} {meaning}", style="dim") for name, meaning in known),
-        Text("families    ranked as one row each, right where a member of the family is", style="dim"),
+        Text("families    one row each, which is right where it holds the diagnosis", style="dim"),
         Text(),
         *(Text(fact) for fact in _rank_facts(result)),
     )
@@ -81,13 +81,16 @@ def _rank_facts(result: Figures) -> Iterator[str]:
         found = f"{count(result['banked'], 'case')} of in_graph with another publication's patient"
         yield f"{found} of the disease in the bank"
     if result["synthetic"]:
-        yield f"{count(result['synthetic'], 'case')} made up from annotations: no estimate for real patients"
+        yield f"{count(result['synthetic'], 'case')} made up rather than observed: no estimate for real patients"
     if result["unrankable"]:
         yield f"{count(result['unrankable'], 'case')} with a diagnosis that the graph does not describe: misses"
     if result["group_labels"]:
         named = ", ".join(map(clean, result["group_labels"][:_LISTED]))
         more = ", …" if len(result["group_labels"]) > _LISTED else ""
         yield f"{count(len(result['group_labels']), 'label')} for a group of diseases, counted apart: {named}{more}"
+    if result["doubtful"]["n"]:
+        first = clean(result["doubtful"]["first"][0])
+        yield f"{count(result['doubtful']['n'], 'part')} of cases left out or mended; the first: {first}"
     if result["unlabelled"]:
         yield f"{count(result['unlabelled'], 'case')} without a diagnosis: left out"
     if result["failed"]:
