@@ -1,4 +1,4 @@
-"""A package outside of the project adds an action, a policy, a scorer and a source, without a line of kgdx."""
+"""A package outside of the project adds an action, an encoder, a policy, a scorer and a source; kgdx stays as it is."""
 
 from __future__ import annotations
 
@@ -25,17 +25,21 @@ from kgdx.actions import parse_action
 from kgdx.case import Case, Finding
 from kgdx.episode import ACTIONS, POLICIES, World, begin, dump, load, make_policy, policy_of, resume, run
 from kgdx.ingest.manifest import manifests
+from kgdx.rank.ranker import Ranker
 from kgdx.rank.scorers import SCORERS
+from kgdx.terms.encoder import encoder
 
 tiny, ward, store = sys.argv[1:]
-assert "count_findings" in ACTIONS and "count_first" in POLICIES and "genes" in SCORERS and "ward" in manifests()
+assert "count_findings" in ACTIONS and "count_first" in POLICIES and "gene_count" in SCORERS and "ward" in manifests()
 assert parse_action({"action": "count_findings"}, ACTIONS).name == "count_findings"
-assert SCORERS.get("genes").name == "genes"
+assert encoder("letters:2").encode(["gout"]).shape == (1, 27)
 kgdx.build({"hp": f"{tiny}/hp.obo", "hpoa": f"{tiny}/phenotype.hpoa", "ward": ward}, store=store)
 with kgdx.open(store) as graph:
     assert graph.names.resolve("Disease of the ward").ids == ("OMIM:999999",)
     assert graph.diagnose(Case("p", (Finding("HP:0001250"),)), policy="count_first").candidates
     policy = make_policy("count_first", {"top": 2})
+    ranker = Ranker.open(graph.snapshot, {"likelihood": 1, "gene_count": 0.1})
+    assert "gene_count" in ranker.rank((["HP:0001250"], [])).candidates[0].parts
     episode = run(World(graph), begin(Case("p", (Finding("HP:0001250"),)), policy), policy)
     assert episode.reason == "diagnosed", episode
     log = load(dump(episode.log[:4]))
@@ -59,11 +63,10 @@ def test_contributing_names_for_each_kind_its_file_registry_test_and_page() -> N
         for path in (file, test, page):
             assert (ROOT / path).is_file(), path
         assert re.search(rf"\b{kind}", (ROOT / page).read_text(encoding="utf-8"), re.IGNORECASE), page
-        if place:
-            module, _, name = place.partition(":")
-            registry = getattr(importlib.import_module(module), name)
-            assert registry.kind == kind
-            added.add(registry.group)
+        module, _, name = place.partition(":")
+        registry = getattr(importlib.import_module(module), name)
+        assert registry.kind == kind
+        added.add(registry.group)
     assert added == set(entry_points), "the package outside adds one of each"
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from kgdx.rank import Ranker
-from kgdx.rank.scorers import BREADTH, EXCLUDED_MOST, EXCLUDED_SHARE, Recent
+from kgdx.rank.absent import EXCLUDED_MOST, EXCLUDED_SHARE
+from kgdx.rank.scorers import BREADTH, Recent
 from small_graph import FEVER, HYPOTONIA, NERVOUS, SEIZURE, SHORT, STATUS
 
 EPILEPSY, SHORTNESS, UNKNOWN_FEVER = 0, 1, 2
@@ -77,7 +78,8 @@ def test_excluded_takes_away_what_the_disease_makes_likely_and_no_more_than_its_
 def test_the_findings_shares_of_every_scorer_explain_its_total(ranker: Ranker, name: str) -> None:
     scores = scored(ranker, name, [SEIZURE, SHORT], (HYPOTONIA,))
     rest = scores.total - scores.shares.sum(axis=0)
-    expected = -BREADTH * ranker.model.columns.breadth if name == "likelihood" else np.zeros(4)
+    of_no_finding = {"likelihood": -BREADTH * ranker.model.columns.breadth, "hub": scores.total}
+    expected = of_no_finding.get(name, np.zeros(4))
     assert np.ptp(rest - expected) == pytest.approx(0, abs=1e-6)  # the rest is the same for all candidates
 
 

@@ -14,7 +14,7 @@ from kgdx.errors import KgdxError, StoreLockedError, UsageError
 
 if TYPE_CHECKING:
     from kgdx.graph.copies import CopyReport
-    from kgdx.graph.protocol import Store
+    from kgdx.graph.protocol import Exports
     from kgdx.graph.snapshot import Snapshot
     from kgdx.ingest.extraction.annotate import DocumentReader
     from kgdx.ingest.pipeline.build_report import BuildReport, Progress
@@ -340,7 +340,7 @@ def _embedded(store: str | Path | None) -> Settings:
     return settings
 
 
-def _index_names(chinese: bool, snapshot: Snapshot, store: Callable[[], Store], tell: Callable[[str], None]) -> None:
+def _index_names(chinese: bool, snapshot: Snapshot, tables: Callable[[], Exports], tell: Callable[[str], None]) -> None:
     """Make the indexes of names and of MeSH descriptors, for which the first question would have to wait.
 
     The graph is whole without them: one that cannot be made now is made when it is first asked for.
@@ -348,17 +348,22 @@ def _index_names(chinese: bool, snapshot: Snapshot, store: Callable[[], Store], 
     from kgdx.terms.names import mesh_index, name_index
 
     with suppress(KgdxError):
-        name_index.open_index(snapshot, store, chinese=chinese, progress=tell).close()
-        mesh_index.open_index(snapshot, store).close()
+        name_index.open_index(snapshot, tables, chinese=chinese, progress=tell).close()
+        mesh_index.open_index(snapshot, tables).close()
 
 
 def _indexed(settings: Settings, tell: Callable[[str], None]) -> None:
     """Make the indexes of the graph that is there."""
+    from kgdx.graph.arcade.embedded import ArcadeStore
     from kgdx.ingest.pipeline.deliver import index
     from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
-    with suppress(KgdxError), GraphFolder(settings.graph_folder).reading() as build:
-        index(build, (partial(_index_names, "zh" in settings.align_languages),), tell)
+    with (
+        suppress(KgdxError),
+        GraphFolder(settings.graph_folder).reading() as build,
+        ArcadeStore.open(build.store) as store,
+    ):
+        index(build.snapshot, store, (partial(_index_names, "zh" in settings.align_languages),), tell)
 
 
 def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
@@ -368,7 +373,7 @@ def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     from kgdx.ingest.alignment.equivalence import SOURCE, infer
     from kgdx.ingest.extraction.annotate import step as texts
     from kgdx.ingest.pipeline.derive import Derive
-    from kgdx.rank.ranking_model import compile_if_annotated
+    from kgdx.rank.ranker import compile_if_annotated
     from kgdx.terms.dictionary import build_dictionary
     from kgdx.terms.encoder import meaning
 

@@ -11,13 +11,13 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from kgdx.case.case_rows import iso_age
 from kgdx.case.ddxplus_release import (
     PREFIX,
     VALUE,
     Evidence,
+    condition_words,
     conditions,
     evidence_terms,
     evidence_words,
@@ -25,6 +25,7 @@ from kgdx.case.ddxplus_release import (
     phrase,
 )
 from kgdx.case.patient import Case, Finding, Issue, Status
+from kgdx.case.person import iso_age
 from kgdx.errors import CaseError
 
 Known = Literal["all", "first"]
@@ -56,8 +57,8 @@ def case_from_patient(row: Mapping[str, str], number: int, where: str = "case", 
     """Read one row.
 
     The label is the condition's id; the release's differential is kept in ``extra["differential"]`` as pairs of an id
-    and a probability. What the release does not know (an evidence, a value, a condition) is left out, each with an
-    issue.
+    and a probability, the condition's names in ``extra["diagnosis"]``. What the release does not know (an evidence, a
+    value, a condition) is left out, each with an issue.
 
     Args:
         row: Cells by folded column name.
@@ -90,10 +91,13 @@ def case_from_patient(row: Mapping[str, str], number: int, where: str = "case", 
         reading.note("age", f"{row.get('age', '')[:_SHOWN]!r} is no age in years", "ignored")
     if sex == "UNKNOWN":
         reading.note("sex", f"{row.get('sex', '')[:_SHOWN]!r} is neither M nor F", "read as unknown")
-    disease = conditions().get(row.get("pathology", ""))
-    if disease is None:
-        reading.note("pathology", f"{row.get('pathology', '')[:_SHOWN]!r} is no condition of DDXPlus", "left out")
-    differential = list(_differential(row.get("differential_diagnosis", ""), reading))
+    name = row.get("pathology", "")
+    disease = conditions().get(name)
+    extra: dict[str, Any] = {"differential": list(_differential(row.get("differential_diagnosis", ""), reading))}
+    if disease is not None:
+        extra["diagnosis"] = list(dict.fromkeys((name, condition_words()[name].name)))
+    else:
+        reading.note("pathology", f"{name[:_SHOWN]!r} is no condition of DDXPlus", "left out")
     return Case(
         id=f"patient-{number}",
         findings=tuple(reading.settled()),
@@ -104,7 +108,7 @@ def case_from_patient(row: Mapping[str, str], number: int, where: str = "case", 
         language="en",
         synthetic=True,
         issues=tuple(reading.issues),
-        extra={"differential": differential},
+        extra=extra,
     )
 
 

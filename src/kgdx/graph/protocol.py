@@ -95,7 +95,19 @@ class Transaction(Protocol):
 
 
 @runtime_checkable
-class Store(Protocol):
+class Exports(Protocol):
+    """What hands out whole columns of a graph: a store, or the tables of a build."""
+
+    def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
+        """All nodes of one class: ``id`` and ``columns``, sorted by id; absent values are null (lists: empty)."""
+        ...
+
+    def export_relations(self, type: str, start_label: str, end_label: str, columns: Sequence[str]) -> pa.Table:
+        """All edges of one type between two classes: ``start``, ``end`` and ``columns``."""
+        ...
+
+
+class Store(Exports, Protocol):
     """A property graph that runs named Cypher templates.
 
     How one is opened is its class's own: ``ArcadeStore.open(path)``, ``Neo4jStore.open(uri, user, password)``, both
@@ -139,14 +151,6 @@ class Store(Protocol):
         An embedded store must be a private copy: one that is interrupted never opens as whole. Raises StoreError for a
         delta that was not made from this graph.
         """
-        ...
-
-    def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
-        """All nodes of one class: ``id`` and ``columns``, sorted by id; absent values are null (lists: empty)."""
-        ...
-
-    def export_relations(self, type: str, start_label: str, end_label: str, columns: Sequence[str]) -> pa.Table:
-        """All edges of one type between two classes: ``start``, ``end`` and ``columns``."""
         ...
 
     def tables(self) -> Iterator[GraphTable]:

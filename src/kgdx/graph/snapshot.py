@@ -55,7 +55,16 @@ _STATED = {"source": _S, "reference": _S, "score": pa.float64()}
 _TREATED = {"disease": _I, "drug": _I, "source": _S}
 
 TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
-    "disease": {"id": _S, "name": _S, "name_zh": _S, "synonyms": _L, "definition": _S, "source": _S},
+    "disease": {
+        "id": _S,
+        "name": _S,
+        "name_zh": _S,
+        "synonyms": _L,
+        "definition": _S,
+        "source": _S,
+        "onset_ages": _L,
+        "inheritance": _L,
+    },
     "phenotype": {
         "id": _S,
         "name": _S,
@@ -69,7 +78,7 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
         "replaced_by": _S,
         "consider": _L,
     },
-    "gene": {"id": _S, "name": _S},
+    "gene": {"id": _S, "name": _S, "xrefs": _L},
     "symptom": {"id": _S, "name": _S, "name_zh": _S, "synonyms": _L, "language": _S},
     "test": _NAMED,
     "drug": _NAMED,

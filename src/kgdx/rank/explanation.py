@@ -56,13 +56,14 @@ def explain(
         Status.ABSENT: _told(names, query.excluded, exclusions(model, query.excluded, best), best),
     }
     result: list[list[Contribution]] = [[] for _ in best]
-    for name, scorer in scorers.items():
+    for name in scored.values:
+        scorer = scorers[name]
         unit = scored.scales[name].weight / scored.scales[name].deviation
         shares = scorer.explain(query, best)
         if shares.shape != (expected := (len(query.terms(scorer.reads)), len(best))):
             wrong = f"the scorer {name} explains in the shape {shares.shape}, not {expected}"
             raise UsageError(wrong, hint="mend its method `explain`")
-        words = scorer.told(query, best)
+        words, reasons = scorer.told(query, best), scorer.says(query, best)
         for place, share in enumerate((unit * shares.astype(np.float64)).T.tolist()):
             for facts, score in zip(told.get(scorer.reads, ()), share, strict=True):
                 what = facts[place]
@@ -71,7 +72,7 @@ def explain(
             result[place] += spoken
             rest = parts[place][name] - sum(share) - sum(each.score for each in spoken)
             if abs(rest) > LEAST:
-                result[place].append(Contribution("", Status.UNKNOWN, rest, scorer.rest, name))
+                result[place].append(Contribution("", Status.UNKNOWN, rest, scorer.rest, name, text=reasons[place]))
     return [tuple(found) for found in result]
 
 

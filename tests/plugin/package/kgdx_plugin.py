@@ -1,4 +1,4 @@
-"""A package outside of kgdx: an action, a policy, a scorer and a source, found by their entry points."""
+"""A package outside of kgdx: an action, an encoder, a policy, a scorer and a source, found by their entry points."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,10 +45,10 @@ class CountFirst(Policy):
         return Rank(top=self.top) if state.get(Ranked) is None else Diagnose()
 
 
-class Genes(Scorer):
+class GeneCount(Scorer):
     """How many genes are known for the candidate."""
 
-    name = "genes"
+    name = "gene_count"
 
     @classmethod
     def compile(cls, snapshot, model):
@@ -57,6 +57,18 @@ class Genes(Scorer):
 
     def score(self, query):
         return np.log1p(self.arrays["count"])
+
+
+class Letters:
+    """How often each letter occurs, in vectors of length 1."""
+
+    def __init__(self, model=""):
+        self.name = f"letters{model}"
+
+    def encode(self, texts):
+        signs = "abcdefghijklmnopqrstuvwxyz "
+        counts = np.array([[text.lower().count(sign) for sign in signs] for text in texts], np.float32)
+        return counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1e-9)
 
 
 class Ward(Source):

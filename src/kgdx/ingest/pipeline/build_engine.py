@@ -26,6 +26,7 @@ from kgdx.ingest.pipeline import build_summary
 from kgdx.ingest.pipeline.build_report import BuildReport, Clock, SourceReport, read_report
 from kgdx.ingest.pipeline.deliver import (
     Before,
+    BuiltTables,
     Choice,
     Order,
     StoreLoad,
@@ -263,12 +264,16 @@ def _deliver(
     build = {"fingerprint": graph.fingerprint, "kgdx_version": version("kgdx"), "created": created}
     same = work.before is not None and work.before.schema == work.schema.checksum
     delta = difference.delta if difference is not None and same else None
+    if delta is None:
+        load.add(graph.tables)
+    with clock.stage("index", "indexing names"):  # most of a load is done outside Python
+        tables = BuiltTables(graph, work.stages, work.schema)
+        index(work.made.snapshot, tables, work.order.index, partial(clock.tell, "index"))
     with clock.stage("load", "filling the store"):
         started = clock.elapsed
         how = fill_store(load, work.made, graph, work.before, delta, clock, build, proven=again)
         work.note("load", "store", int(how == "loaded"), int(how == "changed"), clock.elapsed - started)
     with clock.stage("finish", "finishing"):
-        index(work.made, work.order.index, partial(clock.tell, "finish"))
         clock.tell("finish", "waiting for the rank model and the dictionary", 0.8)
         hooks.finish()
     return how
@@ -359,7 +364,7 @@ def assemble(parsed: Sequence[Parsed], stages: Stages, schema: Schema, tell: Cal
     Raises:
         SourceError: The counts of a source do not add up.
     """
-    result = Assembled(counts={each.source: _before_assemble(each) for each in parsed})
+    result = Assembled(counts={each.source: _counts_before(each) for each in parsed})
     nodes: dict[str, list[_Use]] = {}
     relations: dict[tuple[str, str, tuple[str, str]], list[_Use]] = {}
     for each in parsed:
@@ -385,7 +390,7 @@ def assemble(parsed: Sequence[Parsed], stages: Stages, schema: Schema, tell: Cal
     return result
 
 
-def _before_assemble(parsed: Parsed) -> Counts:
+def _counts_before(parsed: Parsed) -> Counts:
     """Return what became of a source's records before the check."""
     facts = parsed.stage.facts
     merged = facts.get("merged", 0)
@@ -398,7 +403,7 @@ def _nodes(label: str, uses: Sequence[_Use], stages: Stages) -> Stage:
     def make(folder: Path) -> Mapping[str, Any]:
         tally = Tally()
         rows = merged_nodes([parsed.rows(table) for parsed, table in uses], tally)
-        return _kept_assemble(folder, label, None, rows, tally)
+        return _kept_checked(folder, label, None, rows, tally)
 
     return stages.get("nodes", key, make)
 
@@ -426,12 +431,12 @@ def _relations(
     def make(folder: Path) -> Mapping[str, Any]:
         tally = Tally()
         rows = checked_relations([parsed.rows(table) for parsed, table in uses], ids, current, schema, tally)
-        return _kept_assemble(folder, type, ends, rows, tally)
+        return _kept_checked(folder, type, ends, rows, tally)
 
     return stages.get("relations", key, make)
 
 
-def _kept_assemble(
+def _kept_checked(
     folder: Path, name: str, ends: tuple[str, str] | None, rows: pl.DataFrame, tally: Tally
 ) -> dict[str, Any]:
     refused = tally.quarantine()

@@ -12,7 +12,16 @@ from typing import Any
 
 from kgdx.errors import StoreError
 
-SHARES = {"fetch": 0.02, "parse": 0.3, "check": 0.05, "derive": 0.08, "compile": 0.1, "load": 0.35, "finish": 0.1}
+SHARES = {
+    "fetch": 0.02,
+    "parse": 0.3,
+    "check": 0.05,
+    "derive": 0.13,
+    "compile": 0.05,
+    "index": 0.1,
+    "load": 0.25,
+    "finish": 0.1,
+}
 """Stages in order, and about how much of the whole each is: what a progress bar shows."""
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 
+import pyarrow as pa
+
 from kgdx.errors import StoreError
 from kgdx.graph.arcade.embedded import ArcadeStore
-from kgdx.graph.protocol import Delta, GraphTable, Store
+from kgdx.graph.protocol import Delta, Exports, GraphTable
 from kgdx.graph.snapshot import FORMAT, Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot, link_snapshot, reads
-from kgdx.graph.tables import BOOKKEEPING
+from kgdx.graph.tables import BOOKKEEPING, columns_of, conformed
 from kgdx.ingest.fetch import Digests
 from kgdx.ingest.pipeline.build_report import Clock, Progress, StageReport
 from kgdx.ingest.pipeline.derive import Derive
@@ -28,6 +28,7 @@ from kgdx.ingest.pipeline.stages import (
     BuiltTable,
     Stages,
     code_digest,
+    graph_table,
     key_of,
     load_table,
     load_tables,
@@ -36,8 +37,9 @@ from kgdx.ingest.source_choice import Wanted
 from kgdx.ingest.sources import Reader
 from kgdx.schema import Schema
 
-Index = Callable[[Snapshot, Callable[[], Store], Callable[[str], None]], None]
-"""Makes an index beside the snapshot, from the store that it opens where it has to; says in words what takes long."""
+Index = Callable[[Snapshot, Callable[[], Exports], Callable[[str], None]], None]
+"""Makes an index beside the snapshot, from the tables that it asks for where it has to; says in words what takes long.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,13 +198,40 @@ def _holds(store: ArcadeStore, graph: BuiltGraph, proven: bool) -> bool:
     return counts == {**nodes, **relations} and (not proven or store.fingerprint() == graph.fingerprint)
 
 
-def index(made: BuildFolder, indexes: Sequence[Index], tell: Callable[[str], None]) -> None:
-    """Make what is looked up beside the snapshot; the store is opened for what an index has to be made from."""
-    snapshot = Snapshot.open(made.snapshot)
-    with ExitStack() as stack:
-        store = cache(lambda: stack.enter_context(ArcadeStore.open(made.store)))
-        for make in indexes:
-            make(snapshot, store, tell)
+class BuiltTables:
+    """Hands out the tables of a graph that is being built as a store would.
+
+    Args:
+        graph: The graph.
+        stages: Where its tables are.
+        schema: Their columns and types.
+    """
+
+    def __init__(self, graph: BuiltGraph, stages: Stages, schema: Schema) -> None:
+        self._graph, self._stages, self._schema = graph, stages, schema
+
+    def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
+        """Return all nodes of one class: ``id`` and ``columns``, sorted by id."""
+        return self._read(label, None, ("id", *columns)).sort_by("id")
+
+    def export_relations(self, type: str, start_label: str, end_label: str, columns: Sequence[str]) -> pa.Table:
+        """Return all edges of one type between two classes: ``start``, ``end`` and ``columns``."""
+        return self._read(type, (start_label, end_label), ("start", "end", *columns))
+
+    def _read(self, name: str, ends: tuple[str, str] | None, columns: Sequence[str]) -> pa.Table:
+        types = columns_of(graph_table(name, ends, pa.table({})), self._schema)
+        schema = pa.schema([(column, types[column]) for column in columns])
+        wanted = [table for table in self._graph.tables if (table.name, table.ends) == (name, ends)]
+        found = [conformed(load_table(table, self._stages), self._schema) for table in wanted]
+        chosen = [rows.select([each for each in columns if each in rows.column_names]) for rows in found]
+        return pa.concat_tables([schema.empty_table(), *chosen], promote_options="default")
+
+
+def index(snapshot: Path, tables: Exports, indexes: Sequence[Index], tell: Callable[[str], None]) -> None:
+    """Make what is looked up beside a snapshot."""
+    opened = Snapshot.open(snapshot)
+    for make in indexes:
+        make(opened, lambda: tables, tell)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 from kgdx.errors import AbsentError
-from kgdx.graph.protocol import GraphTable, NodeTable, Store
+from kgdx.graph.protocol import Exports, GraphTable, NodeTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.terms.names.cascade import CANDIDATES, TYPO_COST, Rules, decide
 from kgdx.terms.names.entity_names import Side, asked_names, descriptors, node_frame
@@ -226,12 +226,12 @@ def _meta(tables: Sequence[GraphTable], every: Side, trees: dict[str, str]) -> d
     return {"version": ", ".join(stated[name] for name in sources if stated.get(name)), "checksum": digest.hexdigest()}
 
 
-def open_index(snapshot: Snapshot, store: Callable[[], Store]) -> MeshIndex:
+def open_index(snapshot: Snapshot, store: Callable[[], Exports]) -> MeshIndex:
     """Open the index of a graph, making it first when there is none yet.
 
     Args:
         snapshot: The graph's; the index lies beside its arrays.
-        store: Opens the graph's store; asked only when the index has to be made.
+        store: Opens what the index is made from, such as the graph's store; asked only when it has to be made.
 
     Raises:
         AbsentError: The graph has no descriptors.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from kgdx.case.patient import valid
 from kgdx.errors import StoreError
-from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
+from kgdx.graph.protocol import Exports, GraphTable, NodeTable, RelationTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.terms.names.cascade import NORMALISED, REORDERED, TYPO_COST
 from kgdx.terms.names.mentions import complete, mentions, near
@@ -247,7 +247,7 @@ class NameIndex:
 
 def open_index(
     snapshot: Snapshot,
-    store: Callable[[], Store],
+    store: Callable[[], Exports],
     encoder: Encoder | None = None,
     *,
     chinese: bool = False,
@@ -257,7 +257,7 @@ def open_index(
 
     Args:
         snapshot: The graph's; the index lies beside its arrays.
-        store: Opens the graph's store; asked only when the index has to be made.
+        store: Opens what the index is made from, such as the graph's store; asked only when it has to be made.
         encoder: Finds what no other stage does; the names of a class are encoded when it is first asked for.
         chinese: Whether the encoder reads Chinese.
         progress: Told in words what takes long.
@@ -298,7 +298,7 @@ def cached_file(
     return make() / file, again
 
 
-def named_tables(store: Store) -> list[GraphTable]:
+def named_tables(store: Exports) -> list[GraphTable]:
     """Read what an index is made of from a graph's store."""
     synonyms = ["name", "source", "synonyms"]
     current = [*synonyms, "name_zh", "synonym_scopes", "alt_ids", "obsolete", "replaced_by"]
