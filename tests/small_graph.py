@@ -138,7 +138,13 @@ def worded() -> list[GraphTable]:
     """The graph with common diseases beside it, in words, one of them a group, and one the same as OMIM:3."""
     ids, names, chinese, definitions = zip(*WORDED, strict=True)
     symptom, words, translated, language = zip(*SYMPTOMS, strict=True)
-    diseases = {"id": ids, "name": names, "name_zh": chinese, "definition": definitions, "source": ("words",) * len(ids)}
+    diseases = {
+        "id": ids,
+        "name": names,
+        "name_zh": chinese,
+        "definition": definitions,
+        "source": ("words",) * len(ids),
+    }
     return [
         *tables([*SAME, ("KGDX:night", "OMIM:3", "exact")]),
         NodeTable("Disease", pa.table({key: pa.array(value, pa.string()) for key, value in diseases.items()})),
