@@ -38,7 +38,7 @@ def first(ranker: Ranker, case: Case) -> Candidate:
 
 
 def test_every_disease_that_words_describe_is_a_candidate_but_for_names_of_groups(hearing: Ranker) -> None:
-    assert hearing.ids == ["KGDX:flu", "KGDX:gout", "OMIM:1", "OMIM:2", "OMIM:3", "ORPHA:2"]
+    assert hearing.ids == ["KGDX:flu", "KGDX:gout", "OMIM:1", "OMIM:2", "OMIM:3", "UMLS:2"]
     assert hearing.number_of("KGDX:heart") == -1
     assert hearing.number_of("KGDX:night") == hearing.number_of("OMIM:3")
 
