@@ -179,7 +179,7 @@ def test_one_changed_copy_says_less_of_a_recessive_disease(ranker: Ranker) -> No
 def test_a_graph_that_knows_no_onset_says_that_the_age_changes_nothing(tmp_path: Path) -> None:
     poor = Ranker.open(compile_snapshot(small_graph.tables(), tmp_path / "snapshot", "f1"), SCORERS)
     told = [issue.message for issue in poor.rank(replace(CASE, age="P3Y")).issues]
-    assert told == ["the graph does not know when diseases begin, so onset changes nothing"]
+    assert "the graph does not know when diseases begin, so onset changes nothing" in told
 
 
 def test_orphanets_ages_and_modes_count_where_they_are_loaded(tmp_path: Path) -> None:
