@@ -211,6 +211,7 @@ def read_text(
     if case.text:
         extraction = reader.extract(case.text, language)
         case, issues = replace(case, findings=(*case.findings, *_outer(extraction.findings))), extraction.issues
+        case = replace(case, unread=(*case.unread, *extraction.unread))
     clean = sanitise(case.with_issues(issues), reader, ancestry)
     if clean.observed or clean.excluded or (words and (case.text or case.phrases)):
         return clean

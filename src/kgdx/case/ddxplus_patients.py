@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kgdx.case.case_rows import iso_age
 from kgdx.case.ddxplus_release import (
     PREFIX,
     VALUE,
@@ -26,6 +25,7 @@ from kgdx.case.ddxplus_release import (
     phrase,
 )
 from kgdx.case.patient import Case, Finding, Issue, Status
+from kgdx.case.person import iso_age
 from kgdx.errors import CaseError
 
 Known = Literal["all", "first"]
