@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kgdx.evaluate.patients import SimulatedPatient, opening
+from kgdx.evaluate.simulated_patients import SimulatedPatient, opening
 
 from kgdx.case import Case, Finding, Status
 from kgdx.episode import AskPatient, Reply, State

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
+from kgdx.case.demographics import described
 from kgdx.case.patient import SEXES, Case, Finding, Issue, Status, valid
 from kgdx.case.person import (
     RELATIVES,
@@ -189,11 +189,6 @@ _STATUS: Mapping[str, Status] = {
 }
 """Truth values as the datasets write them: booleans, or 0, 1 and 2 (not sure)."""
 
-_YEARS = re.compile(r"(\d{1,3})[- ]?(?:years?|yrs?|y/?o)", re.IGNORECASE)
-_MONTHS = re.compile(r"(\d{1,3})[- ]?months?", re.IGNORECASE)
-_FEMALE = re.compile(r"\b(?:female|woman|girl|lady)\b", re.IGNORECASE)
-_MALE = re.compile(r"\b(?:male|man|boy|gentleman)\b", re.IGNORECASE)
-
 
 def is_dialogue(document: Mapping[str, Any]) -> bool:
     """Say whether a document has the form.
@@ -269,7 +264,7 @@ def case_from_osce(document: Mapping[str, Any], where: str = "OSCE case") -> Cas
     text = valid("\n".join((*_sentences(told), *_sentences(findings))))
     if not text:
         raise CaseError(f"{where}: the patient actor says nothing", hint="give a History or Symptoms")
-    demographics = str(actor.get("Demographics", ""))
+    who = described(Case("", text=str(actor.get("Demographics", ""))))
     extra = {
         "objective": examination.get("Objective_for_Doctor"),
         "tests": examination.get("Test_Results"),
@@ -278,8 +273,8 @@ def case_from_osce(document: Mapping[str, Any], where: str = "OSCE case") -> Cas
     return Case(
         id="",
         text=text,
-        sex="FEMALE" if _FEMALE.search(demographics) else "MALE" if _MALE.search(demographics) else "UNKNOWN",
-        age=_age(demographics),
+        sex=who.sex,
+        age=who.age,
         source="osce",
         extra={key: value for key, value in extra.items() if value is not None},
     ).identified()
@@ -312,11 +307,3 @@ def _sentences(value: object, heading: str = "") -> Iterator[str]:
             yield from _sentences(inner, heading)
     elif isinstance(value, str) and value.strip():
         yield f"{heading}: {value.strip()}" if heading else value.strip()
-
-
-def _age(demographics: str) -> str | None:
-    if years := _YEARS.search(demographics):
-        return f"P{int(years[1])}Y"
-    if months := _MONTHS.search(demographics):
-        return f"P{int(months[1])}M"
-    return None

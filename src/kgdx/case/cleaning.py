@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from kgdx.case.ddxplus_release import PREFIX
+from kgdx.case.demographics import described
 from kgdx.case.patient import Case, Finding, FindingReader, Issue, Resolution, Status, constructor, valid
 from kgdx.errors import CaseError
 
@@ -195,7 +196,7 @@ def read_text(
     language: str | None = None,
     words: bool = False,
 ) -> Case:
-    """Add the findings of the case's text to those it has, and clean the result.
+    """Add the findings of the case's text to those it has, and who the patient is; clean the result.
 
     Args:
         case: The case.
@@ -209,7 +210,7 @@ def read_text(
     """
     issues: tuple[Issue, ...] = ()
     if case.text:
-        extraction = reader.extract(case.text, language)
+        case, extraction = described(case), reader.extract(case.text, language)
         case, issues = replace(case, findings=(*case.findings, *_outer(extraction.findings))), extraction.issues
         case = replace(case, unread=(*case.unread, *extraction.unread))
     clean = sanitise(case.with_issues(issues), reader, ancestry)

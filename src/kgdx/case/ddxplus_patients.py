@@ -130,10 +130,8 @@ class _Reading:
         if evidence is None:
             self.note("evidences", f"{said[:_SHOWN]!r} is no evidence of DDXPlus", "left out")
         elif bool(mark) != bool(evidence.values):
-            message = (
-                f"{code} needs a value" if evidence.values else f"{code} has no values, {said[:_SHOWN]!r} gives one"
-            )
-            self.note("evidences", message, "left out")
+            message = "needs a value" if evidence.values else f"has no values, and {said[:_SHOWN]!r} gives one"
+            self.note("evidences", f"{code} {message}", "left out")
         elif not mark:
             self._add(Status.PRESENT, code, code, phrase(code))
         elif value not in evidence.values:

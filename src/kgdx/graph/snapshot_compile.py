@@ -49,6 +49,7 @@ EDGES = {
     "associated_gene": _Edge("ASSOCIATED_GENE", "Disease", "Gene"),
     "disease_protein": _Edge("DISEASE_PROTEIN", "Disease", "Gene"),
     "has_symptom": _Edge("HAS_SYMPTOM", "Disease", "Symptom"),
+    "symptom_phenotype": _Edge("MAPPED_TO", "Symptom", "Phenotype"),
     "recommend_test": _Edge("RECOMMEND_TEST", "Disease", "Test"),
     "recommend_drug": _Edge("RECOMMEND_DRUG", "Disease", "Drug"),
     "recommend_cure": _Edge("RECOMMEND_CURE", "Disease", "Cure"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
-from kgdx.rank.phrases import _names, articles
+from kgdx.rank.phrases import articles, names_of
 from kgdx.rank.scorers import Query, Scorer
 from kgdx.rank.wording import units
 from kgdx.terms.normalise import has_chinese, simplify
@@ -27,8 +27,6 @@ MENTIONED, COMORBID, SOURCES, MOST = 1.5, 0.5, 0.3, 2.2
 """What mentions, comorbidities and sources weigh, and the bound of their sum."""
 OPEN, WORDS = 3.0, 0.5
 """What the prior weighs where the gate is open, and what is added for a patient described in words."""
-COMMON = 1.0
-"""Prior from which a disease counts as common in the gate's likelihoods."""
 BACKGROUND = 20.0
 """Weight of the background in the gate's likelihoods, in diseases."""
 _LONGEST = 6
@@ -39,9 +37,9 @@ class Commonness(Scorer):
     """The prior of commonness, as far as the gate is open.
 
     s(d) = (OPEN · g + WORDS · [words]) · prior(d), with
-    prior(d) = min(MOST, MENTIONED · m(d) + COMORBID · c(d) + SOURCES · n(d)) from how many other texts name the disease,
-    how many others name it as a comorbidity, and how many sources describe it, each on a logarithmic scale up to 1, and
-    g = σ(Σ_t ln p(t | common diseases) / p(t | curated ones)) over the present findings t.
+    prior(d) = min(MOST, MENTIONED · m(d) + COMORBID · c(d) + SOURCES · n(d)) from how many other texts name the
+    disease, how many others name it as a comorbidity, and how many sources describe it, each on a logarithmic scale up
+    to 1, and g = σ(Σ_t ln p(t | common diseases) / p(t | curated ones)) over the present findings t.
     """
 
     name: ClassVar[str] = "commonness"
@@ -55,7 +53,7 @@ class Commonness(Scorer):
             return {}
         size = len(model.curated)
         texts = articles(snapshot, model)
-        mentions = mention_counts({number: names for number, names in _names(snapshot, model).items()}, texts, size)
+        mentions = mention_counts({number: names for number, names in names_of(snapshot, model).items()}, texts, size)
         end = model.candidates.of[snapshot.column("has_comorbidity", "end")]
         comorbid = np.bincount(end[end >= 0], minlength=size)
         parts = MENTIONED * _scaled(mentions) + COMORBID * _scaled(comorbid) + SOURCES * _sources(snapshot, model)
@@ -89,7 +87,7 @@ def _scaled(count: Ints) -> Floats:
 
 
 def _sources(snapshot: Snapshot, model: RankModel) -> Floats:
-    """Share of the sources with symptoms in words, at most three, that describe each candidate."""
+    """Number of sources with symptoms in words, at most three, that describe each candidate."""
     found: dict[int, set[str]] = defaultdict(set)
     of = model.candidates.of
     columns = snapshot.column("has_symptom", "disease").tolist(), snapshot.column("has_symptom", "source").tolist()
@@ -99,7 +97,7 @@ def _sources(snapshot: Snapshot, model: RankModel) -> Floats:
     count = np.zeros(len(model.curated))
     for number, sources in found.items():
         count[number] = len(sources)
-    return np.minimum(count, 3) / 3
+    return np.minimum(count, 3)
 
 
 def mention_counts(names: Mapping[int, Iterable[str]], texts: Mapping[int, Iterable[str]], size: int) -> Ints:
@@ -157,15 +155,15 @@ def _chinese(text: str, names: Mapping[str, set[int]]) -> set[int]:
 def gate_ratios(model: RankModel, prior: Floats) -> Floats:
     """Return ln p(t | common) / p(t | curated) of each term; shape (terms,).
 
-    Both are mean propagated frequencies, drawn to the mean of all: of the common candidates by their prior, and of those
-    that are curated and not common.
+    Both are mean propagated frequencies, drawn to the mean of all: of the candidates by the square of their prior, and
+    of those that are curated and have none.
     """
     by, terms = model.propagated, len(model.basis.ic)
     owner = np.repeat(np.arange(len(by.start) - 1), np.diff(by.start))
     value = by.values.astype(np.float64)
     told = np.diff(by.start) > 0
-    common = np.where(told & (prior >= COMMON), prior, 0.0)
-    rare = (model.curated & (prior < COMMON)).astype(np.float64)
+    common = np.where(told, np.square(prior.astype(np.float64)), 0.0)
+    rare = (model.curated & (prior == 0)).astype(np.float64)
     overall = np.bincount(by.index, value, terms) / max(int(told.sum()), 1)
     ratios = []
     for weight in (common, rare):

@@ -1,7 +1,7 @@
 """Which diseases anything describes, and what their symptoms in words say in terms of the ontology.
 
-A disease takes part in ranking where the graph has phenotypes, symptoms, a text, tests or patients of it. Its symptoms in
-words that name a phenotype become pseudo-annotations, so that a finding given as a term finds it, too.
+A disease takes part in ranking where the graph has phenotypes, symptoms, a text, tests or patients of it. Its symptoms
+in words that name a phenotype become pseudo-annotations, so that a finding given as a term finds it, too.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def described(snapshot: Snapshot, annotated: Ints) -> Ints:
         known = {id for ids in snapshot.column("patient_case", "diseases") for id in ids}
         found |= np.isin(snapshot.column("disease", "id").astype(str), sorted(known))
     if found.any():
-        found |= ~np.equal(snapshot.column("disease", "definition"), None) & _told(snapshot)
+        found |= _told(snapshot)
         names = snapshot.column("disease", "name").tolist()
         groups = group_names()
         rows = np.flatnonzero(found & ~annotated).tolist()
@@ -64,10 +64,10 @@ def described(snapshot: Snapshot, annotated: Ints) -> Ints:
 
 
 def _told(snapshot: Snapshot) -> Ints:
-    """Rows of sources that list symptoms: their definitions describe what clinicians see."""
-    sources = snapshot.column("disease", "source")
+    """Rows with a definition, of sources that list symptoms: those describe what clinicians see."""
+    columns = (snapshot.table("disease").column(name).to_pylist() for name in ("source", "definition"))
     listing = {source for source in snapshot.column("has_symptom", "source").tolist() if source}
-    return np.array([source in listing for source in sources.tolist()], bool)
+    return np.array([bool(text) and source in listing for source, text in zip(*columns, strict=True)], bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,12 @@ class Phrases:
     Attributes:
         candidate: Shape (pairs,).
         symptom: Row of the symptom table.
-        texts: Name of each symptom row.
+        texts: What each symptom row is called: its names and synonyms, in any language.
     """
 
     candidate: Ints
     symptom: Ints
-    texts: list[str]
+    texts: list[tuple[str, ...]]
 
 
 def phrases(snapshot: Snapshot, candidates: Candidates) -> Phrases:
@@ -91,7 +91,11 @@ def phrases(snapshot: Snapshot, candidates: Candidates) -> Phrases:
     of = candidates.of[disease].astype(np.int64)
     size = max(snapshot.rows("symptom"), 1)
     keys = np.unique(of[of >= 0] * size + symptom[of >= 0])
-    texts = [name or "" for name in snapshot.column("symptom", "name").tolist()]
+    columns = (snapshot.table("symptom").column(name).to_pylist() for name in ("name", "name_zh", "synonyms"))
+    texts = [
+        tuple(dict.fromkeys(filter(None, (name, chinese, *(synonyms or ())))))
+        for name, chinese, synonyms in zip(*columns, strict=True)
+    ]
     return Phrases((keys // size).astype(np.int32), (keys % size).astype(np.int32), texts)
 
 
@@ -105,8 +109,8 @@ def pseudo_annotations(snapshot: Snapshot, candidates: Candidates, inside: Ints)
     """
     known = phrases(snapshot, candidates)
     used = np.unique(known.symptom).tolist()
-    terms = _terms_of({row: known.texts[row] for row in used}, snapshot, inside)
-    share = {row: LIST_FREQUENCY if has_chinese(known.texts[row]) else ARTICLE_FREQUENCY for row in used}
+    terms = _terms_of({row: known.texts[row][0] for row in used if known.texts[row]}, snapshot, inside)
+    share = {row: LIST_FREQUENCY if has_chinese(known.texts[row][0]) else ARTICLE_FREQUENCY for row in terms}
     best: dict[tuple[int, int], float] = {}
     for candidate, symptom in zip(known.candidate.tolist(), known.symptom.tolist(), strict=True):
         for term in terms.get(symptom, ()):
@@ -118,20 +122,47 @@ def pseudo_annotations(snapshot: Snapshot, candidates: Candidates, inside: Ints)
 
 
 def _terms_of(texts: dict[int, str], snapshot: Snapshot, inside: Ints) -> dict[int, list[int]]:
-    """The phenotypes that each phrase names, by row."""
-    if not texts:
-        return {}
+    """The phenotypes that each symptom names, by row: as its vocabulary maps them, else as its words are read."""
+    mapped, vocabularies = _mapped(snapshot, inside)
+    ids = snapshot.table("symptom").column("id").to_pylist()
+    found = {symptom: mapped[symptom] for symptom in texts if symptom in mapped}
+    unmapped = {row: text for row, text in texts.items() if ids[row].split(":")[0] not in vocabularies}
+    if not unmapped:
+        return found
     from kgdx.terms.extractor import Extractor
 
     reader = Extractor.open(snapshot)
     rows = {id: row for row, id in enumerate(snapshot.table("phenotype").column("id").to_pylist())}
-    found: dict[int, list[int]] = {}
-    for symptom, text in texts.items():
+    for symptom, text in unmapped.items():
         present = (each for each in reader.extract(text).findings if each.status is Status.PRESENT)
         named = [rows[each.id] for each in present if inside[rows[each.id]]]
         if named:
             found[symptom] = list(dict.fromkeys(named))
     return found
+
+
+def _mapped(snapshot: Snapshot, inside: Ints) -> tuple[dict[int, list[int]], set[str]]:
+    """The phenotypes that symptoms are mapped to, and the prefixes of the vocabularies that map theirs."""
+    ids = snapshot.table("symptom").column("id").to_pylist()
+    found: dict[int, list[int]] = {}
+    vocabularies: set[str] = set()
+    columns = (snapshot.column("symptom_phenotype", name).tolist() for name in ("symptom", "phenotype", "source"))
+    for symptom, term, source in zip(*columns, strict=True):
+        if inside[term]:
+            found.setdefault(symptom, []).append(term)
+            if stated(source):
+                vocabularies.add(ids[symptom].split(":")[0])
+    return found, vocabularies
+
+
+def stated(source: str | None) -> bool:
+    """Return whether a source states its relations itself, and they are not inferred.
+
+    Example:
+        >>> stated("ddxplus"), stated("kgdx:alignment")
+        (True, False)
+    """
+    return not (source or "").startswith("kgdx:")
 
 
 def joined(one: Annotations, other: Annotations, terms: int) -> Annotations:

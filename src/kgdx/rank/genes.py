@@ -38,6 +38,12 @@ class Genes(ByPerson):
 
     name: ClassVar[str] = "gene_evidence"
     rest: ClassVar[str] = "gene_evidence"
+    subject: ClassVar[str] = "the genes of diseases"
+
+    @property
+    def informed(self) -> bool:
+        """Whether the gene of any disease is known."""
+        return bool(len(self.arrays["candidate"]))
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
@@ -64,13 +70,13 @@ class Genes(ByPerson):
         evidence = cast("GeneEvidence", person)
         candidate, gene = self.arrays["candidate"], self.arrays["gene"]
         value, mono = self._values(evidence)
-        each = np.maximum(value[gene] - ONE_COPY * (mono[gene] & self.arrays["recessive"][candidate]), 0)
-        odds = np.zeros(self.model.columns.size, np.float32)
+        each = value[gene] - ONE_COPY * (mono[gene] & self.arrays["recessive"][candidate])
         listed = np.isfinite(each)
+        odds = np.zeros(self.model.columns.size, np.float32)
         if evidence.complete:
             odds[candidate] = -MISSING
             odds[candidate[listed]] = 0
-        np.maximum.at(odds, candidate[listed], each[listed].astype(np.float32))
+        np.maximum.at(odds, candidate[listed], np.maximum(each[listed], 0).astype(np.float32))
         return odds
 
     def reason(self, person: Hashable, candidate: int) -> str:

@@ -49,7 +49,7 @@ MOST = 1.5
 ORGANS = {"HP:0000032": 0, "HP:0000022": 0, "HP:0000055": 1, "HP:0000008": 1}
 """Abnormalities of organs that one sex has: 0 male, 1 female."""
 SEXES = ("MALE", "FEMALE")
-ONE_SEX = 0.5
+ONE_SEX = 0.6
 """A disease is one of a sex where more than this share of its annotations is of that sex, and none of the other."""
 WRONG_SEX = 2.0
 """What the other sex takes away from such a disease."""
@@ -73,7 +73,8 @@ def modes_of(snapshot: Snapshot, model: RankModel) -> Floats:
             if name in ORPHANET:
                 counts[candidate, ORPHANET[name]] += 1
     total = counts.sum(axis=1, keepdims=True)
-    return np.divide(counts, total, out=counts, where=total > 0)
+    shares: Floats = np.divide(counts, total, out=counts, where=total > 0)
+    return shares
 
 
 class Sex(ByPerson):
@@ -85,6 +86,12 @@ class Sex(ByPerson):
 
     name: ClassVar[str] = "sex"
     rest: ClassVar[str] = "sex"
+    subject: ClassVar[str] = "how diseases are inherited"
+
+    @property
+    def informed(self) -> bool:
+        """Whether the mode of inheritance of any disease is known, or its sex."""
+        return bool(self.arrays["modes"].any() or self.arrays["one"].any())
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
@@ -95,11 +102,10 @@ class Sex(ByPerson):
         use = (candidate >= 0) & inside[term]
         kind = np.full(len(inside), -1)
         kind[list(organs)] = list(organs.values())
-        stated = snapshot.column("has_phenotype", "sex")
         size = model.columns.size
         every = np.maximum(np.bincount(candidate[use], minlength=size), 1)
-        of = [use & ((kind[term] == place) | (stated == sex)) for place, sex in enumerate(SEXES)]
-        count = np.stack([np.bincount(candidate[each], minlength=size) for each in of], axis=1)
+        of = [candidate[use & (kind[term] == place)] for place in range(len(SEXES))]
+        count = np.stack([np.bincount(each, minlength=size) for each in of], axis=1)
         one = (count / every[:, None] > ONE_SEX) & (count[:, ::-1] == 0)
         return {"modes": modes_of(snapshot, model), "one": one}
 
@@ -110,7 +116,9 @@ class Sex(ByPerson):
     def odds(self, person: Hashable) -> Floats:
         """Return the log-odds of each candidate."""
         female = person == SEXES[1]
-        odds = -(self.arrays["modes"] @ UNLIKELY_GIRL) if female else np.zeros(self.model.columns.size, np.float32)
+        odds: Floats = np.zeros(self.model.columns.size, np.float32)
+        if female:
+            odds -= self.arrays["modes"] @ UNLIKELY_GIRL
         odds[self.arrays["one"][:, 0 if female else 1]] = -WRONG_SEX
         return odds
 
@@ -133,6 +141,12 @@ class Inheritance(ByPerson):
 
     name: ClassVar[str] = "inheritance"
     rest: ClassVar[str] = "inheritance"
+    subject: ClassVar[str] = "how diseases are inherited"
+
+    @property
+    def informed(self) -> bool:
+        """Whether the mode of inheritance of any disease is known."""
+        return bool(self.arrays["modes"].any())
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:

@@ -80,6 +80,12 @@ class Onset(ByPerson):
 
     name: ClassVar[str] = "onset"
     rest: ClassVar[str] = "onset"
+    subject: ClassVar[str] = "when diseases begin"
+
+    @property
+    def informed(self) -> bool:
+        """Whether the onset of any disease is known."""
+        return bool(self.arrays["share"].any())
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
@@ -135,7 +141,7 @@ class Onset(ByPerson):
             return ""
         usual = STAGES[int(share.argmax())]
         here = STAGES[began.stages[0]]
-        patient = f"the patient's age is {here.removeprefix('in ')}" if began.by_age else f"the patient's began {here}"
+        patient = f"the patient is {here}" if began.by_age else f"the patient's began {here}"
         return f"begins mostly {usual}; {patient}"
 
     def _stages(self, onset: str | None) -> tuple[int, ...]:

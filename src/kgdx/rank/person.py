@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import defaultdict, deque
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
+from kgdx.case.patient import Issue, Status
 from kgdx.rank.scorers import Query, Recent, Scorer
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ class ByPerson(Scorer):
     """
 
     standardised: ClassVar[bool] = False
+    reads: ClassVar[Status] = Status.UNKNOWN
+    subject: ClassVar[str]
+    """What it compares with, in words that follow "the graph knows"."""
 
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats]) -> None:
         super().__init__(model, arrays)
@@ -80,6 +84,11 @@ class ByPerson(Scorer):
             return np.zeros(self.model.columns.size, np.float32)
         return self._kept.get(person, lambda: self.odds(person).astype(np.float32))
 
+    @property
+    @abstractmethod
+    def informed(self) -> bool:
+        """Whether the graph knows of any disease what the scorer compares with."""
+
     @abstractmethod
     def reason(self, person: Hashable, candidate: int) -> str:
         """Return in words why a candidate has its score for a person."""
@@ -88,3 +97,11 @@ class ByPerson(Scorer):
         """Return in words why candidates have their scores."""
         person = None if query.case is None else self.person(query.case)
         return ["" if person is None else self.reason(person, number) for number in candidates.tolist()]
+
+
+def unused(scorers: Iterable[Scorer], query: Query) -> Iterator[Issue]:
+    """Yield an issue for what a case says of the person and the graph has nothing to compare with."""
+    for scorer in scorers:
+        if isinstance(scorer, ByPerson) and not scorer.informed and scorer.speaks(query):
+            message = f"the graph does not know {scorer.subject}, so {scorer.name.replace('_', ' ')} changes nothing"
+            yield Issue("info", scorer.name, message, "build it with HPO's annotations, as `kgdx build` does")

@@ -1,23 +1,21 @@
 """The scorers of a patient's words: symptoms in words against the diseases' own words, by word, by meaning, by article.
 
-Each compares a phrase of the patient with what the graph says of a disease in the same language, and has nothing to say of
-diseases that the graph describes in other languages, or by annotations alone: their part of the score is 0.
+Each compares a phrase of the patient with what the graph says of a disease in the same language, and has nothing to
+say of diseases that the graph describes in other languages, or by annotations alone: their part of the score is 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, ClassVar, Self
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
-from kgdx.errors import MissingExtraError
 from kgdx.rank.described import phrases
 from kgdx.rank.scorers import Field, Query, Recent, Scorer, Told
 from kgdx.rank.wording import WordIndex, units
-from kgdx.terms.encoder import Encoder, MiniLM
 from kgdx.terms.normalise import has_chinese
 
 if TYPE_CHECKING:
@@ -113,23 +111,35 @@ class Worded(Scorer):
         """Return the mean over the phrases; shape (candidates,)."""
         if not query.phrases or not self.hears:
             return np.zeros(self.size, np.float32)
-        mean: Floats = self.kept(query).mean(axis=0)
+        return self.joined(self.kept(query))
+
+    def joined(self, rows: Floats) -> Floats:
+        """Return the scores of the phrases' rows: their mean."""
+        mean: Floats = rows.mean(axis=0)
         return mean
+
+    def shares(self, rows: Floats, compared: Ints) -> Floats:
+        """Return what each phrase adds to the scores of some candidates beyond what it adds to the average one.
+
+        Args:
+            rows: Those of the phrases at the candidates; shape (phrases, candidates given).
+            compared: The same at all candidates that are compared; shape (phrases, compared).
+        """
+        share: Floats = (rows - compared.mean(axis=1, keepdims=True)) / len(rows)
+        return share
 
     def told(self, query: Query, candidates: Ints) -> list[list[Told]]:
         """Return what each phrase adds, with the words of the disease that are nearest to it."""
         found: list[list[Told]] = [[] for _ in candidates]
         field = self.field(query)
-        if not query.phrases or field is None:
+        if not query.phrases or field is None or not field.compared.any():
             return found
         rows = self.kept(query)
-        mean = rows[:, field.compared].mean(axis=1) if field.compared.any() else np.zeros(len(rows))
+        shares = self.shares(rows[:, candidates], rows[:, field.compared])
         for place, number in enumerate(candidates.tolist()):
-            if field.silent[number]:
-                continue
-            for at, phrase in enumerate(query.phrases):
-                value = float(rows[at, number] - mean[at]) / len(rows)
-                found[place].append(Told(phrase, self.nearest(at, query, number), value))
+            for at in np.flatnonzero(shares[:, place]).tolist() if not field.silent[number] else ():
+                told = Told(query.phrases[at], self.nearest(at, query, number), float(shares[at, place]))
+                found[place].append(told)
         return found
 
     def nearest(self, at: int, query: Query, number: int) -> str:
@@ -137,10 +147,11 @@ class Worded(Scorer):
         return ""
 
 
-class _Listed(Worded):
+class Listed(Worded):
     """A worded scorer whose candidates have lists of phrases.
 
-    Further arrays: ``text`` and ``offset`` (:class:`Texts`) and ``first``, where each candidate's phrases begin in them.
+    Further arrays: ``text`` and ``offset`` (:class:`Texts`) and ``first``, where each candidate's phrases begin in
+    them.
     """
 
     def phrases_of(self, number: int) -> range:
@@ -153,7 +164,7 @@ class _Listed(Worded):
         return Texts(self.arrays["text"], self.arrays["offset"])
 
 
-class Words(_Listed):
+class Words(Listed):
     """How many telling words of the patient's phrases stand in the disease's symptoms and names: BM25.
 
     s(d) = 1/|P| Σ_{p∈P} Σ_{w∈p} BM25(w, d), each word of the case once (Robertson and Zaragoza, FnTIR 2009).
@@ -165,26 +176,25 @@ class Words(_Listed):
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
         """Index the phrases and names of the candidates that have phrases."""
         size = len(model.curated)
-        listed = _listed(snapshot, model)
+        listed = symptoms_of(snapshot, model)
         if not listed:
             return {}
-        names = _names(snapshot, model)
+        names = names_of(snapshot, model)
         documents = [
             (number, [unit for text in (*names[number], *listed.get(number, ())) for unit in units(text)])
             for number in sorted(listed)
         ]
-        first = np.zeros(size + 1, np.int32)
-        np.cumsum([len(listed.get(number, ())) for number in range(size)], out=first[1:])
         texts = Texts.arrays(text for number in sorted(listed) for text in listed[number])
-        return WordIndex.of(documents, size).arrays() | texts | {"first": first, "spoken": _spoken(listed, size)}
+        places = {"first": first_of(listed, size), "spoken": spoken(listed, size)}
+        return WordIndex.of(documents, size).arrays() | texts | places
 
     @cached_property
     def _index(self) -> WordIndex:
         return WordIndex.read(self.arrays, self.size)
 
-    def knows(self, phrases: tuple[str, ...]) -> bool:
+    def knows(self, query: Query) -> bool:
         """Return whether a word of the phrases is a word of the graph's symptoms."""
-        return self.hears and any(self._index.has(unit) for phrase in phrases for unit in units(phrase))
+        return self.hears and any(self._index.has(unit) for phrase in query.phrases for unit in units(phrase))
 
     def rows(self, phrases: tuple[str, ...]) -> Floats:
         """Return what each phrase's words weigh in each candidate."""
@@ -211,13 +221,13 @@ class Articles(Worded):
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
         """Index definitions, articles and phrases."""
         size = len(model.curated)
-        listed = _listed(snapshot, model)
+        listed = symptoms_of(snapshot, model)
         texts = articles(snapshot, model)
         if not listed:
             return {}
         told = {number: [*texts.get(number, ()), *listed.get(number, ())] for number in {*texts, *listed}}
         documents = [(number, [unit for text in told[number] for unit in units(text)]) for number in sorted(told)]
-        return WordIndex.of(documents, size).arrays() | {"spoken": _spoken(told, size)}
+        return WordIndex.of(documents, size).arrays() | {"spoken": spoken(told, size)}
 
     @cached_property
     def _index(self) -> WordIndex:
@@ -226,76 +236,6 @@ class Articles(Worded):
     def rows(self, phrases: tuple[str, ...]) -> Floats:
         """Return what each phrase's words weigh in each candidate."""
         return _weights(self._index, phrases)
-
-
-class Meaning(_Listed):
-    """How near the patient's phrases come in meaning to the disease's: the mean of the best matches.
-
-    s(d) = 1/|P| Σ_{p∈P} z(max_{u∈d} cos(p, u)), z over the candidates with phrases in English, which the encoder reads.
-    """
-
-    name: ClassVar[str] = "meaning"
-
-    @classmethod
-    def open(cls, snapshot: Snapshot, model: RankModel, version: str) -> Self:
-        """Return the scorer; deaf where the encoder is not installed."""
-        return super().open(snapshot, model, version) if _installed() else cls(model, {})
-
-    @classmethod
-    def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Encode the English phrases, each once."""
-        size = len(model.curated)
-        listed = {
-            number: [text for text in texts if language(text) == ENGLISH]
-            for number, texts in _listed(snapshot, model).items()
-        }
-        listed = {number: texts for number, texts in listed.items() if texts}
-        if not listed:
-            return {}
-        first = np.zeros(size + 1, np.int32)
-        np.cumsum([len(listed.get(number, ())) for number in range(size)], out=first[1:])
-        texts = [text for number in sorted(listed) for text in listed[number]]
-        distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        return Texts.arrays(texts) | {
-            "first": first,
-            "row": np.array([distinct[text] for text in texts], np.int32),
-            "vectors": _encoder().encode(list(distinct)).astype(np.float32),
-            "spoken": _spoken(listed, size),
-        }
-
-    def rows(self, phrases: tuple[str, ...]) -> Floats:
-        """Return the standardised cosine of each phrase with the nearest one of each candidate; Chinese ones are 0."""
-        rows = np.zeros((len(phrases), self.size), np.float32)
-        read = [at for at, phrase in enumerate(phrases) if language(phrase) == ENGLISH]
-        for at, best in zip(read, self._best([phrases[at] for at in read]), strict=True):
-            deviation = max(float(best.std()), 1e-6)
-            rows[at, self._owners] = (best - best.mean()) / deviation
-        return rows
-
-    @cached_property
-    def _owners(self) -> Ints:
-        return np.flatnonzero(np.diff(self.arrays["first"]) > 0)
-
-    def _best(self, phrases: Sequence[str]) -> Iterator[Floats]:
-        if not phrases:
-            return
-        cosines = _encoder().encode(phrases) @ self.arrays["vectors"].T
-        begin = self.arrays["first"][self._owners]
-        for row in cosines:
-            yield np.maximum.reduceat(row[self.arrays["row"]], begin)
-
-    def nearest(self, at: int, query: Query, number: int) -> str:
-        """Return the candidate's phrase that is nearest in meaning."""
-        own = self.phrases_of(number)
-        if not len(own) or language(query.phrases[at]) != ENGLISH:
-            return ""
-        vectors = self.arrays["vectors"][self.arrays["row"][own.start : own.stop]]
-        asked = self._vectors.get(query.phrases[at], lambda: _encoder().encode([query.phrases[at]])[0])
-        return self.texts[own.start + int((vectors @ asked).argmax())]
-
-    @cached_property
-    def _vectors(self) -> Recent[str, Floats]:
-        return Recent(64)
 
 
 def _weights(index: WordIndex, phrases: tuple[str, ...]) -> Floats:
@@ -309,31 +249,17 @@ def _weights(index: WordIndex, phrases: tuple[str, ...]) -> Floats:
     return rows
 
 
-@cache
-def _installed() -> bool:
-    try:
-        _encoder()
-    except MissingExtraError:
-        return False
-    return True
-
-
-@cache
-def _encoder() -> Encoder:
-    return MiniLM()
-
-
-def _listed(snapshot: Snapshot, model: RankModel) -> dict[int, list[str]]:
-    """Candidate → its symptoms in words."""
+def symptoms_of(snapshot: Snapshot, model: RankModel) -> dict[int, list[str]]:
+    """Return candidate → its symptoms in words."""
     known = phrases(snapshot, model.candidates)
     found: dict[int, list[str]] = {}
     for candidate, symptom in zip(known.candidate.tolist(), known.symptom.tolist(), strict=True):
-        found.setdefault(candidate, []).append(known.texts[symptom])
-    return found
+        found.setdefault(candidate, []).extend(known.texts[symptom])
+    return {number: own for number, own in found.items() if own}
 
 
-def _names(snapshot: Snapshot, model: RankModel) -> dict[int, list[str]]:
-    """Candidate → all its names."""
+def names_of(snapshot: Snapshot, model: RankModel) -> dict[int, list[str]]:
+    """Return candidate → all its names."""
     name, chinese, synonyms = (
         snapshot.table("disease").column(column).to_pylist() for column in ("name", "name_zh", "synonyms")
     )
@@ -361,9 +287,17 @@ def articles(snapshot: Snapshot, model: RankModel) -> dict[int, list[str]]:
     return found
 
 
-def _spoken(texts: Mapping[int, Sequence[str]], size: int) -> Ints:
-    spoken = np.zeros(size, np.int8)
+def first_of(texts: Mapping[int, Sequence[str]], size: int) -> Ints:
+    """Return where the texts of each candidate begin, in the order of the candidates."""
+    first = np.zeros(size + 1, np.int32)
+    np.cumsum([len(texts.get(number, ())) for number in range(size)], out=first[1:])
+    return first
+
+
+def spoken(texts: Mapping[int, Sequence[str]], size: int) -> Ints:
+    """Return the languages of the texts of each candidate, as bits."""
+    bits = np.zeros(size, np.int8)
     for number, own in texts.items():
         for text in own:
-            spoken[number] |= language(text)
-    return spoken
+            bits[number] |= language(text)
+    return bits

@@ -15,6 +15,7 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.patient import Case, Issue, Status
 from kgdx.errors import CaseError, UsageError
+from kgdx.rank import family_rows
 from kgdx.rank.explanation import explain
 from kgdx.rank.fusion import (
     Beliefs,
@@ -29,9 +30,10 @@ from kgdx.rank.fusion import (
     shares,
     temperature,
 )
+from kgdx.rank.person import unused
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
-from kgdx.rank.said import said
 from kgdx.rank.ranking_model import VERSION, RankModel, compile_model
+from kgdx.rank.said import said
 from kgdx.rank.scorers import SCORERS, ByFinding, Query, Recent, Scorer
 from kgdx.results.ranked import Candidate
 
@@ -44,8 +46,8 @@ KEPT = 20
 """Longer rankings are not kept."""
 RESULTS = 2048
 """Short results that are kept (rankings, beliefs, questions): up to 20 kB each."""
-Key = tuple[bytes, bytes, tuple[Hashable, ...]]
-"""What scores depend on: present terms, absent terms, and what else of the case the scorers read."""
+Key = tuple[bytes, bytes, tuple[int, ...], tuple[Hashable, ...]]
+"""What scores depend on: present terms, absent terms, symptoms, and what else of the case the scorers read."""
 Findings = tuple[Sequence[str], Sequence[str]]
 """Ids of observed and of excluded phenotypes."""
 
@@ -128,6 +130,7 @@ class Ranker:
         bank: Bank | None = None,
         *,
         explain: bool = False,
+        by_family: bool = False,
     ) -> Ranking:
         """Return the best candidates for a case.
 
@@ -137,6 +140,7 @@ class Ranker:
             also: Diseases (or entries merged into them) to return beside the best, with the rank that they have.
             bank: Other patients to match with; the case itself and those of its publications are left out.
             explain: Whether to say what each finding adds, as :meth:`explain` does for the candidates given to it.
+            by_family: Whether ``top`` counts families: each is one row, its best member, with the others inside.
 
         Raises:
             CaseError: None of the observed findings is a phenotype of the graph.
@@ -147,10 +151,11 @@ class Ranker:
 
         def find() -> tuple[Candidate, ...]:
             left_out = leaving_out(case) if isinstance(case, Case) else frozenset()
-            return tuple(self._best(query, top, others, bank, left_out, explain=explain))
+            matched = None if bank is None else (bank, left_out)
+            return tuple(self._best(query, top, others, matched, explain=explain, by_family=by_family))
 
         short = bank is None and not explain and top + len(others) <= KEPT
-        found = self._results.get(("rank", self._key(query), top, *others), find) if short else find()
+        found = self._results.get(("rank", self._key(query), by_family, top, *others), find) if short else find()
         return Ranking(found, self.model.columns.size, issues)
 
     def _best(
@@ -158,25 +163,46 @@ class Ranker:
         query: Query,
         top: int,
         others: list[int],
-        bank: Bank | None,
-        left_out: frozenset[str],
+        bank: tuple[Bank, frozenset[str]] | None,
         *,
         explain: bool,
+        by_family: bool,
     ) -> list[Candidate]:
         scored = self.score_query(query)
-        total, matched = scored.total, None
-        if bank is not None:
-            matched = bank.match(scored, left_out)
-            total = matched.raised(total)
-        places = placed(total, top, others)
+        matched = None if bank is None else bank[0].match(scored, bank[1])
+        total = scored.total if matched is None else matched.raised(scored.total)
+        rows = family_rows.rows(total, self.model.families, top, others) if by_family else []
+        ranks = family_rows.ranks_of(total, rows) if rows else {}
+        places = {row.candidate: ranks[row.candidate] for row in rows} or placed(total, top, others)
         numbers = np.array(list(places), np.int64)
         candidates = [
-            Candidate(rank=rank, **self.names.candidate(number)._asdict(), score=sum(parts.values()), parts=parts)
+            self._candidate(number, rank, parts)
             for (number, rank), parts in zip(places.items(), scored.parts(numbers), strict=True)
         ]
         if matched is not None:
             candidates = [matched.told(*each, total) for each in zip(candidates, places, strict=True)]
+        for place, row in enumerate(rows):
+            candidates[place] = family_rows.with_family(candidates[place], row, total, ranks, self.model, self.names)
         return self._explained(scored, candidates, numbers) if explain else candidates
+
+    def _candidate(self, number: int, rank: int, parts: dict[str, float]) -> Candidate:
+        described = self.names.candidate(number)._asdict()
+        return Candidate(rank=rank, **described, score=sum(parts.values()), parts=parts, family=self._family(number))
+
+    def _family(self, number: int) -> str:
+        """Id of the candidate that stands for the family of one; nothing where it is alone."""
+        families = self.model.families
+        alone = len(families.members.columns(int(families.of[number]))) < 2
+        return "" if alone else self.names.candidate(families.standing(number)).id
+
+    def family_of(self, disease: str) -> str:
+        """Return the id of the disease that stands for the family of one; its own where it is of none, or unknown.
+
+        Args:
+            disease: Id of a disease, or of an entry merged into it.
+        """
+        number = self.number_of(disease)
+        return disease if number < 0 else self.names.candidate(self.model.families.standing(number)).id
 
     def explain(self, case: Case | Findings, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
         """Return candidates of a ranking with what each finding adds to their scores; it sums to the score.
@@ -245,7 +271,7 @@ class Ranker:
     def _key(self, query: Query) -> Key:
         case = query.case
         read = () if case is None else tuple(scorer.reading(case) for scorer in self._whole)
-        return query.observed.tobytes(), query.excluded.tobytes(), read if any(read) else ()
+        return query.observed.tobytes(), query.excluded.tobytes(), query.symptoms, read if any(read) else ()
 
     def _shorter(self, query: Query) -> Scored | None:
         """A kept case with one finding less, if there is one."""
@@ -400,13 +426,16 @@ class Ranker:
         """
         observed, excluded = (case.observed, case.excluded) if isinstance(case, Case) else case
         issues: list[Issue] = list(self.gaps) if isinstance(case, Case) else []
-        present = self._rows(observed, issues)
-        phrases = said(case) if isinstance(case, Case) and self.hears else ()
-        if not len(present) and not any(scorer.knows(phrases) for scorer in self.scorers.values()):
+        symptoms = {id: row for id in observed if (row := self.names.symptom(id)) >= 0}
+        present = self._rows((id for id in observed if id not in symptoms), issues)
+        absent = self._rows((id for id in excluded if self.names.symptom(id) < 0), issues)
+        given = case if isinstance(case, Case) else None
+        phrases = said(given) if given is not None and self.hears else ()
+        query = Query(present, absent, given, phrases, tuple(dict.fromkeys(symptoms.values())))
+        if not len(present) and not any(scorer.knows(query) for scorer in self.scorers.values()):
             hint = "give at least one phenotypic abnormality that the patient has, such as HP:0001250"
             raise CaseError("no observed finding of the case can be ranked", hint=hint)
-        given = case if isinstance(case, Case) else None
-        return Query(present, self._rows(excluded, issues), given, phrases), tuple(issues)
+        return query, (*issues, *unused(self.scorers.values(), query))
 
     def _rows(self, ids: Iterable[str], issues: list[Issue]) -> Ints:
         rows: dict[int, None] = {}
@@ -430,6 +459,14 @@ _BY_WORD = Issue(
     "symptoms in words are compared word by word, not by meaning",
     'English ones are by meaning, too, once `pip install "kgdx[encoder]"` is done',
 )
+
+
+def compile_if_annotated(snapshot: Snapshot) -> Path | None:
+    """Compile the model and what its scorers need with the build; nothing for a graph that describes no disease."""
+    if not snapshot.rows("has_phenotype") and not snapshot.rows("has_symptom"):
+        return None
+    Ranker.open(snapshot)
+    return compile_model(snapshot)
 
 
 def placed(total: Floats, top: int, also: Iterable[int] = ()) -> dict[int, int]:

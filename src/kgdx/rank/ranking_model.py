@@ -14,13 +14,14 @@ from kgdx.rank import candidates as neighbours
 from kgdx.rank.annotations import Rows, pooled, read_rows, with_groups
 from kgdx.rank.candidates import Candidates, merged
 from kgdx.rank.described import described, joined, pseudo_annotations
+from kgdx.rank.families import Families, families
 from kgdx.rank.feature_matrices import Basis, Columns, by_row, columns, propagate, term_statistics
 from kgdx.rank.nesting import nested
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 3
+VERSION = 5
 """Changes when the model's arrays or their meaning do; older ones are compiled again."""
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only terms under it take part."""
@@ -41,6 +42,7 @@ class RankModel:
         propagated: Candidate → terms, with propagated frequencies: the transpose of ``columns.frequency``.
         curated: Whether a candidate has annotations of its own or of a broader group, not only symptoms in words; shape
             (candidates,).
+        families: Which candidates are of one family.
     """
 
     candidates: Candidates
@@ -50,6 +52,7 @@ class RankModel:
     related: Sparse
     propagated: Sparse
     curated: Ints
+    families: Families
 
     @classmethod
     def open(cls, folder: Path) -> RankModel:
@@ -69,11 +72,6 @@ class RankModel:
 def compile_model(snapshot: Snapshot) -> Path:
     """Compile the ranking model of a snapshot, once; return its folder."""
     return snapshot.derived("rank", VERSION, lambda folder: _write(build_model(snapshot), folder, ""))
-
-
-def compile_if_annotated(snapshot: Snapshot) -> Path | None:
-    """Compile the model with the build, but for a graph that describes no disease, which holds nothing to rank."""
-    return compile_model(snapshot) if snapshot.rows("has_phenotype") or snapshot.rows("has_symptom") else None
 
 
 def build_model(snapshot: Snapshot) -> RankModel:
@@ -111,7 +109,8 @@ def build_model(snapshot: Snapshot) -> RankModel:
     frequency = by_row(propagated, size)
     narrow = np.uint16 if terms <= np.iinfo(np.uint16).max else np.int32
     kept = Sparse(frequency.start, frequency.index.astype(narrow), frequency.values.astype(np.float16))
-    return RankModel(candidates, basis, matrices, alike, related, kept, curated)
+    kin = families(snapshot, candidates, _names(snapshot, candidates), _groups(snapshot))
+    return RankModel(candidates, basis, matrices, alike, related, kept, curated, kin)
 
 
 def _ontology(snapshot: Snapshot) -> Sparse:
@@ -127,11 +126,29 @@ def _candidates(snapshot: Snapshot, rows: Rows, inside: Ints) -> Candidates:
     ids = snapshot.column("disease", "id").tolist()
     annotated = np.zeros(len(ids), bool)
     annotated[rows.disease[inside[rows.term] & ((rows.positive > 0) | (rows.patients == 0))]] = True
+    start, end, relation = _equivalences(snapshot)
+    exact, groups = relation == "exact", _groups(snapshot)
+    return nested(merged(ids, described(snapshot, annotated), (start[exact], end[exact]), groups), ids, *groups)
+
+
+def _equivalences(snapshot: Snapshot) -> tuple[Ints, Ints, Ints]:
     stated = snapshot.column("same_as", "source") != MAPPED
     start, end, relation = (snapshot.column("same_as", name)[stated] for name in ("start", "end", "relation"))
-    exact, broader, narrower = (relation == kind for kind in ("exact", "broader", "narrower"))
-    groups = np.concatenate([start[broader], end[narrower]]), np.concatenate([end[broader], start[narrower]])
-    return nested(merged(ids, described(snapshot, annotated), (start[exact], end[exact]), groups), ids, *groups)
+    return start, end, relation
+
+
+def _groups(snapshot: Snapshot) -> tuple[Ints, Ints]:
+    """Disease rows of groups, and of the narrower entry of each."""
+    start, end, relation = _equivalences(snapshot)
+    broader, narrower = (relation == kind for kind in ("broader", "narrower"))
+    return np.concatenate([start[broader], end[narrower]]), np.concatenate([end[broader], start[narrower]])
+
+
+def _names(snapshot: Snapshot, candidates: Candidates) -> list[str]:
+    """Name of each candidate: the first of its entries' that is more than an id."""
+    ids, names = (snapshot.column("disease", column) for column in ("id", "name"))
+    rows = map(candidates.members.columns, range(len(candidates.disease)))
+    return [next((names[row] for row in each.tolist() if names[row] and names[row] != ids[row]), "") for each in rows]
 
 
 def _related(snapshot: Snapshot, candidates: Candidates, curated: Ints) -> Sparse:
@@ -157,7 +174,7 @@ def _write(part: Any, folder: Path, prefix: str) -> None:
             _write(value, folder, f"{prefix}{field.name}.")
 
 
-_PARTS = {"Candidates": Candidates, "Basis": Basis, "Columns": Columns, "Sparse": Sparse}
+_PARTS = {"Candidates": Candidates, "Basis": Basis, "Columns": Columns, "Sparse": Sparse, "Families": Families}
 
 
 def _read(kind: Any, folder: Path, prefix: str) -> Any:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from kgdx.case.patient import Case, Status
+from kgdx.rank.wording import units
 from kgdx.terms.context import statuses
 from kgdx.terms.normalise import CJK, has_chinese
 from kgdx.terms.tokens import NEGATORS, SOFT, words
-from kgdx.rank.wording import units
 
 MOST = 60
 """Clauses of one text that count; a longer text is a history, whose later clauses say little new."""

@@ -32,10 +32,6 @@ V = TypeVar("V")
 
 BREADTH = 0.1
 """Weight of the correction for broadly annotated candidates in the likelihood."""
-EXCLUDED_SHARE = 0.9
-"""Reliability of an excluded finding: 1 − 0.9 f of the patients with the disease are like this one."""
-EXCLUDED_MOST = 2.0
-"""Bound of what all excluded findings together take away, in natural log units."""
 ROWS = 512
 """Rows that a scorer keeps, one a term: with 12,000 candidates and 20,000 terms at most 90 MB in all scorers."""
 
@@ -49,12 +45,14 @@ class Query:
         excluded: Terms of absent findings.
         case: The case itself, for scorers that read more of it; ``None`` where only terms were given.
         phrases: What the case says in words, as far as the graph has words to compare it with.
+        symptoms: Rows of the symptom table that are given as findings, such as evidences of DDXPlus; shape (symptoms,).
     """
 
     observed: Ints
     excluded: Ints
     case: Case | None = None
     phrases: tuple[str, ...] = ()
+    symptoms: tuple[int, ...] = ()
 
     def terms(self, status: Status) -> Ints:
         """Return the terms that are present, or those that are absent; none for another status."""
@@ -213,8 +211,8 @@ class Scorer(ABC):
         """Whether the scorer compares words, and the graph has some."""
         return False
 
-    def knows(self, phrases: tuple[str, ...]) -> bool:
-        """Return whether any of a patient's phrases says something to the scorer."""
+    def knows(self, query: Query) -> bool:
+        """Return whether a query without phenotypes says something to the scorer."""
         return False
 
     def told(self, query: Query, candidates: Ints) -> list[list[Told]]:
@@ -354,7 +352,7 @@ class Likelihood(ByFinding):
 
     def row(self, term: int) -> Floats:
         """Return the log-likelihood ratio of a finding in each candidate."""
-        return _dense(*self.columns.ratio.row(term), self.columns.size)
+        return dense(*self.columns.ratio.row(term), self.columns.size)
 
     def finish(self, combined: Floats, query: Query) -> Floats:
         """Return the mean, corrected; nothing without findings."""
@@ -427,6 +425,10 @@ class Typicality(ByFinding):
         annotated = self.columns.annotated
         self._typical = Sparse(annotated.start, annotated.index, self.columns.weight).array(self.width())
 
+    def field(self, query: Query) -> Field | None:
+        """Return the curated candidates alone: a list of symptoms in words is no typical picture, and often short."""
+        return None if self._field is None else Field(self.model.curated, ~self.model.curated)
+
     def on(self, columns: Columns) -> Self:
         """Return the scorer for other columns; the rows are of terms, and stay."""
         other = super().on(columns)
@@ -472,44 +474,14 @@ class Typicality(ByFinding):
         return found
 
 
-class Excluded(ByFinding):
-    """What excluded findings take away: bounded, since cohort tables exclude what belongs to the disease, too.
-
-    s(d) = max(−EXCLUDED_MOST, Σ_t ln(1 − EXCLUDED_SHARE f(t,d))) over excluded findings t; where the bound is reached
-    the findings share it in proportion.
-    """
-
-    name: ClassVar[str] = "excluded"
-    whole: ClassVar[bool] = False
-    reads: ClassVar[Status] = Status.ABSENT
-    standardised: ClassVar[bool] = False
-
-    def row(self, term: int) -> Floats:
-        """Return ln(1 − EXCLUDED_SHARE f) for each candidate."""
-        index, value = self.columns.frequency.row(term)
-        return _dense(index, np.log1p(-EXCLUDED_SHARE * value.astype(np.float32)), self.columns.size)
-
-    def finish(self, combined: Floats, query: Query) -> Floats:
-        """Return the bounded sum."""
-        bounded: Floats = np.maximum(combined, np.float32(-EXCLUDED_MOST))
-        return bounded
-
-    def explain(self, query: Query, candidates: Ints) -> Floats:
-        """Return each excluded finding's share of the bounded sum."""
-        found, _ = self.each(query, candidates)
-        total = found.sum(axis=0)
-        bounded = np.maximum(total, np.float32(-EXCLUDED_MOST))
-        found *= np.divide(bounded, total, out=np.ones_like(total), where=total < 0)
-        return found
-
-
 def _relevance(ic: Floats) -> Floats:
     """Numerator of the relevance similarity, for the information content of the common ancestor."""
     numerator: Floats = 2 * ic * -np.expm1(-ic)
     return numerator
 
 
-def _dense(index: Ints, value: Floats, size: int) -> Floats:
+def dense(index: Ints, value: Floats, size: int) -> Floats:
+    """Return a row of the length ``size`` with some values in it, and 0 elsewhere."""
     row = np.zeros(size, np.float32)
     row[index] = value
     return row
@@ -518,11 +490,16 @@ def _dense(index: Ints, value: Floats, size: int) -> Floats:
 SCORERS: Registry[Scorer] = Registry(
     "scorer",
     "kgdx.scorers",
-    {each.name: f"{__name__}:{each.__name__}" for each in (Likelihood, Coverage, Typicality, Excluded)}
+    {each.name: f"{__name__}:{each.__name__}" for each in (Likelihood, Coverage, Typicality)}
     | {
+        "excluded": "kgdx.rank.absent:Excluded",
+        "obligate": "kgdx.rank.absent:Obligate",
+        "hub": "kgdx.rank.hub:Hub",
         "words": "kgdx.rank.phrases:Words",
-        "meaning": "kgdx.rank.phrases:Meaning",
+        "meaning": "kgdx.rank.meanings:Meaning",
         "articles": "kgdx.rank.phrases:Articles",
+        "names": "kgdx.rank.meanings:NameMeaning",
+        "evidences": "kgdx.rank.evidences:Evidences",
         "commonness": "kgdx.rank.commonness:Commonness",
         "onset": "kgdx.rank.onset:Onset",
         "sex": "kgdx.rank.inheritance:Sex",

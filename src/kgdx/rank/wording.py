@@ -59,8 +59,8 @@ class WordIndex:
     def of(cls, documents: Iterable[tuple[int, Sequence[str]]], size: int) -> WordIndex:
         """Index documents, each a candidate and its words; a candidate may have one in each language.
 
-        weight = ln(1 + (N − n + ½)/(n + ½)) · tf (k₁ + 1) / (tf + k₁ (1 − b + b |D| / mean |D|)), among the documents of
-        the same language.
+        weight = ln(1 + (N − n + ½)/(n + ½)) · tf (k₁ + 1) / (tf + k₁ (1 − b + b |D| / mean |D|)), among the documents
+        of the same language.
         """
         spoken: dict[bool, list[tuple[int, Counter[str]]]] = {False: [], True: []}
         for candidate, words in documents:
@@ -72,14 +72,14 @@ class WordIndex:
         for docs in spoken.values():
             _weigh(docs, postings)
         hashes = {stable_hash(word): word for word in postings}
-        words = np.array(sorted(hashes), np.int64)
-        rows = [sorted(postings[hashes[word]]) for word in words.tolist()]
+        keys = sorted(hashes)
+        rows = [sorted(postings[hashes[key]]) for key in keys]
         start = np.zeros(len(rows) + 1, np.int32)
         np.cumsum([len(row) for row in rows], out=start[1:])
         narrow = np.uint16 if size <= np.iinfo(np.uint16).max else np.int32
         index = np.array([candidate for row in rows for candidate, _ in row], narrow)
         weight = np.array([value for row in rows for _, value in row], np.float16)
-        return cls(words, start, index, weight, size)
+        return cls(np.array(keys, np.int64), start, index, weight, size)
 
     @classmethod
     def read(cls, arrays: Mapping[str, Floats], size: int) -> WordIndex:

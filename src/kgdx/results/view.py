@@ -20,6 +20,9 @@ WEAK = 0.5
 """Below this, a finding is not among those that support a candidate best, and one that is merely related to what the
 disease shows counts as not explained."""
 
+LEAST = 0.05
+"""Below this, what the person adds is not worth a line."""
+
 SIDES = {
     "supports": "speaks for it",
     "against": "speaks against it",
@@ -49,6 +52,10 @@ RULES = {
     "patient": "another patient of the graph",
     "phrase": "the patient's words",
     "commonness": "how common the disease is",
+    "onset": "when the disease begins",
+    "sex": "the patient's sex",
+    "inheritance": "how the disease is inherited",
+    "gene_evidence": "the patient's genes",
 }
 """What the rule of a contribution says."""
 
@@ -125,7 +132,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What one finding says about one candidate, with the path that shows it best."""
+    """What one finding, or the person, says about one candidate, with the path that shows it best."""
 
     name: str
     score: float
@@ -257,6 +264,9 @@ def argument(document: DiagnosisDocument | AnswerDocument, candidate: Candidate)
             supports.append(reason)
         elif finding.status is Status.PRESENT and not (finding.text and clean(finding.text).lower() in met):
             silent.append(name)
+    for part in candidate.contributions:
+        if part.text and part.rule != "phrase" and abs(part.score) >= LEAST:
+            (supports if part.score > 0 else opposed).append(Reason(clean(part.text), part.score, None))
     return Argument(
         tuple(sorted(supports, key=lambda reason: -reason.score)),
         tuple(sorted(opposed, key=lambda reason: reason.score)),
