@@ -73,10 +73,6 @@ def test_each_clause_without_a_finding_is_named() -> None:
     ]
 
 
-def test_places_of_which_something_else_was_read_are_not_named() -> None:
-    assert unread("22F, odd", [], [Span(0, 3)])[0].start == 5
-
-
 @given(text=st.text(alphabet="abC 19.,;%/°Lmgol，。痛\n", max_size=60), data=st.data())
 def test_every_letter_lies_in_a_finding_its_clause_or_an_unread_part(text: str, data: st.DataObject) -> None:
     ends = data.draw(st.lists(st.integers(0, len(text)), min_size=2, max_size=2).map(sorted))

@@ -74,7 +74,7 @@ def with_values(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     return tuple(_with_value(text, finding, known, starts) for finding in findings)
 
 
-def unread(text: str, findings: Sequence[Finding], other: Sequence[Span] = ()) -> tuple[Unread, ...]:
+def unread(text: str, findings: Sequence[Finding]) -> tuple[Unread, ...]:
     """Return the parts of a text in which nothing was read, in order.
 
     They are clauses without any finding, and measured values that no finding takes up, each with its value.
@@ -82,7 +82,6 @@ def unread(text: str, findings: Sequence[Finding], other: Sequence[Span] = ()) -
     Args:
         text: The text.
         findings: What was read from it, with their places and values.
-        other: Places of which something else was read.
 
     Example:
         >>> fever = Finding("HP:0001945", span=Span(0, 5))
@@ -90,7 +89,7 @@ def unread(text: str, findings: Sequence[Finding], other: Sequence[Span] = ()) -
         >>> [(each.start, each.end, each.value, each.unit) for each in parts]
         [(7, 18, 9.8, '%'), (20, 29, None, '')]
     """
-    spans = sorted((each.start, each.end) for each in (*(f.span for f in findings if f.span), *other))
+    spans = sorted((each.span.start, each.span.end) for each in findings if each.span)
     valued = {(each.span.start, each.value, each.unit) for each in findings if each.span and each.unit}
     begins = [start for start, _ in spans]
 
