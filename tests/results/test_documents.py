@@ -47,8 +47,8 @@ def test_a_document_that_went_through_json_is_equal(form: type[Result], document
 def test_a_diagnosis_keeps_the_shape_of_its_json() -> None:
     found = replace(DIAGNOSIS, trace=LOG).to_dict()
     assert set(found) == {
-        "schema", "notice", "id", "kgdx_version", "fingerprint", "policy", "reason", "case", "n_candidates",
-        "candidates", "evidence", "issues", "sources", "trace",
+        "schema", "notice", "id", "kgdx_version", "fingerprint", "policy", "reason", "case", "findings",
+        "unread", "n_candidates", "candidates", "evidence", "issues", "sources", "trace",
     }  # fmt: skip
     finding = found["case"]["findings"][0]
     assert finding["span"] == [4, 21]
