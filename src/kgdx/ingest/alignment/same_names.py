@@ -69,6 +69,38 @@ def infer(tables: Sequence[GraphTable]) -> RelationTable:
     return RelationTable("SAME_AS", "Disease", "Disease", _rows(stated))
 
 
+def entries_called(tables: Sequence[GraphTable], labels: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the entries that each label means: by their own names, else by a row of the table, else by a term.
+
+    For labels of patients, which have names only. The names of diseases that patients' files brought do not count.
+
+    Args:
+        tables: The graph's (:func:`kgdx.ingest.alignment.mappings.vocabulary_tables`).
+        labels: Names of diseases, in English or Chinese.
+
+    Returns:
+        For each label the ids, sorted; none where no entry has the name.
+    """
+    asked = {label: [each.key for each in named(label, [(label, 1.0)])] for label in labels}
+    entries = list(entry_names(entry_frame(tables)))
+    wanted = {key for keys in asked.values() for key in keys}
+    terms = term_names(node_frame(tables, "Phenotype", _TERM), wanted)
+    by_key: dict[str, set[str]] = defaultdict(set)
+    for each in entries:
+        by_key[each.key].add(each.entry)
+    steps: list[dict[str, set[str]]] = [{key: {key} for key in wanted}]
+    for bridges in (_stated_names(), terms):
+        of_bridge: dict[str, set[str]] = defaultdict(set)
+        for each in bridges:
+            of_bridge[each.entry].add(each.key)
+        steps.append({each.key: of_bridge[each.entry] for each in bridges})
+    found = {}
+    for label, keys in asked.items():
+        ways = ({id for key in keys for other in step.get(key, ()) for id in by_key.get(other, ())} for step in steps)
+        found[label] = tuple(sorted(next((ids for ids in ways if ids), ())))
+    return found
+
+
 def _all_pairs(tables: Sequence[GraphTable], joined: Components) -> set[Pair]:
     """The pairs that may be joined.
 
