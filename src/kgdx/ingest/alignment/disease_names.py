@@ -91,7 +91,8 @@ def _entry_texts(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 def _explained(name: str, definition: str) -> bool:
     """Whether a definition in Chinese begins with the name and then brackets: they explain it and no part of it."""
-    return unicodedata.normalize("NFKC", definition).startswith(unicodedata.normalize("NFKC", name) + "(")
+    said, own = ("".join(unicodedata.normalize("NFKC", text).split()) for text in (definition, name))
+    return said.startswith(f"{own}(")
 
 
 def term_names(terms: pl.DataFrame, wanted: Set[str]) -> list[Named]:
