@@ -207,8 +207,9 @@ def test_names_with_equal_forms_have_equal_signatures(words: list[str], chance: 
 def test_a_label_means_the_entries_of_its_name_or_of_one_that_is_the_same() -> None:
     nodes = [chinese("1", "肩周炎"), chinese("2", "子宫内膜炎"), disease(f"{EN}1", "gout")]
     tables = [table("Disease", nodes), table("Phenotype", [term("HP:1", "Endometritis", "子宫内膜炎")])]
-    found = entries_called(tables, ["Gout", "Adhesive capsulitis", "Endometritis", "Endometriosis"])
+    found = entries_called(tables, ["Gout", "Adhesive capsulitis", "Endometritis", "Endometriosis", "小儿肩周炎"])
     assert found == {
+        "小儿肩周炎": (f"{ZH}1",),
         "Gout": (f"{EN}1",),
         "Adhesive capsulitis": (f"{ZH}1",),
         "Endometritis": (f"{ZH}2",),

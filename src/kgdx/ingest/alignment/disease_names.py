@@ -155,6 +155,18 @@ def same_limits(english: str, chinese: str) -> bool:
     return all((one.search(said) is None) == (other.search(right.folded) is None) for one, other in _limits())
 
 
+def label_keys(label: str) -> list[str]:
+    """Return the forms by which a label is looked up, the closest first: the last ones without whom it speaks of.
+
+    Example:
+        >>> label_keys("小儿手足口病")
+        ['小儿手足口病', '手足口病']
+    """
+    plain = _POPULATION.sub("", label).strip()
+    texts = [label, bare(label), *([plain] if len(plain) > 1 else [])]
+    return list(dict.fromkeys(name_key(text) for text in texts))
+
+
 @cache
 def _limits() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     return tuple((re.compile(english), re.compile(chinese)) for english, chinese in read_table(_LIMITS))

@@ -16,7 +16,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgdx.ingest.alignment.disease_names import Named, entry_frame, entry_names, named, near, signatures, term_names
+from kgdx.ingest.alignment.disease_names import (
+    Named,
+    entry_frame,
+    entry_names,
+    label_keys,
+    named,
+    near,
+    signatures,
+    term_names,
+)
 from kgdx.terms.names.entity_names import node_frame
 from kgdx.terms.names.same_diseases import RARE, Components, exact_pairs, vocabulary
 from kgdx.terms.normalise import read_table
@@ -72,7 +81,8 @@ def infer(tables: Sequence[GraphTable]) -> RelationTable:
 def entries_called(tables: Sequence[GraphTable], labels: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Return the entries that each label means: by their own names, else by a row of the table, else by a term.
 
-    For labels of patients, which have names only. The names of diseases that patients' files brought do not count.
+    For labels of patients, which have names only. The names of diseases that patients' files brought do not count. A
+    label for some patients (小儿手足口病) means the disease itself where no entry is called like it.
 
     Args:
         tables: The graph's (:func:`kgdx.ingest.alignment.mappings.vocabulary_tables`).
@@ -81,7 +91,7 @@ def entries_called(tables: Sequence[GraphTable], labels: Iterable[str]) -> dict[
     Returns:
         For each label the ids, sorted; none where no entry has the name.
     """
-    asked = {label: [each.key for each in named(label, [(label, 1.0)])] for label in labels}
+    asked = {label: label_keys(label) for label in labels}
     entries = list(entry_names(entry_frame(tables)))
     wanted = {key for keys in asked.values() for key in keys}
     terms = term_names(node_frame(tables, "Phenotype", _TERM), wanted)
@@ -96,7 +106,7 @@ def entries_called(tables: Sequence[GraphTable], labels: Iterable[str]) -> dict[
         steps.append({each.key: of_bridge[each.entry] for each in bridges})
     found = {}
     for label, keys in asked.items():
-        ways = ({id for key in keys for other in step.get(key, ()) for id in by_key.get(other, ())} for step in steps)
+        ways = ({id for other in step.get(key, ()) for id in by_key.get(other, ())} for key in keys for step in steps)
         found[label] = tuple(sorted(next((ids for ids in ways if ids), ())))
     return found
 
