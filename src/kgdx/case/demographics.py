@@ -79,7 +79,7 @@ _ONSET = re.compile(
     r"|\b(?P<kind>congenital|neonatal|infantile|childhood|juvenile|adult|late)[- ]onset\b"
     r"|\b(?:(?:onset(?:\s+of\s+\w+)?|beg(?:an|inning|un)|started|starting)\s+(?:was\s+|is\s+)?(?:at\s+)?(?:the\s+)?(?:age\s+(?:of\s+)?)?"
     r"|since\s+(?:the\s+)?age\s+(?:of\s+)?)"
-    rf"(?P<number>\d{{1,3}})(?!\s*[/\d.%])\s*(?:{_UNIT}\b(?:\s+(?:old|of age))?)?(?!\s*ago)"
+    rf"(?P<number>\d{{1,3}}|{'|'.join(_WORDS)})\b(?!\s*(?:[/%]|\.?\d))\s*(?:{_UNIT}\b(?:\s+(?:old|of age))?)?(?!\s*ago)"
     r"|(?P<born>自?出生(?:后|时)?(?:即|起|就)|生后即|自幼)"
     r"|(?P<年>\d{1,3})\s*(?P<单位>岁|个月|月)(?:时|龄)?(?:开始)?(?:起病|发病|出现)",
     re.IGNORECASE,
@@ -184,7 +184,7 @@ def _ages(text: str) -> Iterator[Mention]:
     for match in (*_OLD.finditer(text), *_SHORT.finditer(text), *_AGED.finditer(text)):
         groups = match.groupdict()
         before = text[max(0, match.start("number") - 40) : match.start("number")]
-        if _THEN.search(before) or groups.get("kin") or _HEAT.search(before):
+        if _THEN.search(before) or groups.get("kin") or ("all" in groups and _HEAT.search(before)):
             continue
         age = _duration(_NUMBERS.get(groups["number"].lower(), groups["number"]), groups.get("unit"))
         if age is None:
@@ -242,7 +242,7 @@ def _onsets(text: str) -> Iterator[Mention]:
             yield _mention("onset", ONSETS["儿童期" if match["born"] == "自幼" else "birth"], match)
         else:
             number, unit = match["number"] or match["年"], match["unit"] or match["单位"]
-            if age := _duration(number, unit):
+            if age := _duration(_NUMBERS.get(number.lower(), number), unit):
                 try:
                     yield _mention("onset", checked_onset(age), match)
                 except CaseError:
