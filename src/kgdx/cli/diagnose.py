@@ -232,6 +232,7 @@ def extract(
     """
     import sys
 
+    from kgdx.case.demographics import mentions
     from kgdx.errors import CaseError
 
     case = inputs.one(text)
@@ -239,14 +240,15 @@ def extract(
         raise CaseError("the case holds no text", hint="give free text, or use `kgdx diagnose`")
     with inputs.graph(store, encoder=encoder) as graph:
         found = graph.extract(case.text, language)
+    person = mentions(case.text)
     if as_json:
         from dataclasses import asdict
 
-        output.write_json(asdict(found))
+        output.write_json({**asdict(found), "person": [asdict(each) for each in person]})
     else:
         from kgdx.render.terminal.case_text import extraction
 
-        output.show(extraction(case.text, found.findings, found.issues, brackets=not sys.stdout.isatty()))
+        output.show(extraction(case.text, found, person, brackets=not sys.stdout.isatty()))
 
 
 def replay(
