@@ -122,7 +122,7 @@ def diagnose(
     with inputs.graph(store, encoder=encoder) as graph:
         found = graph.diagnose(terms.added(given, graph), top=top, explain=paths, **how, **about)
     if result.as_json:
-        output.write_json(found.to_dict())
+        output.write_json(found.to_dict(words=True))
     else:
         from kgdx.render.terminal.diagnosis_text import diagnosis
 

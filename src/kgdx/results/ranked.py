@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 from kgdx.case.patient import Case, Finding, Issue, Status
 from kgdx.case.person import Family
 from kgdx.errors import UsageError
+from kgdx.results.words_read import ReadFinding, UnreadText
 from kgdx.schema.model import FREQUENCIES
 
 DIAGNOSIS_SCHEMA: Literal["kgdx.diagnosis/2"] = "kgdx.diagnosis/2"
@@ -480,6 +481,8 @@ class DiagnosisDocument(Result):
         DIAGNOSIS_SCHEMA, alias="schema", description="The form; version 1 is read, too."
     )
     case: CaseSummary = Field(description="The patient as understood.")
+    findings: tuple[ReadFinding, ...] = Field((), description="What the patient has, as read or given, with its place.")
+    unread: tuple[UnreadText, ...] = Field((), description="Parts of the text in which nothing was read.")
     n_candidates: int = Field(0, description="How many diseases were ranked.")
     candidates: Candidates = ()
     evidence: Evidence = Field(default_factory=dict)
