@@ -32,7 +32,7 @@ SHARED_WORDS = 0.5
 """Least share of the words of the shorter name that two diseases with a common gene have in common."""
 
 _TOKEN = re.compile(r"[a-z]+|\d+[a-z]*\d*")
-_DESIGNATOR = re.compile(r"\d+[a-z]*\d*|[ivx]+|[a-z]")
+_DESIGNATOR = re.compile(r"\d+[a-z]*\d*|[ivx]+[a-h]?|[a-z]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """A correction for hubs: candidates that score well whatever the patient has.
 
 In spaces of many dimensions some points are near neighbours of very many others (Radovanović et al., JMLR 2010); in
-retrieval it helps to take from a score what its object gets from any query (as inverted softmax does, Smith et al., ICLR
-2017). What a candidate gets from any query is measured on simulated patients, so that no diagnosis is used.
+retrieval it helps to take from a score what its object gets from any query (as inverted softmax does, Smith et al.,
+ICLR 2017). What a candidate gets from any query is measured on simulated patients, so that no diagnosis is used.
 """
 
 from __future__ import annotations

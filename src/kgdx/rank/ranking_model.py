@@ -21,7 +21,7 @@ from kgdx.rank.nesting import nested
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 7
+VERSION = 8
 """Changes when the model's arrays or their meaning do; older ones are compiled again."""
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only terms under it take part."""
@@ -147,7 +147,9 @@ def _groups(snapshot: Snapshot) -> tuple[Ints, Ints]:
 def _names(snapshot: Snapshot, candidates: Candidates) -> list[str]:
     """Name of each candidate: the first of its entries' that is more than an id; only catalogues number series."""
     ids, names = (snapshot.column("disease", column) for column in ("id", "name"))
-    named = np.array([id.startswith(PREFERRED) and bool(name) and name != id for id, name in zip(ids, names, strict=True)])
+    named = np.array(
+        [id.startswith(PREFERRED) and bool(name) and name != id for id, name in zip(ids, names, strict=True)]
+    )
     rows = map(candidates.members.columns, range(len(candidates.disease)))
     return [next((names[row] for row in each[named[each]].tolist()), "") for each in rows]
 
