@@ -57,7 +57,8 @@ def test_a_diagnosis_keeps_the_shape_of_its_json() -> None:
     }  # fmt: skip
     candidate = found["candidates"][0]
     assert set(candidate) == {
-        "rank", "id", "name", "name_zh", "members", "score", "parts", "contributions", "cases",
+        "rank", "id", "name", "name_zh", "members", "score", "parts", "contributions", "cases", "family",
+        "family_rank", "family_size", "in_family", "separated_by",
     }  # fmt: skip
     assert set(candidate["contributions"][0]) == {
         "finding", "status", "scorer", "score", "rule", "matched", "via", "frequency", "references",
