@@ -105,3 +105,62 @@ def _annotations(kind: str, rows: Sequence[tuple[str, str, int | None, int | Non
         "reference": pa.array(reference),
     }
     return RelationTable(kind, "Disease", "Phenotype", pa.table(columns))
+
+
+# Diseases that are described in words: id, English and Chinese name, definition.
+WORDED = [
+    ("KGDX:flu", "influenza", "流行性感冒", "Influenza is an infection of the airways."),
+    ("KGDX:gout", "gout", "痛风", "Gout is unlike influenza: it swells one joint at night."),
+    ("KGDX:heart", "heart disease", "心脏病", "Heart disease is a word for many diseases."),
+    ("KGDX:night", "nightmares", None, "Bad dreams, also with influenza."),
+]
+SYMPTOMS = [
+    ("KGDX:s1", "aching muscles and chills", "肌肉酸痛", "en"),
+    ("KGDX:s2", "HP:0001945", None, "en"),  # the name of fever in this graph
+    ("KGDX:s3", "swollen red big toe", "足趾红肿", "en"),
+    ("KGDX:s4", "发热", None, "zh"),
+    ("DDXPLUS:E_1", "painful toe", None, "en"),
+    ("DDXPLUS:E_2", "sneezing", None, "en"),
+]
+HAS_SYMPTOM = [
+    ("KGDX:flu", "KGDX:s1"),
+    ("KGDX:flu", "KGDX:s2"),
+    ("KGDX:flu", "KGDX:s4"),
+    ("KGDX:flu", "DDXPLUS:E_2"),
+    ("KGDX:gout", "KGDX:s3"),
+    ("KGDX:gout", "DDXPLUS:E_1"),
+    ("KGDX:heart", "KGDX:s1"),
+    ("KGDX:night", "KGDX:s4"),
+]
+
+
+def worded() -> list[GraphTable]:
+    """The graph with common diseases beside it, in words, one of them a group, and one the same as OMIM:3."""
+    ids, names, chinese, definitions = zip(*WORDED, strict=True)
+    symptom, words, translated, language = zip(*SYMPTOMS, strict=True)
+    diseases = {
+        "id": ids,
+        "name": names,
+        "name_zh": chinese,
+        "definition": definitions,
+        "source": ("words",) * len(ids),
+    }
+    return [
+        *tables([*SAME, ("KGDX:night", "OMIM:3", "exact")]),
+        NodeTable("Disease", pa.table({key: pa.array(value, pa.string()) for key, value in diseases.items()})),
+        NodeTable(
+            "Symptom",
+            pa.table(
+                {
+                    key: pa.array(value, pa.string())
+                    for key, value in (
+                        ("id", symptom),
+                        ("name", words),
+                        ("name_zh", translated),
+                        ("language", language),
+                    )
+                }
+            ),
+        ),
+        _relation("HAS_SYMPTOM", "Disease", "Symptom", HAS_SYMPTOM, source=["words"] * len(HAS_SYMPTOM)),
+    ]

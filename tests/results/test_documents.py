@@ -62,6 +62,7 @@ def test_a_diagnosis_keeps_the_shape_of_its_json() -> None:
     }  # fmt: skip
     assert set(candidate["contributions"][0]) == {
         "finding", "status", "scorer", "score", "rule", "matched", "via", "frequency", "references",
+        "text", "words",
     }  # fmt: skip
     path = found["evidence"][candidate["id"]][0]
     assert set(path) == {"kind", "finding", "frequency", "references", "nodes", "relations"}

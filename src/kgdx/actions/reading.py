@@ -155,7 +155,9 @@ class Rank(Action):
             graph.tool(
                 "ranker",
                 given,
-                lambda: graph.graph.ranker.rank(case, top=self.top, also=self.also, bank=bank, explain=self.explain),
+                lambda: graph.graph.ranker.rank(
+                    case, top=self.top, also=self.also, bank=bank, explain=self.explain, by_family=True
+                ),
                 lambda ranking: len(ranking.candidates),
             )
         )

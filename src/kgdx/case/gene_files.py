@@ -12,6 +12,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from kgdx.case.case_rows import fold_name
@@ -69,9 +70,8 @@ def read_genes(path: str | Path) -> GeneEvidence:
             packed = raw.read(2) == b"\x1f\x8b"
             raw.seek(0)
             stream = gzip.GzipFile(fileobj=raw) if packed else raw
-            return parse_genes(
-                _lines(io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace"), place), str(place)
-            )
+            with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace") as text:
+                return parse_genes(_lines(text, place), str(place))
     except FileNotFoundError as error:
         raise CaseError(f"no such file: {place}", hint="check the path given to --genes") from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -126,7 +126,7 @@ def _after_comments(lines: Iterator[str]) -> tuple[str, Iterator[str]]:
 
 def _list(first: list[str], rest: Iterator[str], where: str) -> GeneEvidence:
     genes: dict[str, CandidateGene] = {}
-    for number, line in enumerate((*first, *rest), start=1):
+    for number, line in enumerate(chain(first, rest), start=1):
         words = re.split(r"[#\t,;]", line.strip(), maxsplit=1)[0].split()
         if not words:
             continue

@@ -85,6 +85,9 @@ class Ranking:
 class Output:
     """What is done with the result."""
 
+    members: Annotated[
+        bool, typer.Option("--members", help="List the other diseases of each family in the ranking.")
+    ] = False
     save: Annotated[bool, typer.Option("--save", help="Write case and result into the graph.")] = False
     html: Html = None
     force: Force = False
@@ -123,7 +126,7 @@ def diagnose(
     else:
         from kgdx.render.terminal.diagnosis_text import diagnosis
 
-        output.show(diagnosis(found, explain=ranking.explain))
+        output.show(diagnosis(found, explain=ranking.explain, members=result.members))
     page_files.write_result(result.html, found, store=store, force=result.force)
     finished(found)
     if result.save:

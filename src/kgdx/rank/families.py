@@ -102,7 +102,7 @@ def families(snapshot: Snapshot, candidates: Candidates, names: Sequence[str], b
     Args:
         snapshot: Where genes are read.
         candidates: What is compared.
-        names: Name of each candidate; shape (candidates,).
+        names: Name of each candidate, empty where it is of no series; shape (candidates,).
         broader: Disease rows of groups and of their narrower entries; two arrays of shape (pairs,).
     """
     joined = _Joined(len(names))

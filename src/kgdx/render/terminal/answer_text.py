@@ -167,7 +167,7 @@ def _candidates(found: AnswerDocument) -> RenderableType:
     marks = _marks(found, "candidate")
     for each in found.candidates[:10]:
         mark = Text(marks.get(each.id, ""), style="cyan")
-        table.add_row(Text(f"{each.rank}."), mark, Text(clean(each.name or each.id)), Text(each.id, style="dim"))
+        table.add_row(Text(f"{each.place}."), mark, Text(clean(each.name or each.id)), Text(each.id, style="dim"))
     return Padding(table, (0, 0, 0, 2))
 
 
