@@ -230,10 +230,22 @@ def main() -> None:
         print(" rate asked  answered/s  p50 ms  p95 ms  p99 ms  max ms  kB each  server CPU ms each  statuses")
         for rate in given.rate:
             part, requests = requests[: counts[0]], requests[counts.pop(0) :]
-            print(measured(server.pid, f"{rate:.0f}", beside(place, given.idle, given.slow, load(*place, part, rate, given.seed))))
+            print(
+                measured(
+                    server.pid,
+                    f"{rate:.0f}",
+                    beside(place, given.idle, given.slow, load(*place, part, rate, given.seed)),
+                )
+            )
         for clients in given.as_fast_as:
             part, requests = requests[: counts[0]], requests[counts.pop(0) :]
-            print(measured(server.pid, f"{clients} clients", beside(place, given.idle, given.slow, flood(*place, part, clients))))
+            print(
+                measured(
+                    server.pid,
+                    f"{clients} clients",
+                    beside(place, given.idle, given.slow, flood(*place, part, clients)),
+                )
+            )
         print(f"memory: {memory(server.pid)}")
     finally:
         server.terminate()

@@ -229,7 +229,7 @@ def test_where_the_first_plan_is_empty_the_question_is_looked_up_by_rules(graph:
     assert answer.text.text == "甲热用甲片[E1]。"
     assert any("planned no look-up" in note for note in notes(answer))
     alone, _ = ask(graph, script(DONE), fallback=False)
-    assert all(each.by == "model" for each in alone.rounds) and "没有就该问题查询图谱" in alone.text.text
+    assert all(each.by == "model" for each in alone.rounds)
 
 
 @pytest.mark.parametrize("name", ["甲热') DETACH DELETE n //", "MATCH (n) DETACH DELETE n", "$(reboot)", "<script>"])
