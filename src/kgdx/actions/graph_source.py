@@ -85,7 +85,15 @@ class FolderSource:
 
     def hold(self) -> None:
         """Read from the build that is there now, which no writer removes meanwhile."""
-        self._build = self._held.enter_context(self._folder.reading())
+        from kgdx.ingest.pipeline.build_files import check
+
+        build = self._held.enter_context(self._folder.reading())
+        try:
+            check(build.path)
+        except StoreError:
+            self._held.close()
+            raise
+        self._build = build
 
     def release(self) -> None:
         """Let writers in."""
@@ -115,7 +123,7 @@ class FolderSource:
         """Open the snapshot that the build made."""
         from kgdx.graph.snapshot import Snapshot
 
-        return Snapshot.open(self._current().snapshot)
+        return Snapshot.open(self._current().snapshot, tell=tell)
 
     @contextmanager
     def writing(self) -> Iterator[Store]:
@@ -188,7 +196,7 @@ class ServerSource:
         with suppress(OSError):  # another process prunes too, or the folder is for reading only: as good
             os.utime(path)
             prune_snapshots(self._snapshots, path)
-        return Snapshot.open(path, fingerprint)
+        return Snapshot.open(path, fingerprint, tell)
 
     @contextmanager
     def writing(self) -> Iterator[Store]:

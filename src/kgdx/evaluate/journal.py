@@ -12,7 +12,6 @@ Layout::
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import threading
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from kgdx.errors import StoreError, StoreLockedError, UsageError
+from kgdx.files.locks import take
 
 FORMAT = 1
 ABOUT = "evaluation.json"
@@ -79,11 +79,9 @@ class Journal:
         except OSError as error:
             raise self._unwritable(error) from error
         try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            if not take(handle, wait_s=0.0):
                 hint = "wait for it to finish, or choose another --out"
-                raise StoreLockedError(f"another process evaluates into {self.path}", hint=hint) from None
+                raise StoreLockedError(f"another process evaluates into {self.path}", hint=hint)
             self._begin({"format": FORMAT, **about})
             self.records = self._read()
             yield self
