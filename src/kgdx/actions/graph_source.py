@@ -77,6 +77,7 @@ class FolderSource:
         self._held = ExitStack()
         weakref.finalize(self, self._held.close)  # also where nobody closes it: before the interpreter ends, not during
         self._build: BuildFolder | None = None
+        self._save_wait = settings.save_wait
 
     @property
     def build(self) -> str:
@@ -84,10 +85,11 @@ class FolderSource:
         return self._current().id
 
     def hold(self) -> None:
-        """Read from the build that is there now, which no writer removes meanwhile."""
+        """Read from the build that is there now, which no writer removes meanwhile; it has to be what was built."""
         from kgdx.ingest.pipeline.build_files import check
+        from kgdx.ingest.pipeline.graph_folder import WAIT_S
 
-        build = self._held.enter_context(self._folder.reading())
+        build = self._held.enter_context(self._folder.reading(max(WAIT_S, self._save_wait)))
         try:
             check(build.path)
         except StoreError:
@@ -130,7 +132,7 @@ class FolderSource:
         """Give the store for writing, alone."""
         from kgdx.graph.arcade.embedded import ArcadeStore
 
-        with self._folder.writing() as build:
+        with self._folder.writing(self._save_wait) as build:
             store = ArcadeStore.open(build.store, read_only=False)
             try:
                 yield store

@@ -25,6 +25,8 @@ SAVED = "saved"
 """A file that is there once users have saved into a build since it was made."""
 
 _OWN = ("lock", "turn", LIST, WRITING, SAVED)
+_NOTES = ("store/statistics.json", "store/last-tx-id.bin")
+"""What the engine notes whenever it closes a store, and does without: damage to it has no effect."""
 _STORE, _SNAPSHOT = "store/", "snapshot/"
 _GROWS = ".bucket"
 """Files of the store that a write only makes longer; others it may put in the place of each other."""
@@ -151,7 +153,7 @@ def _known(build: Path) -> dict[str, files.Known]:
 
 def _names(build: Path) -> list[str]:
     derived = f"{_SNAPSHOT}{DERIVED}/"
-    return [name for name in files.listed(build, without=_OWN) if not name.startswith(derived)]
+    return [n for n in files.listed(build, without=_OWN) if not n.startswith(derived) and n not in _NOTES]
 
 
 def _derived(build: Path) -> list[Path]:

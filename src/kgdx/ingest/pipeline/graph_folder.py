@@ -34,6 +34,7 @@ from kgdx.files import locks
 from kgdx.files.known import sync_folder, write_whole
 from kgdx.files.private import FOLDER, private_file, private_folder
 from kgdx.ingest.pipeline import build_files
+from kgdx.ingest.pipeline.build_report import BuildReport, read_report
 
 WAIT_S = 10.0
 """How long a reader waits for another process before it gives up."""
@@ -288,6 +289,18 @@ class GraphFolder:
                 message = f"another process is building or writing the graph at {self.path}"
                 raise StoreLockedError(message, hint="wait for it to finish, then try again; nothing was changed")
             yield
+
+
+def sound_report(build: BuildFolder) -> BuildReport:
+    """Read the report of a build.
+
+    Raises:
+        StoreError: It is missing, or not what was written.
+    """
+    if not build_files.whole(build.path, build.report.name):
+        message = f"the build report {build.report} is not what was written"
+        raise StoreError(message, hint="build the graph again with `kgdx build`")
+    return read_report(build.report)
 
 
 @contextmanager
