@@ -24,7 +24,8 @@ import numpy as np
 import kgdx
 from kgdx.case import Failure, read_cases
 from kgdx.case.patient import Case
-from kgdx.evaluate.metrics import evaluate_rank, mean_rank, summary
+from kgdx.evaluate.metrics import mean_rank, summary
+from kgdx.evaluate.rank_accuracy import evaluate_rank
 from kgdx.graph.snapshot import Snapshot
 from kgdx.rank import Ranker, annotations, candidates, fusion, ranking_model, scorers
 from kgdx.rank.case_bank import CaseBank

@@ -25,7 +25,7 @@ from typing import Any
 import pyarrow as pa
 
 import kgdx
-from kgdx.evaluate.metrics import evaluate_text
+from kgdx.evaluate.text_accuracy import evaluate_text
 from kgdx.graph.protocol import NodeTable, RelationTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot

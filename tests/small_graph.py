@@ -33,7 +33,7 @@ NAMES = {
     "OMIM:3": "Fever of unknown cause",
     "OMIM:4": "Inherited nothing",
     "ORPHA:1": "Autosomal recessive tiny epilepsy syndrome type I",
-    "ORPHA:2": "Rare genetic epilepsy",
+    "UMLS:2": "Rare genetic epilepsy",
 }
 # disease, term, numerator, denominator, class, reference
 HAS = [
@@ -45,11 +45,11 @@ HAS = [
     ("OMIM:4", RECESSIVE, None, None, None, "OMIM:4"),
     ("ORPHA:1", SEIZURE, None, None, "HP:0040281", "ORPHA:1"),
     ("ORPHA:1", HYPOTONIA, None, None, "HP:0040283", "ORPHA:1"),
-    ("ORPHA:2", FOCAL, None, None, "HP:0040283", "ORPHA:2"),
+    ("UMLS:2", FOCAL, None, None, "HP:0040283", "UMLS:2"),
 ]
 LACKS = [("OMIM:1", SHORT, 0, 3, None, "PMID:1"), ("OMIM:2", SEIZURE, None, None, None, "OMIM:2")]
 GENES = [("OMIM:1", "NCBIGene:10"), ("ORPHA:1", "NCBIGene:10"), ("OMIM:2", "NCBIGene:20")]
-SAME = [("ORPHA:1", "OMIM:1", "exact"), ("ORPHA:2", "OMIM:2", "broader")]
+SAME = [("ORPHA:1", "OMIM:1", "exact"), ("UMLS:2", "OMIM:2", "broader")]
 # case, diagnosis, publication, observed
 CASES = [("p1", "OMIM:3", "PMID:4", (FOCAL, SHORT)), ("p2", "OMIM:2", "PMID:9", (SHORT, HYPOTONIA))]
 

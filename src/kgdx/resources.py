@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kgdx.errors import KgdxError
 
-FOLDERS = ("ontology", "cypher", "loaders", "ranking", "browser", "examples")
+FOLDERS = ("ontology", "cypher", "loaders", "ranking", "browser", "examples", "data")
 
 
 def resource(folder: str, *parts: str) -> Path:

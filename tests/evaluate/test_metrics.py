@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgdx.evaluate.metrics import METRICS, MISS, bootstrap, mean_over, mean_rank, summary, values
+from kgdx.evaluate.metrics import METRICS, MISS, Families, bootstrap, mean_over, mean_rank, summary, values
 
 SCORES = np.array([5.0, 3.0, 3.0, 3.0, 1.0])
 
@@ -24,13 +24,15 @@ def test_a_label_that_is_no_candidate_is_a_miss(right: list[int]) -> None:
 
 
 def test_a_shared_first_place_is_no_top_1() -> None:
-    assert values([1.5])[0].tolist() == [0, 1, 1, 1, pytest.approx(2 / 3)]
+    assert values([1.5])[0].tolist() == [0, 1, 1, 1, 1, 1, pytest.approx(2 / 3)]
 
 
 def test_summary_has_the_fractions_and_an_interval_around_each() -> None:
     found = summary([1, 2, 4, 9, MISS], list("abcde"))
     assert found["n"] == 5
-    assert [found[name] for name in METRICS] == pytest.approx([0.2, 0.4, 0.6, 0.8, (1 + 1 / 2 + 1 / 4 + 1 / 9) / 5])
+    assert [found[name] for name in METRICS] == pytest.approx(
+        [0.2, 0.4, 0.6, 0.8, 0.8, 0.8, (1 + 1 / 2 + 1 / 4 + 1 / 9) / 5]
+    )
     assert all(low <= found[name] <= high for name, (low, high) in found["ci95"].items())
 
 
@@ -50,9 +52,46 @@ def test_intervals_are_the_same_each_time() -> None:
 @given(ranks=st.lists(st.integers(1, 50), min_size=1, max_size=30))
 def test_a_wider_top_never_counts_less(ranks: list[int]) -> None:
     found = summary([float(rank) for rank in ranks], ranks)
-    assert 0 <= found["top1"] <= found["top3"] <= found["top5"] <= found["top10"] <= 1
+    assert (
+        0 <= found["top1"] <= found["top3"] <= found["top5"] <= found["top10"] <= found["top20"] <= found["top50"] <= 1
+    )
     assert found["top1"] <= found["mrr"] <= 1
 
 
 def test_a_disease_with_many_cases_counts_once() -> None:
     assert mean_over([1.0] * 9 + [50.0], ["a"] * 9 + ["b"])["top1"] == 0.5
+
+
+def test_intervals_of_means_over_diseases_are_those_of_cases_where_each_has_one() -> None:
+    ranks = [1.0, 30.0, 2.0, 1.0, 60.0, 4.0]
+    over, micro = mean_over(ranks, range(6), range(6)), summary(ranks, range(6))
+    assert over["ci95"]["top1"] == pytest.approx(micro["ci95"]["top1"])
+
+
+def test_intervals_of_means_over_diseases_hold_the_mean() -> None:
+    ranks, diseases = [1.0] * 40 + [20.0] * 10, ["common"] * 40 + list(map(str, range(10)))
+    found = mean_over(ranks, diseases, range(50))
+    low, high = found["ci95"]["top1"]
+    assert found["top1"] == pytest.approx(1 / 11)
+    assert low <= found["top1"] <= high < 0.6
+
+
+def test_a_family_has_the_rank_of_its_best_member() -> None:
+    families = Families(np.array([7, 7, 2, 2, 5]))
+    assert families.rank(SCORES, [1]) == 1.0  # a sister of the first
+    assert families.rank(SCORES, [3]) == 2.0  # two of the equal scores are one row
+    assert families.rank(SCORES, [4]) == 3.0
+    assert families.rank(SCORES, []) == MISS
+
+
+@given(
+    scores=st.lists(st.integers(0, 5), min_size=1, max_size=20),
+    data=st.data(),
+)
+def test_a_family_never_ranks_below_its_member(scores: list[int], data: st.DataObject) -> None:
+    of = data.draw(st.lists(st.integers(0, 4), min_size=len(scores), max_size=len(scores)))
+    right = data.draw(st.integers(0, len(scores) - 1))
+    total = np.array(scores, float)
+    assert Families(np.array(of)).rank(total, [right]) <= mean_rank(total, [right])
+    alone = Families(np.arange(len(scores)))
+    assert alone.rank(total, [right]) == mean_rank(total, [right])

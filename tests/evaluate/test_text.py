@@ -8,7 +8,7 @@ import pytest
 
 from kgdx.case.patient import Finding, Issue
 from kgdx.errors import SourceError
-from kgdx.evaluate.metrics import evaluate_text
+from kgdx.evaluate.text_accuracy import evaluate_text
 
 
 class Terms:

@@ -51,6 +51,8 @@ APART = {
     "dx_symptoms": "dx-symptoms.txt",
     "symptom2disease": "symptom2disease.jsonl",
     "agentclinic": "agentclinic.jsonl",
+    "ddxplus": "ddxplus-conditions.json",
+    "ddxplus_patients": "ddxplus-patients.csv",
     "huatuo": "huatuo.jsonl",
 }
 """Sources with a hand-drawn file that the small graph of most tests does without."""

@@ -17,7 +17,7 @@ from kgdx.errors import CaseError, UsageError
 from kgdx.graph.protocol import NodeTable
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Candidate, Ranker
-from kgdx.rank.scorers import EXCLUDED_MOST
+from kgdx.rank.absent import EXCLUDED_MOST
 from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NAMES, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS, TERMS
 
 PHENOTYPES = sorted(set(TERMS) - {"HP:0000001", RECESSIVE})
@@ -37,7 +37,7 @@ def rules(candidate: Candidate, finding: str) -> set[str]:
 
 
 def test_equal_entries_are_one_candidate_and_unannotated_ones_are_none(ranker: Ranker) -> None:
-    assert ranker.ids == ["OMIM:1", "OMIM:2", "OMIM:3", "ORPHA:2"]
+    assert ranker.ids == ["OMIM:1", "OMIM:2", "OMIM:3", "UMLS:2"]
     best = first(ranker, [SEIZURE])
     assert (best.id, best.members) == ("OMIM:1", ("OMIM:1", "ORPHA:1"))
     assert ranker.number_of("ORPHA:1") == ranker.number_of("OMIM:1")
@@ -90,7 +90,7 @@ def test_annotated_absent_finding_speaks_against_the_disease(ranker: Ranker) -> 
     ("finding", "disease", "rule", "matched", "via"),
     [
         (SEIZURE, "OMIM:1", "exact", SEIZURE, ""),
-        (NERVOUS, "ORPHA:2", "descendant", FOCAL, NERVOUS),
+        (NERVOUS, "UMLS:2", "descendant", FOCAL, NERVOUS),
         (DELAY, "OMIM:2", "shared", SHORT, "HP:0001507"),
         (SHORT, "OMIM:3", "background", "", ""),
     ],
@@ -118,7 +118,7 @@ def test_an_excluded_finding_is_shown_with_what_it_contradicts(ranker: Ranker) -
 def test_what_a_broader_group_has_counts_less_than_ones_own(ranker: Ranker) -> None:
     lent = next(c for c in ranker.rank(([FOCAL], ()), explain=True).candidates if c.id == "OMIM:2")
     part = next(p for p in lent.contributions if p.finding == FOCAL and p.scorer == "likelihood")
-    assert (part.rule, part.references) == ("exact", ("ORPHA:2",))
+    assert (part.rule, part.references) == ("exact", ("UMLS:2",))
     assert lent.parts["likelihood"] < first(ranker, [FOCAL]).parts["likelihood"]
 
 

@@ -15,7 +15,8 @@ from kgdx.graph.protocol import NodeTable, RelationTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker, compile_model
-from kgdx.rank.ranking_model import RankModel, compile_if_annotated
+from kgdx.rank.ranker import compile_if_annotated
+from kgdx.rank.ranking_model import RankModel
 from small_graph import FEVER, HYPOTONIA, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS
 
 
@@ -51,14 +52,14 @@ def test_terms_outside_phenotypic_abnormality_take_no_part(ranker: Ranker) -> No
 
 
 def test_a_disease_with_an_exact_counterpart_inherits_from_no_group(tmp_path: Path) -> None:
-    same = [*small_graph.SAME, ("ORPHA:2", "OMIM:1", "broader")]
+    same = [*small_graph.SAME, ("UMLS:2", "OMIM:1", "broader")]
     ranker = Ranker.open(compile_snapshot(small_graph.tables(same), tmp_path / "s", "f"))
     assert value(ranker, "OMIM:1", small_graph.FOCAL) == 0
-    assert 0 < value(ranker, "OMIM:2", small_graph.FOCAL) < value(ranker, "ORPHA:2", small_graph.FOCAL)
+    assert 0 < value(ranker, "OMIM:2", small_graph.FOCAL) < value(ranker, "UMLS:2", small_graph.FOCAL)
 
 
 def test_narrower_read_backwards_is_broader(tmp_path: Path) -> None:
-    turned = [("ORPHA:1", "OMIM:1", "exact"), ("OMIM:2", "ORPHA:2", "narrower")]
+    turned = [("ORPHA:1", "OMIM:1", "exact"), ("OMIM:2", "UMLS:2", "narrower")]
     ranker = Ranker.open(compile_snapshot(small_graph.tables(turned), tmp_path / "s", "f"))
     assert value(ranker, "OMIM:2", small_graph.FOCAL) > 0
 

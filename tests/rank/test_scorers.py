@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from kgdx.rank import Ranker
-from kgdx.rank.scorers import BREADTH, EXCLUDED_MOST, EXCLUDED_SHARE, SCORERS, Recent
+from kgdx.rank.absent import EXCLUDED_MOST, EXCLUDED_SHARE
+from kgdx.rank.scorers import BREADTH, Recent
 from small_graph import FEVER, HYPOTONIA, NERVOUS, SEIZURE, SHORT, STATUS
 
 EPILEPSY, SHORTNESS, UNKNOWN_FEVER = 0, 1, 2
 CERTAIN_FEVER = 1 - 1 / 4  # 1 − e^−IC of a term that one of four candidates has
 
 
+OF_FINDINGS = ("likelihood", "coverage", "typicality", "excluded")
 EVERYONE = np.arange(4)
 
 
@@ -72,15 +74,16 @@ def test_excluded_takes_away_what_the_disease_makes_likely_and_no_more_than_its_
     assert many.shares.sum(axis=0) == pytest.approx(many.total, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("name", OF_FINDINGS)
 def test_the_findings_shares_of_every_scorer_explain_its_total(ranker: Ranker, name: str) -> None:
     scores = scored(ranker, name, [SEIZURE, SHORT], (HYPOTONIA,))
     rest = scores.total - scores.shares.sum(axis=0)
-    expected = -BREADTH * ranker.model.columns.breadth if name == "likelihood" else np.zeros(4)
+    of_no_finding = {"likelihood": -BREADTH * ranker.model.columns.breadth, "hub": scores.total}
+    expected = of_no_finding.get(name, np.zeros(4))
     assert np.ptp(rest - expected) == pytest.approx(0, abs=1e-6)  # the rest is the same for all candidates
 
 
-@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("name", OF_FINDINGS)
 def test_a_built_in_scorer_scores_any_columns(ranker: Ranker, name: str) -> None:
     query, _ = ranker.query(([SEIZURE, SHORT], (HYPOTONIA,)))
     other = ranker.scorers[name].on(ranker.model.columns)

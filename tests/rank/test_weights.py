@@ -82,7 +82,7 @@ def test_an_installed_package_adds_a_scorer(
 def test_a_scorer_reads_the_case_and_its_own_arrays(mixed: Ranker) -> None:
     girl, boy = (mixed.rank(patient(sex), explain=True) for sex in ("FEMALE", "MALE"))
     parts = {candidate.id: candidate.parts["sex"] for candidate in girl.candidates}
-    assert parts["ORPHA:2"] == max(parts.values()) > 0 > parts["OMIM:1"]
+    assert parts["UMLS:2"] == max(parts.values()) > 0 > parts["OMIM:1"]
     assert {candidate.parts["sex"] for candidate in boy.candidates} == {0.0}
 
 
@@ -133,7 +133,7 @@ def test_a_scorer_without_a_weight_is_said_in_one_line(snapshot: Snapshot) -> No
 
 
 def test_a_weight_without_a_scorer_lists_the_scorers(snapshot: Snapshot) -> None:
-    with pytest.raises(UsageError, match="no scorer 'hearsay': one of coverage, excluded, likelihood, typicality"):
+    with pytest.raises(UsageError, match="no scorer 'hearsay': one of coverage, excluded, hub, likelihood, obligate, typicality"):
         Ranker.open(snapshot, {"hearsay": 1.0})
 
 
@@ -165,7 +165,8 @@ def test_weights_of_ones_own_replace_the_shipped_ones(ranker: Ranker, snapshot: 
     file = tmp_path / "weights.yaml"
     text = SHIPPED.read_text(encoding="utf-8")
     file.write_text(text.replace("weight: 1.0", "weight: 2.0"), encoding="utf-8")
-    for given in (file, str(file), {"likelihood": 2.0, "coverage": 0.6, "typicality": 0.2, "excluded": 0.05}):
+    numbers = {name: each.weight for name, each in Weights.read().scorers.items()} | {"likelihood": 2.0}
+    for given in (file, str(file), numbers):
         other = Ranker.open(snapshot, given)
         one, two = (each.rank(([FEVER], ())).candidates[0].parts for each in (ranker, other))
         assert two == {**one, "likelihood": pytest.approx(2 * one["likelihood"])}

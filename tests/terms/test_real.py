@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kgdx.evaluate.metrics import evaluate_text
+from kgdx.evaluate.text_accuracy import evaluate_text
 from kgdx.terms.extractor import Extractor
 
 

@@ -22,6 +22,7 @@ from kgdx.case import Extraction, Resolution
 from kgdx.graph.protocol import USER
 
 if TYPE_CHECKING:
+    from kgdx.case import GeneNames
     from kgdx.config import Settings
     from kgdx.graph.compiled_templates import CompiledQueries
     from kgdx.graph.protocol import Row, Store
@@ -186,6 +187,11 @@ class GraphContext:
         return ranker
 
     @property
+    def in_words(self) -> bool:
+        """Whether the graph has symptoms in words, which a patient's own words can be compared with."""
+        return self.snapshot.rows("has_symptom") > 0
+
+    @property
     def bank(self) -> CaseBank:
         """The patients of the graph whose diagnosis is known, to match other cases with.
 
@@ -200,6 +206,19 @@ class GraphContext:
 
         bank: CaseBank = self._once("bank", make)
         return bank
+
+    @property
+    def genes(self) -> GeneNames:
+        """The graph's genes, to look up those of a patient."""
+
+        def make() -> GeneNames:
+            from kgdx.case import GeneNames
+
+            columns = (self.snapshot.table("gene").column(name).to_pylist() for name in ("id", "name", "xrefs"))
+            return GeneNames(zip(*columns, strict=True))
+
+        names: GeneNames = self._once("genes", make)
+        return names
 
     @property
     def ancestry(self) -> Hierarchy:

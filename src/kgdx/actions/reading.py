@@ -43,7 +43,8 @@ class Extract(Action):
         reader = graph.graph.reader if begin == 0 else _Later(graph.graph.reader, begin)
 
         def read() -> Case:
-            return read_text(case, reader, graph.graph.ancestry, language=self.language)
+            words = graph.graph.in_words
+            return read_text(case, reader, graph.graph.ancestry, language=self.language, words=words)
 
         found = graph.tool("reader", given, read, lambda case: len(case.findings))
         return Outcome(Read(len(case.text), found.digest), found)

@@ -19,7 +19,16 @@ from kgdx.answer.saved_runs import save as save_result
 from kgdx.answer.saved_runs import saved_trace
 from kgdx.api.questions import Asking, able, faults, provenance, within, world_of
 from kgdx.api.questions import ask as answer_question
-from kgdx.case import Case, Issue, case_from_document, case_from_terms, case_from_text, one_case
+from kgdx.case import (
+    About,
+    Case,
+    Issue,
+    case_from_document,
+    case_from_terms,
+    case_from_text,
+    one_case,
+    with_person,
+)
 from kgdx.config import Settings
 from kgdx.episode.loop import Episode, Watch, begin, kgdx_version
 from kgdx.episode.loop import run as run_episode
@@ -64,6 +73,7 @@ class Graph(GraphContext):
         case_bank: bool = False,
         model: ChatModel | str | None = None,
         watch: Watch | None = None,
+        **about: Unpack[About],
     ) -> Diagnosis:
         """Rank the diseases that fit a patient, and say why.
 
@@ -81,6 +91,8 @@ class Graph(GraphContext):
             model: Who plans, for the policy ``planner``: a language model, or the name of one at the endpoint that is
                 set.
             watch: Given each segment of the log, as soon as the choice and its action are done.
+            about: What is known of the patient beside the case: ``age``, ``sex``, ``onset``, ``inheritance``,
+                ``consanguineous``, ``genes`` (:class:`kgdx.case.About`).
 
         Raises:
             CaseError: No usable case can be made of the input.
@@ -100,7 +112,8 @@ class Graph(GraphContext):
         if chooser.capabilities.models:
             limits = within(limits)
         world = world_of(self, chooser, model, limits or Limits())
-        start = begin(self.case(case).identified(), chooser, seed=seed, limits=limits, fingerprint=self.fingerprint)
+        patient = self.case(case, **about).identified()
+        start = begin(patient, chooser, seed=seed, limits=limits, fingerprint=self.fingerprint)
         return self.diagnosis(run_episode(world, start, chooser, watch))
 
     def episode(
@@ -200,6 +213,7 @@ class Graph(GraphContext):
         top: int = 10,
         policy: str | None = None,
         case_bank: bool = False,
+        **about: Unpack[About],
     ) -> Diagnosis:
         """Diagnose, and explain one disease wherever it stands in the ranking.
 
@@ -209,22 +223,32 @@ class Graph(GraphContext):
             top: How many candidates to rank beside it.
             policy: Name of a policy that can be asked for a disease.
             case_bank: As for :meth:`diagnose`.
+            about: As for :meth:`diagnose`.
 
         Raises:
             UsageError: The disease is not among those that are ranked.
         """
-        patient = case.case if isinstance(case, Diagnosis) else self.case(case)
+        patient = self.case(case.case if isinstance(case, Diagnosis) else case, **about)
         wanted = {"also": (disease,), **({"case_bank": True} if case_bank else {})}
         chooser = make_policy(policy or default_policy("diagnoses"), wanted, top=top, explain=0)
         start = begin(patient.identified(), chooser, fingerprint=self.fingerprint)
         return self.diagnosis(run_episode(world_of(self, chooser, None, Limits()), start, chooser))
 
-    def case(self, given: CaseLike) -> Case:
+    def case(self, given: CaseLike, **about: Unpack[About]) -> Case:
         """Make a case of what :meth:`diagnose` accepts.
 
+        Args:
+            given: A case in any form.
+            about: What is known of the patient beside it (:class:`kgdx.case.About`).
+
         Raises:
-            CaseError: It is empty, unreadable, or names an unknown term.
+            CaseError: It is empty, unreadable, or names an unknown term, or none of the genes is known.
+            UsageError: A statement has no such name.
         """
+        case = with_person(self._case(given), about)
+        return self.genes.known(case) if case.gene_evidence else case
+
+    def _case(self, given: CaseLike) -> Case:
         if isinstance(given, Case):
             return given
         if isinstance(given, str):
@@ -312,7 +336,8 @@ def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
     ranking, declared = ranking_of(state), state.last(Declared)
     issues = list(state.case.issues)
     if ranking is not None:
-        issues += ranking.issues
+        about_graph = [issue for issue in ranking.issues if issue.where == "graph"]
+        issues = [*about_graph, *issues, *(issue for issue in ranking.issues if issue.where != "graph")]
     if episode.error is not None:
         issues.append(Issue("error", "episode", str(episode.error), "the result holds what was found before"))
     issues += [issue for issue in faults(state) if issue.where in ("model", "planner")]

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from kgdx.case.about import About, GeneNames, with_person
 from kgdx.case.case_files import Failure, case_from_document, one_case, parse_cases, read_cases
 from kgdx.case.case_json import case_from_json, case_from_osce, case_to_json
 from kgdx.case.cleaning import Ancestry, case_from_terms, case_from_text, read_text, sanitise
+from kgdx.case.gene_files import read_genes
 from kgdx.case.patient import Case, Extraction, Finding, FindingReader, Issue, Resolution, Span, Status
+from kgdx.case.person import CandidateGene, Family, GeneEvidence
 from kgdx.case.phenopacket import case_from_phenopacket, case_to_phenopacket
 
 __all__ = [
+    "About",
     "Ancestry",
+    "CandidateGene",
     "Case",
     "Extraction",
     "Failure",
+    "Family",
     "Finding",
     "FindingReader",
+    "GeneEvidence",
+    "GeneNames",
     "Issue",
     "Resolution",
     "Span",
@@ -30,6 +38,8 @@ __all__ = [
     "one_case",
     "parse_cases",
     "read_cases",
+    "read_genes",
     "read_text",
     "sanitise",
+    "with_person",
 ]

@@ -19,6 +19,8 @@ from typing import IO, Any
 from kgdx.case.case_json import KEYS, case_from_dialogue, case_from_json, case_from_osce, is_dialogue
 from kgdx.case.case_rows import CONTENT, BadRow, case_from_row, header, is_row, table_rows
 from kgdx.case.cleaning import MAX_CHARACTERS, case_from_text, sanitise
+from kgdx.case.ddxplus_patients import COLUMNS as PATIENT_COLUMNS
+from kgdx.case.ddxplus_patients import Known, case_from_patient, is_patients
 from kgdx.case.patient import Case, FindingReader, constructor
 from kgdx.case.phenopacket import case_from_phenopacket
 from kgdx.errors import CaseError
@@ -53,8 +55,12 @@ class Failure:
     id: str = ""
 
 
-def read_cases(path: str | Path) -> Iterator[Case | Failure]:
+def read_cases(path: str | Path, *, known: Known = "all") -> Iterator[Case | Failure]:
     """Read every case of a file or folder, in order; a bad one is a :class:`Failure`.
+
+    Args:
+        path: The file or folder.
+        known: What is taken of a patient of DDXPlus: ``all`` evidences, or the ``first`` complaint alone.
 
     Raises:
         CaseError: The path does not exist, cannot be read, or holds nothing.
@@ -66,17 +72,17 @@ def read_cases(path: str | Path) -> Iterator[Case | Failure]:
     if not files:
         raise CaseError(f"no case file in {place}", hint=f"it should hold {', '.join(SUFFIXES)} files")
     if len(files) == 1:
-        yield from _file(files[0])
+        yield from _file(files[0], known)
         return
     for file in files:
         try:
-            yield from _file(file)
+            yield from _file(file, known)
         except CaseError as error:
             yield Failure(str(file), str(error))
 
 
-def parse_cases(stream: IO[bytes], where: str = "standard input") -> Iterator[Case | Failure]:
-    """Read every case of an open binary stream, whatever its form.
+def parse_cases(stream: IO[bytes], where: str = "standard input", *, known: Known = "all") -> Iterator[Case | Failure]:
+    """Read every case of an open binary stream, whatever its form; see :func:`read_cases`.
 
     Raises:
         CaseError: It is empty or no text.
@@ -87,7 +93,7 @@ def parse_cases(stream: IO[bytes], where: str = "standard input") -> Iterator[Ca
     """
     with _detached(stream) as text:
         try:
-            yield from _parse(text, where)
+            yield from _parse(text, where, known)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise CaseError(f"{where}: the gzip file is truncated or damaged", hint="fetch it again") from error
 
@@ -169,15 +175,15 @@ def _files(folder: Path) -> list[Path]:
     return sorted(file for file in folder.rglob("*") if file.name.lower().endswith(ends) and file.is_file())
 
 
-def _file(file: Path) -> Iterator[Case | Failure]:
+def _file(file: Path, known: Known) -> Iterator[Case | Failure]:
     try:
         with file.open("rb") as stream:
-            yield from parse_cases(stream, str(file))
+            yield from parse_cases(stream, str(file), known=known)
     except OSError as error:
         raise CaseError(f"{file}: cannot be read", hint=error.strerror or str(error)) from error
 
 
-def _parse(stream: io.TextIOWrapper, where: str) -> Iterator[Case | Failure]:
+def _parse(stream: io.TextIOWrapper, where: str, known: Known) -> Iterator[Case | Failure]:
     """Tell JSON lines, one JSON document and plain text apart by the first line that holds anything."""
     lines = enumerate(_lines(stream, where), start=1)
     number, line = next(((at, text) for at, text in lines if text.strip()), (0, ""))
@@ -185,7 +191,7 @@ def _parse(stream: io.TextIOWrapper, where: str) -> Iterator[Case | Failure]:
         raise CaseError(f"{where}: it is empty", hint=f"give {_FORMS}")
     if line.lstrip()[0] not in "{[":
         if _is_header(line):
-            yield from _table([line, *(text for _, text in lines)], where, number)
+            yield from _table([line, *(text for _, text in lines)], where, number, known)
             return
         if _WEB_PAGE.match(line):
             raise CaseError(f"{where}: it is a web page", hint="save the file that the page offers")
@@ -208,18 +214,22 @@ def _parse(stream: io.TextIOWrapper, where: str) -> Iterator[Case | Failure]:
 def _is_header(line: str) -> bool:
     """Whether a first line is that of a table of cases; a word alone is a heading of a note."""
     names, _ = header(line)
-    return len(names) > 1 and bool(set(names) & set(CONTENT))
+    return len(names) > 1 and (bool(set(names) & set(CONTENT)) or is_patients(names))
 
 
-def _table(lines: list[str], where: str, first: int) -> Iterator[Case | Failure]:
-    for row in table_rows(lines, CONTENT):
+def _table(lines: list[str], where: str, first: int, known: Known) -> Iterator[Case | Failure]:
+    patients = is_patients(header(lines[0])[0])
+    for row in table_rows(lines, tuple(PATIENT_COLUMNS) if patients else CONTENT):
         if isinstance(row, BadRow):
             place = f"{where} line {row.line + first - 1}"
             yield Failure(place, f"{place}: {row.reason}: mend the line")
         else:
             place = f"{where} line {row[0] + first - 1}"
             try:
-                yield sanitise(case_from_row(row[1], place))
+                if patients:
+                    yield sanitise(case_from_patient(row[1], row[0] + first - 1, place, known))
+                else:
+                    yield sanitise(case_from_row(row[1], place))
             except CaseError as error:
                 yield Failure(place, str(error), row[1].get("id", ""))
 

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
+from kgdx.case.demographics import described
 from kgdx.case.patient import SEXES, Case, Finding, Issue, Status, valid
+from kgdx.case.person import (
+    RELATIVES,
+    Family,
+    checked_age,
+    checked_mode,
+    checked_onset,
+    gene_evidence,
+    gene_evidence_json,
+)
 from kgdx.errors import CaseError
 
 KEYS = frozenset(
     {
-        *("id", "observed", "excluded", "diseases", "sex", "age", "text"),
-        *("publications", "genes", "language", "source", "synthetic"),
+        *("id", "observed", "excluded", "phrases", "diseases", "sex", "age", "text"),
+        *("publications", "genes", "causal_genes", "language", "source", "synthetic"),
+        *("onset", "inheritance", "consanguineous", "affected_relatives"),
     }
 )
 """Keys that the plain form knows; others are kept in ``Case.extra``."""
@@ -20,6 +30,9 @@ KEYS = frozenset(
 
 def case_from_json(document: Mapping[str, Any], where: str = "case") -> Case:
     """Read the plain JSON form.
+
+    ``genes`` are those in which the patient has candidate variants (:func:`kgdx.case.person.gene_evidence`), which
+    ranking uses; ``causal_genes`` are labels, like ``diseases``.
 
     Raises:
         CaseError: A value has the wrong type, or there is neither a finding nor a text.
@@ -29,27 +42,34 @@ def case_from_json(document: Mapping[str, Any], where: str = "case") -> Case:
         ('HP:0001250',)
     """
     observed, excluded = _strings(document, "observed", where), _strings(document, "excluded", where)
-    text = string(document, "text", where)
-    if not (observed or excluded or text):
-        _refuse(where, "the case has no finding and no text", 'give "observed": ["HP:…"], or "text"')
+    text, phrases = string(document, "text", where), tuple(filter(None, _strings(document, "phrases", where)))
+    if not (observed or excluded or text or phrases):
+        _refuse(where, "the case has no finding and no text", 'give "observed": ["HP:…"], "text" or "phrases"')
     findings = [Finding(term, Status.PRESENT, text=term) for term in observed]
     findings += [Finding(term, Status.ABSENT, text=term) for term in excluded]
     sex = string(document, "sex", where).upper() or "UNKNOWN"
     known = sex in SEXES
-    strange = Issue("warning", f"{where}: sex", f"{sex[:40]!r} is not one of {', '.join(SEXES)}", "read as unknown")
+    issues: list[Issue] = []
+    if not known:
+        message = f"{sex[:40]!r} is not one of {', '.join(SEXES)}"
+        issues.append(Issue("warning", f"{where}: sex", message, "read as unknown"))
     return Case(
         id=string(document, "id", where),
         findings=tuple(findings),
         text=text,
         sex=sex if known else "UNKNOWN",
-        age=string(document, "age", where) or None,
+        age=_checked(checked_age, string(document, "age", where), "age", where, issues),
         diseases=_strings(document, "diseases", where),
         publications=_strings(document, "publications", where),
-        genes=_strings(document, "genes", where),
+        genes=_strings(document, "causal_genes", where),
+        onset=_checked(checked_onset, string(document, "onset", where), "onset", where, issues),
+        family=_family(document, where, issues),
+        gene_evidence=gene_evidence(document.get("genes"), f"{where}: genes"),
         source=string(document, "source", where) or "user",
         language=string(document, "language", where) or None,
         synthetic=_synthetic(document, where),
-        issues=() if known else (strange,),
+        phrases=phrases,
+        issues=tuple(issues),
         extra={key: value for key, value in document.items() if key not in KEYS},
     ).identified()
 
@@ -69,8 +89,9 @@ def case_to_json(case: Case, *, text: bool = False) -> dict[str, Any]:
         "sex": case.sex,
         "age": case.age,
         "publications": list(case.publications),
-        "genes": list(case.genes),
+        "causal_genes": list(case.genes),
         "source": case.source,
+        **_person(case),
     }
     if case.language:
         document["language"] = case.language
@@ -78,7 +99,45 @@ def case_to_json(case: Case, *, text: bool = False) -> dict[str, Any]:
         document["synthetic"] = True
     if text:
         document["text"] = case.text
+        if case.phrases:
+            document["phrases"] = list(case.phrases)
     return document
+
+
+def _person(case: Case) -> dict[str, Any]:
+    """What is known of onset, family and candidate genes, where anything is."""
+    said = {
+        "onset": case.onset,
+        "inheritance": list(case.family.inheritance),
+        "consanguineous": case.family.consanguineous,
+        "affected_relatives": list(case.family.affected),
+        "genes": gene_evidence_json(case.gene_evidence) if case.gene_evidence else None,
+    }
+    return {key: value for key, value in said.items() if value is not None and value != []}
+
+
+def _checked(check: Callable[[str], str], said: str, key: str, where: str, issues: list[Issue]) -> str | None:
+    """Return a value, checked; what cannot be used is an issue."""
+    try:
+        return check(said) if said else None
+    except CaseError as error:
+        issues.append(Issue("warning", f"{where}: {key}", error.message, "ignored"))
+        return None
+
+
+def _family(document: Mapping[str, Any], where: str, issues: list[Issue]) -> Family:
+    related = document.get("consanguineous")
+    if related is not None and not isinstance(related, bool):
+        _refuse(where, '"consanguineous" is neither true nor false', "leave it out where it is not known")
+    modes = document.get("inheritance")
+    listed = _strings({"inheritance": [modes] if isinstance(modes, str) else modes}, "inheritance", where)
+    read = (_checked(checked_mode, mode, "inheritance", where, issues) for mode in listed)
+    affected = tuple(each.upper() for each in _strings(document, "affected_relatives", where))
+    if strange := [each for each in affected if each not in RELATIVES]:
+        message = f"{strange[0][:40]!r} is not one of {', '.join(RELATIVES)}"
+        issues.append(Issue("warning", f"{where}: affected_relatives", message, "ignored"))
+    kept = tuple(dict.fromkeys(each for each in affected if each in RELATIVES))
+    return Family(related, kept, tuple(dict.fromkeys(filter(None, read))))
 
 
 def string(document: Mapping[str, Any], key: str, where: str) -> str:
@@ -129,11 +188,6 @@ _STATUS: Mapping[str, Status] = {
     **dict.fromkeys(("2", "unk", "unknown", "none", "not sure"), Status.UNKNOWN),
 }
 """Truth values as the datasets write them: booleans, or 0, 1 and 2 (not sure)."""
-
-_YEARS = re.compile(r"(\d{1,3})[- ]?(?:years?|yrs?|y/?o)", re.IGNORECASE)
-_MONTHS = re.compile(r"(\d{1,3})[- ]?months?", re.IGNORECASE)
-_FEMALE = re.compile(r"\b(?:female|woman|girl|lady)\b", re.IGNORECASE)
-_MALE = re.compile(r"\b(?:male|man|boy|gentleman)\b", re.IGNORECASE)
 
 
 def is_dialogue(document: Mapping[str, Any]) -> bool:
@@ -210,7 +264,7 @@ def case_from_osce(document: Mapping[str, Any], where: str = "OSCE case") -> Cas
     text = valid("\n".join((*_sentences(told), *_sentences(findings))))
     if not text:
         raise CaseError(f"{where}: the patient actor says nothing", hint="give a History or Symptoms")
-    demographics = str(actor.get("Demographics", ""))
+    who = described(Case("", text=str(actor.get("Demographics", ""))))
     extra = {
         "objective": examination.get("Objective_for_Doctor"),
         "tests": examination.get("Test_Results"),
@@ -219,8 +273,8 @@ def case_from_osce(document: Mapping[str, Any], where: str = "OSCE case") -> Cas
     return Case(
         id="",
         text=text,
-        sex="FEMALE" if _FEMALE.search(demographics) else "MALE" if _MALE.search(demographics) else "UNKNOWN",
-        age=_age(demographics),
+        sex=who.sex,
+        age=who.age,
         source="osce",
         extra={key: value for key, value in extra.items() if value is not None},
     ).identified()
@@ -253,11 +307,3 @@ def _sentences(value: object, heading: str = "") -> Iterator[str]:
             yield from _sentences(inner, heading)
     elif isinstance(value, str) and value.strip():
         yield f"{heading}: {value.strip()}" if heading else value.strip()
-
-
-def _age(demographics: str) -> str | None:
-    if years := _YEARS.search(demographics):
-        return f"P{int(years[1])}Y"
-    if months := _MONTHS.search(demographics):
-        return f"P{int(months[1])}M"
-    return None

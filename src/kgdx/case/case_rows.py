@@ -7,11 +7,22 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kgdx.case.patient import Case, Finding, Issue, Status, valid
+from kgdx.case.person import (
+    SEX_WORDS,
+    CandidateGene,
+    Family,
+    GeneEvidence,
+    checked_mode,
+    checked_onset,
+    gene_evidence,
+    iso_age,
+    merged,
+)
 from kgdx.errors import CaseError
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -33,7 +44,11 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "sex": ("sex", "gender", "性别"),
     "language": ("language", "lang", "语言"),
     "publications": ("publications", "publication", "pmid", "pmids"),
-    "genes": ("genes", "gene"),
+    "genes": ("genes", "gene", "candidate_genes", "gene_evidence", "基因", "候选基因"),
+    "causal_genes": ("causal_genes", "causal_gene", "致病基因"),
+    "onset": ("onset", "age_at_onset", "age_of_onset", "起病年龄", "发病年龄"),
+    "inheritance": ("inheritance", "mode_of_inheritance", "遗传方式"),
+    "consanguineous": ("consanguineous", "consanguinity", "近亲", "近亲婚配"),
     "synthetic": ("synthetic",),
 }
 """What a row can say → the columns that may say it, the first one given counting."""
@@ -41,24 +56,10 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 CONTENT = tuple(name for part in ("text", "observed", "excluded") for name in COLUMNS[part])
 """Columns of which a table of cases has at least one."""
 
-_SEXES = {
-    **dict.fromkeys(("m", "male", "man", "boy", "男", "男性", "男孩"), "MALE"),
-    **dict.fromkeys(("f", "female", "woman", "girl", "女", "女性", "女孩"), "FEMALE"),
-    **dict.fromkeys(("other", "other_sex"), "OTHER"),
-    **dict.fromkeys(("", "u", "unknown", "unknown_sex", "na", "n/a", "未知", "不详"), "UNKNOWN"),
-}
 _CURIE = re.compile(r"[A-Za-z][A-Za-z0-9_.]*:[A-Za-z0-9_.-]+")
 _HPO = re.compile(r"HP[:_](\d{7})(?!\d)", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[;|\n；、]+")
 _LIST_OF_IDS = re.compile(r"\s*[A-Za-z][A-Za-z0-9_.]*:[^\s,，]+(?:[\s,，]+[A-Za-z][A-Za-z0-9_.]*:[^\s,，]+)+\s*")
-_ISO = re.compile(r"P(?=\d)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?", re.IGNORECASE)
-_AGE = re.compile(
-    r"(?P<number>\d{1,3})\s*-?\s*(?P<unit>years?|yrs?|y/?o|y|months?|mos?|weeks?|wks?|w|days?|d|周岁|岁|年|个月|月|周|天|日)",
-    re.IGNORECASE,
-)
-_UNITS = {"y": "Y", "m": "M", "w": "W", "d": "D", "周岁": "Y", "岁": "Y", "年": "Y", "个月": "M", "月": "M"}
-_UNITS |= {"周": "W", "天": "D", "日": "D"}
-_OLDEST = 130
 _HAN = re.compile("[\u4e00-\u9fff]")
 TRUTH = {"true": True, "yes": True, "1": True, "是": True, "false": False, "no": False, "0": False, "否": False}
 
@@ -112,7 +113,10 @@ def case_from_row(row: Mapping[str, Any], where: str = "case") -> Case:
         age=_age(known["age"], where, issues),
         diseases=tuple(dict.fromkeys(each for each in stated if _CURIE.fullmatch(each))),
         publications=tuple(_publications(known["publications"], where)),
-        genes=tuple(each for each, _ in _terms(known["genes"], "genes", where, hpo=False)),
+        genes=tuple(each for each, _ in _terms(known["causal_genes"], "causal_genes", where, hpo=False)),
+        onset=_checked(checked_onset, known["onset"], "onset", where, issues),
+        family=_family(known, where, issues),
+        gene_evidence=_genes(known["genes"], where),
         source="table",
         language=_text(known["language"], "language", where).strip() or ("zh" if _HAN.search(words) else None),
         synthetic=_flag(known["synthetic"], where, issues),
@@ -164,9 +168,9 @@ def _publications(value: Any, where: str) -> Iterator[str]:
 
 def _sex(value: Any, where: str, issues: list[Issue]) -> str:
     said = _text(value, "sex", where).strip().lower()
-    if said not in _SEXES:
+    if said not in SEX_WORDS:
         issues.append(Issue("warning", f"{where}: sex", f"{said[:40]!r} is no sex that is known", "read as unknown"))
-    return _SEXES.get(said, "UNKNOWN")
+    return SEX_WORDS.get(said, "UNKNOWN")
 
 
 def _age(value: Any, where: str, issues: list[Issue]) -> str | None:
@@ -179,25 +183,34 @@ def _age(value: Any, where: str, issues: list[Issue]) -> str | None:
     return None
 
 
-def iso_age(said: str) -> str | None:
-    """Return an age as an ISO 8601 duration; a number alone is years.
-
-    Example:
-        >>> [iso_age(said) for said in ("P7Y3M", "7", "2 years 3 months", "5个月", "old")]
-        ['P7Y3M', 'P7Y', 'P2Y3M', 'P5M', None]
-    """
-    if _ISO.fullmatch(said):
-        return said.upper()
-    number = re.fullmatch(r"(\d{1,3})(?:\.0+)?", said)
-    if number:
-        return f"P{int(number[1])}Y" if int(number[1]) <= _OLDEST else None
-    parts: dict[str, int] = {}
-    for found in _AGE.finditer(said):
-        unit = found["unit"].lower()
-        parts.setdefault(_UNITS.get(unit) or _UNITS[unit[0]], int(found["number"]))
-    if not parts or parts.get("Y", 0) > _OLDEST:
+def _checked(check: Callable[[str], str], value: Any, key: str, where: str, issues: list[Issue]) -> str | None:
+    """Return what a cell says, checked; what cannot be used is an issue."""
+    said = _text(value, key, where).strip()
+    try:
+        return check(said) if said else None
+    except CaseError as error:
+        issues.append(Issue("warning", f"{where}: {key}", error.message, "ignored"))
         return None
-    return "P" + "".join(f"{parts[unit]}{unit}" for unit in "YMWD" if unit in parts)
+
+
+def _family(known: Mapping[str, Any], where: str, issues: list[Issue]) -> Family:
+    modes = [each for each, _ in _terms(known["inheritance"], "inheritance", where, hpo=False)]
+    read = (_checked(checked_mode, each, "inheritance", where, issues) for each in modes)
+    related = known["consanguineous"]
+    if related is not None and not isinstance(related, bool):
+        said = str(related).strip().lower()
+        if said not in TRUTH:
+            message = f"{said[:40]!r} is neither true nor false"
+            issues.append(Issue("warning", f"{where}: consanguineous", message, "ignored"))
+        related = TRUTH.get(said)
+    return Family(related, (), tuple(dict.fromkeys(filter(None, read))))
+
+
+def _genes(value: Any, where: str) -> GeneEvidence | None:
+    if isinstance(value, list | Mapping):
+        return gene_evidence(value, f"{where}: genes")
+    named = re.split(r"[\s,;|，、；]+", _text(value, "genes", where).strip())
+    return merged(CandidateGene(each) for each in named if each)
 
 
 def _flag(value: Any, where: str, issues: list[Issue]) -> bool:

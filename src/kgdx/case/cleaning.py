@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol
 
+from kgdx.case.ddxplus_release import PREFIX
+from kgdx.case.demographics import described
 from kgdx.case.patient import Case, Finding, FindingReader, Issue, Resolution, Status, constructor, valid
 from kgdx.errors import CaseError
 
@@ -82,7 +84,8 @@ def unknown(term: str, resolution: Resolution) -> CaseError:
 def _resolved(findings: Iterable[Finding], reader: FindingReader, found: list[Issue]) -> list[Finding]:
     kept = []
     for finding in findings:
-        if finding.span is not None:  # read from text by the extractor: current by construction
+        # what the extractor read from text is current by construction, and codes of DDXPlus are no terms of HPO
+        if finding.span is not None or finding.id.startswith(PREFIX):
             kept.append(finding)
             continue
         resolution = reader.resolve(finding.id)
@@ -186,19 +189,31 @@ def case_from_text(
 
 
 def read_text(
-    case: Case, reader: FindingReader, ancestry: Ancestry | None = None, *, language: str | None = None
+    case: Case,
+    reader: FindingReader,
+    ancestry: Ancestry | None = None,
+    *,
+    language: str | None = None,
+    words: bool = False,
 ) -> Case:
-    """Add the findings of the case's text to those it has, and clean the result.
+    """Add the findings of the case's text to those it has, and who the patient is; clean the result.
+
+    Args:
+        case: The case.
+        reader: Reads the text.
+        ancestry: Knows the is-a hierarchy.
+        language: That of the text; found out when absent.
+        words: Whether words in which no finding is recognised will do, since the graph has symptoms in words.
 
     Raises:
         CaseError: Neither the text nor the case holds a finding that is present or absent.
     """
     issues: tuple[Issue, ...] = ()
     if case.text:
-        extraction = reader.extract(case.text, language)
+        case, extraction = described(case), reader.extract(case.text, language)
         case, issues = replace(case, findings=(*case.findings, *_outer(extraction.findings))), extraction.issues
     clean = sanitise(case.with_issues(issues), reader, ancestry)
-    if clean.observed or clean.excluded:
+    if clean.observed or clean.excluded or (words and (case.text or case.phrases)):
         return clean
     reasons = [issue for issue in clean.issues if issue.level == "error"]
     reasons += [issue for issue in issues if issue.level == "warning"]

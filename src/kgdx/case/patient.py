@@ -6,10 +6,12 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from kgdx.case.person import Family, GeneEvidence
 
 SEXES = ("FEMALE", "MALE", "OTHER", "UNKNOWN")
 """What a case's sex may be: the values of GA4GH phenopackets without the suffix ``_SEX``."""
@@ -170,6 +172,9 @@ class Case:
         publications: ``PMID:`` CURIEs of the publications that report the case.
         genes: ``NCBIGene:``/``HGNC:`` CURIEs or symbols of genes that the source does not name as a mere candidate or
             as rejected (never read by scorers).
+        onset: When the disease began: an HPO CURIE of a stage of life, or an ISO 8601 duration since birth.
+        family: What is known of the patient's family.
+        gene_evidence: Genes in which the patient has candidate variants; ``None`` where nothing is known of them.
         source: Where the case comes from.
         language: BCP 47 tag of its words, such as ``zh``, where it is known.
         synthetic: Whether it was made up rather than observed; such a case is no evidence for a real one.
@@ -186,6 +191,9 @@ class Case:
     diseases: tuple[str, ...] = ()
     publications: tuple[str, ...] = ()
     genes: tuple[str, ...] = ()
+    onset: str | None = None
+    family: Family = field(default_factory=Family)
+    gene_evidence: GeneEvidence | None = None
     source: str = "user"
     language: str | None = None
     synthetic: bool = False
@@ -257,9 +265,32 @@ class Case:
         known = Status.PRESENT, Status.ABSENT
         return self._digest_of(f for f in self.findings if f.onset or f.status not in known)
 
+    @property
+    def evidence(self) -> Case:
+        """The case as far as a ranking may read it: without text, labels, source and what was doubtful.
+
+        Example:
+            >>> Case("p", diseases=("OMIM:1",), sex="MALE").evidence == Case("", sex="MALE")
+            True
+        """
+        known = Status.PRESENT, Status.ABSENT
+        return Case(
+            "",
+            tuple(finding for finding in self.findings if finding.status in known),
+            sex=self.sex,
+            age=self.age,
+            onset=self.onset,
+            family=self.family,
+            gene_evidence=self.gene_evidence,
+            phrases=self.phrases,
+        )
+
     def _digest_of(self, findings: Iterable[Finding]) -> str:
         stated = sorted((f.id, str(f.status), f.onset or "") for f in findings)
-        content = [stated, self.text, self.sex, self.age, *([list(self.phrases)] if self.phrases else [])]
+        content: list[Any] = [stated, self.text, self.sex, self.age, *([list(self.phrases)] if self.phrases else [])]
+        if self.onset or self.family.known or self.gene_evidence:
+            genes = asdict(self.gene_evidence) if self.gene_evidence else None
+            content.append({"onset": self.onset, "family": asdict(self.family), "genes": genes})
         return hashlib.sha256(valid(json.dumps(content, ensure_ascii=False)).encode()).hexdigest()
 
     def identified(self) -> Case:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, NoReturn
 
 from kgdx.case.patient import SEXES, Case, Finding, Issue, Status, valid
+from kgdx.case.person import OLDEST, CandidateGene, merged, years_of
 from kgdx.errors import CaseError
 
 _SEXES = {sex + "_SEX" if sex in ("UNKNOWN", "OTHER") else sex: sex for sex in SEXES}
@@ -15,6 +16,11 @@ _UNDIAGNOSED = frozenset({"IN_PROGRESS", "UNSOLVED"})
 """``ProgressStatus`` of an interpretation whose disease is a suspicion, not a diagnosis."""
 _NOT_CAUSATIVE = frozenset({"REJECTED", "CANDIDATE"})
 """``InterpretationStatus`` of a gene that is not held to cause the disease."""
+_SUSPECTED = frozenset({"CANDIDATE", "UNKNOWN_STATUS"})
+"""``InterpretationStatus`` of a gene that may cause it: evidence, where ``CAUSATIVE`` is a label."""
+_ALLELES = {"GENO:0000135": "HETEROZYGOUS", "GENO:0000136": "BIALLELIC", "GENO:0000134": "HEMIZYGOUS"}
+_ANTENATAL = "HP:0030674"
+_STATES = {zygosity: {"id": id, "label": zygosity.lower()} for id, zygosity in _ALLELES.items()}
 _HPO_ID = re.compile(r"HP:\d{7}")
 _PMID = re.compile(r"(?:PMID[:_ ]\s*|pubmed(?:\.ncbi\.nlm\.nih\.gov)?/)(\d{1,9})", re.IGNORECASE)
 SYNTHETIC = "kgdx:synthetic"
@@ -61,6 +67,8 @@ def case_from_phenopacket(packet: object, where: str = "phenopacket") -> Case:
         diseases=tuple(dict.fromkeys(_diseases(reader, top))),
         publications=tuple(dict.fromkeys(_publications(reader, top, identifier))),
         genes=tuple(dict.fromkeys(_genes(reader, top))),
+        onset=_onset(reader, top),
+        gene_evidence=merged(_candidates(reader, top), source="phenopacket"),
         source="phenopacket",
         synthetic=any(reader.string(each, "id") == SYNTHETIC for each in _references(reader, top)),
         issues=tuple(reader.issues),
@@ -159,7 +167,40 @@ def _age(reader: _Reader, subject: Mapping[str, Any]) -> str | None:
     if age and not _AGE.fullmatch(age):
         reader.note("subject.timeAtLastEncounter", f"{age[:40]!r} is not an ISO 8601 duration such as P7Y3M", "ignored")
         return None
+    if (years_of(age) or 0) > OLDEST:
+        reader.note("subject.timeAtLastEncounter", f"{age[:40]!r} is no age of a human", "ignored")
+        return None
     return age or None
+
+
+def _onset(reader: _Reader, top: Mapping[str, Any]) -> str | None:
+    """When the patient's disease began: a term of HPO or an age, of the first disease that says so."""
+    for path, disease in reader.objects(top, "diseases"):
+        onset = reader.child(disease, "onset", f"{path}.")
+        term = reader.string(reader.child(onset, "ontologyClass"), "id")
+        age = reader.string(reader.child(onset, "age"), "iso8601duration")
+        if _HPO_ID.fullmatch(term):
+            return term
+        if age and _AGE.fullmatch(age):
+            return age
+        if reader.child(onset, "gestationalAge"):
+            return _ANTENATAL
+    return None
+
+
+def _candidates(reader: _Reader, top: Mapping[str, Any]) -> Iterator[CandidateGene]:
+    """The genes that are under suspicion; one that is held to cause the disease is a label (:func:`_genes`)."""
+    for path, interpretation in reader.objects(top, "interpretations"):
+        diagnosis = reader.child(interpretation, "diagnosis", f"{path}.")
+        for _, genomic in reader.objects(diagnosis, "genomicInterpretations"):
+            if reader.string(genomic, "interpretationStatus") not in _SUSPECTED:
+                continue
+            variation = reader.child(reader.child(genomic, "variantInterpretation"), "variationDescriptor")
+            gene = reader.child(variation, "geneContext") or reader.child(genomic, "gene")
+            state = reader.string(reader.child(variation, "allelicState"), "id")
+            id, symbol = reader.string(gene, "valueId"), reader.string(gene, "symbol")
+            if id or symbol:
+                yield CandidateGene(id or symbol, symbol, zygosity=_ALLELES.get(state, ""))
 
 
 def _diseases(reader: _Reader, top: Mapping[str, Any]) -> Iterator[str]:
@@ -209,7 +250,8 @@ def case_to_phenopacket(
     """Write a case as a phenopacket v2; reading it back gives the same case (text, spans and scores aside).
 
     Args:
-        case: The case; findings that are neither present nor absent have no place in a phenopacket and are left out.
+        case: The case; what has no place in a phenopacket is left out: findings that are neither present nor absent,
+            family, and the onset of what is not diagnosed.
         created: ISO 8601 time stamp for the metadata; now when ``None``.
         made_of: How a synthetic case came about, for the metadata.
 
@@ -228,8 +270,12 @@ def case_to_phenopacket(
     packet: dict[str, Any] = {"id": case.id, "subject": subject, "phenotypicFeatures": list(_features(case))}
     if case.diseases:
         packet["diseases"] = [{"term": {"id": disease, "label": ""}} for disease in case.diseases]
+        if case.onset:
+            packet["diseases"][0]["onset"] = _time(case.onset)
     if case.genes and case.diseases:
         packet["interpretations"] = [_interpretation(case)]
+    if case.gene_evidence:
+        packet.setdefault("interpretations", []).append(_suspicion(case))
     packet["metaData"] = {
         "created": stamp,
         "createdBy": "kgdx",
@@ -279,6 +325,37 @@ def _interpretation(case: Case) -> dict[str, Any]:
             ],
         },
     }
+
+
+def _suspicion(case: Case) -> dict[str, Any]:
+    """The candidate genes, as an interpretation in progress."""
+    assert case.gene_evidence is not None
+    genomic = []
+    for gene in case.gene_evidence.genes:
+        variation: dict[str, Any] = {
+            "id": gene.id,
+            "geneContext": {"valueId": gene.id, "symbol": gene.name or ("" if _CURIE.fullmatch(gene.id) else gene.id)},
+        }
+        if gene.zygosity:
+            variation["allelicState"] = _STATES[gene.zygosity]
+        genomic.append(
+            {
+                "subjectOrBiosampleId": case.id,
+                "interpretationStatus": "CANDIDATE",
+                "variantInterpretation": {"variationDescriptor": variation},
+            }
+        )
+    return {
+        "id": f"{case.id}-candidates",
+        "progressStatus": "IN_PROGRESS",
+        "diagnosis": {"genomicInterpretations": genomic},
+    }
+
+
+def _time(onset: str) -> dict[str, Any]:
+    if _HPO_ID.fullmatch(onset):
+        return {"ontologyClass": {"id": onset, "label": ""}}
+    return {"age": {"iso8601duration": onset}}
 
 
 def _kind(value: object) -> str:

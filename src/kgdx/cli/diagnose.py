@@ -32,6 +32,7 @@ from kgdx.cli.options import (
     announce,
     grouped,
 )
+from kgdx.cli.person_options import Person
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -95,6 +96,7 @@ def diagnose(
     case: CaseArgument = None,
     *,
     terms: Terms,
+    person: Person,
     ranking: Ranking,
     result: Output,
     encoder: Encoder = False,
@@ -109,12 +111,13 @@ def diagnose(
     page_files.check(result.html, force=result.force)
     given = inputs.one(case)
     inputs.check_given(given, terms.hpo, terms.exclude_hpo)
+    about = person.about()
     top = ranking.top
     paths = min(max(ranking.explain, page_files.EXPLAINED if result.html or result.as_json else 0), top)
     how: dict[str, Any] = {"policy": ranking.policy, "case_bank": ranking.case_bank, "model": ranking.llm}
     announce(store, ranking.llm, ranking.policy)
     with inputs.graph(store, encoder=encoder) as graph:
-        found = graph.diagnose(terms.added(given, graph), top=top, explain=paths, **how)
+        found = graph.diagnose(terms.added(given, graph), top=top, explain=paths, **how, **about)
     if result.as_json:
         output.write_json(found.to_dict())
     else:
@@ -176,11 +179,13 @@ def batch(
         raise typer.Exit(FAILED_CASES)
 
 
+@grouped
 def explain(
     case: Annotated[str, typer.Argument(metavar="TEXT|FILE|-", help="The patient, as for diagnose.")],
     disease: Annotated[str, typer.Argument(metavar="DISEASE", help="A disease of the graph, such as OMIM:190350.")],
-    hpo: Observed = None,
-    exclude_hpo: Excluded = None,
+    *,
+    terms: Terms,
+    person: Person,
     policy: Policy = None,
     case_bank: CaseBank = False,
     encoder: Encoder = False,
@@ -194,10 +199,10 @@ def explain(
     Example: kgdx explain patient.json OMIM:190350
     """
     page_files.check(html, force=force)
-    given = inputs.one(case)
+    given, about = inputs.one(case), person.about()
     with inputs.graph(store, encoder=encoder) as graph:
-        patient = inputs.with_terms(given, hpo, exclude_hpo, graph)
-        result = graph.explain(patient, disease, policy=policy, case_bank=case_bank)
+        patient = terms.added(given, graph)
+        result = graph.explain(patient, disease, policy=policy, case_bank=case_bank, **about)
     finished(result)
     candidate = result.candidate(disease)
     if as_json:

@@ -18,6 +18,7 @@ from kgdx.errors import CaseError, UsageError
 if TYPE_CHECKING:
     from kgdx.api import Graph
     from kgdx.case import Case, Failure, FindingReader
+    from kgdx.case.ddxplus_patients import Known
     from kgdx.ingest.pipeline.build_report import Progress
 
 _SUFFIX = re.compile(r"\.(json|jsonl|ndjson|txt|gz|ya?ml|csv|tsv|pdf|docx?|rtf|xml|md)$", re.IGNORECASE)
@@ -71,15 +72,20 @@ def existing(argument: str) -> Path | None:
     return None
 
 
-def many(argument: str) -> Iterator[Case | Failure]:
-    """Read all cases of a file or folder, or of standard input (``-``)."""
+def many(argument: str, known: Known = "all") -> Iterator[Case | Failure]:
+    """Read all cases of a file or folder, or of standard input (``-``).
+
+    Args:
+        argument: What the command was given.
+        known: What is taken of a patient of DDXPlus: ``all`` evidences, or the ``first`` complaint alone.
+    """
     from kgdx.case import read_cases
 
-    return standard_input() if argument == "-" else read_cases(argument)
+    return standard_input(known) if argument == "-" else read_cases(argument, known=known)
 
 
-def standard_input() -> Iterator[Case | Failure]:
-    """Read all cases of standard input.
+def standard_input(known: Known = "all") -> Iterator[Case | Failure]:
+    """Read all cases of standard input, as :func:`many` does.
 
     Raises:
         UsageError: It is a terminal, where nobody would know what to type.
@@ -90,7 +96,7 @@ def standard_input() -> Iterator[Case | Failure]:
         raise UsageError(
             "nothing comes from standard input", hint="pipe the case in, as in `kgdx diagnose - < note.txt`"
         )
-    return parse_cases(sys.stdin.buffer)
+    return parse_cases(sys.stdin.buffer, known=known)
 
 
 def graph(store: str | None, **how: Any) -> Graph:
@@ -185,16 +191,17 @@ def split(values: list[str] | None) -> list[str]:
 
 
 def lines(argument: str) -> int | None:
-    """Count the lines of a JSON-lines file, for a progress bar; ``None`` for anything else."""
+    """Count the lines of a file with a case in each, for a progress bar; ``None`` for anything else."""
     if argument == "-":
         return None
     path = Path(argument)
     name = path.name.removesuffix(".gz")
-    if not path.is_file() or not name.endswith((".jsonl", ".ndjson")):
+    table = name.endswith((".csv", ".tsv"))
+    if not path.is_file() or not (table or name.endswith((".jsonl", ".ndjson"))):
         return None
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-            return sum(1 for line in stream if line.strip())
+            return sum(1 for line in stream if line.strip()) - table
     except (OSError, EOFError):
         return None
 

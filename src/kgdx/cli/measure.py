@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
     from kgdx.evaluate.judges import Judge
     from kgdx.evaluate.question_sets import Question
     from kgdx.llm.chat import ChatModel
+
+
+class Known(StrEnum):
+    """What is taken of a patient of DDXPlus."""
+
+    ALL = "all"
+    FIRST = "first"
+
 
 Questions = Annotated[Path, typer.Argument(metavar="FILE", help="Question set, JSON lines; or .gz.")]
 Split = Annotated[
@@ -43,7 +52,7 @@ def text(
 
     A mention is [start, end, text, HPO id]; a document counts as the set of its terms.
     """
-    from kgdx.evaluate.metrics import evaluate_text
+    from kgdx.evaluate.text_accuracy import evaluate_text
 
     with inputs.graph(store, encoder=encoder) as graph:
         result = evaluate_text(graph.reader, inputs.json_lines(documents))
@@ -57,23 +66,34 @@ def text(
 
 def rank(
     cases: Annotated[
-        str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis: phenopackets, JSON lines.")
+        str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis, in any form; or .gz.")
     ],
+    known: Annotated[
+        Known, typer.Option(metavar="WHAT", help="Of DDXPlus's patients: all evidences, or the first complaint.")
+    ] = Known.ALL,
     case_bank: CaseBank = False,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
     """Measure how often the diagnosis ranks first.
 
-    Phenopackets, or JSON lines {"id", "observed", "excluded", "diseases"} where any equal id counts. A case that fails
-    counts as a miss.
+    Phenopackets, JSON lines {"id", "text"|"phrases"|"observed", "excluded", "diseases"}, tables, DDXPlus, OSCE cases,
+    DX dialogues. An id, an exact cross-reference or a name of a disease counts. A case that fails is a miss.
     """
-    from kgdx.evaluate.metrics import evaluate_rank
+    from kgdx.evaluate.labels import Labels
+    from kgdx.evaluate.rank_accuracy import evaluate_rank
+    from kgdx.evaluate.words_read import words_reader
 
-    source = inputs.many(cases)
+    source = inputs.many(cases, known.value)
     with inputs.graph(store) as graph, options.progress_bar("cases", inputs.lines(cases)) as advance:
-        bank = graph.bank if case_bank else None
-        result = evaluate_rank(graph.ranker, graph.snapshot, options.each(source, advance), bank)
+        result = evaluate_rank(
+            graph.ranker,
+            graph.snapshot,
+            options.each(source, advance),
+            graph.bank if case_bank else None,
+            labels=Labels(graph.ranker, graph.snapshot, lambda: graph.names),
+            read=words_reader(graph),
+        )
     if as_json:
         options.write_json(result)
     else:

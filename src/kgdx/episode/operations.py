@@ -53,6 +53,11 @@ class GraphLike(Queries, Protocol):
         ...
 
     @property
+    def in_words(self) -> bool:
+        """Whether the graph has symptoms in words, which a patient's own words can be compared with."""
+        ...
+
+    @property
     def ranker(self) -> Any:
         """Ranks diseases."""
         ...

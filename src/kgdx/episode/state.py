@@ -13,15 +13,15 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, cast
 
-from kgdx.case import Case, Finding, Status
+from kgdx.case import Case
 from kgdx.episode.segment import Author, Kind, Segment, add_spent
 from kgdx.llm.budget import Spent
 
 A = TypeVar("A", bound="Artifact")
 
 Reads = str | type["Artifact"]
-"""What an artifact can be made from: ``case`` (all of it), ``evidence`` (findings that are present or absent),
-``words`` (the patient's text), ``question``, ``log``, or another kind of artifact."""
+"""What an artifact can be made from: ``case`` (all of it), ``evidence`` (what ranking may read of it:
+:attr:`kgdx.case.Case.evidence`), ``words`` (the patient's text), ``question``, ``log``, or another kind of artifact."""
 
 
 class Artifact:
@@ -283,7 +283,7 @@ class State:
         for entries in seen.values():
             for entry in entries.values():
                 self.stamp(entry.reads)  # what is fresh is decided here, where all of it can be seen
-        case = self.case if given & {"case", "words"} else Case("", cast("Any", self.known("evidence")))
+        case = self.case if given & {"case", "words"} else cast("Case", self.known("evidence"))
         log = self.log if "log" in given else ()
         question = self.question if "question" in given else ""
         return State(case, question, self.seed, self.limits, log, seen, self.counts, _known=dict(self._known))
@@ -300,7 +300,7 @@ class State:
         if what == "case":
             return self.case
         if what == "evidence":
-            return _evidence(self.case)
+            return self.case.evidence
         if what == "words":
             return self.case.text
         if what == "question":
@@ -363,11 +363,6 @@ class State:
             self.ended,
             known,
         )
-
-
-def _evidence(case: Case) -> tuple[Finding, ...]:
-    """Return the findings that are present or absent, in order."""
-    return tuple(each for each in case.findings if each.status is Status.PRESENT or each.status is Status.ABSENT)
 
 
 def _still_known(known: Mapping[Reads, Hashable]) -> dict[Reads, Hashable]:

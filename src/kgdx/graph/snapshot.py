@@ -62,7 +62,16 @@ _STATED = {"source": _S, "reference": _S, "score": pa.float64()}
 _TREATED = {"disease": _I, "drug": _I, "source": _S}
 
 TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
-    "disease": {"id": _S, "name": _S, "name_zh": _S, "source": _S},
+    "disease": {
+        "id": _S,
+        "name": _S,
+        "name_zh": _S,
+        "synonyms": _L,
+        "definition": _S,
+        "source": _S,
+        "onset_ages": _L,
+        "inheritance": _L,
+    },
     "phenotype": {
         "id": _S,
         "name": _S,
@@ -76,11 +85,12 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
         "replaced_by": _S,
         "consider": _L,
     },
-    "gene": {"id": _S, "name": _S},
-    "symptom": _NAMED,
+    "gene": {"id": _S, "name": _S, "xrefs": _L},
+    "symptom": {"id": _S, "name": _S, "name_zh": _S, "synonyms": _L, "language": _S},
     "test": _NAMED,
     "drug": _NAMED,
     "cure": _NAMED,
+    "document": {"id": _S, "title": _S, "text": _S, "language": _S},
     "patient_case": {
         "id": _S,
         "label": _S,
@@ -105,11 +115,13 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
     },
     "associated_gene": {"disease": _I, "gene": _I, "source": _S, "association": _S, "publications": _L},
     "disease_protein": {"disease": _I, "gene": _I, "source": _S},
-    "has_symptom": {"disease": _I, "symptom": _I, **_STATED},
+    "has_symptom": {"disease": _I, "symptom": _I, **_STATED, "antecedent": pa.bool_()},
+    "symptom_phenotype": {"symptom": _I, "phenotype": _I, "relation": _S, "source": _S},
     "recommend_test": {"disease": _I, "test": _I, **_STATED},
     "recommend_drug": {"disease": _I, "drug": _I, **_STATED},
     "recommend_cure": {"disease": _I, "cure": _I, **_STATED},
     "has_comorbidity": {"start": _I, "end": _I, **_STATED},
+    "mentions": {"document": _I, "disease": _I, "source": _S},
     "indication": _TREATED,
     "off_label_use": _TREATED,
     "contraindication": _TREATED,

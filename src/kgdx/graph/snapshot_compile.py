@@ -28,6 +28,7 @@ NODES = {
     "Test": "test",
     "Drug": "drug",
     "Cure": "cure",
+    "Document": "document",
     "PatientCase": "patient_case",
 }
 
@@ -49,10 +50,12 @@ EDGES = {
     "associated_gene": _Edge("ASSOCIATED_GENE", "Disease", "Gene"),
     "disease_protein": _Edge("DISEASE_PROTEIN", "Disease", "Gene"),
     "has_symptom": _Edge("HAS_SYMPTOM", "Disease", "Symptom"),
+    "symptom_phenotype": _Edge("MAPPED_TO", "Symptom", "Phenotype"),
     "recommend_test": _Edge("RECOMMEND_TEST", "Disease", "Test"),
     "recommend_drug": _Edge("RECOMMEND_DRUG", "Disease", "Drug"),
     "recommend_cure": _Edge("RECOMMEND_CURE", "Disease", "Cure"),
     "has_comorbidity": _Edge("HAS_COMORBIDITY", "Disease", "Disease"),
+    "mentions": _Edge("MENTIONS", "Document", "Disease"),
     "indication": _Edge("INDICATION", "Drug", "Disease"),
     "off_label_use": _Edge("OFF_LABEL_USE", "Drug", "Disease"),
     "contraindication": _Edge("CONTRAINDICATION", "Drug", "Disease"),

@@ -19,6 +19,7 @@ from typing import Any
 from kgdx.errors import SourceError
 from kgdx.ingest.download import download
 from kgdx.ingest.unpack import unpacked
+from kgdx.resources import resource
 
 DIGESTS = "digests.json"
 """Name of the file beside the stages."""
@@ -105,6 +106,7 @@ SHARE_OF_DAMAGE = 0.05
 MUCH_DAMAGE = 100
 """As few damaged places spoil their lines only."""
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f"))
+_OWN = "kgdx"
 _PACKAGED = re.compile(r"(?P<package>[A-Za-z][\w.-]+):(?P<file>[\w./-]+)")
 
 
@@ -137,7 +139,8 @@ def fetch(
     """Bring a source's file to this machine.
 
     Args:
-        origin: ``package:file`` (a file of an installed package), a path, ``file://``, ``http://`` or ``https://``.
+        origin: ``package:file`` (a file of an installed package; of ``kgdx``, one of its folder ``data``), a path,
+            ``file://``, ``http://`` or ``https://``.
         cache: Folder for downloads. An interrupted download goes on where it stopped.
         expected: SHA-256 that a download must have.
         progress: Called with the number of bytes that have arrived, and how many there are (0 if that is not known).
@@ -217,6 +220,8 @@ def _valid(content: bytes, path: Path, encoding: str) -> bytes:
 
 
 def _packaged(package: str, file: str, origin: str) -> Path:
+    if package == _OWN:
+        return resource("data", *file.split("/"))
     try:
         distribution = importlib.metadata.distribution(package)
     except importlib.metadata.PackageNotFoundError:

@@ -182,6 +182,8 @@ class Manifest(_Model):
         accept: Whether its licence must be accepted before it is downloaded; ``always``: before a local file is read
             too.
         standard: Whether a build without arguments includes it.
+        worth: What a graph without it lacks, in one line, which `kgdx status` says; of sources that most graphs
+            gain by.
         needs: Sources whose nodes it refers to; a build adds them.
         checksum: SHA-256 of the default file; the build report warns of another one.
         version: Regular expression with one group, searched in the first lines.
@@ -203,6 +205,7 @@ class Manifest(_Model):
     companions: dict[str, tuple[str, ...]] = {}
     accept: bool | Literal["always"] = False
     standard: bool = False
+    worth: str = ""
     needs: tuple[str, ...] = ()
     checksum: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
     version: str | None = None

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 CLASS_PATIENTS = 5.0
 """A class or a percentage without a count weighs like this many patients."""
+OBLIGATE_PATIENTS = 20.0
+"""The class Obligate, or 100 %, is said of all patients that a source knows, and weighs like this many."""
 PRIOR_PATIENTS = 5.0
 """Weight of the prior that small counts are drawn to: 1/1 says less than 20/20."""
 PRIOR_FREQUENCY = 0.45
@@ -60,6 +62,11 @@ class Annotations:
     candidate: Ints
     term: Ints
     frequency: Floats
+
+    def below(self, size: int) -> Annotations:
+        """Return those of the first ``size`` candidates."""
+        end = int(np.searchsorted(self.candidate, size))
+        return Annotations(self.candidate[:end], self.term[:end], self.frequency[:end])
 
 
 def read_rows(snapshot: Snapshot) -> Rows:
@@ -110,9 +117,10 @@ def _sources(snapshot: Snapshot, table: str) -> Floats:
 def _read(snapshot: Snapshot, table: str) -> Rows:
     said = stated(snapshot, table)
     counted = said.patients > 0
-    weight = np.where(counted, said.patients, np.where(np.isnan(said.share), 0.0, CLASS_PATIENTS))
-    counts = np.minimum(said.positive, said.patients)
-    with_it = np.where(counted, counts, np.nan_to_num(said.share) * CLASS_PATIENTS)
+    share = np.nan_to_num(said.share)
+    assumed = np.where(share >= 1, OBLIGATE_PATIENTS, CLASS_PATIENTS)
+    weight = np.where(counted, said.patients, np.where(np.isnan(said.share), 0.0, assumed))
+    with_it = np.where(counted, np.minimum(said.positive, said.patients), share * assumed)
     disease, term = (snapshot.column(table, name) for name in ("disease", "phenotype"))
     return Rows(disease, term, with_it.astype(np.float32), weight.astype(np.float32))
 

@@ -22,13 +22,17 @@ class Candidates:
     Attributes:
         disease: Row of the disease table that stands for each candidate; shape (candidates,).
         of: Candidate of each disease row, -1 where the entry has no annotation; shape (diseases,).
-        members: Candidate → disease rows merged into it, the one that stands for it first.
+        entry: Row of ``members`` that each disease row is in, -1 for none: that of its candidate, or that of an entry
+            that is nested under it; shape (diseases,).
+        members: Candidate → disease rows merged into it, the one that stands for it first; after all candidates, the
+            same of each nested entry.
         narrow: Candidates that inherit from a broader group; shape (pairs,).
-        broad: The group's candidate; shape (pairs,).
+        broad: Row of ``members`` of the group; shape (pairs,).
     """
 
     disease: Ints
     of: Ints
+    entry: Ints
     members: Sparse
     narrow: Ints
     broad: Ints
@@ -75,7 +79,7 @@ def merged(ids: list[str], annotated: Ints, exact: tuple[Ints, Ints], broader: t
     alone[of[np.concatenate(exact)]] = False
     keep = (narrow >= 0) & (broad >= 0) & (narrow != broad)
     keep[keep] &= alone[narrow[keep]]
-    return Candidates(disease, of, members, narrow[keep], broad[keep])
+    return Candidates(disease, of, of, members, narrow[keep], broad[keep])
 
 
 def _preference(id: str) -> int:

@@ -17,6 +17,7 @@ from kgdx.errors import StoreError
 from kgdx.rank.annotations import Annotations
 from kgdx.rank.feature_matrices import columns, propagate
 from kgdx.rank.fusion import fused
+from kgdx.rank.person import ByPerson
 from kgdx.rank.scorers import Query
 from kgdx.results.ranked import Candidate, MatchedCase
 
@@ -118,6 +119,7 @@ class CaseBank:
         self._columns = columns(annotations, lacking, propagated, self._basis, len(kept))
         on = {name: scorer.on(self._columns) for name, scorer in ranker.scorers.items()}
         self._scorers = {name: scorer for name, scorer in on.items() if scorer is not None}
+        self._personal = [name for name, scorer in ranker.scorers.items() if isinstance(scorer, ByPerson)]
 
     @property
     def size(self) -> int:
@@ -136,6 +138,8 @@ class CaseBank:
             leave_out: Publications and ids of patients that do not count.
         """
         value = fused({name: scorer.score(scored.query) for name, scorer in self._scorers.items()}, scored.scales)
+        for name in scored.values.keys() & set(self._personal):  # what the person says of a disease, its patients share
+            value += scored.scales[name].part(scored.values[name])[self.candidate]
         return Matched(self, scored.query, np.where(self._used(leave_out), value, -np.inf))
 
     def shared(self, query: Query, patient: int) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from kgdx.case.patient import Status
 from kgdx.errors import UsageError
 from kgdx.rank.feature_matrices import Basis
 from kgdx.rank.ranking_model import RankModel
-from kgdx.rank.scorers import Scorer
+from kgdx.rank.scorers import Scorer, Told
 from kgdx.results.ranked import Contribution
 
 if TYPE_CHECKING:
@@ -56,20 +56,28 @@ def explain(
         Status.ABSENT: _told(names, query.excluded, exclusions(model, query.excluded, best), best),
     }
     result: list[list[Contribution]] = [[] for _ in best]
-    for name, scorer in scorers.items():
+    for name in scored.values:
+        scorer = scorers[name]
         unit = scored.scales[name].weight / scored.scales[name].deviation
         shares = scorer.explain(query, best)
         if shares.shape != (expected := (len(query.terms(scorer.reads)), len(best))):
             wrong = f"the scorer {name} explains in the shape {shares.shape}, not {expected}"
             raise UsageError(wrong, hint="mend its method `explain`")
+        words, reasons = scorer.told(query, best), scorer.says(query, best)
         for place, share in enumerate((unit * shares.astype(np.float64)).T.tolist()):
             for facts, score in zip(told.get(scorer.reads, ()), share, strict=True):
                 what = facts[place]
                 result[place].append(Contribution(what.finding, scorer.reads, score, what.rule, name, *what.why))
-            rest = parts[place][name] - sum(share)
+            spoken = [_phrase(each, unit * each.value, name) for each in words[place]]
+            result[place] += spoken
+            rest = parts[place][name] - sum(share) - sum(each.score for each in spoken)
             if abs(rest) > LEAST:
-                result[place].append(Contribution("", Status.UNKNOWN, rest, scorer.rest, name))
+                result[place].append(Contribution("", Status.UNKNOWN, rest, scorer.rest, name, text=reasons[place]))
     return [tuple(found) for found in result]
+
+
+def _phrase(told: Told, score: float, scorer: str) -> Contribution:
+    return Contribution("", Status.PRESENT, score, "phrase", scorer, text=told.text, words=told.matched)
 
 
 @dataclass(frozen=True, slots=True)

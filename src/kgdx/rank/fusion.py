@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, P
 from kgdx.arrays.sparse import Floats, Ints, Sparse, gather
 from kgdx.errors import ConfigError, UsageError
 from kgdx.rank.feature_matrices import Basis
+from kgdx.rank.scorers import Field as Among
 from kgdx.rank.scorers import Query, Scorer
 from kgdx.resources import resource
 
@@ -136,7 +137,7 @@ class Scale:
         return self.weight * np.maximum((value - self.mean) / self.deviation, FLOOR)
 
 
-def scale(scorer: Scorer, values: Floats, weight: float, size: int) -> Scale:
+def scale(scorer: Scorer, values: Floats, weight: float, size: int, field: Among | None = None) -> Scale:
     """Return the scale of one scorer's values in this query.
 
     Args:
@@ -144,6 +145,7 @@ def scale(scorer: Scorer, values: Floats, weight: float, size: int) -> Scale:
         values: Those of all candidates.
         weight: The scorer's weight.
         size: Number of candidates.
+        field: Among which of them they are compared.
 
     Raises:
         UsageError: There is not one value for each candidate, or one is not a finite number.
@@ -151,12 +153,13 @@ def scale(scorer: Scorer, values: Floats, weight: float, size: int) -> Scale:
     if values.shape != (size,):
         what = f"the scorer {scorer.name} gives scores of shape {values.shape}, not {(size,)}"
         raise UsageError(what, hint="mend its method `score`")
-    mean = float(values.mean())
+    compared = values if field is None else values[field.compared]
+    mean = float(compared.mean()) if len(compared) else 0.0
     if not isfinite(mean):
         raise UsageError(f"the scorer {scorer.name} gives scores that are not finite", hint="mend its method `score`")
     if not scorer.standardised:
         return Scale(0.0, 1.0, weight)
-    deviation = sqrt(float(np.square(values - np.float32(mean)).mean()))
+    deviation = sqrt(float(np.square(compared - np.float32(mean)).mean())) if len(compared) else 0.0
     return Scale(mean, deviation if deviation > 1e-9 else 1.0, weight)
 
 

@@ -16,6 +16,7 @@ from kgdx.arrays.sparse import Ints, Sparse
 from kgdx.rank import candidates as neighbours
 from kgdx.rank.annotations import Annotations, pooled, read_rows, with_groups
 from kgdx.rank.feature_matrices import Columns, columns, propagate
+from kgdx.rank.person import ByPerson
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -44,9 +45,10 @@ class Withheld:
         self._rows = read_rows(snapshot)
         tables = (snapshot.table(name).column("reference") for name in ("has_phenotype", "lacks_phenotype"))
         self._references = [reference or "" for table in tables for reference in table.to_pylist()]
-        owner = self._model.candidates.of[self._rows.disease]
+        candidates = self._model.candidates
+        owner = candidates.entry[self._rows.disease]
         self._order = np.argsort(owner, kind="stable")
-        self._start = np.searchsorted(owner[self._order], np.arange(self._model.columns.size + 1))
+        self._start = np.searchsorted(owner[self._order], np.arange(len(candidates.members.start)))
         self._inside = np.diff(self._model.basis.up.start) > 0
         self._others = self._read_others()
         self._known: dict[tuple[int, frozenset[str]], Columns | None] = {}
@@ -66,10 +68,13 @@ class Withheld:
         """Return a case scored anew, some candidates by their recomputed columns where a scorer reads columns."""
         values = {name: value.copy() for name, value in scored.values.items()}
         for candidate, column in columns.items():
-            for name, scorer in self._ranker.scorers.items():
+            for name, value in values.items():
+                scorer = self._ranker.scorers[name]
                 other = scorer.on(column)
                 if other is not None:
-                    values[name][candidate] = other.score(scored.query)[0]
+                    value[candidate] = other.score(scored.query)[0]
+                elif isinstance(scorer, ByPerson):
+                    value[candidate] = 0  # its onset, inheritance and genes may be that publication's, too
         return self._ranker.fuse(scored.query, values, {})
 
     def _rows_of(self, candidate: int) -> Ints:
@@ -82,8 +87,7 @@ class Withheld:
     def _compute(self, candidate: int, publications: frozenset[str]) -> Columns | None:
         model, terms = self._model, len(self._model.basis.ic)
         kept = [row for row in self._rows_of(candidate).tolist() if not self._cited(row, publications)]
-        only = np.where(model.candidates.of == candidate, 0, -1)
-        annotations, lacking = pooled(self._rows.take(np.array(kept, np.int64)), only, self._inside)
+        annotations, lacking = self._pooled(candidate, np.array(kept, np.int64))
         if not len(annotations.term):
             return None
         annotations = self._inherited(annotations, candidate)
@@ -94,6 +98,10 @@ class Withheld:
         lent = self._row(index, share) + self._row(*model.related.row(candidate))
         return columns(annotations, lacking, propagated, model.basis, 1, lent)
 
+    def _pooled(self, entry: int, rows: Ints) -> tuple[Annotations, Annotations]:
+        only = np.where(self._model.candidates.entry == entry, 0, -1)
+        return pooled(self._rows.take(rows), only, self._inside)
+
     def _row(self, index: Ints, share: Any) -> Any:
         from scipy import sparse
 
@@ -102,12 +110,12 @@ class Withheld:
         return row @ self._others.frequency
 
     def _inherited(self, annotations: Annotations, candidate: int) -> Annotations:
-        candidates, annotated = self._model.candidates, self._model.columns.annotated
+        candidates = self._model.candidates
         groups = candidates.broad[candidates.narrow == candidate]
         parts = [annotations]
         for place, group in enumerate(groups.tolist(), start=1):
-            term, frequency = annotated.row(group)
-            parts.append(Annotations(np.full(len(term), place, np.int32), term, frequency))
+            own, _ = self._pooled(group, self._rows_of(group))
+            parts.append(Annotations(np.full_like(own.candidate, place), own.term, own.frequency))
         joined = Annotations(
             *(np.concatenate([getattr(part, name) for part in parts]) for name in ("candidate", "term", "frequency"))
         )

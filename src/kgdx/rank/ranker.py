@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.patient import Case, Issue, Status
 from kgdx.errors import CaseError, UsageError
+from kgdx.rank import family_rows
 from kgdx.rank.explanation import explain
 from kgdx.rank.fusion import (
     Beliefs,
@@ -29,8 +30,10 @@ from kgdx.rank.fusion import (
     shares,
     temperature,
 )
+from kgdx.rank.person import unused
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, compile_model
+from kgdx.rank.said import said
 from kgdx.rank.scorers import SCORERS, ByFinding, Query, Recent, Scorer
 from kgdx.results.ranked import Candidate
 
@@ -43,8 +46,8 @@ KEPT = 20
 """Longer rankings are not kept."""
 RESULTS = 2048
 """Short results that are kept (rankings, beliefs, questions): up to 20 kB each."""
-Key = tuple[bytes, bytes, str]
-"""What scores depend on: present terms, absent terms, and the case's background where a scorer reads it."""
+Key = tuple[bytes, bytes, tuple[int, ...], tuple[Hashable, ...]]
+"""What scores depend on: present terms, absent terms, symptoms, and what else of the case the scorers read."""
 Findings = tuple[Sequence[str], Sequence[str]]
 """Ids of observed and of excluded phenotypes."""
 
@@ -66,7 +69,7 @@ class Ranker:
         self.model, self.names, self.scorers, self.weights = model, names, scorers, weights
         self._weight = {name: weights.of(name) for name in scorers}
         self._inside = np.diff(model.basis.up.start) > 0
-        self._whole = any(scorer.whole for scorer in scorers.values())
+        self._whole = [scorer for scorer in scorers.values() if scorer.whole]
         self.forget()
 
     def forget(self) -> None:
@@ -109,7 +112,8 @@ class Ranker:
         own = {kind.name: kind for kind in scorers}
         kinds = {name: own.get(name) or SCORERS.get(name) for name in (*weights.scorers, *own)}
         opened = {name: kind.open(snapshot, model, str(VERSION)) for name, kind in kinds.items()}
-        return cls(model, Names(snapshot, model.candidates), opened, weights)
+        applying = {name: scorer for name, scorer in opened.items() if scorer.applies}
+        return cls(model, Names(snapshot, model.candidates), applying, weights)
 
     @cached_property
     def digest(self) -> str:
@@ -126,6 +130,7 @@ class Ranker:
         bank: Bank | None = None,
         *,
         explain: bool = False,
+        by_family: bool = False,
     ) -> Ranking:
         """Return the best candidates for a case.
 
@@ -135,6 +140,7 @@ class Ranker:
             also: Diseases (or entries merged into them) to return beside the best, with the rank that they have.
             bank: Other patients to match with; the case itself and those of its publications are left out.
             explain: Whether to say what each finding adds, as :meth:`explain` does for the candidates given to it.
+            by_family: Whether ``top`` counts families: each is one row, its best member, with the others inside.
 
         Raises:
             CaseError: None of the observed findings is a phenotype of the graph.
@@ -145,10 +151,11 @@ class Ranker:
 
         def find() -> tuple[Candidate, ...]:
             left_out = leaving_out(case) if isinstance(case, Case) else frozenset()
-            return tuple(self._best(query, top, others, bank, left_out, explain=explain))
+            matched = None if bank is None else (bank, left_out)
+            return tuple(self._best(query, top, others, matched, explain=explain, by_family=by_family))
 
         short = bank is None and not explain and top + len(others) <= KEPT
-        found = self._results.get(("rank", self._key(query), top, *others), find) if short else find()
+        found = self._results.get(("rank", self._key(query), by_family, top, *others), find) if short else find()
         return Ranking(found, self.model.columns.size, issues)
 
     def _best(
@@ -156,25 +163,46 @@ class Ranker:
         query: Query,
         top: int,
         others: list[int],
-        bank: Bank | None,
-        left_out: frozenset[str],
+        bank: tuple[Bank, frozenset[str]] | None,
         *,
         explain: bool,
+        by_family: bool,
     ) -> list[Candidate]:
         scored = self.score_query(query)
-        total, matched = scored.total, None
-        if bank is not None:
-            matched = bank.match(scored, left_out)
-            total = matched.raised(total)
-        places = placed(total, top, others)
+        matched = None if bank is None else bank[0].match(scored, bank[1])
+        total = scored.total if matched is None else matched.raised(scored.total)
+        rows = family_rows.rows(total, self.model.families, top, others) if by_family else []
+        ranks = family_rows.ranks_of(total, rows) if rows else {}
+        places = {row.candidate: ranks[row.candidate] for row in rows} or placed(total, top, others)
         numbers = np.array(list(places), np.int64)
         candidates = [
-            Candidate(rank=rank, **self.names.candidate(number)._asdict(), score=sum(parts.values()), parts=parts)
+            self._candidate(number, rank, parts)
             for (number, rank), parts in zip(places.items(), scored.parts(numbers), strict=True)
         ]
         if matched is not None:
             candidates = [matched.told(*each, total) for each in zip(candidates, places, strict=True)]
+        for place, row in enumerate(rows):
+            candidates[place] = family_rows.with_family(candidates[place], row, total, ranks, self.model, self.names)
         return self._explained(scored, candidates, numbers) if explain else candidates
+
+    def _candidate(self, number: int, rank: int, parts: dict[str, float]) -> Candidate:
+        described = self.names.candidate(number)._asdict()
+        return Candidate(rank=rank, **described, score=sum(parts.values()), parts=parts, family=self._family(number))
+
+    def _family(self, number: int) -> str:
+        """Id of the candidate that stands for the family of one; nothing where it is alone."""
+        families = self.model.families
+        alone = len(families.members.columns(int(families.of[number]))) < 2
+        return "" if alone else self.names.candidate(families.standing(number)).id
+
+    def family_of(self, disease: str) -> str:
+        """Return the id of the disease that stands for the family of one; its own where it is of none, or unknown.
+
+        Args:
+            disease: Id of a disease, or of an entry merged into it.
+        """
+        number = self.number_of(disease)
+        return disease if number < 0 else self.names.candidate(self.model.families.standing(number)).id
 
     def explain(self, case: Case | Findings, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
         """Return candidates of a ranking with what each finding adds to their scores; it sums to the score.
@@ -235,9 +263,15 @@ class Ranker:
         """
         return self._scored.get(self._key(query), lambda: self._score(query, before or self._shorter(query)))
 
+    @cached_property
+    def hears(self) -> bool:
+        """Whether the graph has symptoms in words, so that a patient's words alone can be ranked by."""
+        return any(scorer.hears for scorer in self.scorers.values())
+
     def _key(self, query: Query) -> Key:
-        background = query.case.background if self._whole and query.case is not None else ""
-        return query.observed.tobytes(), query.excluded.tobytes(), background
+        case = query.case
+        read = () if case is None else tuple(scorer.reading(case) for scorer in self._whole)
+        return query.observed.tobytes(), query.excluded.tobytes(), query.symptoms, read if any(read) else ()
 
     def _shorter(self, query: Query) -> Scored | None:
         """A kept case with one finding less, if there is one."""
@@ -248,6 +282,8 @@ class Ranker:
         values: dict[str, Floats] = {}
         combined: dict[str, Floats] = {}
         for name, scorer in self.scorers.items():
+            if not scorer.speaks(query):
+                continue
             if isinstance(scorer, ByFinding):
                 known = None if before is None else (before.query, before.combined[name])
                 combined[name] = scorer.combined(query, known)
@@ -263,7 +299,12 @@ class Ranker:
             UsageError: A scorer does not give one finite score for each candidate.
         """
         size = self.model.columns.size
-        scales = {name: scale(self.scorers[name], value, self._weight[name], size) for name, value in values.items()}
+        scales = {}
+        for name, value in values.items():
+            field = self.scorers[name].field(query)
+            scales[name] = scale(self.scorers[name], value, self._weight[name], size, field)
+            if field is not None:
+                value[field.silent] = scales[name].mean
         total = fused(values, scales)
         total.setflags(write=False)  # it is kept, and handed out
         return Scored(query, values, scales, total, combined)
@@ -361,6 +402,22 @@ class Ranker:
             raise UsageError(f"{disease[:40]} is not among the ranked diseases", hint=hint)
         return number
 
+    @cached_property
+    def gaps(self) -> tuple[Issue, ...]:
+        """What kind of disease the graph does not describe: the truth may be among those."""
+        common, rare = self.hears, bool(self.model.curated.any())
+        if common and rare:
+            return () if "meaning" in self.scorers or "meaning" not in self.weights.scorers else (_BY_WORD,)
+        if rare:
+            message = "this graph describes no common diseases; the patient's may be missing below"
+            remedy = "load symptoms in words: `kgdx build encyclopedia_symptoms=FILE chinese_kg=FILE`"
+        elif common:
+            message = "this graph describes no rare diseases by phenotypes; the patient's may be missing below"
+            remedy = "load their annotations: `kgdx build hp hpoa genes`"
+        else:
+            message, remedy = "this graph describes neither common nor rare diseases", "build one with `kgdx build`"
+        return (Issue("warning", "graph", message, remedy),)
+
     def query(self, case: Case | Findings) -> tuple[Query, tuple[Issue, ...]]:
         """Return a case's findings as rows, and what of it cannot be used.
 
@@ -368,12 +425,17 @@ class Ranker:
             CaseError: None of the observed findings is a phenotype of the graph.
         """
         observed, excluded = (case.observed, case.excluded) if isinstance(case, Case) else case
-        issues: list[Issue] = []
-        present = self._rows(observed, issues)
-        if not len(present):
+        issues: list[Issue] = list(self.gaps) if isinstance(case, Case) else []
+        symptoms = {id: row for id in observed if (row := self.names.symptom(id)) >= 0}
+        present = self._rows((id for id in observed if id not in symptoms), issues)
+        absent = self._rows((id for id in excluded if self.names.symptom(id) < 0), issues)
+        given = case if isinstance(case, Case) else None
+        phrases = said(given) if given is not None and self.hears else ()
+        query = Query(present, absent, given, phrases, tuple(dict.fromkeys(symptoms.values())))
+        if not len(present) and not any(scorer.knows(query) for scorer in self.scorers.values()):
             hint = "give at least one phenotypic abnormality that the patient has, such as HP:0001250"
             raise CaseError("no observed finding of the case can be ranked", hint=hint)
-        return Query(present, self._rows(excluded, issues), case if isinstance(case, Case) else None), tuple(issues)
+        return query, (*issues, *unused(self.scorers.values(), query))
 
     def _rows(self, ids: Iterable[str], issues: list[Issue]) -> Ints:
         rows: dict[int, None] = {}
@@ -389,6 +451,22 @@ class Ranker:
             else:
                 rows[row] = None
         return np.array(list(rows), np.int64)
+
+
+_BY_WORD = Issue(
+    "info",
+    "graph",
+    "symptoms in words are compared word by word, not by meaning",
+    'English ones are by meaning, too, once `pip install "kgdx[encoder]"` is done',
+)
+
+
+def compile_if_annotated(snapshot: Snapshot) -> Path | None:
+    """Compile the model and what its scorers need with the build; nothing for a graph that describes no disease."""
+    if not snapshot.rows("has_phenotype") and not snapshot.rows("has_symptom"):
+        return None
+    Ranker.open(snapshot)
+    return compile_model(snapshot)
 
 
 def placed(total: Floats, top: int, also: Iterable[int] = ()) -> dict[int, int]:

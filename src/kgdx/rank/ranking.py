@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from kgdx.arrays.sparse import Ints
+from kgdx.case.ddxplus_release import evidence_of
 from kgdx.case.patient import Case, Issue
 from kgdx.rank.candidates import Candidates
 from kgdx.results.ranked import Candidate
@@ -70,6 +71,17 @@ class Names:
         gone = pc.is_valid(replaced)
         found.update(zip(ids.filter(gone).to_pylist(), replaced.filter(gone).to_pylist(), strict=True))
         return found
+
+    @cached_property
+    def symptoms(self) -> dict[str, int]:
+        """Symptom id → row."""
+        return {id: row for row, id in enumerate(self._snapshot.table("symptom").column("id").to_pylist())}
+
+    def symptom(self, id: str) -> int:
+        """Return the row of a symptom, also of one that is given with a value; -1 where the graph has none of it."""
+        if id.startswith("HP:"):
+            return -1
+        return self.symptoms.get(id, self.symptoms.get(evidence_of(id), -1))
 
     def term(self, row: int) -> str:
         """Return a phenotype's id."""

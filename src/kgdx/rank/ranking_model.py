@@ -13,12 +13,15 @@ from kgdx.errors import StoreError
 from kgdx.rank import candidates as neighbours
 from kgdx.rank.annotations import Rows, pooled, read_rows, with_groups
 from kgdx.rank.candidates import Candidates, merged
+from kgdx.rank.described import described, joined, pseudo_annotations
+from kgdx.rank.families import Families, families
 from kgdx.rank.feature_matrices import Basis, Columns, by_row, columns, propagate, term_statistics
+from kgdx.rank.nesting import nested
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 2
+VERSION = 5
 """Changes when the model's arrays or their meaning do; older ones are compiled again."""
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only terms under it take part."""
@@ -37,6 +40,9 @@ class RankModel:
         alike: Candidate → those with similar annotations, with their shares.
         related: Candidate → those with similar names or common genes, with their shares.
         propagated: Candidate → terms, with propagated frequencies: the transpose of ``columns.frequency``.
+        curated: Whether a candidate has annotations of its own or of a broader group, not only symptoms in words; shape
+            (candidates,).
+        families: Which candidates are of one family.
     """
 
     candidates: Candidates
@@ -45,6 +51,8 @@ class RankModel:
     alike: Sparse
     related: Sparse
     propagated: Sparse
+    curated: Ints
+    families: Families
 
     @classmethod
     def open(cls, folder: Path) -> RankModel:
@@ -66,11 +74,6 @@ def compile_model(snapshot: Snapshot) -> Path:
     return snapshot.derived("rank", VERSION, lambda folder: _write(build_model(snapshot), folder, ""))
 
 
-def compile_if_annotated(snapshot: Snapshot) -> Path | None:
-    """Compile the model with the build, but for a graph without phenotype annotations, which holds nothing to rank."""
-    return compile_model(snapshot) if snapshot.rows("has_phenotype") else None
-
-
 def build_model(snapshot: Snapshot) -> RankModel:
     """Compute the ranking model of a snapshot.
 
@@ -85,21 +88,29 @@ def build_model(snapshot: Snapshot) -> RankModel:
     size = len(candidates.disease)
     if not size:
         raise StoreError("the graph annotates no disease with phenotypes", hint="load some, for example `kgdx build`")
-    annotations, lacking = pooled(rows, candidates.of, inside)
-    annotations = with_groups(annotations, candidates.narrow, candidates.broad, terms)
-    propagated = propagate(annotations, up)
-    ic, background = term_statistics(propagated, terms, size)
+    annotations, lacking = pooled(rows, candidates.entry, inside)
+    annotations = with_groups(annotations, candidates.narrow, candidates.broad, terms).below(size)
+    lacking = lacking.below(size)
+    stated = propagate(annotations, up)
+    curated = np.bincount(stated.candidate, minlength=size) > 0
+    # What terms tell, and which diseases are alike, rests on curated annotations alone: lists of symptoms in words name
+    # everyday findings, and would make these look rarer among rare diseases than they are.
+    ic, background = term_statistics(stated, terms, max(int(curated.sum()), 1))
     basis = Basis(up, transposed(up, terms), ic, background)
-    weighted = propagated.frequency * ic[propagated.term]
-    features = neighbours.annotation_features(propagated.term, propagated.candidate, weighted, (size, terms))
+    weighted = stated.frequency * ic[stated.term]
+    features = neighbours.annotation_features(stated.term, stated.candidate, weighted, (size, terms))
     alike = neighbours.by_annotation(features)
-    related = _related(snapshot, candidates)
+    related = _related(snapshot, candidates, curated)
     shares = alike.array(size) + related.array(size)
+    lent = shares @ by_row(stated, size).array(terms)
+    annotations = joined(annotations, pseudo_annotations(snapshot, candidates, inside), terms)
+    propagated = propagate(annotations, up)
+    matrices = columns(annotations, lacking, propagated, basis, size, lent)
     frequency = by_row(propagated, size)
-    matrices = columns(annotations, lacking, propagated, basis, size, shares @ frequency.array(terms))
     narrow = np.uint16 if terms <= np.iinfo(np.uint16).max else np.int32
     kept = Sparse(frequency.start, frequency.index.astype(narrow), frequency.values.astype(np.float16))
-    return RankModel(candidates, basis, matrices, alike, related, kept)
+    kin = families(snapshot, candidates, _names(snapshot, candidates), _groups(snapshot))
+    return RankModel(candidates, basis, matrices, alike, related, kept, curated, kin)
 
 
 def _ontology(snapshot: Snapshot) -> Sparse:
@@ -115,21 +126,40 @@ def _candidates(snapshot: Snapshot, rows: Rows, inside: Ints) -> Candidates:
     ids = snapshot.column("disease", "id").tolist()
     annotated = np.zeros(len(ids), bool)
     annotated[rows.disease[inside[rows.term] & ((rows.positive > 0) | (rows.patients == 0))]] = True
+    start, end, relation = _equivalences(snapshot)
+    exact, groups = relation == "exact", _groups(snapshot)
+    return nested(merged(ids, described(snapshot, annotated), (start[exact], end[exact]), groups), ids, *groups)
+
+
+def _equivalences(snapshot: Snapshot) -> tuple[Ints, Ints, Ints]:
     stated = snapshot.column("same_as", "source") != MAPPED
     start, end, relation = (snapshot.column("same_as", name)[stated] for name in ("start", "end", "relation"))
-    exact, broader, narrower = (relation == kind for kind in ("exact", "broader", "narrower"))
-    groups = np.concatenate([start[broader], end[narrower]]), np.concatenate([end[broader], start[narrower]])
-    return merged(ids, annotated, (start[exact], end[exact]), groups)
+    return start, end, relation
 
 
-def _related(snapshot: Snapshot, candidates: Candidates) -> Sparse:
+def _groups(snapshot: Snapshot) -> tuple[Ints, Ints]:
+    """Disease rows of groups, and of the narrower entry of each."""
+    start, end, relation = _equivalences(snapshot)
+    broader, narrower = (relation == kind for kind in ("broader", "narrower"))
+    return np.concatenate([start[broader], end[narrower]]), np.concatenate([end[broader], start[narrower]])
+
+
+def _names(snapshot: Snapshot, candidates: Candidates) -> list[str]:
+    """Name of each candidate: the first of its entries' that is more than an id."""
+    ids, names = (snapshot.column("disease", column) for column in ("id", "name"))
+    rows = map(candidates.members.columns, range(len(candidates.disease)))
+    return [next((names[row] for row in each.tolist() if names[row] and names[row] != ids[row]), "") for each in rows]
+
+
+def _related(snapshot: Snapshot, candidates: Candidates, curated: Ints) -> Sparse:
     size = len(candidates.disease)
-    names = snapshot.column("disease", "name")[candidates.members.index]
-    owner = np.repeat(np.arange(size), np.diff(candidates.members.start))
-    named = neighbours.by_name([name or "" for name in names], owner, size)
+    owner = np.repeat(np.arange(size), np.diff(candidates.members.start[: size + 1]))
+    rows = candidates.members.index[: len(owner)][curated[owner]]
+    names = snapshot.column("disease", "name")[rows].tolist()
+    named = neighbours.by_name([name or "" for name in names], owner[curated[owner]], size)
     disease, gene = (snapshot.column("associated_gene", end) for end in ("disease", "gene"))
     candidate = candidates.of[disease]
-    use = candidate >= 0
+    use = (candidate >= 0) & curated[candidate]
     shape = size, snapshot.rows("gene")
     both = named.array(size) + neighbours.by_gene(candidate[use], gene[use], shape).array(size)
     return Sparse(both.indptr, both.indices, both.data)
@@ -144,7 +174,7 @@ def _write(part: Any, folder: Path, prefix: str) -> None:
             _write(value, folder, f"{prefix}{field.name}.")
 
 
-_PARTS = {"Candidates": Candidates, "Basis": Basis, "Columns": Columns, "Sparse": Sparse}
+_PARTS = {"Candidates": Candidates, "Basis": Basis, "Columns": Columns, "Sparse": Sparse, "Families": Families}
 
 
 def _read(kind: Any, folder: Path, prefix: str) -> Any:

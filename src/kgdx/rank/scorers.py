@@ -10,8 +10,8 @@ import hashlib
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
 
@@ -32,10 +32,6 @@ V = TypeVar("V")
 
 BREADTH = 0.1
 """Weight of the correction for broadly annotated candidates in the likelihood."""
-EXCLUDED_SHARE = 0.9
-"""Reliability of an excluded finding: 1 − 0.9 f of the patients with the disease are like this one."""
-EXCLUDED_MOST = 2.0
-"""Bound of what all excluded findings together take away, in natural log units."""
 ROWS = 512
 """Rows that a scorer keeps, one a term: with 12,000 candidates and 20,000 terms at most 90 MB in all scorers."""
 
@@ -48,15 +44,47 @@ class Query:
         observed: Terms of present findings, each once; shape (findings,).
         excluded: Terms of absent findings.
         case: The case itself, for scorers that read more of it; ``None`` where only terms were given.
+        phrases: What the case says in words, as far as the graph has words to compare it with.
+        symptoms: Rows of the symptom table that are given as findings, such as evidences of DDXPlus; shape (symptoms,).
     """
 
     observed: Ints
     excluded: Ints
     case: Case | None = None
+    phrases: tuple[str, ...] = ()
+    symptoms: tuple[int, ...] = ()
 
     def terms(self, status: Status) -> Ints:
         """Return the terms that are present, or those that are absent; none for another status."""
         return {Status.PRESENT: self.observed, Status.ABSENT: self.excluded}.get(status, self.observed[:0])
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Among which candidates scores are compared.
+
+    Attributes:
+        compared: Those whose mean and deviation are the scale; shape (candidates,).
+        silent: Those of which the scorer has nothing to say: their part of the score is 0.
+    """
+
+    compared: Ints
+    silent: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one phrase of the patient adds to a candidate's score, and which words of the disease it met.
+
+    Attributes:
+        text: The patient's words.
+        matched: The disease's.
+        value: What it adds beyond what it adds to the average candidate, in the scorer's own unit.
+    """
+
+    text: str = field(repr=False)
+    matched: str
+    value: float
 
 
 class Recent(Generic[K, V]):
@@ -121,6 +149,10 @@ class Scorer(ABC):
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats]) -> None:
         self.model, self.arrays = model, arrays
 
+    def field(self, query: Query) -> Field | None:
+        """Return among which candidates the scores of a query are compared; ``None`` for all of them."""
+        return None
+
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
         """Compute the scorer's own arrays, once for each snapshot; none by default.
@@ -135,6 +167,26 @@ class Scorer(ABC):
     def score(self, query: Query) -> Floats:
         """Return the score of each candidate; shape (candidates,), higher is better, all finite."""
 
+    def reading(self, case: Case) -> Hashable:
+        """Return what of a case, beside its findings, decides the scores: kept scores are those of equal ones."""
+        return case.background if self.whole else None
+
+    def speaks(self, query: Query) -> bool:
+        """Return whether the case says anything that the scorer reads; where it does not, it takes no part."""
+        return True
+
+    def says(self, query: Query, candidates: Ints) -> Sequence[str]:
+        """Return in words what of a candidate's score belongs to no finding; by default nothing beyond the rule.
+
+        Args:
+            query: The case.
+            candidates: Numbers of candidates.
+
+        Returns:
+            One text for each candidate given.
+        """
+        return [""] * len(candidates)
+
     def explain(self, query: Query, candidates: Ints) -> Floats:
         """Return what each finding adds to the score of some candidates, beyond what it adds to the average one.
 
@@ -148,6 +200,32 @@ class Scorer(ABC):
             Shape (findings that the scorer reads, candidates given).
         """
         return np.zeros((len(query.terms(self.reads)), len(candidates)), np.float32)
+
+    @property
+    def applies(self) -> bool:
+        """Whether the graph holds what the scorer reads; one that does not apply takes no part."""
+        return True
+
+    @property
+    def hears(self) -> bool:
+        """Whether the scorer compares words, and the graph has some."""
+        return False
+
+    def knows(self, query: Query) -> bool:
+        """Return whether a query without phenotypes says something to the scorer."""
+        return False
+
+    def told(self, query: Query, candidates: Ints) -> list[list[Told]]:
+        """Return what the patient's words add to the score of some candidates; nothing by default.
+
+        Args:
+            query: The case.
+            candidates: Numbers of candidates.
+
+        Returns:
+            One list for each candidate.
+        """
+        return [[] for _ in candidates]
 
     def on(self, columns: Columns) -> Self | None:
         """Return the scorer for other columns than the candidates' own, ``None`` where it knows those alone.
@@ -196,6 +274,12 @@ class ByFinding(Scorer):
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
         super().__init__(model, arrays)
         self.basis, self.columns, self.rows = model.basis, columns or model.columns, Recent[int, Floats](ROWS)
+        annotated = np.diff(model.columns.annotated.start) > 0
+        self._field = None if model.curated.all() else Field(model.curated, ~annotated)
+
+    def field(self, query: Query) -> Field | None:
+        """Return the curated candidates as the scale: those with symptoms in words alone are compared with these."""
+        return self._field
 
     def on(self, columns: Columns) -> Self:
         """Return the scorer for other columns."""
@@ -268,10 +352,12 @@ class Likelihood(ByFinding):
 
     def row(self, term: int) -> Floats:
         """Return the log-likelihood ratio of a finding in each candidate."""
-        return _dense(*self.columns.ratio.row(term), self.columns.size)
+        return dense(*self.columns.ratio.row(term), self.columns.size)
 
     def finish(self, combined: Floats, query: Query) -> Floats:
-        """Return the mean, corrected."""
+        """Return the mean, corrected; nothing without findings."""
+        if not len(query.observed):
+            return np.zeros_like(combined)
         score: Floats = combined / np.float32(max(len(query.observed), 1)) - BREADTH * self.columns.breadth
         return score
 
@@ -339,6 +425,10 @@ class Typicality(ByFinding):
         annotated = self.columns.annotated
         self._typical = Sparse(annotated.start, annotated.index, self.columns.weight).array(self.width())
 
+    def field(self, query: Query) -> Field | None:
+        """Return the curated candidates alone: a list of symptoms in words is no typical picture, and often short."""
+        return None if self._field is None else Field(self.model.curated, ~self.model.curated)
+
     def on(self, columns: Columns) -> Self:
         """Return the scorer for other columns; the rows are of terms, and stay."""
         other = super().on(columns)
@@ -384,44 +474,14 @@ class Typicality(ByFinding):
         return found
 
 
-class Excluded(ByFinding):
-    """What excluded findings take away: bounded, since cohort tables exclude what belongs to the disease, too.
-
-    s(d) = max(−EXCLUDED_MOST, Σ_t ln(1 − EXCLUDED_SHARE f(t,d))) over excluded findings t; where the bound is reached
-    the findings share it in proportion.
-    """
-
-    name: ClassVar[str] = "excluded"
-    whole: ClassVar[bool] = False
-    reads: ClassVar[Status] = Status.ABSENT
-    standardised: ClassVar[bool] = False
-
-    def row(self, term: int) -> Floats:
-        """Return ln(1 − EXCLUDED_SHARE f) for each candidate."""
-        index, value = self.columns.frequency.row(term)
-        return _dense(index, np.log1p(-EXCLUDED_SHARE * value.astype(np.float32)), self.columns.size)
-
-    def finish(self, combined: Floats, query: Query) -> Floats:
-        """Return the bounded sum."""
-        bounded: Floats = np.maximum(combined, np.float32(-EXCLUDED_MOST))
-        return bounded
-
-    def explain(self, query: Query, candidates: Ints) -> Floats:
-        """Return each excluded finding's share of the bounded sum."""
-        found, _ = self.each(query, candidates)
-        total = found.sum(axis=0)
-        bounded = np.maximum(total, np.float32(-EXCLUDED_MOST))
-        found *= np.divide(bounded, total, out=np.ones_like(total), where=total < 0)
-        return found
-
-
 def _relevance(ic: Floats) -> Floats:
     """Numerator of the relevance similarity, for the information content of the common ancestor."""
     numerator: Floats = 2 * ic * -np.expm1(-ic)
     return numerator
 
 
-def _dense(index: Ints, value: Floats, size: int) -> Floats:
+def dense(index: Ints, value: Floats, size: int) -> Floats:
+    """Return a row of the length ``size`` with some values in it, and 0 elsewhere."""
     row = np.zeros(size, np.float32)
     row[index] = value
     return row
@@ -430,6 +490,21 @@ def _dense(index: Ints, value: Floats, size: int) -> Floats:
 SCORERS: Registry[Scorer] = Registry(
     "scorer",
     "kgdx.scorers",
-    {each.name: f"{__name__}:{each.__name__}" for each in (Likelihood, Coverage, Typicality, Excluded)},
+    {each.name: f"{__name__}:{each.__name__}" for each in (Likelihood, Coverage, Typicality)}
+    | {
+        "excluded": "kgdx.rank.absent:Excluded",
+        "obligate": "kgdx.rank.absent:Obligate",
+        "hub": "kgdx.rank.hub:Hub",
+        "words": "kgdx.rank.phrases:Words",
+        "meaning": "kgdx.rank.meanings:Meaning",
+        "articles": "kgdx.rank.phrases:Articles",
+        "names": "kgdx.rank.meanings:NameMeaning",
+        "evidences": "kgdx.rank.evidences:Evidences",
+        "commonness": "kgdx.rank.commonness:Commonness",
+        "onset": "kgdx.rank.onset:Onset",
+        "sex": "kgdx.rank.inheritance:Sex",
+        "inheritance": "kgdx.rank.inheritance:Inheritance",
+        "gene_evidence": "kgdx.rank.genes:Genes",
+    },
 )
 """Name → scorer: the built-in ones, and those that other packages name in the entry-point group ``kgdx.scorers``."""

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from kgdx.case.patient import Case, Finding, Issue, Status
+from kgdx.case.person import Family
 from kgdx.errors import UsageError
 from kgdx.schema.model import FREQUENCIES
 
@@ -18,6 +19,9 @@ DIAGNOSIS_SCHEMA: Literal["kgdx.diagnosis/2"] = "kgdx.diagnosis/2"
 
 NOTICE = "Decision support for research; not a medical device, and no substitute for a clinician's judgement."
 """Goes with every result that is shown or written."""
+
+GENES_NAMED = 20
+"""Candidate genes that a result names; all are counted."""
 
 Kind = Literal["supports", "against", "typical_unmentioned"]
 
@@ -62,13 +66,17 @@ class Contribution(Plain):
         rule: How finding and disease were matched: ``exact``, ``descendant`` (a more specific term is annotated),
             ``ancestor`` (a more general one), ``shared`` (another term under a common ancestor), ``neighbour``
             (similar diseases have it), ``annotated_absent``, ``excluded_annotated``, ``excluded``, ``background``;
-            ``patient`` for what a patient of the case bank adds beyond the disease's own score.
+            ``patient`` for what a patient of the case bank adds beyond the disease's own score; ``phrase`` for a
+            symptom in words, ``commonness`` for how common the disease is; ``onset``, ``sex``, ``inheritance``,
+            ``gene_evidence`` for what the person adds.
         scorer: Name of the scorer.
         matched: HPO CURIE of the annotated term that explains it; the similar disease's for ``neighbour``, the
             patient's id for ``patient``.
         via: HPO CURIE of the ancestor that finding and annotated term share; empty where they are the same.
         frequency: The annotated term's frequency as its sources state it.
         references: The sources of that annotation.
+        text: The patient's words, for ``phrase``; otherwise why, where it is no finding that adds to the score.
+        words: The disease's words that meet them best, for ``phrase``; empty where none does.
     """
 
     finding: str
@@ -80,6 +88,8 @@ class Contribution(Plain):
     via: str = ""
     frequency: str = ""
     references: tuple[str, ...] = ()
+    text: str = field(default="", repr=False)
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +110,50 @@ class MatchedCase:
 
 
 @dataclass(frozen=True, slots=True)
+class FamilyMember(Plain):
+    """Another disease of a candidate's family, with its place in the ranking by disease.
+
+    Attributes:
+        rank: Its rank by disease.
+        id: Its CURIE.
+        name: Its name.
+        score: Its score.
+        name_zh: Its Chinese name, where the graph has one.
+    """
+
+    rank: int
+    id: str
+    name: str
+    score: float
+    name_zh: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Separation(Plain):
+    """The finding that separates a candidate from the next best member of its family, whether or not it was asked for.
+
+    Attributes:
+        finding: HPO CURIE of the finding.
+        name: Its name.
+        other: CURIE of the other member.
+        frequency: Share of the candidate's patients who have the finding, as the annotations suggest; 0 where it is not
+            annotated.
+        other_frequency: The same for the other member.
+    """
+
+    finding: str
+    name: str
+    other: str
+    frequency: float
+    other_frequency: float
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate(Plain):
     """One disease in a ranking; entries that are the same disease are one candidate.
 
     Attributes:
-        rank: 1 is best; equal scores are ordered by id.
+        rank: Rank by disease; 1 is best; equal scores are ordered by id.
         id: CURIE of the entry that stands for the candidate (OMIM before others).
         name: Its name.
         members: CURIEs of all merged entries, ``id`` first.
@@ -113,6 +162,12 @@ class Candidate(Plain):
         contributions: What each finding adds through each scorer; they sum to ``score``. Empty until it is explained.
         cases: The most similar patients with this disease, where the case bank is used.
         name_zh: Its Chinese name, where the graph has one.
+        family: CURIE of the disease that stands for its family (a name series, an Orphanet group, or one gene with names
+            that agree); empty where it is of none.
+        family_rank: Rank by family, where the list has one row for each.
+        family_size: How many diseases the family has.
+        in_family: The best other members, where the list has one row for each family.
+        separated_by: What separates it from the first of them.
     """
 
     rank: int
@@ -124,6 +179,16 @@ class Candidate(Plain):
     contributions: tuple[Contribution, ...] = ()
     cases: tuple[MatchedCase, ...] = ()
     name_zh: str | None = None
+    family: str = ""
+    family_rank: int | None = None
+    family_size: int = 1
+    in_family: tuple[FamilyMember, ...] = ()
+    separated_by: Separation | None = None
+
+    @property
+    def place(self) -> int:
+        """Its number in the list: the rank by family where there is one, or else by disease."""
+        return self.rank if self.family_rank is None else self.family_rank
 
     @property
     def raised(self) -> tuple[Contribution, ...]:
@@ -225,6 +290,10 @@ class CaseSummary:
         age: ISO 8601 duration at last encounter, such as ``P7Y3M``.
         source: Where the case comes from.
         findings: What was found, with each finding's status.
+        onset: When the disease began: an HPO CURIE, or an ISO 8601 duration since birth.
+        family: What is known of the family.
+        genes: Names of the first candidate genes, the weightiest first.
+        n_genes: How many candidate genes there are.
         language: ``zh`` where the patient is described in Chinese; otherwise the language as given, or nothing.
     """
 
@@ -234,6 +303,10 @@ class CaseSummary:
     source: str = ""
     findings: tuple[Finding, ...] = ()
     language: str | None = None
+    onset: str | None = None
+    family: Family = field(default_factory=Family)
+    genes: tuple[str, ...] = ()
+    n_genes: int = 0
 
     @classmethod
     def of(cls, case: Case) -> CaseSummary:
@@ -245,7 +318,19 @@ class CaseSummary:
         """
         words = (case.text, *(finding.text for finding in case.findings))
         language = case.language or ("zh" if any(map(_CHINESE.search, words)) else None)
-        return cls(case.id, case.sex, case.age, case.source, case.findings, language)
+        genes = case.gene_evidence.genes if case.gene_evidence else ()
+        return cls(
+            id=case.id,
+            sex=case.sex,
+            age=case.age,
+            source=case.source,
+            findings=case.findings,
+            language=language,
+            onset=case.onset,
+            family=case.family,
+            genes=tuple(gene.name or gene.id for gene in genes[:GENES_NAMED]),
+            n_genes=len(genes),
+        )
 
     @property
     def chinese(self) -> bool:

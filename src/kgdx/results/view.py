@@ -20,6 +20,9 @@ WEAK = 0.5
 """Below this, a finding is not among those that support a candidate best, and one that is merely related to what the
 disease shows counts as not explained."""
 
+LEAST = 0.05
+"""Below this, what the person adds is not worth a line."""
+
 SIDES = {
     "supports": "speaks for it",
     "against": "speaks against it",
@@ -47,6 +50,12 @@ RULES = {
     "breadth": "how many annotations the disease has",
     "baseline": "compared with the other diseases",
     "patient": "another patient of the graph",
+    "phrase": "the patient's words",
+    "commonness": "how common the disease is",
+    "onset": "when the disease begins",
+    "sex": "the patient's sex",
+    "inheritance": "how the disease is inherited",
+    "gene_evidence": "the patient's genes",
 }
 """What the rule of a contribution says."""
 
@@ -123,7 +132,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What one finding says about one candidate, with the path that shows it best."""
+    """What one finding, or the person, says about one candidate, with the path that shows it best."""
 
     name: str
     score: float
@@ -131,13 +140,23 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
+class Worded:
+    """What the patient's words add to a candidate's score, and the words of the disease that they meet."""
+
+    text: str
+    words: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class Argument:
-    """The findings of a case by what they say of a candidate, and what is typical of it and not mentioned."""
+    """The findings of a case by what they say of a candidate, its words, and what is typical and not mentioned."""
 
     supports: tuple[Reason, ...]
     against: tuple[Reason, ...]
     silent: tuple[str, ...]
     typical: tuple[EvidencePath, ...]
+    words: tuple[Worded, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +182,26 @@ def weights(candidate: Candidate) -> dict[str, float]:
     return dict(total)
 
 
+def worded(candidate: Candidate) -> tuple[Worded, ...]:
+    """Return what each phrase of the patient adds to a candidate's score over all scorers, the weightiest first.
+
+    Example:
+        >>> from kgdx.results.ranked import Contribution
+        >>> here = Status.PRESENT
+        >>> part = Contribution("", here, 2.0, "phrase", "words", text="always thirsty", words="increased thirst")
+        >>> worded(Candidate(1, "X:1", "Diabetes", (), 2.0, contributions=(part,)))[0].words
+        'increased thirst'
+    """
+    scores: dict[str, float] = defaultdict(float)
+    met: dict[str, str] = {}
+    for part in candidate.contributions:
+        if part.text:
+            scores[part.text] += part.score
+            met[part.text] = part.words or met.get(part.text, "")
+    ordered = sorted(scores.items(), key=lambda item: -item[1])
+    return tuple(Worded(clean(text), clean(met[text]), score) for text, score in ordered)
+
+
 def listed(document: DiagnosisDocument | AnswerDocument) -> list[Listed]:
     """Return the ranked list.
 
@@ -184,6 +223,9 @@ def _listed(candidate: Candidate, labels: Mapping[str, str], observed: set[str],
     if chinese and also:
         name, also = also, name
     ordered = sorted(weights(candidate).items(), key=lambda item: -item[1])
+    support = [labels.get(id) or clean(id) for id, score in ordered if score >= WEAK and id in observed]
+    said = [each.text for each in worded(candidate) if each.score >= WEAK and each.words]
+    known = {name.lower() for name in support}
     return Listed(
         rank=candidate.rank,
         id=candidate.id,
@@ -192,7 +234,7 @@ def _listed(candidate: Candidate, labels: Mapping[str, str], observed: set[str],
         members=tuple(clean(member) for member in candidate.members if member != candidate.id),
         score=candidate.score,
         share=round(100 * max(0.0, candidate.score) / best, 1) if best > 0 else 0.0,
-        support=tuple(labels.get(id) or clean(id) for id, score in ordered if score >= WEAK and id in observed),
+        support=(*support, *(text for text in said if text.lower() not in known)),
         candidate=candidate,
     )
 
@@ -200,6 +242,8 @@ def _listed(candidate: Candidate, labels: Mapping[str, str], observed: set[str],
 def argument(document: DiagnosisDocument | AnswerDocument, candidate: Candidate) -> Argument:
     """Return what the findings of the case say of a candidate that was explained."""
     scores, paths = weights(candidate), document.evidence.get(candidate.id, ())
+    words = worded(candidate)
+    met = " ".join(each.text for each in words if each.score >= WEAK and each.words).lower()
     by: dict[tuple[str, str], list[EvidencePath]] = defaultdict(list)
     for path in paths:
         by[path.kind, path.finding].append(path)
@@ -218,13 +262,17 @@ def argument(document: DiagnosisDocument | AnswerDocument, candidate: Candidate)
             opposed.append(reason)
         elif nearest is not None and not (_merely_related(nearest) and reason.score < WEAK):
             supports.append(reason)
-        elif finding.status is Status.PRESENT:
+        elif finding.status is Status.PRESENT and not (finding.text and clean(finding.text).lower() in met):
             silent.append(name)
+    for part in candidate.contributions:
+        if part.text and part.rule != "phrase" and abs(part.score) >= LEAST:
+            (supports if part.score > 0 else opposed).append(Reason(clean(part.text), part.score, None))
     return Argument(
         tuple(sorted(supports, key=lambda reason: -reason.score)),
         tuple(sorted(opposed, key=lambda reason: reason.score)),
         tuple(silent),
         tuple(path for path in paths if path.kind == "typical_unmentioned"),
+        words,
     )
 
 

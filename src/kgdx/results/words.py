@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kgdx.results.ranked import CaseSummary
 
 STATUS_WORDS = {
     "present": "present",
@@ -88,6 +92,43 @@ def age(duration: str | None) -> str:
     units = ("year", "month", "week", "day")
     parts = [(int(number), unit) for number, unit in zip(found.groups(), units, strict=True) if number]
     return " ".join(f"{number} {unit}{'' if number == 1 else 's'}" for number, unit in parts if number)
+
+
+ONSET_WORDS = {
+    "HP:0030674": "before birth",
+    "HP:0003577": "at birth",
+    "HP:0003623": "in the first month",
+    "HP:0003593": "in infancy",
+    "HP:0011463": "in childhood",
+    "HP:0003621": "in adolescence",
+    "HP:0003581": "in adulthood",
+    "HP:0011462": "in young adulthood",
+    "HP:0003596": "in middle age",
+    "HP:0003584": "in old age",
+}
+"""HPO's terms of onset, as words that follow "began"."""
+
+
+def person(case: CaseSummary) -> list[str]:
+    """Return what is known of a patient beside the findings, in words.
+
+    Example:
+        >>> from kgdx.results.ranked import CaseSummary
+        >>> person(CaseSummary("p", sex="FEMALE", age="P3M", onset="HP:0003577", genes=("ATM",), n_genes=1))
+        ['female', '3 months', 'began at birth', '1 candidate gene: ATM']
+    """
+    family = case.family
+    onset = ONSET_WORDS.get(case.onset or "") or (f"at {age(case.onset)}" if case.onset else "")
+    genes = f"{count(case.n_genes, 'candidate gene')}: {', '.join(map(clean, case.genes[:3]))}" if case.n_genes else ""
+    said = (
+        SEX_WORDS.get(case.sex, ""),
+        age(case.age),
+        f"began {onset}" if onset else "",
+        "" if family.consanguineous is None else f"parents {'' if family.consanguineous else 'not '}related",
+        *(f"{each.lower()} affected" for each in family.affected),
+        genes + (" …" if case.n_genes > 3 else ""),
+    )
+    return [part for part in said if part.strip()]
 
 
 def count(number: int, one: str, many: str | None = None) -> str:

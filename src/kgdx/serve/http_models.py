@@ -55,8 +55,18 @@ class Patient(Request):
     excluded: Terms = Field([], description="Findings that are known to be absent.")
     phenopacket: dict[str, Any] | None = Field(None, description="A phenopacket, instead of text and terms.")
     sex: Literal["FEMALE", "MALE", "OTHER", "UNKNOWN"] = "UNKNOWN"
-    age: Annotated[str, Field(max_length=40, pattern=r"^P[0-9YMWDTHS.]+$")] | None = Field(
-        None, description="ISO 8601 duration, such as P7Y3M."
+    age: Annotated[str, Field(max_length=40, pattern=r"^P?\d[\w\s.]*$")] | None = Field(
+        None, description="ISO 8601 duration such as P7Y3M, years, or words such as 3 months."
+    )
+    onset: Annotated[str, Field(max_length=40)] | None = Field(
+        None, description="When the disease began: an age, a stage such as infantile, or HPO's term."
+    )
+    inheritance: Annotated[str, Field(max_length=60)] | None = Field(
+        None, description="The mode that is suspected: AD, AR, XLR, XLD, XL, MT, or HPO's term."
+    )
+    consanguineous: StrictBool | None = Field(None, description="Whether the parents are related by blood.")
+    genes: Annotated[list[Term], Field(max_length=20_000)] = Field(
+        [], description="Genes with candidate variants: symbols or ids."
     )
     language: Literal["en", "zh"] | None = Field(None, description="Of the text; found out when absent.")
 

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import orjson
 
@@ -28,7 +28,7 @@ from kgdx.serve.problems import Problem, Refused, problem_of
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
-    from kgdx.case import Case
+    from kgdx.case import About, Case
 
 HEADER = struct.Struct(">IB")
 
@@ -349,7 +349,7 @@ def case_of(given: Given, graph: Graph) -> Case:
         >>> case_of({"text": "She has seizures.", "sex": "FEMALE"}, None).sex
         'FEMALE'
     """
-    from kgdx.case import Case
+    from kgdx.case import Case, with_person
 
     packet, text = given.get("phenopacket"), given.get("text") or ""
     observed, excluded = given.get("observed") or (), given.get("excluded") or ()
@@ -357,15 +357,23 @@ def case_of(given: Given, graph: Graph) -> Case:
         if text or observed or excluded:
             hint = "send the phenopacket, or text and terms"
             raise CaseError("a phenopacket comes with other findings beside it", hint=hint)
-        return Case.from_phenopacket(packet)
+        return with_person(Case.from_phenopacket(packet), _about(given))
     if not (text.strip() or observed or excluded):
         raise CaseError("the case is empty", hint="give text, observed terms or a phenopacket")
     case = Case.from_text(text) if text.strip() else Case("")
     if observed or excluded:
         found = Case.from_terms(observed, graph, excluded)
         case = replace(case, findings=found.findings).with_issues(found.issues)
-    language = given.get("language")
-    return replace(case, id="", sex=given.get("sex") or "UNKNOWN", age=given.get("age"), language=language).identified()
+    case = replace(case, id="", language=given.get("language"))
+    return with_person(case, _about(given)).identified()
+
+
+def _about(given: Given) -> About:
+    """Return what a request states of the patient beside the findings."""
+    from kgdx.case.about import About
+
+    said = {name: given.get(name) for name in About.__annotations__}
+    return cast("About", {name: value for name, value in said.items() if value not in (None, [], "", "UNKNOWN")})
 
 
 def _silent(document: dict[str, Any]) -> None:

@@ -364,7 +364,7 @@ def assemble(parsed: Sequence[Parsed], stages: Stages, schema: Schema, tell: Cal
     Raises:
         SourceError: The counts of a source do not add up.
     """
-    result = Assembled(counts={each.source: _before_assemble(each) for each in parsed})
+    result = Assembled(counts={each.source: _counts_before(each) for each in parsed})
     nodes: dict[str, list[_Use]] = {}
     relations: dict[tuple[str, str, tuple[str, str]], list[_Use]] = {}
     for each in parsed:
@@ -390,7 +390,7 @@ def assemble(parsed: Sequence[Parsed], stages: Stages, schema: Schema, tell: Cal
     return result
 
 
-def _before_assemble(parsed: Parsed) -> Counts:
+def _counts_before(parsed: Parsed) -> Counts:
     """Return what became of a source's records before the check."""
     facts = parsed.stage.facts
     merged = facts.get("merged", 0)
@@ -403,7 +403,7 @@ def _nodes(label: str, uses: Sequence[_Use], stages: Stages) -> Stage:
     def make(folder: Path) -> Mapping[str, Any]:
         tally = Tally()
         rows = merged_nodes([parsed.rows(table) for parsed, table in uses], tally)
-        return _kept_assemble(folder, label, None, rows, tally)
+        return _kept_checked(folder, label, None, rows, tally)
 
     return stages.get("nodes", key, make)
 
@@ -431,12 +431,12 @@ def _relations(
     def make(folder: Path) -> Mapping[str, Any]:
         tally = Tally()
         rows = checked_relations([parsed.rows(table) for parsed, table in uses], ids, current, schema, tally)
-        return _kept_assemble(folder, type, ends, rows, tally)
+        return _kept_checked(folder, type, ends, rows, tally)
 
     return stages.get("relations", key, make)
 
 
-def _kept_assemble(
+def _kept_checked(
     folder: Path, name: str, ends: tuple[str, str] | None, rows: pl.DataFrame, tally: Tally
 ) -> dict[str, Any]:
     refused = tally.quarantine()

@@ -6,7 +6,7 @@ import datetime
 import os
 import resource
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -226,6 +226,21 @@ class SourceState:
 
 
 @dataclass(frozen=True, slots=True)
+class AbsentSource:
+    """A source that a graph would gain by.
+
+    Attributes:
+        name: The source.
+        worth: What the graph lacks without it.
+        command: What to type to add it.
+    """
+
+    name: str
+    worth: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
 class Freshness:
     """How a graph was made last, and whether it still is what its sources give.
 
@@ -236,6 +251,7 @@ class Freshness:
         sources: The graph's sources, those read from files.
         kept: Results of stages that the next build need not make.
         kept_bytes: Their size on disk.
+        absent: Sources that the graph would gain by.
     """
 
     kind: str
@@ -244,6 +260,7 @@ class Freshness:
     sources: tuple[SourceState, ...]
     kept: int = 0
     kept_bytes: int = 0
+    absent: tuple[AbsentSource, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -266,15 +283,24 @@ def freshness(folder: GraphFolder | str | os.PathLike[str], readers: Mapping[str
     stages = Stages(target.path / "stages")
     graph = read_graph(build.tables, stages)
     found = []
+    known = manifests(sorted(build.manifests.glob("*.yaml")))
     if graph is not None:
         digests = Digests(stages.path / DIGESTS)
-        known = manifests(sorted(build.manifests.glob("*.yaml")))
         for name, source in graph.sources.items():
             found.append(SourceState(name, source.origin, _stale(source, known.get(name), digests, readers)))
     folders = [path for path in stages.path.glob("*/*") if path.is_dir()]
     size = sum(file.stat().st_size for path in folders for file in path.iterdir())
     seconds = report.seconds.get("total", 0.0)
-    return Freshness(report.kind, report.created, seconds, tuple(found), len(folders), size)
+    absent = () if graph is None else tuple(_absent(known, {each.name for each in found}))
+    return Freshness(report.kind, report.created, seconds, tuple(found), len(folders), size, absent)
+
+
+def _absent(known: Mapping[str, Manifest], there: Set[str]) -> Iterator[AbsentSource]:
+    """Name the sources that a graph would gain by, with the command that brings each."""
+    for name, found in known.items():
+        if found.worth and name not in there:
+            given = name if found.default is not None else f"{name}=FILE"
+            yield AbsentSource(name, found.worth, f"kgdx update {given}")
 
 
 def _stale(source: BuiltSource, found: Manifest | None, digests: Digests, readers: Mapping[str, Reader]) -> str:
@@ -297,6 +323,6 @@ def sources() -> tuple[Manifest, ...]:
 
     Example:
         >>> [manifest.name for manifest in sources() if manifest.standard]
-        ['hp', 'hpoa', 'genes']
+        ['hp', 'hpoa', 'ddxplus', 'genes', 'hp_zh', 'orphanet_omim']
     """
     return tuple(manifests().values())

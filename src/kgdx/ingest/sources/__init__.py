@@ -36,6 +36,8 @@ FORMATS: Mapping[str, str] = {
     "chinese_kg": "kgdx.ingest.sources.chinese_kg",
     "encyclopedia": "kgdx.ingest.sources.encyclopedia",
     "cases": "kgdx.ingest.sources.patient_cases",
+    "ddxplus": "kgdx.ingest.sources.ddxplus",
+    "ddxplus_patients": "kgdx.ingest.sources.patient_cases:read_ddxplus",
     "dx_symptoms": "kgdx.ingest.sources.patient_cases:read_symptoms",
     "primekg": "kgdx.ingest.sources.primekg",
     "primekg_disease_features": "kgdx.ingest.sources.primekg_features:read_diseases",

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from kgdx.case import Case, Failure, Status, read_cases
+from kgdx.case.ddxplus_release import PREFIX as DDXPLUS
 from kgdx.errors import CaseError, SourceError
 from kgdx.ingest.fetch import read_text
 from kgdx.ingest.manifest import Manifest
@@ -63,6 +64,15 @@ def read_phenopackets(path: Path, manifest: Manifest) -> Records:
         SourceError: The path does not exist or holds no phenopacket at all.
     """
     return collect(path, manifest, "a GA4GH phenopacket v2", lambda case: case.source == "phenopacket")
+
+
+def read_ddxplus(path: Path, manifest: Manifest) -> Records:
+    """Read patients of DDXPlus (its CSV files); other cases are refused.
+
+    Raises:
+        SourceError: The path does not exist or holds no such patient at all.
+    """
+    return collect(path, manifest, "a patient of DDXPlus", lambda case: case.source == "ddxplus")
 
 
 def collect(path: Path, manifest: Manifest, form: str, wanted: Callable[[Case], bool] | None = None) -> Records:
@@ -134,6 +144,8 @@ class _Adding:
                 self.reading.rejects.append((path, self.number, case.id, reason, None))
             elif _HPO.fullmatch(finding.id):
                 self.put(_STATUS[finding.status], self.id, finding.id, finding.onset, finding.text or None)
+            elif finding.id.startswith(DDXPLUS):
+                self._known_symptom(finding.id, finding.label, _STATUS[finding.status], "en")
             else:
                 self._symptom(finding.id, _STATUS[finding.status], path)
         for disease in case.diseases:
@@ -150,9 +162,11 @@ class _Adding:
                 (path, self.number, self.case.id, f"'{words[:40]}' names nothing: {reason}", None)
             )
             return
-        identifier = minted(self.source, "Symptom", words)
+        self._known_symptom(minted(self.source, "Symptom", words), words, status, _language(words, self.case))
+
+    def _known_symptom(self, identifier: str, words: str, status: str, language: str | None) -> None:
         self.put(f"symptom_{status}", self.id, words, identifier)
-        self.put("symptom", identifier, words, _language(words, self.case))
+        self.put("symptom", identifier, words, language)
 
     def _named_diseases(self, path: str) -> None:
         stated = self.case.extra.get("diagnosis", [])

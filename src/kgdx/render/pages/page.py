@@ -124,7 +124,7 @@ def _environment() -> Environment:
         number=lambda value: f"{value:.1f}".removesuffix(".0"),
         count=words.count,
         STATUS=words.STATUS_WORDS,
-        SEX=words.SEX_WORDS,
+        person=words.person,
         stated=stated,
         round_title=round_title,
         tokens=tokens,

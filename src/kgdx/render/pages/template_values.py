@@ -221,7 +221,7 @@ def plot(candidate: Candidate, labels: Mapping[str, str]) -> Plot:
     groups: dict[tuple[str, str], list[tuple[str, float, str]]] = defaultdict(list)
     for part in candidate.contributions:
         status = str(part.status) if part.finding else ""
-        groups[part.finding, status].append((part.scorer, part.score, part.rule))
+        groups[part.finding or part.text, status].append((part.scorer, part.score, part.rule))
     scorers = tuple(dict.fromkeys([*candidate.parts, *(part.scorer for part in candidate.contributions)]))
     sides = [(sum(s for _, s, _ in group if s > 0), -sum(s for _, s, _ in group if s < 0)) for group in groups.values()]
     right, left = (max((side[at] for side in sides), default=0.0) for at in (0, 1))

@@ -28,12 +28,15 @@ NOTES = {
 
 GROUPS = {
     "all": "every case",
-    "in_graph": "the diagnosis is a disease of the graph",
+    "in_graph": "the graph describes the diagnosis",
     "seen": "… and the graph cites the case's own publication",
     "unseen": "… and it does not: the fair estimate for a new patient",
     "withheld": "the cited cases, their publication's annotations withheld",
+    "group_label": "the diagnosis is a group of diseases: any of them is right",
 }
 """What the groups of the ranking's evaluation mean."""
+
+_AVERAGES = {"cases": "groups", "diseases": "by_disease", "families": "by_family"}
 
 
 def text_accuracy(result: Figures) -> RenderableType:
@@ -44,37 +47,54 @@ def text_accuracy(result: Figures) -> RenderableType:
 
 
 def rank_accuracy(result: Figures) -> RenderableType:
-    """Return how often the diagnosis is ranked at the top, by group of cases, in percent."""
-    columns = ("Cases", "n", "top 1", "top 3", "top 5", "top 10", "MRR")
-    rows = [
-        (
-            name,
-            group["n"],
-            *(f"{100 * group[key]:.1f}" for key in ("top1", "top3", "top5", "top10")),
-            f"{group['mrr']:.3f}",
-        )
-        for name, group in result["groups"].items()
-    ]
+    """Return how often the diagnosis is ranked at the top, by group of cases, in percent with 95 % intervals."""
+    rows = []
+    for name in result["groups"]:
+        for place, (by, key) in enumerate(_AVERAGES.items()):
+            rows.append((name if place == 0 else "", by, *_rank_row(result[key][name])))
+    columns = ("Cases", "mean over", "n", "top 1", "top 3", "top 10", "MRR")
     known = [(name, GROUPS[name]) for name in result["groups"] if name in GROUPS]
-    facts = []
+    return Group(
+        plain(columns, rows, right=columns[2:]),
+        Text(),
+        *(Text(f"{name:<11} {meaning}", style="dim") for name, meaning in known),
+        Text("families    one row each, which is right where it holds the diagnosis", style="dim"),
+        Text(),
+        *(Text(fact) for fact in _rank_facts(result)),
+    )
+
+
+def _rank_row(figures: Figures) -> tuple[str, ...]:
+    tops = []
+    for key in ("top1", "top3", "top10"):
+        low, high = (f"{100 * end:.0f}" for end in figures["ci95"][key])
+        tops.append(f"{100 * figures[key]:.1f} ({low}–{high})")
+    return (f"{figures['n']:,}", *tops, f"{figures['mrr']:.3f}")
+
+
+def _rank_facts(result: Figures) -> Iterator[str]:
+    """Yield what the figures rest on and leave out, a line each."""
+    yield f"{100 * result['coverage']:.1f} % of the cases have a diagnosis that the graph describes"
     if result["ms_median"] is not None:
-        facts.append(f"{result['ms_median']:.1f} ms a case (median), {result['ms_p95']:.1f} ms (95th percentile)")
+        yield f"{result['ms_median']:.1f} ms a case (median), {result['ms_p95']:.1f} ms (95th percentile)"
     if "banked" in result:
         found = f"{count(result['banked'], 'case')} of in_graph with another publication's patient"
-        facts.append(f"{found} of the disease in the bank")
+        yield f"{found} of the disease in the bank"
     if result["synthetic"]:
-        facts.append(f"{count(result['synthetic'], 'case')} made up from annotations: no estimate for real patients")
+        yield f"{count(result['synthetic'], 'case')} made up rather than observed: no estimate for real patients"
     if result["unrankable"]:
-        facts.append(f"{count(result['unrankable'], 'case')} with a diagnosis that the graph does not annotate: misses")
+        yield f"{count(result['unrankable'], 'case')} with a diagnosis that the graph does not describe: misses"
+    if result["group_labels"]:
+        named = ", ".join(map(clean, result["group_labels"][:_LISTED]))
+        more = ", …" if len(result["group_labels"]) > _LISTED else ""
+        yield f"{count(len(result['group_labels']), 'label')} for a group of diseases, counted apart: {named}{more}"
+    if result["doubtful"]["n"]:
+        first = clean(result["doubtful"]["first"][0])
+        yield f"{count(result['doubtful']['n'], 'part')} of cases left out or mended; the first: {first}"
+    if result["unlabelled"]:
+        yield f"{count(result['unlabelled'], 'case')} without a diagnosis: left out"
     if result["failed"]:
-        facts.append(f"{count(len(result['failed']), 'case')} failed and count as misses; --json names them")
-    return Group(
-        plain(columns, rows, right=columns[1:]),
-        Text(),
-        *(Text(f"{name:<9} {meaning}", style="dim") for name, meaning in known),
-        Text(),
-        *(Text(fact) for fact in facts),
-    )
+        yield f"{count(len(result['failed']), 'case')} failed and count as misses; --json names them"
 
 
 def recall_figures(result: Figures) -> RenderableType:

@@ -336,6 +336,9 @@ def freshness(found: Freshness) -> RenderableType:
         parts.append(Text(f"! {clean(each.name)}: {each.stale} ({clean(each.origin)})", style="yellow"))
     if stale:
         parts.append(Text(f"  bring it up to date with `kgdx update {' '.join(each.name for each in stale)}`", "dim"))
+    if found.absent:
+        rows = [(each.name, Text(clean(each.worth)).append(f"\n{clean(each.command)}", "dim")) for each in found.absent]
+        parts += [Text(), plain(("not loaded", "what the graph lacks without it"), rows)]
     return Group(*parts)
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from kgdx.case.patient import Finding, Issue, Status
 from kgdx.render.terminal.console import STYLES
 from kgdx.results.ranked import CaseSummary
-from kgdx.results.words import SEX_WORDS, STATUS_WORDS, age, clean, count
+from kgdx.results.words import STATUS_WORDS, clean, count, person
 
 GUESSES = ("fuzzy", "encoder")
 """Ways of matching that a reader should check."""
@@ -30,7 +30,7 @@ def patient(case: CaseSummary) -> Text:
     if ids[Status.ABSENT]:
         known.append(f"{len(ids[Status.ABSENT])} absent")
     identity = "" if case.id.startswith("case:") else clean(case.id)
-    who = [part for part in (identity, SEX_WORDS.get(case.sex, ""), age(case.age)) if part]
+    who = [part for part in (identity, *person(case)) if part]
     line = Text("Patient  ", style="bold")
     line.append(" · ".join(who) + "\n         " if who else "", style="not bold")
     return line.append(", ".join(known), style="not bold")

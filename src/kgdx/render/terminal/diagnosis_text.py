@@ -13,7 +13,7 @@ from rich.text import Text
 from kgdx.render.terminal.case_text import findings, issues, patient
 from kgdx.results.ranked import Candidate, DiagnosisDocument, EvidencePath
 from kgdx.results.transcript import exchanges
-from kgdx.results.view import PATHS, SIDES, Listed, Reason, argument, between, listed, names, path_row
+from kgdx.results.view import PATHS, SIDES, Argument, Listed, Reason, argument, between, listed, names, path_row
 from kgdx.results.words import clean, count, frequency, references, signed
 
 
@@ -124,7 +124,7 @@ def candidate_block(document: DiagnosisDocument, row: Listed) -> RenderableType:
     found = argument(document, row.candidate)
     title = Text(f"{row.rank}. {_called(document, row)}", style="bold")
     parts: list[RenderableType] = [title, Text(f"   {_identifiers(row)}", style="dim")]
-    parts += _section("supports", found.supports) + _section("against", found.against)
+    parts += _section("supports", found.supports) + _section("against", found.against) + _words(found)
     if found.silent:
         parts += [Text("   not explained by it", style="yellow"), Padding(Text(", ".join(found.silent)), (0, 0, 0, 9))]
     if found.typical:
@@ -185,6 +185,16 @@ def _section(kind: str, reasons: Iterable[Reason]) -> list[RenderableType]:
         cited = Text() if reason.path is None else _cited(reason.path)
         lines.append((Text(signed(reason.score), style=STYLES[kind]), name, cited))
     return [Text(f"   {SIDES[kind]}", style=STYLES[kind]), _grid(lines)] if lines else []
+
+
+def _words(found: Argument) -> list[RenderableType]:
+    """Return the patient's words that raise the score, each with the words of the disease that it meets."""
+    lines: list[tuple[RenderableType, ...]] = [
+        (Text(signed(each.score), style=STYLES["supports"]), Text(f"“{each.text}”"), Text(each.words, style="dim"))
+        for each in found.words
+        if each.words and each.score > 0
+    ]
+    return [Text("   its description says so, too", style=STYLES["supports"]), _grid(lines)] if lines else []
 
 
 def _patients(document: DiagnosisDocument, candidate: Candidate) -> RenderableType:

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
 from rich.console import Group as Parts
+from rich.console import RenderableType
 from rich.text import Text
 
 from kgdx.render.terminal.console import console, plain
@@ -20,8 +20,7 @@ from kgdx.results.words import clean, count, seconds
 if TYPE_CHECKING:
     from kgdx.ingest.extraction.extract import Extraction
     from kgdx.ingest.manifest import Manifest
-    from kgdx.ingest.pipeline.quarantine import Group as QuarantineGroup
-    from kgdx.ingest.pipeline.quarantine import Retried
+    from kgdx.ingest.pipeline.quarantine import Group, Retried
     from kgdx.ingest.source_choice import Selection
     from kgdx.ingest.trial import Disagreement, Sample, Trial
 
@@ -46,7 +45,7 @@ def source_list(manifests: Iterable[Manifest]) -> RenderableType:
         if chosen:
             rows = [(Text(found.name, style="bold"), _source(found)) for found in chosen]
             parts += [Text(heading), plain(("", ""), rows), Text()]
-    return Group(*parts[:-1])
+    return Parts(*parts[:-1])
 
 
 def gathered(found: Selection) -> Iterator[str]:
@@ -70,7 +69,7 @@ def wrong(manifest: Manifest, problems: Sequence[Disagreement]) -> RenderableTyp
     """Return the faults of a manifest, by lines."""
     name = manifest.path.name if manifest.path else manifest.name
     head = Text(f"{clean(name)} has {count(len(problems), 'fault')}", style="bold red")
-    return Group(head, plain(("line", ""), [(each.line, each.message) for each in problems], right=("line",)))
+    return Parts(head, plain(("line", ""), [(each.line, each.message) for each in problems], right=("line",)))
 
 
 def tried(manifest: Manifest, trial: Trial) -> RenderableType:
@@ -92,7 +91,7 @@ def tried(manifest: Manifest, trial: Trial) -> RenderableType:
             parts.append(Text(f"… and {count(len(trial.reasons) - NAMED, 'more reason')}", style="dim"))
     for sample in trial.samples:
         parts += [Text(), *_rows(sample)]
-    return Group(*parts)
+    return Parts(*parts)
 
 
 def _why(trial: Trial, reason: str, example: str) -> Text:
@@ -143,7 +142,7 @@ AGAIN = 10
 """Records that were refused again, of which more are only counted."""
 
 
-def overview(groups: Sequence[QuarantineGroup], limit: int) -> RenderableType:
+def overview(groups: Sequence[Group], limit: int) -> RenderableType:
     """Return why records were refused: source, count, reason, and the place of the first."""
     if not groups:
         return Text("No record is refused.")
@@ -180,7 +179,7 @@ def retried(done: Retried) -> RenderableType:
     return Parts(*parts)
 
 
-def _reason(group: QuarantineGroup) -> Text:
+def _reason(group: Group) -> Text:
     """Return why the first record of a group was refused, its place, and how it begins."""
     place = f"line {group.line:,}" if group.line is not None else "a record"
     where = place if group.file is None else f"{group.file.rpartition('/')[2]}, {place}"
@@ -305,7 +304,7 @@ def extraction(done: Extraction, priced: bool) -> RenderableType:
         ("next", f"kgdx update huatuo={done.folder}, which adds them to the graph"),
     ]
     parts += [Text(), plain(("", ""), [(Text(name, style="dim"), clean(fact)) for name, fact in facts if fact])]
-    return Group(*parts)
+    return Parts(*parts)
 
 
 def _asked(done: Extraction, priced: bool) -> str:

@@ -102,7 +102,11 @@
     observed: chosen.filter((finding) => !finding.absent).map((finding) => finding.id),
     excluded: chosen.filter((finding) => finding.absent).map((finding) => finding.id),
     sex: $("sex").value,
-    age: $("age").value === "" ? null : `P${Number($("age").value)}Y`,
+    age: $("age").value.trim() || null,
+    onset: $("onset").value || null,
+    inheritance: $("inheritance").value || null,
+    consanguineous: $("consanguineous").checked || null,
+    genes: $("genes").value.split(/[\s,;，、；]+/).filter(Boolean),
   });
   const isEmpty = (case_) => !case_.text.trim() && !case_.observed.length && !case_.excluded.length;
 

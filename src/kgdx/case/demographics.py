@@ -1,0 +1,252 @@
+"""Who the patient is, read from free text: age, sex, onset, related parents, affected relatives; English and Chinese.
+
+Only plain statements are read, each with its place. What a text says of two kinds at once is left open, with an issue.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from kgdx.case.patient import Case, Issue, Span
+from kgdx.case.person import OLDEST, ONSETS, Family, checked_onset, years_of
+from kgdx.errors import CaseError
+
+LONGEST = 20_000
+"""Characters that are looked at: who somebody is stands at the beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A statement about the patient.
+
+    Attributes:
+        kind: ``age``, ``sex``, ``onset``, ``consanguineous`` or ``affected``.
+        value: In the form that a case has it; ``true`` or ``false`` for related parents.
+        span: Where it stands.
+        text: The words.
+    """
+
+    kind: str
+    value: str
+    span: Span
+    text: str
+
+
+_UNITS = {"y": "Y", "m": "M", "w": "W", "d": "D", "岁": "Y", "月": "M", "周": "W", "天": "D", "日": "D"}
+_UNIT = r"(?P<unit>years?|yrs?|months?|mos?|weeks?|wks?|days?|y|m|w|d)"
+_FEMALE = r"female|woman|girl|lady"
+_MALE = r"male|man|boy|gentleman"
+_KIN = (
+    r"mother|father|parents?|brothers?|sisters?|siblings?|sons?|daughters?|aunts?|uncles?|cousins?|grand\w+|twin|wife"
+    r"|husband|nephew|niece"
+)
+_OLD = re.compile(
+    rf"\b(?P<number>\d{{1,3}})[\s-]*(?:{_UNIT}[\s-]*(?:old|of age)\b|y\W?/?\W?o\b\.?|yo(?=[MF\W]))"
+    rf"(?P<after>[\s,-]*(?:[\w-]+\s+){{0,4}}?(?:(?P<sex>(?:{_FEMALE}|{_MALE}|[MF])\b)|(?P<kin>(?:{_KIN})\b)))?",
+    re.IGNORECASE,
+)
+_AGED = re.compile(rf"\b(?:aged|age[:=]?)\s+(?P<number>\d{{1,3}})(?:\s*{_UNIT})?\b(?!\s*[-–]\s*\d)", re.IGNORECASE)
+_SHORT = re.compile(r"(?:^|[.;:(\n]|\b(?:a|an|the|patient|pt|this))\s*(?P<all>(?P<number>\d{1,3})\s?(?P<sex>[MFmf]))\b")
+_HEAT = re.compile(r"(?:temp\w*|fever|\bT)\W*(?:of|is|was|to)?\W*$", re.IGNORECASE)
+_THEN = re.compile(rf"\b(?:when|at|until|since|from|after|before|by|(?:his|her|their)|{_KIN})\b[^.;]*$", re.IGNORECASE)
+_NOUN = re.compile(
+    rf"(?:^|,\s*|\b(?:a|an|this|the|newborn|term|preterm)\s+)(?:[\w-]+\s+){{0,3}}?(?P<sex>{_FEMALE}|{_MALE})\b(?!\s*[-’'])"
+    rf"|\b(?P<before>female|male)\s+(?:infant|newborn|neonate|child|baby|toddler|patient|adolescent)",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(r"(?:^|[.!?]\s+)(?P<sex>She|He)\b")
+_CHINESE_AGE = re.compile(
+    r"(?<![\d.])(?P<number>\d{1,3})\s*(?P<unit>周?岁|个月|月龄?|周龄?|天|日龄?)(?!时|起|开始|发病|起病|后|前|以|余)"
+)
+_CHINESE_SEX = re.compile(
+    r"(?:(?<![\u4e00-\u9fff])|(?<=患者)|(?<=患儿)|(?<=病人)|(?<=[岁月龄天周]))(?P<sex>[男女])(?=性|婴|童|孩|患|[，,。；;、\s\d]|$)"
+)
+_RELATED = re.compile(
+    r"\b(?P<no>non-?\s?|no\s+(?:\w+\s+){0,2}|not\s+|den(?:y|ies|ied)\s+(?:\w+\s+){0,1}|without\s+)?consanguin(?:eous|ity)\b"
+    r"|\bparents?\b[^.;]{0,30}\b(?P<unrelated>(?:are|were)\s+(?:not|un)\s?related|not\s+(?:first|second)[- ]cousins)"
+    r"|\bparents?\b[^.;]{0,40}\b(?:first|second|third)[- ](?:degree\s+)?cousins?\b"
+    r"|(?P<否>非|否认|无|不是)?(?:父母)?(?:系|为|是)?近亲(?:结婚|婚配|婚育)?",
+    re.IGNORECASE,
+)
+_STAGE = r"infancy|childhood|adolescence|adulthood|birth"
+_ONSET = re.compile(
+    rf"\b(?:since|from)\s+(?:early\s+|late\s+)?(?P<stage>{_STAGE})\b"
+    r"|\b(?P<kind>congenital|neonatal|infantile|childhood|juvenile|adult|late)[- ]onset\b"
+    r"|\b(?:(?:onset|beg(?:an|inning|un)|started|starting)\s+(?:was\s+|is\s+)?(?:at\s+)?(?:the\s+)?(?:age\s+(?:of\s+)?)?"
+    r"|since\s+(?:the\s+)?age\s+(?:of\s+)?)"
+    rf"(?P<number>\d{{1,3}})(?!\s*[/\d.%])\s*(?:{_UNIT}\b(?:\s+(?:old|of age))?)?(?!\s*ago)"
+    r"|(?P<born>自?出生(?:后|时)?(?:即|起|就)|生后即|自幼)"
+    r"|(?P<年>\d{1,3})\s*(?P<单位>岁|个月|月)(?:时|龄)?(?:开始)?(?:起病|发病|出现)",
+    re.IGNORECASE,
+)
+_AFFECTED = re.compile(
+    r"\b(?P<who>mother|father|parent|brother|sister|sibling)s?\s+(?:(?:is|was|are|were)\s+(?:also|similarly|likewise)\s+"
+    r"affected|(?:also\s+)?(?:has|had|have)\s+(?:the\s+)?(?:same|similar)\s+(?:disease|condition|symptoms?|problems?|"
+    r"disorder|findings))"
+    r"|(?P<亲>母亲|父亲|父母|哥哥|姐姐|弟弟|妹妹)(?:也|亦)?(?:有|患)(?:同样|类似|相同|同)(?:的)?(?:疾病|症状|病|表现|病史)?",
+    re.IGNORECASE,
+)
+_PARENTS = frozenset({"mother", "father", "parent", "母亲", "父亲", "父母"})
+
+
+def mentions(text: str) -> tuple[Mention, ...]:
+    """Return what a text says of who the patient is, in its order.
+
+    Example:
+        >>> [(each.kind, each.value) for each in mentions("A 45-year-old man, seizures since childhood.")]
+        [('age', 'P45Y'), ('sex', 'MALE'), ('onset', 'HP:0011463')]
+        >>> [(each.kind, each.value) for each in mentions("3月龄女婴，父母近亲结婚")]
+        [('age', 'P3M'), ('sex', 'FEMALE'), ('consanguineous', 'true')]
+    """
+    text = text[:LONGEST]
+    found = [*_ages(text), *_chinese(text), *_related(text), *_onsets(text), *_relatives(text)]
+    if not any(each.kind == "sex" for each in found):
+        found += _nouns(text)
+    if not any(each.kind == "sex" for each in found):
+        found += _pronouns(text)
+    return tuple(sorted(dict.fromkeys(found), key=lambda each: (each.span.start, each.kind)))
+
+
+def described(case: Case) -> Case:
+    """Return the case with what its text says of the patient, where the case itself does not say it.
+
+    What contradicts the case, or itself, is an issue: what was given counts, and of two statements neither.
+
+    Example:
+        >>> described(Case("p", text="22F with seizures")).age
+        'P22Y'
+    """
+    if not case.text:
+        return case
+    found = mentions(case.text)
+    issues: list[Issue] = []
+    sex, age = _one(found, "sex", issues), _one(found, "age", issues)
+    if sex and case.sex in ("FEMALE", "MALE") and sex.value != case.sex:
+        issues.append(_contradicted("sex", case.sex.lower(), sex, sex.value.lower()))
+    if age and case.age and abs((years_of(case.age) or 0) - (years_of(age.value) or 0)) >= 1:
+        issues.append(_contradicted("age", case.age, age, age.value))
+    stages = [each.value for each in found if each.kind == "onset"]
+    related = {each.value == "true" for each in found if each.kind == "consanguineous"}
+    affected = dict.fromkeys(each.value for each in found if each.kind == "affected")
+    family = case.family
+    return replace(
+        case,
+        sex=sex.value if sex and case.sex == "UNKNOWN" else case.sex,
+        age=case.age or (age.value if age else None),
+        onset=case.onset or (stages[0] if stages else None),
+        family=Family(
+            related.pop() if family.consanguineous is None and len(related) == 1 else family.consanguineous,
+            family.affected or tuple(affected),
+            family.inheritance,
+        ),
+    ).with_issues(issue for issue in issues if issue not in case.issues)
+
+
+def _one(found: tuple[Mention, ...], kind: str, issues: list[Issue]) -> Mention | None:
+    """The one statement of a kind; where there are two, neither."""
+    each = {mention.value: mention for mention in reversed(found) if mention.kind == kind}
+    if len(each) > 1:
+        said = " and ".join(f"{value} (characters {m.span.start}-{m.span.end})" for value, m in sorted(each.items()))
+        message = f"the text states more than one {kind}: {said}"
+        issues.append(Issue("warning", "text", message, f"none was used; give the patient's {kind} itself"))
+        return None
+    return next(iter(each.values()), None)
+
+
+def _contradicted(kind: str, given: str, mention: Mention, said: str) -> Issue:
+    where = f"characters {mention.span.start}-{mention.span.end}"
+    return Issue("warning", where, f"the {kind} is given as {given}, the text says {said}", "the given one was used")
+
+
+def _mention(kind: str, value: str, match: re.Match[str], group: str | int = 0) -> Mention:
+    return Mention(kind, value, Span(*match.span(group)), match[group])
+
+
+def _duration(number: str, unit: str | None) -> str | None:
+    kind = _UNITS[(unit or "y").lower()[0]] if not unit or unit[0].isascii() else _han(unit)
+    return None if kind == "Y" and int(number) > OLDEST else f"P{int(number)}{kind}"
+
+
+def _han(unit: str) -> str:
+    return next(kind for word, kind in _UNITS.items() if word in unit)
+
+
+def _sex(word: str) -> str:
+    return "FEMALE" if re.fullmatch(rf"{_FEMALE}|f|she", word.lower()) else "MALE"
+
+
+def _ages(text: str) -> Iterator[Mention]:
+    for match in (*_OLD.finditer(text), *_SHORT.finditer(text), *_AGED.finditer(text)):
+        groups = match.groupdict()
+        before = text[max(0, match.start("number") - 40) : match.start("number")]
+        if _THEN.search(before) or groups.get("kin") or _HEAT.search(before):
+            continue
+        age = _duration(groups["number"], groups.get("unit"))
+        if age is None:
+            continue
+        start = match.start("number")
+        end = match.start("after") if groups.get("after") else match.end()
+        yield Mention("age", age, Span(start, end), text[start:end])
+        if groups.get("sex"):
+            yield _mention("sex", _sex(groups["sex"]), match, "sex")
+
+
+def _nouns(text: str) -> Iterator[Mention]:
+    first = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
+    for match in _NOUN.finditer(first):
+        group = "sex" if match["sex"] else "before"
+        yield _mention("sex", _sex(match[group]), match, group)
+
+
+def _pronouns(text: str) -> Iterator[Mention]:
+    relative = re.search(rf"\b(?:{_KIN})\b", text, re.IGNORECASE)
+    for match in _PRONOUN.finditer(text[: relative.start() if relative else None]):
+        yield _mention("sex", _sex(match["sex"]), match, "sex")
+
+
+def _chinese(text: str) -> Iterator[Mention]:
+    kin = re.search("[父母兄弟姐妹哥]", text)
+    head = text[: kin.start() if kin else None]
+    for match in _CHINESE_SEX.finditer(head):
+        yield _mention("sex", "FEMALE" if match["sex"] == "女" else "MALE", match, "sex")
+    ages = [each for each in _CHINESE_AGE.finditer(head) if re.search("岁|龄", each["unit"])]
+    ages = ages or [each for each in _CHINESE_AGE.finditer(head) if _beside(head, each)]
+    for match in ages[:1]:
+        if age := _duration(match["number"], match["unit"]):
+            yield _mention("age", age, match)
+
+
+def _beside(text: str, age: re.Match[str]) -> bool:
+    """Whether a number of months or days stands beside a sex, and so is an age, not how long something lasts."""
+    return bool(
+        re.match(r"的?[，,\s]*[男女]", text[age.end() :]) or re.search(r"[男女]性?[，,\s]*$", text[: age.start()])
+    )
+
+
+def _related(text: str) -> Iterator[Mention]:
+    for match in _RELATED.finditer(text):
+        denied = match["no"] or match["unrelated"] or match["否"]
+        yield _mention("consanguineous", "false" if denied else "true", match)
+
+
+def _onsets(text: str) -> Iterator[Mention]:
+    for match in _ONSET.finditer(text):
+        if stage := match["stage"] or match["kind"]:
+            yield _mention("onset", ONSETS[stage.lower()], match)
+        elif match["born"]:
+            yield _mention("onset", ONSETS["儿童期" if match["born"] == "自幼" else "birth"], match)
+        else:
+            number, unit = match["number"] or match["年"], match["unit"] or match["单位"]
+            if age := _duration(number, unit):
+                try:
+                    yield _mention("onset", checked_onset(age), match)
+                except CaseError:
+                    continue
+
+
+def _relatives(text: str) -> Iterator[Mention]:
+    for match in _AFFECTED.finditer(text):
+        who = (match["who"] or match["亲"]).lower()
+        yield _mention("affected", "PARENT" if who in _PARENTS else "SIBLING", match)

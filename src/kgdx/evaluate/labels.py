@@ -1,0 +1,134 @@
+"""What counts as right in an evaluation: the candidates that a case's stated diagnoses mean, never by likeness."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgdx.case.patient import Case
+
+if TYPE_CHECKING:
+    from kgdx.graph.snapshot import Snapshot
+    from kgdx.rank.ranker import Ranker
+    from kgdx.terms.names.name_decision import Entry
+    from kgdx.terms.names.name_index import NameIndex
+
+SURE = frozenset({"id", "exact", "normalised", "same"})
+"""Ways of finding a name that state it: by id, by name or synonym but for inflection, spelling and word order, and by
+an exact cross-reference; a typo or a likeness is no label."""
+
+_CURIE = re.compile(r"[A-Za-z][\w.]*:\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a case's stated diagnoses mean.
+
+    Attributes:
+        stated: Ids and names as the case states them.
+        right: Numbers of the candidates, each of which is right; empty where the graph describes none of them.
+        group: Where the label is no candidate but a group of diseases: the numbers of those within it.
+    """
+
+    stated: tuple[str, ...] = ()
+    right: tuple[int, ...] = ()
+    group: tuple[int, ...] = ()
+
+    @property
+    def disease(self) -> str:
+        """What the cases of one disease have in common: the candidates, or else the words."""
+        return ",".join(map(str, self.right)) or "; ".join(sorted(self.stated))
+
+
+def stated(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the diagnoses that a case states, and the names of them that count where those mean nothing.
+
+    Example:
+        >>> stated(Case("p", diseases=("OMIM:1",), extra={"diagnosis": "Gout"}))
+        (('OMIM:1',), ('Gout',))
+    """
+    named = case.extra.get("diagnosis") or ()
+    names = [named] if isinstance(named, str) else [each for each in named if isinstance(each, str)]
+    given, others = (tuple(filter(None, (each.strip() for each in part))) for part in (case.diseases, names))
+    return given, others
+
+
+class Labels:
+    """Finds the candidates that stated diagnoses mean.
+
+    Args:
+        ranker: Knows the candidates.
+        snapshot: The snapshot that the ranker reads.
+        names: Opens the index of the graph's names; asked when a label is no id of the graph. Without one, names and
+            foreign ids mean nothing.
+    """
+
+    def __init__(self, ranker: Ranker, snapshot: Snapshot, names: Callable[[], NameIndex] | None = None) -> None:
+        self._ranker, self._snapshot, self._names = ranker, snapshot, names
+        self._known: dict[str, Label] = {}
+
+    def of(self, case: Case) -> Label:
+        """Return what a case's diagnoses mean."""
+        given, names = stated(case)
+        label = self._any(given)
+        return label if label.right or not names else self._any((*given, *names))
+
+    def _any(self, given: tuple[str, ...]) -> Label:
+        found = [self._one(each) for each in given]
+        right = tuple(sorted({number for each in found for number in each.right}))
+        group = {number for each in found for number in each.group}
+        return Label(given, right, () if right else tuple(sorted(group)))
+
+    def _one(self, given: str) -> Label:
+        if given not in self._known:
+            self._known[given] = self._find(given)
+        return self._known[given]
+
+    def _find(self, given: str) -> Label:
+        number = self._ranker.number_of(given)
+        if number >= 0:
+            return Label((given,), (number,))
+        if self._names is None:
+            return Label((given,), (), self._within([given]))
+        entries = self._entries(given)
+        right = self._best(entries)
+        return Label((given,), right, () if right else self._within([given, *(entry.id for entry in entries)]))
+
+    def _entries(self, given: str) -> list[Entry]:
+        assert self._names is not None
+        decision = self._names().resolve(given, ("Disease",))
+        entries = [each for each in decision.entries if each.method in SURE and each.relation == "exact"]
+        if _CURIE.fullmatch(given):  # an id is no name
+            entries = [each for each in entries if each.method in ("id", "same")]
+        return entries
+
+    def _best(self, entries: list[Entry]) -> tuple[int, ...]:
+        """The candidates of the best matching names, with what is exactly the same; of synonyms where no name fits."""
+        numbers = {each.id: number for each in entries if (number := self._ranker.number_of(each.id)) >= 0}
+        same = [(each.via, numbers[each.id]) for each in entries if each.method == "same" and each.id in numbers]
+        named = [each for each in entries if each.method != "same"]
+        for score in sorted({each.score for each in named}, reverse=True):
+            ids = {each.id for each in named if each.score == score}
+            found = {numbers[id] for id in ids if id in numbers} | {number for via, number in same if via in ids}
+            if found:
+                return tuple(sorted(found))
+        return ()
+
+    def _within(self, ids: list[str]) -> tuple[int, ...]:
+        """The candidates that a relation says to be narrower than one of some diseases."""
+        rows = self._ranker.names.diseases
+        wanted = [rows[id] for id in ids if id in rows]
+        broad, narrow = self._broader
+        found = self._ranker.model.candidates.of[narrow[np.isin(broad, wanted)]]
+        return tuple(np.unique(found[found >= 0]).tolist())
+
+    @cached_property
+    def _broader(self) -> tuple[np.ndarray, np.ndarray]:
+        start, end, relation = (self._snapshot.column("same_as", name) for name in ("start", "end", "relation"))
+        broader, narrower = relation == "broader", relation == "narrower"
+        return np.concatenate([start[broader], end[narrower]]), np.concatenate([end[broader], start[narrower]])

@@ -1,0 +1,149 @@
+"""DDXPlus's conditions and evidences, with the words and terms that ship with kgdx.
+
+What these are is said in :mod:`kgdx.case.ddxplus_release`. Entries of a newer release that the tables do not know keep
+the release's own words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from kgdx.case import ddxplus_release as release
+from kgdx.errors import SourceError
+from kgdx.ingest.fetch import read_text
+from kgdx.ingest.manifest import Manifest
+from kgdx.ingest.records import Records
+from kgdx.ingest.sources.record_files import WORDS, Reading
+
+FRAMES = {
+    "condition": ("id", "name", "name_zh", "name_fr", "synonyms", "xrefs", "severity"),
+    "evidence": (
+        *("id", "name", "name_zh", "synonyms", "question", "question_fr", "kind", "answers", "default", "parent"),
+        "antecedent",
+    ),
+    "symptom": ("condition", "evidence", "antecedent"),
+    "term": ("evidence", "term", "relation"),
+    "entry": ("condition", "term", "relation"),
+    "heading": ("condition", "term", "relation"),
+}
+KINDS: Mapping[str, pl.DataType] = {
+    "synonyms": WORDS,
+    "xrefs": WORDS,
+    "answers": WORDS,
+    "severity": pl.Int64(),
+    "antecedent": pl.Boolean(),
+}
+_TABLES = (release.WORDS, release.TERMS, release.NAMES)
+_BESIDE = {"release_conditions": "release_evidences", "ddxplus-conditions": "ddxplus-evidences"}
+_MESH = "MESH:"
+_Entry = TypeVar("_Entry")
+
+
+def _version() -> str:
+    content = b"".join(release.shipped(name).read_bytes() for name in _TABLES)
+    return f"1.{hashlib.sha256(content).hexdigest()[:12]}"
+
+
+VERSION = _version()
+"""Changes with the reader and with the tables that it joins to the release."""
+
+
+def read(path: Path, manifest: Manifest) -> Records:
+    """Read conditions, and the evidences in the file beside them.
+
+    Frames: ``condition``, ``evidence``, ``symptom`` (which evidence speaks for which condition), and ``term``,
+    ``entry``, ``heading`` (what the tables map to HPO, to OMIM and Orphanet, and to MeSH).
+
+    Raises:
+        SourceError: A file is unreadable, no JSON object, or holds no entry.
+    """
+    reading = Reading(FRAMES, KINDS)
+    evidences = _entries(_beside(path), release.parse_evidence, reading)
+    conditions = _entries(path, release.parse_condition, reading)
+    for number, evidence in evidences.values():
+        _evidence(number, evidence, reading)
+    for number, condition in conditions.values():
+        _condition(number, condition, {code for code in evidences}, reading)
+    return reading.records()
+
+
+def _beside(path: Path) -> Path:
+    """The file with the evidences; that it is there was seen to before."""
+    for conditions, evidences in _BESIDE.items():
+        if path.name.startswith(conditions):
+            name = path.name.replace(conditions, evidences)
+            found = [each for each in (path.with_name(name), *path.parent.glob(f"{evidences}.json*")) if each.exists()]
+            if found:
+                return found[0]
+    hint = "call the files release_conditions.json and release_evidences.json, and put them into one folder"
+    raise SourceError(f"the evidences of {path} are not beside it", hint=hint)
+
+
+def _entries(path: Path, parse: Callable[[str, Any], _Entry], reading: Reading) -> dict[str, tuple[int, _Entry]]:
+    """Parse each entry of a JSON object; its number stands for the line."""
+    try:
+        document = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"{path} is not valid JSON ({error})", hint="fetch it again") from error
+    if not isinstance(document, dict) or not document:
+        raise SourceError(f"{path} holds no entry", hint="give DDXPlus's file, an object with a key for each entry")
+    found = {}
+    for number, (key, given) in enumerate(document.items(), 1):
+        try:
+            found[key] = number, parse(key, given)
+        except ValueError as error:
+            file = None if parse is release.parse_condition else str(path)
+            reading.rejects.append((file, number, key[:200], str(error), None))
+    if not found:
+        raise SourceError(f"{path} holds no entry of the release ({reading.rejects[-1][3]})", hint="check the file")
+    return found
+
+
+def _evidence(number: int, evidence: release.Evidence, reading: Reading) -> None:
+    words = release.evidence_words().get(evidence.code)
+    synonyms = [] if words is None else [*words.synonyms, *words.synonyms_zh]
+    reading.rows["evidence"].append(
+        (
+            number,
+            evidence.id,
+            evidence.question if words is None else words.name,
+            None if words is None else words.name_zh,
+            synonyms,
+            evidence.question,
+            evidence.question_fr,
+            evidence.kind,
+            [f"{value} {meaning}" if value != meaning else value for value, meaning in evidence.values.items()],
+            evidence.default,
+            None if evidence.parent == evidence.code else f"{release.PREFIX}{evidence.parent}",
+            evidence.antecedent,
+        )
+    )
+    for term in release.evidence_terms().get(evidence.code, ()):
+        reading.rows["term"].append((number, evidence.id, term.id, term.relation))
+
+
+def _condition(number: int, condition: release.Condition, known: set[str], reading: Reading) -> None:
+    words = release.condition_words().get(condition.name)
+    name = condition.name if words is None else words.name
+    others = () if words is None else (*words.synonyms, *words.synonyms_zh)
+    synonyms = [each for each in dict.fromkeys((condition.name, *others)) if each != name]
+    zh = None if words is None else words.name_zh
+    xrefs = [f"ICD10:{code}" for code in condition.icd10]
+    reading.rows["condition"].append(
+        (number, condition.id, name, zh, condition.name_fr, synonyms, xrefs, condition.severity)
+    )
+    for codes, antecedent in ((condition.symptoms, False), (condition.antecedents, True)):
+        for code in codes:
+            if code in known:
+                reading.rows["symptom"].append((number, condition.id, f"{release.PREFIX}{code}", antecedent))
+            else:
+                reading.refuse(number, condition.name, f"{code[:40]!r} is no evidence of the release", "frame:symptom")
+    for term in release.condition_terms().get(condition.name, ()):
+        frame = "heading" if term.id.startswith(_MESH) else "entry"
+        reading.rows[frame].append((number, condition.id, term.id, term.relation))

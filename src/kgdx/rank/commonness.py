@@ -1,0 +1,173 @@
+"""How common a disease is, from the graph alone, and how much that counts for a patient.
+
+Who comes with everyday complaints has a common disease far more often than a rare one that fits as well; who comes with
+findings that only rare diseases have is not helped by that. So commonness counts by a gate that the findings open.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from kgdx.arrays.sparse import Floats, Ints
+from kgdx.rank.phrases import articles, names_of
+from kgdx.rank.scorers import Query, Scorer
+from kgdx.rank.wording import units
+from kgdx.terms.normalise import has_chinese, simplify
+
+if TYPE_CHECKING:
+    from kgdx.graph.snapshot import Snapshot
+    from kgdx.rank.ranking_model import RankModel
+
+MENTIONED, COMORBID, SOURCES, MOST = 1.5, 0.5, 0.3, 2.2
+"""What mentions, comorbidities and sources weigh, and the bound of their sum."""
+OPEN, WORDS = 3.0, 0.5
+"""What the prior weighs where the gate is open, and what is added for a patient described in words."""
+BACKGROUND = 20.0
+"""Weight of the background in the gate's likelihoods, in diseases."""
+_LONGEST = 6
+"""Words of the longest name that is looked for in texts; for Chinese twice as many characters."""
+
+
+class Commonness(Scorer):
+    """The prior of commonness, as far as the gate is open.
+
+    s(d) = (OPEN · g + WORDS · [words]) · prior(d), with
+    prior(d) = min(MOST, MENTIONED · m(d) + COMORBID · c(d) + SOURCES · n(d)) from how many other texts name the
+    disease, how many others name it as a comorbidity, and how many sources describe it, each on a logarithmic scale up
+    to 1, and g = σ(Σ_t ln p(t | common diseases) / p(t | curated ones)) over the present findings t.
+    """
+
+    name: ClassVar[str] = "commonness"
+    standardised: ClassVar[bool] = False
+    rest: ClassVar[str] = "commonness"
+
+    @classmethod
+    def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
+        """Compute the prior of each candidate, and what each term says of the gate."""
+        if not snapshot.rows("has_symptom"):
+            return {}
+        size = len(model.curated)
+        texts = articles(snapshot, model)
+        mentions = mention_counts({number: names for number, names in names_of(snapshot, model).items()}, texts, size)
+        end = model.candidates.of[snapshot.column("has_comorbidity", "end")]
+        comorbid = np.bincount(end[end >= 0], minlength=size)
+        parts = MENTIONED * _scaled(mentions) + COMORBID * _scaled(comorbid) + SOURCES * _sources(snapshot, model)
+        prior = np.minimum(parts, MOST).astype(np.float32)
+        return {"prior": prior, "ratio": gate_ratios(model, prior)}
+
+    @property
+    def applies(self) -> bool:
+        """Whether the graph has symptoms in words, without which nothing tells how common a disease is."""
+        return "prior" in self.arrays
+
+    def gate(self, query: Query) -> float:
+        """Return how far the findings open the gate, 0 to 1; with words alone it is open."""
+        if not len(query.observed):
+            return 1.0
+        total = float(self.arrays["ratio"][query.observed].astype(np.float64).sum())
+        return 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))
+
+    def score(self, query: Query) -> Floats:
+        """Return what commonness adds to each candidate; shape (candidates,)."""
+        weight = OPEN * self.gate(query) + WORDS * bool(query.phrases)
+        score: Floats = np.float32(weight) * self.arrays["prior"]
+        return score
+
+
+def _scaled(count: Ints) -> Floats:
+    """Counts on a logarithmic scale, 1 for the greatest."""
+    value = np.log1p(count.astype(np.float64))
+    scaled: Floats = value / max(float(value.max()), 1e-9)
+    return scaled
+
+
+def _sources(snapshot: Snapshot, model: RankModel) -> Floats:
+    """Number of sources with symptoms in words, at most three, that describe each candidate."""
+    found: dict[int, set[str]] = defaultdict(set)
+    of = model.candidates.of
+    columns = snapshot.column("has_symptom", "disease").tolist(), snapshot.column("has_symptom", "source").tolist()
+    for disease, source in zip(*columns, strict=True):
+        if of[disease] >= 0:
+            found[int(of[disease])].add(source or "")
+    count = np.zeros(len(model.curated))
+    for number, sources in found.items():
+        count[number] = len(sources)
+    return np.minimum(count, 3)
+
+
+def mention_counts(names: Mapping[int, Iterable[str]], texts: Mapping[int, Iterable[str]], size: int) -> Ints:
+    """Return in how many other candidates' texts a name of each candidate stands.
+
+    Example:
+        >>> texts = {0: ["Asthma is common."], 1: ["Worse than asthma and asthma."]}
+        >>> mention_counts({0: ["Asthma"], 1: ["Croup"]}, texts, size=2).tolist()
+        [1, 0]
+    """
+    english: dict[tuple[str, ...], set[int]] = defaultdict(set)
+    chinese: dict[str, set[int]] = defaultdict(set)
+    for number, own in names.items():
+        for name in own:
+            if has_chinese(name):
+                if 2 <= len(name) <= 2 * _LONGEST:
+                    chinese[simplify(name)].add(number)
+            elif len(name) > 3 and (words := tuple(units(name))) and len(words) <= _LONGEST:
+                english[words].add(number)
+    counts: Counter[int] = Counter()
+    for owner, own_texts in texts.items():
+        met: set[int] = set()
+        for text in own_texts:
+            met |= _english(text, english) if not has_chinese(text) else _chinese(simplify(text), chinese)
+        counts.update(met - {owner})
+    return np.array([counts[number] for number in range(size)])
+
+
+def _english(text: str, names: Mapping[tuple[str, ...], set[int]]) -> set[int]:
+    words, met, at = units(text), set[int](), 0
+    while at < len(words):
+        for length in range(min(_LONGEST, len(words) - at), 0, -1):
+            found = names.get(tuple(words[at : at + length]))
+            if found:
+                met |= found
+                at += length - 1
+                break
+        at += 1
+    return met
+
+
+def _chinese(text: str, names: Mapping[str, set[int]]) -> set[int]:
+    met, at = set[int](), 0
+    while at < len(text):
+        for length in range(min(2 * _LONGEST, len(text) - at), 1, -1):
+            found = names.get(text[at : at + length])
+            if found:
+                met |= found
+                at += length - 1
+                break
+        at += 1
+    return met
+
+
+def gate_ratios(model: RankModel, prior: Floats) -> Floats:
+    """Return ln p(t | common) / p(t | curated) of each term; shape (terms,).
+
+    Both are mean propagated frequencies, drawn to the mean of all: of the candidates by the square of their prior, and
+    of those that are curated and have none.
+    """
+    by, terms = model.propagated, len(model.basis.ic)
+    owner = np.repeat(np.arange(len(by.start) - 1), np.diff(by.start))
+    value = by.values.astype(np.float64)
+    told = np.diff(by.start) > 0
+    common = np.where(told, np.square(prior.astype(np.float64)), 0.0)
+    rare = (model.curated & (prior == 0)).astype(np.float64)
+    overall = np.bincount(by.index, value, terms) / max(int(told.sum()), 1)
+    ratios = []
+    for weight in (common, rare):
+        mean = np.bincount(by.index, value * weight[owner], terms)
+        ratios.append((mean + BACKGROUND * overall) / (weight.sum() + BACKGROUND))
+    ratio = np.log(np.maximum(ratios[0], 1e-9) / np.maximum(ratios[1], 1e-9))
+    return np.where(overall > 0, ratio, 0.0).astype(np.float32)

@@ -1,0 +1,196 @@
+"""Which candidates are of one family: a name series, an Orphanet group, or one gene with names that agree.
+
+Members of a family often differ by the gene alone, so that a patient's findings cannot tell them apart: they are one
+row of a list, with the finding that separates them. Families change no score.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kgdx.arrays.sparse import Ints, Sparse, compressed
+from kgdx.rank.candidates import Candidates
+from kgdx.resources import resource
+
+if TYPE_CHECKING:
+    from kgdx.graph.snapshot import Snapshot
+
+MOST_SERIES = 60
+"""A larger name series is split by mode of inheritance."""
+MOST_GROUP = 20
+"""An Orphanet group over more candidates is a class of diseases, not a family."""
+MOST_JOINED = 40
+"""Genes and groups add to families up to this size."""
+SHARED_WORDS = 0.5
+"""Least share of the words of the shorter name that two diseases with a common gene have in common."""
+
+_TOKEN = re.compile(r"[a-z]+|\d+[a-z]*\d*")
+_DESIGNATOR = re.compile(r"\d+[a-z]*\d*|[ivx]+|[a-z]")
+
+
+@dataclass(frozen=True, slots=True)
+class Families:
+    """Families of candidates; one that is of no family is a family by itself.
+
+    Attributes:
+        of: Family of each candidate; shape (candidates,).
+        members: Family → its candidates, the one that stands for it first.
+    """
+
+    of: Ints
+    members: Sparse
+
+    def standing(self, candidate: int) -> int:
+        """Return the candidate that stands for the family of one."""
+        return int(self.members.columns(int(self.of[candidate]))[0])
+
+    @property
+    def sizes(self) -> Ints:
+        """Number of members of each family."""
+        return np.diff(self.members.start)
+
+
+class Stem(NamedTuple):
+    """A name without what numbers it within its series.
+
+    Attributes:
+        words: What is left, sorted.
+        numbered: Whether anything was left out.
+        inheritance: The words of inheritance in it, sorted.
+    """
+
+    words: tuple[str, ...]
+    numbered: bool
+    inheritance: tuple[str, ...]
+
+
+def stem(name: str) -> Stem:
+    """Return the stem of a disease's name.
+
+    Example:
+        >>> stem("Spastic paraplegia 3, autosomal dominant")
+        Stem(words=('paraplegia', 'spastic'), numbered=True, inheritance=('autosomal', 'dominant'))
+        >>> stem("Noonan syndrome 1").words == stem("Noonan syndrome").words
+        True
+        >>> stem("Chromosome 18p deletion syndrome").numbered
+        False
+    """
+    words = _words()
+    tokens = _TOKEN.findall(name.lower().replace("'s ", " "))
+    if not words["places"].isdisjoint(tokens):
+        return Stem(tuple(sorted(tokens)), numbered=False, inheritance=())
+    numbers = {token for token in tokens if _DESIGNATOR.fullmatch(token)}
+    inheritance = words["inheritance"].intersection(tokens)
+    left = {token for token in tokens if token not in numbers and token not in words["labels"]} - inheritance
+    return Stem(tuple(sorted(left)), bool(numbers), tuple(sorted(inheritance)))
+
+
+def families(snapshot: Snapshot, candidates: Candidates, names: Sequence[str], broader: tuple[Ints, Ints]) -> Families:
+    """Return the families of candidates.
+
+    Name series come first, and are whole. Then shared genes where names agree, and Orphanet groups from the smallest
+    to the largest, join what is of no family yet, with each other or to one family that stays small: two families are
+    never joined, so that no chain makes one of hundreds.
+
+    Args:
+        snapshot: Where genes are read.
+        candidates: What is compared.
+        names: Name of each candidate; shape (candidates,).
+        broader: Disease rows of groups and of their narrower entries; two arrays of shape (pairs,).
+    """
+    joined = _Joined(len(names))
+    stems = [stem(name) for name in names]
+    for members in (*_series(stems), *_by_gene(snapshot, candidates, stems), *_by_group(candidates, *broader)):
+        joined.join(members)
+    return joined.families()
+
+
+@cache
+def _words() -> dict[str, frozenset[str]]:
+    import yaml
+
+    read = yaml.safe_load(resource("ranking", "families.yaml").read_text(encoding="utf-8"))
+    return {kind: frozenset(words) for kind, words in read.items() if kind != "schema"}
+
+
+class _Joined:
+    """Disjoint sets of candidates, each with its size."""
+
+    def __init__(self, size: int) -> None:
+        self._first = list(range(size))
+        self._size = [1] * size
+
+    def join(self, members: Sequence[int]) -> None:
+        """Make one set of some candidates and a set that one of them is in, unless it gets too large."""
+        tops = sorted({self._top(member) for member in members})
+        sizes = [self._size[top] for top in tops]
+        size = sum(sizes)
+        if sum(each > 1 for each in sizes) < 2 and (size <= MOST_JOINED or max(sizes) == 1):
+            for top in tops[1:]:
+                self._first[top] = tops[0]
+            self._size[tops[0]] = size
+
+    def families(self) -> Families:
+        """Return the sets, in the order of their first members."""
+        tops = np.array([self._top(member) for member in range(len(self._first))], np.int32)
+        _, of = np.unique(tops, return_inverse=True)
+        number = np.arange(len(of), dtype=np.int32)
+        count = int(of.max()) + 1 if len(of) else 0
+        return Families(of.astype(np.int32), compressed(of, number, np.ones(len(of), np.int8), count))
+
+    def _top(self, member: int) -> int:
+        while self._first[member] != member:
+            self._first[member] = self._first[self._first[member]]
+            member = self._first[member]
+        return member
+
+
+def _series(stems: Sequence[Stem]) -> Iterator[list[int]]:
+    """Candidates whose names are equal but for a number, a letter or the inheritance, where any is numbered."""
+    named = [at for at, each in enumerate(stems) if each.words]
+    for members in _grouped(named, lambda at: stems[at].words):
+        parts = [members] if len(members) <= MOST_SERIES else _grouped(members, lambda at: stems[at].inheritance)
+        yield from (part for part in parts if len(part) > 1 and any(stems[at].numbered for at in part))
+
+
+def _grouped(members: Iterable[int], key: Callable[[int], tuple[str, ...]]) -> list[list[int]]:
+    found: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for member in members:
+        found[key(member)].append(member)
+    return list(found.values())
+
+
+def _by_gene(snapshot: Snapshot, candidates: Candidates, stems: Sequence[Stem]) -> Iterator[tuple[int, int]]:
+    """Pairs of candidates with a common gene whose names have enough words in common, the general ones left out."""
+    disease, gene = (snapshot.column("associated_gene", end) for end in ("disease", "gene"))
+    candidate = candidates.of[disease]
+    having: dict[int, set[int]] = defaultdict(set)
+    for one, number in zip(gene[candidate >= 0].tolist(), candidate[candidate >= 0].tolist(), strict=True):
+        having[one].add(number)
+    general = _words()["general"]
+    words = [frozenset(each.words) - general for each in stems]
+    for one in sorted(having):
+        members = sorted(having[one])
+        for place, first in enumerate(members):
+            for second in members[place + 1 :]:
+                shorter = min(len(words[first]), len(words[second]))
+                if shorter and len(words[first] & words[second]) >= SHARED_WORDS * shorter:
+                    yield first, second
+
+
+def _by_group(candidates: Candidates, broad: Ints, narrow: Ints) -> list[list[int]]:
+    """Candidates under one group, with the group where it is one itself; small groups first."""
+    found: dict[int, set[int]] = defaultdict(set)
+    size = len(candidates.disease)
+    for group, member in zip(candidates.entry[broad].tolist(), candidates.entry[narrow].tolist(), strict=True):
+        if group >= 0 and 0 <= member < size:
+            found[group].update({member} if group >= size else {group, member})
+    groups = [sorted(members) for members in found.values() if len(members) <= MOST_GROUP]
+    return sorted(groups, key=lambda members: (len(members), members))

@@ -1,0 +1,133 @@
+"""A ranking with one row for each family: its best member, the others inside, and the finding that separates them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgdx.arrays.sparse import Floats, Ints
+from kgdx.rank.families import Families
+from kgdx.rank.fusion import leading
+from kgdx.results.ranked import Candidate, FamilyMember, Separation
+
+if TYPE_CHECKING:
+    from kgdx.rank.ranking import Names
+    from kgdx.rank.ranking_model import RankModel
+
+SHOWN = 20
+"""How many other members of a family a row holds, the best ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a list.
+
+    Attributes:
+        candidate: Which candidate it shows.
+        rank: The rank of its family among families.
+        others: The other members of the family, best first; shape (members - 1,).
+    """
+
+    candidate: int
+    rank: int
+    others: Ints
+
+
+def rows(total: Floats, families: Families, top: int, also: Iterable[int] = ()) -> list[Row]:
+    """Return the best families, each by its best member; equal scores are in the order of the candidates.
+
+    Args:
+        total: Score of each candidate.
+        families: Which candidates are of one family.
+        top: How many families.
+        also: Candidates that get a row of their own, with the rank of their family.
+
+    Example:
+        >>> from kgdx.arrays.sparse import Sparse
+        >>> pair = Families(np.array([0, 1, 0]), Sparse(np.array([0, 2, 3]), np.array([0, 2, 1]), np.ones(3)))
+        >>> [(row.candidate, row.rank, row.others.tolist()) for row in rows(np.array([1.0, 2.0, 3.0]), pair, top=2)]
+        [(2, 1, [0]), (1, 2, [])]
+    """
+    members = families.members
+    best = np.maximum.reduceat(total[members.index], members.start[:-1])
+    found = []
+    for place, family in enumerate(leading(best, top).tolist(), start=1):
+        ordered = _ordered(total, members.columns(family))
+        found.append(Row(int(ordered[0]), place, ordered[1:]))
+    shown = {row.candidate for row in found}
+    for number in dict.fromkeys(also):
+        if number not in shown:
+            family = int(families.of[number])
+            ahead = np.count_nonzero(best > best[family]) + np.count_nonzero(best[:family] == best[family])
+            ordered = _ordered(total, members.columns(family))
+            found.append(Row(number, int(ahead) + 1, ordered[ordered != number]))
+    return sorted(found, key=lambda row: row.rank)
+
+
+def ranks_of(total: Floats, shown: Iterable[Row]) -> dict[int, int]:
+    """Return the rank by disease of each candidate that rows show; equal scores are in the order of the candidates.
+
+    Example:
+        >>> ranks_of(np.array([1.0, 3.0, 2.0, 3.0]), [Row(3, 1, np.array([0])), Row(1, 2, np.array([], int))])
+        {3: 2, 0: 4, 1: 1}
+    """
+    numbers = np.concatenate([[row.candidate, *row.others[:SHOWN]] for row in shown]).astype(np.int64)
+    ordered, value = np.sort(total), total[numbers]
+    upper = np.searchsorted(ordered, value, side="right")
+    ranks = len(total) - upper + 1
+    for at in np.flatnonzero(upper - np.searchsorted(ordered, value) > 1).tolist():
+        ranks[at] += np.count_nonzero(total[: numbers[at]] == value[at])
+    return dict(zip(numbers.tolist(), ranks.tolist(), strict=True))
+
+
+def with_family(
+    candidate: Candidate, row: Row, total: Floats, ranks: Mapping[int, int], model: RankModel, names: Names
+) -> Candidate:
+    """Return the candidate of a row with what is known of its family.
+
+    Args:
+        candidate: As it was ranked by disease.
+        row: Its row.
+        total: Scores that decide the order.
+        ranks: :func:`ranks_of` the rows.
+        model: The ranking model.
+        names: Ids and names.
+    """
+    if not len(row.others):
+        return replace(candidate, family_rank=row.rank)
+    members = []
+    for number in row.others[:SHOWN].tolist():
+        told = names.candidate(number)
+        members.append(FamilyMember(ranks[number], told.id, told.name, float(total[number]), told.name_zh))
+    return replace(
+        candidate,
+        family_rank=row.rank,
+        family_size=len(row.others) + 1,
+        in_family=tuple(members),
+        separated_by=_separation(row.candidate, int(row.others[0]), model, names),
+    )
+
+
+def _ordered(total: Floats, members: Ints) -> Ints:
+    ordered: Ints = members[np.argsort(-total[members], kind="stable")]
+    return ordered
+
+
+def _separation(one: int, other: int, model: RankModel, names: Names) -> Separation | None:
+    """The term whose frequency differs most between two candidates, weighted by its information content."""
+    (terms, frequency), (others, lent) = (model.propagated.row(number) for number in (one, other))
+    both = np.union1d(terms, others)
+    if not len(both):
+        return None
+    shares = np.zeros((2, len(both)), np.float32)
+    shares[0, np.searchsorted(both, terms)] = frequency
+    shares[1, np.searchsorted(both, others)] = lent
+    apart = np.abs(shares[0] - shares[1]) * model.basis.ic[both]
+    at = int(apart.argmax())
+    if apart[at] <= 0:
+        return None
+    id = names.term(int(both[at]))
+    return Separation(id, names.label(id), names.candidate(other).id, *(round(float(each), 2) for each in shares[:, at]))

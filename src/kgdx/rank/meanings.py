@@ -1,0 +1,159 @@
+"""The scorers by meaning: a patient's English phrases against a disease's symptoms and names, as vectors.
+
+The vectors are compiled with the small encoder of the extra ``encoder``; without it these scorers take no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property, lru_cache
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from kgdx.arrays.sparse import Floats, Ints
+from kgdx.errors import MissingExtraError
+from kgdx.rank.phrases import ENGLISH, Listed, Texts, first_of, language, names_of, spoken, symptoms_of
+from kgdx.rank.scorers import Query
+from kgdx.terms.encoder import Encoder, MiniLM
+
+if TYPE_CHECKING:
+    from kgdx.graph.snapshot import Snapshot
+    from kgdx.rank.ranking_model import RankModel
+
+NAMES = 4
+"""Names of a disease that are compared by meaning."""
+
+
+class Encoded(Listed):
+    """A worded scorer by meaning: the candidates' English texts as vectors; deaf where the encoder is not installed.
+
+    Further arrays: ``vectors``, one row of length 1 a distinct text, and ``row``, that of each text.
+    """
+
+    @classmethod
+    def open(cls, snapshot: Snapshot, model: RankModel, version: str) -> Self:
+        """Return the scorer; deaf where the encoder is not installed."""
+        return super().open(snapshot, model, version) if _installed() else cls(model, {})
+
+    @classmethod
+    def texts_of(cls, snapshot: Snapshot, model: RankModel) -> Mapping[int, Sequence[str]]:
+        """Return the texts of the candidates that are compared by meaning."""
+        raise NotImplementedError
+
+    @classmethod
+    def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
+        """Encode the English texts, each once."""
+        size = len(model.curated)
+        english = {
+            number: [text for text in texts if language(text) == ENGLISH]
+            for number, texts in cls.texts_of(snapshot, model).items()
+        }
+        listed = {number: texts for number, texts in english.items() if texts}
+        if not listed:
+            return {}
+        texts = [text for number in sorted(listed) for text in listed[number]]
+        distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        return Texts.arrays(texts) | {
+            "first": first_of(listed, size),
+            "row": np.array([distinct[text] for text in texts], np.int32),
+            "vectors": _encoder().encode(list(distinct)).astype(np.float32),
+            "spoken": spoken(listed, size),
+        }
+
+    def rows(self, phrases: tuple[str, ...]) -> Floats:
+        """Return the cosine of each phrase with the nearest text of each candidate; Chinese ones are 0."""
+        rows = np.zeros((len(phrases), self.size), np.float32)
+        read = [at for at, phrase in enumerate(phrases) if language(phrase) == ENGLISH]
+        if read:
+            cosines = vectors_of(tuple(phrases[at] for at in read)) @ self.arrays["vectors"].T
+            begin = self.arrays["first"][self._owners]
+            for at, row in zip(read, cosines, strict=True):
+                rows[at, self._owners] = self.scaled(np.maximum.reduceat(row[self.arrays["row"]], begin))
+        return rows
+
+    def scaled(self, cosines: Floats) -> Floats:
+        """Return a phrase's best cosines as its row has them: as they are."""
+        return cosines
+
+    @cached_property
+    def _owners(self) -> Ints:
+        return np.flatnonzero(np.diff(self.arrays["first"]) > 0)
+
+    def nearest(self, at: int, query: Query, number: int) -> str:
+        """Return the candidate's text that is nearest in meaning."""
+        own = self.phrases_of(number)
+        if not len(own) or language(query.phrases[at]) != ENGLISH:
+            return ""
+        english = tuple(phrase for phrase in query.phrases if language(phrase) == ENGLISH)
+        asked = vectors_of(english)[english.index(query.phrases[at])]
+        vectors = self.arrays["vectors"][self.arrays["row"][own.start : own.stop]]
+        return self.texts[own.start + int((vectors @ asked).argmax())]
+
+
+class Meaning(Encoded):
+    """How near the patient's phrases come in meaning to the disease's symptoms: the mean of the best matches.
+
+    s(d) = 1/|P| Σ_{p∈P} z(max_{u∈d} cos(p, u)), z over the candidates with phrases in English, which the encoder reads.
+    """
+
+    name: ClassVar[str] = "meaning"
+
+    @classmethod
+    def texts_of(cls, snapshot: Snapshot, model: RankModel) -> Mapping[int, Sequence[str]]:
+        """Return the symptoms in words."""
+        return symptoms_of(snapshot, model)
+
+    def scaled(self, cosines: Floats) -> Floats:
+        """Return the cosines standardised: phrases that are near to everything count like those that are not."""
+        scaled: Floats = (cosines - cosines.mean()) / max(float(cosines.std()), 1e-6)
+        return scaled
+
+
+class NameMeaning(Encoded):
+    """How near the patient's phrase that is nearest comes in meaning to a name of the disease.
+
+    s(d) = max_{p∈P} max_{n∈d} cos(p, n) over the English names n of diseases that have symptoms in words: "itchy scaly
+    patches" is nearer to psoriasis than to most names, and many names say what is wrong.
+    """
+
+    name: ClassVar[str] = "names"
+
+    @classmethod
+    def texts_of(cls, snapshot: Snapshot, model: RankModel) -> Mapping[int, Sequence[str]]:
+        """Return the first names of the diseases with symptoms in words."""
+        names = names_of(snapshot, model)
+        english = {number: [name for name in own if language(name) == ENGLISH] for number, own in names.items()}
+        return {number: english[number][:NAMES] for number in symptoms_of(snapshot, model)}
+
+    def joined(self, rows: Floats) -> Floats:
+        """Return the greatest."""
+        greatest: Floats = rows.max(axis=0)
+        return greatest
+
+    def shares(self, rows: Floats, compared: Ints) -> Floats:
+        """Return the greatest as what the phrase adds whose it is."""
+        share = np.zeros_like(rows)
+        place = rows.argmax(axis=0)
+        share[place, np.arange(rows.shape[1])] = rows.max(axis=0) - compared.max(axis=0).mean()
+        return share
+
+
+@lru_cache(maxsize=16)
+def vectors_of(phrases: tuple[str, ...]) -> Floats:
+    """Return the vectors of phrases; several scorers ask for the same ones, and the explanation again."""
+    return _encoder().encode(phrases)
+
+
+@cache
+def _installed() -> bool:
+    try:
+        _encoder()
+    except MissingExtraError:
+        return False
+    return True
+
+
+@cache
+def _encoder() -> Encoder:
+    return MiniLM()

@@ -1,0 +1,173 @@
+"""When the disease began: HPO's stages of life, as diseases are annotated with them and as the patient tells."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+
+import numpy as np
+
+from kgdx.arrays.sparse import Floats
+from kgdx.case.patient import Status
+from kgdx.case.person import years_of
+from kgdx.graph.snapshot import stated
+from kgdx.rank.person import ByPerson, below
+
+if TYPE_CHECKING:
+    from kgdx.case.patient import Case
+    from kgdx.graph.snapshot import Snapshot
+    from kgdx.rank.ranking_model import RankModel
+
+STAGES = (
+    "before birth",
+    "at birth",
+    "in the first month",
+    "in infancy",
+    "in childhood",
+    "in adolescence",
+    "in young adulthood",
+    "in middle age",
+    "in old age",
+)
+"""The nine stages, as words that follow "begins"."""
+ENDS = (28 / 365.25, 1.0, 5.0, 16.0, 40.0, 60.0)
+"""Age in years at which the stages from the first month to middle age end."""
+TERMS: Mapping[str, tuple[int, ...]] = {
+    "HP:0030674": (0,),
+    "HP:0003577": (1,),
+    "HP:0003623": (2,),
+    "HP:0003593": (3,),
+    "HP:0011463": (4,),
+    "HP:0003621": (5,),
+    "HP:0011462": (6,),
+    "HP:0003596": (7,),
+    "HP:0003584": (8,),
+    "HP:0003581": (6, 7, 8),
+    "HP:0410280": (1, 2, 3, 4, 5),
+}
+"""HPO's terms of onset → stages; a term below one of them stands for the same stages."""
+ORPHANET: Mapping[str, tuple[int, ...]] = {
+    "Antenatal": (0,),
+    "Neonatal": (1, 2),
+    "Infancy": (3,),
+    "Childhood": (4,),
+    "Adolescent": (5,),
+    "Adult": (6, 7),
+    "Elderly": (8,),
+    "All ages": tuple(range(9)),
+}
+"""Orphanet's ages of onset → stages."""
+REACH = 0.8
+"""How far, in stages, an annotated onset reaches: a neighbouring stage counts e^(−1/REACH)."""
+TRUST = 0.7
+"""Reliability of onsets, on either side: the rest of the probability is the background's."""
+
+
+class Began(NamedTuple):
+    """What is known of the onset: that it lies in one of some stages, or in no later one than the patient's own."""
+
+    stages: tuple[int, ...]
+    by_age: bool
+
+
+class Onset(ByPerson):
+    """When the disease began, against the onsets that the candidate is annotated with.
+
+    s(d) = ln((TRUST P(o|d) + (1 − TRUST) P(o)) / P(o)) for the onset o, P(o) being the mean over the diseases whose
+    onset is known, and 0 for a disease whose onset is not. P(·|d) is spread over nine stages by e^(−|Δ|/REACH). Where
+    only the patient's age is known, o is "no later than now": a child of three months has no disease of old age.
+    """
+
+    name: ClassVar[str] = "onset"
+    rest: ClassVar[str] = "onset"
+    subject: ClassVar[str] = "when diseases begin"
+
+    @property
+    def informed(self) -> bool:
+        """Whether the onset of any disease is known."""
+        return bool(self.arrays["share"].any())
+
+    @classmethod
+    def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
+        """Compute P(stage | candidate); a row of zeros where no onset is known; shape (candidates, stages)."""
+        size = model.columns.size
+        counts = np.zeros((size, len(STAGES)), np.float32)
+        kinds = below(snapshot, TERMS)
+        said = stated(snapshot, "has_phenotype")
+        disease, term = (snapshot.column("has_phenotype", end) for end in ("disease", "phenotype"))
+        weight = np.where(said.positive > 0, said.positive, 1.0)
+        for row in np.flatnonzero(np.isin(term, list(kinds))).tolist():
+            candidate = model.candidates.of[disease[row]]
+            if candidate >= 0:
+                add(counts[candidate], kinds[int(term[row])], float(weight[row]))
+        for row, ages in enumerate(snapshot.column("disease", "onset_ages").tolist()):
+            candidate = model.candidates.of[row]
+            for age in ages if candidate >= 0 and ages is not None else ():
+                add(counts[candidate], ORPHANET.get(age, ()), 1.0)
+        total = counts.sum(axis=1, keepdims=True)
+        ids = snapshot.column("phenotype", "id")
+        return {
+            "share": np.divide(counts, total, out=counts, where=total > 0),
+            "terms": np.array([int(ids[row].removeprefix("HP:")) for row in kinds], np.int64),
+            "stages": np.array([[at in stages for at in range(len(STAGES))] for stages in kinds.values()]),
+        }
+
+    def person(self, case: Case) -> Began | None:
+        """Return the onset that the case states, else that of its first finding, else the age as a bound."""
+        earliest = [self._stages(finding.onset) for finding in case.findings if finding.status is Status.PRESENT]
+        told = self._stages(case.onset) or min(filter(None, earliest), default=())
+        if told:
+            return Began(told, by_age=False)
+        age = years_of(case.age)
+        return None if age is None else Began((stage_at(age),), by_age=True)
+
+    def odds(self, person: Hashable) -> Floats:
+        """Return the log-odds of each candidate."""
+        share = self.arrays["share"]
+        began = cast("Began", person)
+        stages = list(range(began.stages[0] + 1)) if began.by_age else list(began.stages)
+        of = share[:, stages].sum(axis=1)
+        known = share.any(axis=1)
+        common = float(of[known].mean()) if known.any() else 0.0
+        odds = np.zeros(len(share), np.float32)
+        if common > 0:
+            odds[known] = np.log((TRUST * of[known] + (1 - TRUST) * common) / common)
+        return odds
+
+    def reason(self, person: Hashable, candidate: int) -> str:
+        """Return when the disease usually begins, and when it began in the patient."""
+        share, began = np.asarray(self.arrays["share"][candidate]), cast("Began", person)
+        if not share.any():
+            return ""
+        usual = STAGES[int(share.argmax())]
+        here = STAGES[began.stages[0]]
+        patient = f"the patient is {here}" if began.by_age else f"the patient's began {here}"
+        return f"begins mostly {usual}; {patient}"
+
+    def _stages(self, onset: str | None) -> tuple[int, ...]:
+        if not onset:
+            return ()
+        age = years_of(onset)
+        if age is not None:
+            return (stage_at(age),)
+        number = onset.removeprefix("HP:")
+        found = np.flatnonzero(self.arrays["terms"] == (int(number) if number.isdecimal() else -1))
+        return tuple(np.flatnonzero(self.arrays["stages"][found[0]]).tolist()) if len(found) else ()
+
+
+def stage_at(age: float) -> int:
+    """Return the stage of life of an age in years.
+
+    Example:
+        >>> [STAGES[stage_at(age)] for age in (0, 0.25, 45)]
+        ['at birth', 'in infancy', 'in middle age']
+    """
+    return 1 if age <= 0 else 2 + int(np.searchsorted(ENDS, age, side="right"))
+
+
+def add(shares: Floats, stages: Sequence[int], weight: float) -> None:
+    """Add an annotated onset to a candidate's shares, in place; several stages share its weight."""
+    for stage in stages:
+        shares += np.float32(weight / len(stages)) * np.exp(-np.abs(np.arange(len(STAGES)) - stage) / REACH).astype(
+            np.float32
+        )

@@ -1,0 +1,75 @@
+"""What a case says in words: the symptoms that were given as phrases, or the clauses of its text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from kgdx.case.patient import Case, Status
+from kgdx.rank.wording import units
+from kgdx.terms.context import statuses
+from kgdx.terms.normalise import CJK, has_chinese
+from kgdx.terms.tokens import NEGATORS, SOFT, words
+
+MOST = 60
+"""Clauses of one text that count; a longer text is a history, whose later clauses say little new."""
+LONGEST = 160
+"""Characters of the longest clause."""
+_PARTING_ZH = re.compile(f"[^{CJK}0-9A-Za-z.%℃+/-]+|(?:伴有|伴随|并且|以及|同时|伴|及)")
+_NEGATED_ZH = re.compile("^(?:[^无没未否不]{0,3}?)(?:无|没有|没|未见|未|否认|不伴)")
+_ASKED_ZH = re.compile("吗$|[请谢]|怎么|什么|你好|您好|医生")
+
+
+def said(case: Case) -> tuple[str, ...]:
+    """Return the patient's symptoms in words, each once.
+
+    They are :attr:`Case.phrases` where there are any, else the clauses of the text of which it does not say that they
+    are absent, of a relative, or uncertain.
+
+    Example:
+        >>> said(Case("p", text="Burning when passing urine, no fever. 咳嗽痰多，无发热"))
+        ('Burning when passing urine', '咳嗽痰多')
+    """
+    given = case.phrases or tuple(clauses(case.text))
+    seen: dict[tuple[str, ...], str] = {}
+    for phrase in given:
+        counted = tuple(units(phrase))
+        if counted:
+            seen.setdefault(counted, phrase.strip())
+    return tuple(seen.values())[:MOST]
+
+
+def clauses(text: str) -> Iterator[str]:
+    """Yield the clauses of a text, in order, that it states of the patient.
+
+    Example:
+        >>> list(clauses("Chest pain and cough. Her mother has asthma."))
+        ['Chest pain', 'cough']
+    """
+    spans = sorted([*_english(text), *(_chinese(text) if has_chinese(text) else ())])
+    told = statuses(text, [(last, end) for _, last, end in spans])
+    for (start, _, end), status in zip(spans, told, strict=True):
+        if status is Status.PRESENT:
+            yield text[start : min(end, start + LONGEST)]
+
+
+def _english(text: str) -> Iterator[tuple[int, int, int]]:
+    """Start of each English clause, of its last word, and end: what is said of the last word holds for the clause."""
+    found = words(text)
+    bounds = [at for at, parting in enumerate(found.parting.tolist()) if parting >= SOFT]
+    for first, beyond in pairwise([*bounds, len(found.folded)]):
+        if found.folded[first] in NEGATORS:
+            first += 1
+        if first < beyond and any(word.isalpha() and len(word) > 1 for word in found.folded[first:beyond]):
+            yield int(found.starts[first]), int(found.starts[beyond - 1]), int(found.ends[beyond - 1])
+
+
+def _chinese(text: str) -> Iterator[tuple[int, int, int]]:
+    start = 0
+    for match in [*_PARTING_ZH.finditer(text), None]:
+        end = len(text) if match is None else match.start()
+        part = text[start:end]
+        if has_chinese(part) and not _NEGATED_ZH.search(part) and not _ASKED_ZH.search(part):
+            yield start, start, end
+        start = end if match is None else match.end()
