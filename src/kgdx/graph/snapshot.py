@@ -145,6 +145,7 @@ _NUMBERED = {
     "drug": "drug",
     "cure": "cure",
     "case": "patient_case",
+    "document": "document",
 }
 ENDS: Mapping[str, Mapping[str, str]] = {
     name: {column: _NUMBERED[column] for column, kind in columns.items() if kind == _I}
@@ -290,9 +291,7 @@ class Snapshot:
         if target.is_dir():
             if _is_sound(target):
                 return target
-            if self._tell is not None:
-                self._tell(f"{target} is damaged and made again")
-            self.discard(name, version)
+            self.discard(name, version, said=True)
         try:
             target.parent.mkdir(FOLDER, exist_ok=True)
             temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -312,17 +311,24 @@ class Snapshot:
             shutil.rmtree(temporary, ignore_errors=True)
         return target
 
-    def discard(self, name: str, version: int | str) -> None:
+    def has_derived(self, name: str, version: int | str) -> bool:
+        """Whether something was computed from this snapshot already; arguments as for :meth:`derived`."""
+        return (self._path / DERIVED / f"{name}-{version}").is_dir()
+
+    def discard(self, name: str, version: int | str, *, said: bool = False) -> None:
         """Remove something that was computed from this snapshot and is damaged; it can be computed anew.
 
         Args:
             name: As for :meth:`derived`.
             version: As for :meth:`derived`.
+            said: Whether whoever opened the snapshot is told.
 
         Raises:
             StoreError: The folder cannot be written.
         """
         target = self._path / DERIVED / f"{name}-{version}"
+        if said and self._tell is not None:
+            self._tell(f"{target} is damaged and made again")
         try:
             aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
             with suppress(FileNotFoundError):  # another process was first
