@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgdx.config import Settings
 from kgdx.errors import KgdxError, StoreError, StoreLockedError, UsageError
+from kgdx.files.private import private_folder
 
 if TYPE_CHECKING:
     from kgdx.graph.copies import CopyReport
@@ -342,6 +343,8 @@ def _embedded(store: str | Path | None) -> Settings:
     settings = Settings.load(store)
     if settings.is_neo4j:
         raise UsageError(f"{settings.store} is a server", hint="build in a folder, then copy it with `kgdx push`")
+    if settings.home.is_dir():
+        private_folder(settings.home)
     return settings
 
 

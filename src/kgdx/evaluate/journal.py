@@ -22,6 +22,7 @@ from typing import Any
 
 from kgdx.errors import StoreError, StoreLockedError, UsageError
 from kgdx.files.locks import take
+from kgdx.files.private import private_file
 
 FORMAT = 1
 ABOUT = "evaluation.json"
@@ -96,7 +97,7 @@ class Journal:
         """
         line = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         try:
-            with self._lock, (self.path / JOURNAL).open("ab") as stream:
+            with self._lock, private_file(self.path / JOURNAL).open("ab") as stream:
                 stream.write(line)
                 stream.flush()
                 os.fsync(stream.fileno())
@@ -169,7 +170,7 @@ class Journal:
 
     def _whole(self, name: str, content: str) -> None:
         temporary = self.path / f"{name}.part"
-        with temporary.open("w", encoding="utf-8", errors="replace") as stream:
+        with private_file(temporary).open("w", encoding="utf-8", errors="replace") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgdx.files.private import FILE, private_file
+from kgdx.files.private import FILE, FOLDER, private_file
 
 LAYOUT = 1
 """Version of the list's form."""
@@ -227,11 +227,13 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def sync_folders(folder: Path) -> None:
-    """Bring the names in a folder, and in all folders within it, to the disk.
+def settle_folders(folder: Path) -> None:
+    """Close a folder and all folders within it to others, and bring the names in them to the disk.
 
     Raises:
         OSError: The disk does not keep them.
     """
     for place, _, _ in os.walk(folder):
+        if os.stat(place).st_mode & 0o077:
+            os.chmod(place, FOLDER)
         sync_folder(Path(place))

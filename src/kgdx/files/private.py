@@ -39,7 +39,7 @@ def private_folder(path: Path) -> Path:
 
 
 def private_file(path: Path) -> Path:
-    """Close a file to everybody but its owner, making it where it is not there yet.
+    """Close a file to everybody but its owner, making it where it is not there yet; what is no file stays as it is.
 
     Raises:
         OSError: It cannot be made.
@@ -49,8 +49,10 @@ def private_file(path: Path) -> Path:
         >>> oct(stat.S_IMODE(private_file(Path(tempfile.mkdtemp()) / "report.html").stat().st_mode))
         '0o600'
     """
+    if path.exists() and not path.is_file():  # a device, or a pipe that somebody reads
+        return path
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE))
-    if path.is_file() and path.stat().st_mode & _OTHERS:
+    if path.stat().st_mode & _OTHERS:
         with suppress(PermissionError):
             path.chmod(FILE)
     return path

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from kgdx.errors import StoreError
 from kgdx.files.known import sync_folder
+from kgdx.files.private import private_folder
 from kgdx.graph.protocol import GraphTable, NodeTable, Store
 from kgdx.graph.snapshot import MANIFEST, TABLES, Snapshot, write_manifest
 from kgdx.graph.tables import whole
@@ -85,7 +86,7 @@ def compile_snapshot(tables: Iterable[GraphTable], path: str | os.PathLike[str],
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir(parents=True)
+        private_folder(temporary)
         counts = {}
         for name, table in compile_tables(tables):
             counts[name] = table.num_rows

@@ -179,7 +179,7 @@ def _with_times(build: Path, known: Mapping[str, files.Known]) -> dict[str, file
 
 
 def _write(build: Path, known: Mapping[str, files.Known]) -> None:
-    files.sync_folders(build)
+    files.settle_folders(build)
     files.write_list(build / LIST, known)
 
 
