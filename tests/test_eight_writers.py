@@ -29,9 +29,10 @@ with kgdx.open(store) as graph:
     terms = sorted({str(ids[row]) for row in pairs})
     for at in range(each):
         observed = [terms[at % len(terms)], terms[(at * 7 + 3) % len(terms)]]
+        age = {"age": {"iso8601duration": f"P{number * 100 + at}D"}}
         case = kgdx.Case.from_phenopacket({
             "id": f"p{number}-{at}",
-            "subject": {"sex": ("FEMALE", "MALE")[number % 2], "timeAtLastEncounter": {"age": {"iso8601duration": f"P{number * 100 + at}D"}}},
+            "subject": {"timeAtLastEncounter": age},
             "phenotypicFeatures": [{"type": {"id": id}} for id in observed],
         })
         print(graph.save(graph.diagnose(case, top=10)), flush=True)

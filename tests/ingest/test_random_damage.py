@@ -99,7 +99,7 @@ def test_every_random_damage_is_noticed_or_without_effect(whole: tuple[Path, str
 def test_damage_that_leaves_the_time_of_change_is_found_by_verify(whole: tuple[Path, str], tmp_path: Path) -> None:
     """As when a disk loses bits by itself: opening cannot notice it, and answers or refuses without a raw exception."""
     chance, tally = random.Random(7), Counter[str]()
-    source, expected = whole
+    source, _ = whole
     folder = tmp_path / "graph"
     build = next((source / "builds").iterdir()).relative_to(source)
     known = json.loads((source / build / "files.json").read_text())["files"]
@@ -120,7 +120,7 @@ def test_damage_that_leaves_the_time_of_change_is_found_by_verify(whole: tuple[P
 
 
 def test_a_cut_bucket_is_refused_and_a_build_mends_it(whole: tuple[Path, str], tmp_path: Path) -> None:
-    source, expected = whole
+    source, _ = whole
     store = next((source / "builds").iterdir()) / "store"
     bucket = next(store.glob("HAS_PHENOTYPE_0.*.bucket"))
     os.truncate(bucket, bucket.stat().st_size // 2)

@@ -180,6 +180,9 @@ def _with_times(build: Path, known: Mapping[str, files.Known]) -> dict[str, file
 
 def _write(build: Path, known: Mapping[str, files.Known]) -> None:
     files.settle_folders(build)
+    for name in _NOTES:
+        if (build / name).exists():
+            private_file(build / name)
     files.write_list(build / LIST, known)
 
 
