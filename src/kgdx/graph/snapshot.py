@@ -26,7 +26,7 @@ from kgdx.files import known
 from kgdx.files.private import FOLDER
 from kgdx.schema.model import FREQUENCIES
 
-FORMAT = 5
+FORMAT = 6
 """Version of the files' layout; a snapshot of another one is refused and compiled again."""
 
 MANIFEST = "snapshot.json"
