@@ -84,12 +84,16 @@ class RankModel:
             "related": (self.related, size),
             "propagated": (self.propagated, terms),
             "candidates.members": (self.candidates.members, diseases),
+            "families.members": (self.families.members, size),
         }
+        entries, families = len(self.candidates.members.start) - 1, len(self.families.members.start) - 1
         numbers = {
             "candidates.disease": (self.candidates.disease, 0, diseases),
             "candidates.of": (self.candidates.of, -1, size),
             "candidates.narrow": (self.candidates.narrow, 0, size),
-            "candidates.broad": (self.candidates.broad, 0, size),
+            "candidates.entry": (self.candidates.entry, -1, entries),
+            "candidates.broad": (self.candidates.broad, 0, entries),
+            "families.of": (self.families.of, 0, families),
         }
         wrong = [name for name, (matrix, columns) in matrices.items() if not matrix.fits(columns)]
         wrong += [
