@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
@@ -54,12 +54,23 @@ SAME = [("ORPHA:1", "OMIM:1", "exact"), ("UMLS:2", "OMIM:2", "broader")]
 CASES = [("p1", "OMIM:3", "PMID:4", (FOCAL, SHORT)), ("p2", "OMIM:2", "PMID:9", (SHORT, HYPOTONIA))]
 
 
-def tables(same_as: Sequence[tuple[str, str, str]] = tuple(SAME)) -> list[GraphTable]:
-    """The graph as staged tables; ``same_as`` replaces its cross-references."""
+Stated = tuple[str, str, int | None, int | None, str | None, str]
+
+
+def tables(
+    same_as: Sequence[tuple[str, str, str]] = tuple(SAME),
+    *,
+    names: Mapping[str, str] | None = None,
+    genes: Sequence[tuple[str, str]] = tuple(GENES),
+    has: Sequence[Stated] = tuple(HAS),
+    lacks: Sequence[Stated] = tuple(LACKS),
+) -> list[GraphTable]:
+    """The graph as staged tables; what is given replaces its cross-references, names, genes and annotations."""
+    named = NAMES | dict(names or {})
     edges = [(child, parent) for child, parent in TERMS.items() if parent]
     ids = [*TERMS, "HP:0006824"]
     return [
-        NodeTable("Disease", pa.table({"id": list(NAMES), "name": list(NAMES.values())})),
+        NodeTable("Disease", pa.table({"id": list(named), "name": list(named.values())})),
         NodeTable(
             "Phenotype",
             pa.table(
@@ -75,9 +86,9 @@ def tables(same_as: Sequence[tuple[str, str, str]] = tuple(SAME)) -> list[GraphT
         NodeTable("Gene", pa.table({"id": ["NCBIGene:10", "NCBIGene:20"], "name": ["GENA", "GENB"]})),
         NodeTable("PatientCase", pa.table({"id": [case[0] for case in CASES]})),
         _relation("IS_A", "Phenotype", "Phenotype", edges),
-        _annotations("HAS_PHENOTYPE", HAS),
-        _annotations("LACKS_PHENOTYPE", LACKS),
-        _relation("ASSOCIATED_GENE", "Disease", "Gene", GENES),
+        _annotations("HAS_PHENOTYPE", has),
+        _annotations("LACKS_PHENOTYPE", lacks),
+        _relation("ASSOCIATED_GENE", "Disease", "Gene", genes),
         _relation("SAME_AS", "Disease", "Disease", [pair[:2] for pair in same_as], relation=[p[2] for p in same_as]),
         _relation("DIAGNOSED", "PatientCase", "Disease", [(case[0], case[1]) for case in CASES]),
         _relation("REPORTED_IN", "PatientCase", "Publication", [(case[0], case[2]) for case in CASES]),
@@ -90,7 +101,7 @@ def _relation(kind: str, start: str, end: str, pairs: Sequence[tuple[str, str]],
     return RelationTable(kind, start, end, pa.table({key: pa.array(v, pa.string()) for key, v in columns.items()}))
 
 
-def _annotations(kind: str, rows: Sequence[tuple[str, str, int | None, int | None, str | None, str]]) -> RelationTable:
+def _annotations(kind: str, rows: Sequence[Stated]) -> RelationTable:
     disease, term, positive, patients, frequency_class, reference = zip(*rows, strict=True)
     stated = [
         c or (None if m is None else f"{n}/{m}") for n, m, c in zip(positive, patients, frequency_class, strict=True)
@@ -105,3 +116,62 @@ def _annotations(kind: str, rows: Sequence[tuple[str, str, int | None, int | Non
         "reference": pa.array(reference),
     }
     return RelationTable(kind, "Disease", "Phenotype", pa.table(columns))
+
+
+# Diseases that are described in words: id, English and Chinese name, definition.
+WORDED = [
+    ("KGDX:flu", "influenza", "流行性感冒", "Influenza is an infection of the airways."),
+    ("KGDX:gout", "gout", "痛风", "Gout is unlike influenza: it swells one joint at night."),
+    ("KGDX:heart", "heart disease", "心脏病", "Heart disease is a word for many diseases."),
+    ("KGDX:night", "nightmares", None, "Bad dreams, also with influenza."),
+]
+SYMPTOMS = [
+    ("KGDX:s1", "aching muscles and chills", "肌肉酸痛", "en"),
+    ("KGDX:s2", "HP:0001945", None, "en"),  # the name of fever in this graph
+    ("KGDX:s3", "swollen red big toe", "足趾红肿", "en"),
+    ("KGDX:s4", "发热", None, "zh"),
+    ("DDXPLUS:E_1", "painful toe", None, "en"),
+    ("DDXPLUS:E_2", "sneezing", None, "en"),
+]
+HAS_SYMPTOM = [
+    ("KGDX:flu", "KGDX:s1"),
+    ("KGDX:flu", "KGDX:s2"),
+    ("KGDX:flu", "KGDX:s4"),
+    ("KGDX:flu", "DDXPLUS:E_2"),
+    ("KGDX:gout", "KGDX:s3"),
+    ("KGDX:gout", "DDXPLUS:E_1"),
+    ("KGDX:heart", "KGDX:s1"),
+    ("KGDX:night", "KGDX:s4"),
+]
+
+
+def worded() -> list[GraphTable]:
+    """The graph with common diseases beside it, in words, one of them a group, and one the same as OMIM:3."""
+    ids, names, chinese, definitions = zip(*WORDED, strict=True)
+    symptom, words, translated, language = zip(*SYMPTOMS, strict=True)
+    diseases = {
+        "id": ids,
+        "name": names,
+        "name_zh": chinese,
+        "definition": definitions,
+        "source": ("words",) * len(ids),
+    }
+    return [
+        *tables([*SAME, ("KGDX:night", "OMIM:3", "exact")]),
+        NodeTable("Disease", pa.table({key: pa.array(value, pa.string()) for key, value in diseases.items()})),
+        NodeTable(
+            "Symptom",
+            pa.table(
+                {
+                    key: pa.array(value, pa.string())
+                    for key, value in (
+                        ("id", symptom),
+                        ("name", words),
+                        ("name_zh", translated),
+                        ("language", language),
+                    )
+                }
+            ),
+        ),
+        _relation("HAS_SYMPTOM", "Disease", "Symptom", HAS_SYMPTOM, source=["words"] * len(HAS_SYMPTOM)),
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -240,6 +241,27 @@ def _placed(layers: list[list[str]]) -> Iterator[tuple[int, list[str]]]:
     for layer in layers:
         yield at, layer
         at += len(layer)
+
+
+def test_every_public_name_can_be_imported() -> None:
+    for path in SOURCES:
+        if path.name == "__init__.py":
+            package = importlib.import_module(".".join(path.relative_to(ROOT / "src").parent.parts))
+            for name in getattr(package, "__all__", ()):
+                assert hasattr(package, name), f"{package.__name__}.{name}"
+
+
+@pytest.mark.parametrize(
+    "path", [*sorted((ROOT / "tests").rglob("*.py")), *sorted((ROOT / "benchmarks").rglob("*.py"))], ids=name_of
+)
+def test_every_test_and_benchmark_imports_modules_that_exist(path: Path) -> None:
+    """A test module that cannot be imported would be skipped: its examples are collected as a module's are."""
+    for node in ast.walk(parsed(path)):
+        names = [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
+        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        for name in names:
+            if name is not None and name.partition(".")[0] == "kgdx":
+                assert importlib.util.find_spec(name) is not None, name
 
 
 def test_every_dependency_has_its_reason() -> None:

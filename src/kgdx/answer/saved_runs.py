@@ -154,6 +154,7 @@ def _record(result: Diagnosis | Answer) -> Iterator[Segment]:
         "author": answer.author,
         "insufficient": answer.insufficient,
         "unsupported": answer.unsupported,
+        "disagreeing": answer.disagreeing,
         "removed": len(answer.removed),
     }
     yield from result.trace

@@ -376,7 +376,7 @@ def _indexed(settings: Settings, tell: Callable[[str], None]) -> None:
 
 def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     """Return what a build infers from its tables, and what it compiles from its snapshot."""
-    from kgdx.ingest.alignment import mappings
+    from kgdx.ingest.alignment import mappings, same_names
     from kgdx.ingest.alignment.decisions import Decisions
     from kgdx.ingest.alignment.equivalence import SOURCE, infer
     from kgdx.ingest.extraction.annotate import step as texts
@@ -387,6 +387,13 @@ def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
 
     reads = ("Disease", "Phenotype", "IS_A", "HAS_PHENOTYPE", "ASSOCIATED_GENE", "SAME_AS")
     equivalence = Derive(SOURCE, "1", reads, lambda tables: [infer(tables)], "inferring equivalences")
+    joined = Derive(
+        same_names.SOURCE,
+        same_names.VERSION,
+        same_names.READS,
+        lambda tables: [same_names.infer(tables)],
+        "joining names",
+    )
     decisions, encoder = Decisions.read(settings.graph_folder), meaning(settings)
     names = Derive(
         mappings.SOURCE,
@@ -395,7 +402,7 @@ def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
         lambda tables: mappings.relations(tables, decisions, encoder),
         "aligning names",
     )
-    return (texts(_document_reader(settings)), equivalence, names), (compile_if_annotated, build_dictionary)
+    return (texts(_document_reader(settings)), equivalence, joined, names), (compile_if_annotated, build_dictionary)
 
 
 def _document_reader(settings: Settings) -> DocumentReader | None:

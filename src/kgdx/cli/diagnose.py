@@ -86,6 +86,9 @@ class Ranking:
 class Output:
     """What is done with the result."""
 
+    members: Annotated[
+        bool, typer.Option("--members", help="List the other diseases of each family in the ranking.")
+    ] = False
     save: Annotated[bool, typer.Option("--save", help="Write case and result into the graph.")] = False
     html: Html = None
     force: Force = False
@@ -120,11 +123,11 @@ def diagnose(
     with inputs.graph(store, encoder=encoder) as graph:
         found = graph.diagnose(terms.added(given, graph), top=top, explain=paths, **how, **about)
     if result.as_json:
-        output.write_json(found.to_dict())
+        output.write_json(found.to_dict(words=True))
     else:
         from kgdx.render.terminal.diagnosis_text import diagnosis
 
-        output.show(diagnosis(found, explain=ranking.explain))
+        output.show(diagnosis(found, explain=ranking.explain, members=result.members))
     page_files.write_result(result.html, found, store=store, force=result.force)
     finished(found)
     if result.save:
@@ -230,6 +233,7 @@ def extract(
     """
     import sys
 
+    from kgdx.case.demographics import mentions
     from kgdx.errors import CaseError
 
     case = inputs.one(text)
@@ -237,14 +241,15 @@ def extract(
         raise CaseError("the case holds no text", hint="give free text, or use `kgdx diagnose`")
     with inputs.graph(store, encoder=encoder) as graph:
         found = graph.extract(case.text, language)
+    person = mentions(case.text)
     if as_json:
         from dataclasses import asdict
 
-        output.write_json(asdict(found))
+        output.write_json({**asdict(found), "person": [asdict(each) for each in person]})
     else:
         from kgdx.render.terminal.case_text import extraction
 
-        output.show(extraction(case.text, found.findings, found.issues, brackets=not sys.stdout.isatty()))
+        output.show(extraction(case.text, found, person, brackets=not sys.stdout.isatty()))
 
 
 def replay(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgdx.rank.scorers import SCORERS, ByFinding, Query, Scorer
 
 _LAZY = {
-    "Beliefs": "posterior",
+    "Beliefs": "fusion",
     "ByFinding": "scorers",
     "Query": "scorers",
     "Ranker": "ranker",
@@ -23,7 +23,7 @@ _LAZY = {
     "Scored": "ranker",
     "Scorer": "scorers",
     "Weights": "fusion",
-    "compile_model": "compile",
+    "compile_model": "ranking_model",
 }
 
 __all__ = [

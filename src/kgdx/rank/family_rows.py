@@ -130,4 +130,6 @@ def _separation(one: int, other: int, model: RankModel, names: Names) -> Separat
     if apart[at] <= 0:
         return None
     id = names.term(int(both[at]))
-    return Separation(id, names.label(id), names.candidate(other).id, *(round(float(each), 2) for each in shares[:, at]))
+    return Separation(
+        id, names.label(id), names.candidate(other).id, *(round(float(each), 2) for each in shares[:, at])
+    )

@@ -30,6 +30,8 @@ from kgdx.rank.fusion import (
     shares,
     temperature,
 )
+from kgdx.rank.gaps import gaps as gaps_of
+from kgdx.rank.gaps import unread
 from kgdx.rank.person import unused
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, compile_model, open_model
@@ -405,18 +407,7 @@ class Ranker:
     @cached_property
     def gaps(self) -> tuple[Issue, ...]:
         """What kind of disease the graph does not describe: the truth may be among those."""
-        common, rare = self.hears, bool(self.model.curated.any())
-        if common and rare:
-            return () if "meaning" in self.scorers or "meaning" not in self.weights.scorers else (_BY_WORD,)
-        if rare:
-            message = "this graph describes no common diseases; the patient's may be missing below"
-            remedy = "load symptoms in words: `kgdx build encyclopedia_symptoms=FILE chinese_kg=FILE`"
-        elif common:
-            message = "this graph describes no rare diseases by phenotypes; the patient's may be missing below"
-            remedy = "load their annotations: `kgdx build hp hpoa genes`"
-        else:
-            message, remedy = "this graph describes neither common nor rare diseases", "build one with `kgdx build`"
-        return (Issue("warning", "graph", message, remedy),)
+        return gaps_of(self.model, self.scorers, self.weights)
 
     def query(self, case: Case | Findings) -> tuple[Query, tuple[Issue, ...]]:
         """Return a case's findings as rows, and what of it cannot be used.
@@ -435,7 +426,8 @@ class Ranker:
         if not len(present) and not any(scorer.knows(query) for scorer in self.scorers.values()):
             hint = "give at least one phenotypic abnormality that the patient has, such as HP:0001250"
             raise CaseError("no observed finding of the case can be ranked", hint=hint)
-        return query, (*issues, *unused(self.scorers.values(), query))
+        values = () if given is None else unread(given)
+        return query, (*issues, *unused(self.scorers.values(), query), *values)
 
     def _rows(self, ids: Iterable[str], issues: list[Issue]) -> Ints:
         rows: dict[int, None] = {}
@@ -451,14 +443,6 @@ class Ranker:
             else:
                 rows[row] = None
         return np.array(list(rows), np.int64)
-
-
-_BY_WORD = Issue(
-    "info",
-    "graph",
-    "symptoms in words are compared word by word, not by meaning",
-    'English ones are by meaning, too, once `pip install "kgdx[encoder]"` is done',
-)
 
 
 def compile_if_annotated(snapshot: Snapshot) -> Path | None:

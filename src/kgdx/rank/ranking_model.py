@@ -12,7 +12,7 @@ from kgdx.arrays.sparse import Ints, Sparse, ancestors, transposed
 from kgdx.errors import StoreError
 from kgdx.rank import candidates as neighbours
 from kgdx.rank.annotations import Rows, pooled, read_rows, with_groups
-from kgdx.rank.candidates import Candidates, merged
+from kgdx.rank.candidates import PREFERRED, Candidates, merged
 from kgdx.rank.described import described, joined, pseudo_annotations
 from kgdx.rank.families import Families, families
 from kgdx.rank.feature_matrices import Basis, Columns, by_row, columns, propagate, term_statistics
@@ -21,7 +21,7 @@ from kgdx.rank.nesting import nested
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 5
+VERSION = 8
 """Changes when the model's arrays or their meaning do; older ones are compiled again."""
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only terms under it take part."""
@@ -195,10 +195,13 @@ def _groups(snapshot: Snapshot) -> tuple[Ints, Ints]:
 
 
 def _names(snapshot: Snapshot, candidates: Candidates) -> list[str]:
-    """Name of each candidate: the first of its entries' that is more than an id."""
+    """Name of each candidate: the first of its entries' that is more than an id; only catalogues number series."""
     ids, names = (snapshot.column("disease", column) for column in ("id", "name"))
+    named = np.array(
+        [id.startswith(PREFERRED) and bool(name) and name != id for id, name in zip(ids, names, strict=True)]
+    )
     rows = map(candidates.members.columns, range(len(candidates.disease)))
-    return [next((names[row] for row in each.tolist() if names[row] and names[row] != ids[row]), "") for each in rows]
+    return [next((names[row] for row in each[named[each]].tolist()), "") for each in rows]
 
 
 def _related(snapshot: Snapshot, candidates: Candidates, curated: Ints) -> Sparse:

@@ -16,8 +16,9 @@ MOST = 60
 """Clauses of one text that count; a longer text is a history, whose later clauses say little new."""
 LONGEST = 160
 """Characters of the longest clause."""
+_UNREMARKABLE = frozenset(("normal", "normally", "unremarkable", "negative", "normothermic", "afebrile"))
 _PARTING_ZH = re.compile(f"[^{CJK}0-9A-Za-z.%℃+/-]+|(?:伴有|伴随|并且|以及|同时|伴|及)")
-_NEGATED_ZH = re.compile("^(?:[^无没未否不]{0,3}?)(?:无|没有|没|未见|未|否认|不伴)")
+_NEGATED_ZH = re.compile("^(?:[^无没未否不]{0,3}?)(?:无|没有|没|未见|未|否认|不伴|不发|不咳|正常)|正常$")
 _ASKED_ZH = re.compile("吗$|[请谢]|怎么|什么|你好|您好|医生")
 
 
@@ -48,28 +49,31 @@ def clauses(text: str) -> Iterator[str]:
         ['Chest pain', 'cough']
     """
     spans = sorted([*_english(text), *(_chinese(text) if has_chinese(text) else ())])
-    told = statuses(text, [(last, end) for _, last, end in spans])
-    for (start, _, end), status in zip(spans, told, strict=True):
+    told = statuses(text, [(end, end) for _, end in spans])  # what holds where a clause ends, holds for the clause
+    for (start, end), status in zip(spans, told, strict=True):
         if status is Status.PRESENT:
             yield text[start : min(end, start + LONGEST)]
 
 
-def _english(text: str) -> Iterator[tuple[int, int, int]]:
-    """Start of each English clause, of its last word, and end: what is said of the last word holds for the clause."""
+def _english(text: str) -> Iterator[tuple[int, int]]:
     found = words(text)
     bounds = [at for at, parting in enumerate(found.parting.tolist()) if parting >= SOFT]
     for first, beyond in pairwise([*bounds, len(found.folded)]):
         if found.folded[first] in NEGATORS:
             first += 1
-        if first < beyond and any(word.isalpha() and len(word) > 1 for word in found.folded[first:beyond]):
-            yield int(found.starts[first]), int(found.starts[beyond - 1]), int(found.ends[beyond - 1])
+        own = found.folded[first:beyond]
+        if not any(word.isalpha() and len(word) > 2 for word in own) or not _UNREMARKABLE.isdisjoint(own):
+            continue
+        end = int(found.ends[beyond - 1])
+        if not text.startswith(":", end):  # otherwise it is a heading
+            yield int(found.starts[first]), end
 
 
-def _chinese(text: str) -> Iterator[tuple[int, int, int]]:
+def _chinese(text: str) -> Iterator[tuple[int, int]]:
     start = 0
     for match in [*_PARTING_ZH.finditer(text), None]:
         end = len(text) if match is None else match.start()
         part = text[start:end]
         if has_chinese(part) and not _NEGATED_ZH.search(part) and not _ASKED_ZH.search(part):
-            yield start, start, end
+            yield start, end
         start = end if match is None else match.end()

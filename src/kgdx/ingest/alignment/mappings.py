@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from kgdx.case.ddxplus_release import PREFIX as DDXPLUS
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.ingest.alignment.decisions import CLASSES, TYPES, Decisions, oriented
 from kgdx.schema import load_schema
@@ -21,7 +22,7 @@ from kgdx.terms.names.sssom import Statement
 from kgdx.terms.names.typos import known_words
 
 SOURCE = "kgdx:alignment"
-VERSION = 2
+VERSION = 3
 """Changes with what is aligned or recorded."""
 
 READS = ("Disease", "Phenotype", "Symptom", "MeshDescriptor", "Source", "IS_A", "SAME_AS", "MAPPED_TO")
@@ -36,6 +37,9 @@ CURATED = Rules(stages=("given", "exact", "normalised"))
 
 _CURATED = ("HP", "MESH", "OMIM", "ORPHA", "DECIPHER", "MONDO")
 """Vocabularies whose words are all real."""
+
+_SEVERAL = 2
+"""Entities of a vocabulary that holds slips whose names have to share a word, for it to be none."""
 
 _SHOWN = 5
 """Candidates that a relation records."""
@@ -108,7 +112,9 @@ def align(
     """
     tell = progress or (lambda _: None)
     given = _given(tables, decisions)
-    everything, findings = diseases(tables), phenotypes(tables)
+    everything, phrases, mesh = diseases(tables), _unchecked(symptoms(tables)), descriptors(tables)
+    described = phrases.entities.height or mesh.entities.height
+    findings = phenotypes(tables) if described else phenotypes(())  # without a use for them, 60,000 names are not read
     results: list[Alignment] = []
 
     def add(type_: str, ends: tuple[str, str], rules: Rules, sides: tuple[Side, Side], found: pl.DataFrame) -> None:
@@ -119,13 +125,12 @@ def align(
     tell("aligning diseases")
     decided = [each for kind, _, each in placed(tables, decisions.stated()) if kind == "SAME_AS"]
     known = [*exact_pairs(tables), *((e.subject, e.object) for e in decided if e.relation == "exact")]
-    mesh = descriptors(tables)
-    words = _curated_words((everything, findings, mesh))
+    words = _known_words((everything, findings, mesh, symptoms(tables)))
     same = align_diseases(everything, known, given, meaning, words)
     add("SAME_AS", ("Disease", "Disease"), SAMENESS, (everything, everything), same)
     mapped = _mapped(tables, decisions)
     pairs = (
-        (("Symptom", "Phenotype"), symptoms(tables), findings, Rules()),
+        (("Symptom", "Phenotype"), phrases, findings, Rules()),
         (("Disease", "MeshDescriptor"), everything, descriptors(tables, DISEASE_BRANCHES), Rules()),
         (("Phenotype", "MeshDescriptor"), findings, descriptors(tables, FINDING_BRANCHES), CURATED),
     )
@@ -139,19 +144,28 @@ def align(
                 rules,
                 (subjects, objects),
                 decide(
-                    candidates(left, objects, rules, given, meaning, None if ends[1] == "MeshDescriptor" else words),
+                    candidates(left, objects, rules, given, meaning, words),
                     rules,
                 ),
             )
     return results
 
 
-def _curated_words(sides: Iterable[Side]) -> set[str]:
-    """The words of all curated vocabularies: between two of them lies no typo."""
+def _unchecked(phrases: Side) -> Side:
+    """Leave out the symptoms of DDXPlus: a table that people checked says which are terms of HPO, and which are not."""
+    checked = phrases.entities.filter(pl.col("id").str.starts_with(DDXPLUS))
+    return phrases.without(checked["id"])
+
+
+def _known_words(sides: Iterable[Side]) -> set[str]:
+    """The words of all curated vocabularies, and those that several names of others have: none of them is a typo."""
     found: set[str] = set()
     for side in sides:
         curated = side.entities.filter(pl.col("vocabulary").is_in(_CURATED))
         found |= known_words(side.names.join(curated, left_on="entity", right_on="id", how="semi"))
+        others = side.names.join(curated, left_on="entity", right_on="id", how="anti").filter(~pl.col("han"))
+        words = others.select("entity", pl.col("key").str.split(" ").alias("word")).explode("word").unique()
+        found |= set(words.group_by("word").len().filter(pl.col("len") >= _SEVERAL)["word"])
     return found
 
 

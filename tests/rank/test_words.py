@@ -1,0 +1,147 @@
+"""What ranking by words claims: who is a candidate, what is compared, what the explanation shows, what is not known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import small_graph
+from kgdx.case.patient import Case, Finding
+from kgdx.errors import CaseError
+from kgdx.graph.snapshot import Snapshot
+from kgdx.graph.snapshot_compile import compile_snapshot
+from kgdx.rank import Candidate, Ranker
+from kgdx.rank.commonness import OPEN, Commonness, mention_counts
+from kgdx.rank.said import said
+from kgdx.rank.wording import WordIndex, units
+from small_graph import FEVER, SEIZURE, SHORT
+
+BY_WORD = {"likelihood": 1.0, "coverage": 0.6, "words": 1.0, "articles": 1.0, "evidences": 3.0, "commonness": 0.1}
+
+
+@pytest.fixture(scope="module")
+def worded(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    folder: Path = tmp_path_factory.mktemp("worded")
+    return compile_snapshot(small_graph.worded(), folder / "snapshot", "f2")
+
+
+@pytest.fixture(scope="module")
+def hearing(worded: Snapshot) -> Ranker:
+    return Ranker.open(worded, BY_WORD)
+
+
+def first(ranker: Ranker, case: Case) -> Candidate:
+    return ranker.rank(case, explain=True).candidates[0]
+
+
+def test_every_disease_that_words_describe_is_a_candidate_but_for_names_of_groups(hearing: Ranker) -> None:
+    assert hearing.ids == ["KGDX:flu", "KGDX:gout", "OMIM:1", "OMIM:2", "OMIM:3", "UMLS:2"]
+    assert hearing.number_of("KGDX:heart") == -1
+    assert hearing.number_of("KGDX:night") == hearing.number_of("OMIM:3")
+
+
+def test_words_alone_rank_in_english_and_chinese(hearing: Ranker) -> None:
+    assert first(hearing, Case("p", phrases=("big red toe",))).id == "KGDX:gout"
+    assert first(hearing, Case("p", text="Aching muscles, and chills at night.")).id == "KGDX:flu"
+    assert first(hearing, Case("p", text="肌肉酸痛两天，没有足趾红肿")).id == "KGDX:flu"
+
+
+def test_a_case_of_which_no_word_is_known_is_refused(hearing: Ranker) -> None:
+    with pytest.raises(CaseError, match="no observed finding"):
+        hearing.rank(Case("p", text="xylophone"))
+
+
+def test_a_graph_without_words_ranks_a_patients_words_by_findings_alone(ranker: Ranker) -> None:
+    with pytest.raises(CaseError):
+        ranker.rank(Case("p", phrases=("big red toe",)))
+    findings = (Finding(SEIZURE),)
+    spoken, silent = (ranker.score(Case("p", findings, phrases=said)) for said in (("big red toe",), ()))
+    assert spoken.total.tolist() == silent.total.tolist()
+
+
+def test_the_scores_of_annotated_diseases_do_not_depend_on_others_that_words_describe(
+    ranker: Ranker, worded: Snapshot
+) -> None:
+    plain = {"likelihood": 1.0, "coverage": 0.6}
+    both = Ranker.open(worded, plain), Ranker.of(worded, ranker.model, plain)
+    case = Case("p", (Finding(SEIZURE), Finding(SHORT)))
+    ids, values = both[0].score_all(case)
+    assert both[0].model.curated.tolist() == [id.split(":")[0] != "KGDX" for id in ids]
+    assert np.isfinite(values).all() and values[ids.index("KGDX:gout")] == pytest.approx(0, abs=1e-6)
+
+
+def test_a_symptom_that_names_a_phenotype_lets_the_term_find_the_disease(hearing: Ranker) -> None:
+    number = hearing.number_of("KGDX:flu")
+    assert hearing.names.terms[FEVER] in hearing.model.columns.annotated.columns(number)
+    parts = hearing.score(Case("p", (Finding(FEVER),))).parts(np.array([number, hearing.number_of("KGDX:gout")]))
+    assert parts[0]["likelihood"] > 0 and parts[1]["likelihood"] == pytest.approx(0, abs=1e-6)
+
+
+def test_contributions_show_which_words_met_and_add_up(hearing: Ranker) -> None:
+    case = Case("p", (Finding(FEVER),), phrases=("big red toe", "aching muscles"))
+    for candidate in hearing.rank(case, top=6, explain=True).candidates:
+        assert sum(part.score for part in candidate.contributions) == pytest.approx(candidate.score, abs=1e-4)
+        assert sum(candidate.parts.values()) == pytest.approx(candidate.score, abs=1e-4)
+    gout = next(each for each in hearing.rank(case, top=6, explain=True).candidates if each.id == "KGDX:gout")
+    met = {part.text: part.words for part in gout.contributions if part.scorer == "words"}
+    assert met["big red toe"] == "swollen red big toe"
+    assert "toe" not in repr(gout).replace("swollen red big toe", "").replace("painful toe", "")
+
+
+def test_commonness_is_its_own_part_and_counts_as_far_as_the_gate_is_open(hearing: Ranker) -> None:
+    scorer = hearing.scorers["commonness"]
+    assert isinstance(scorer, Commonness)
+    prior = scorer.arrays["prior"]
+    flu, gout, rare = (hearing.number_of(id) for id in ("KGDX:flu", "KGDX:gout", "OMIM:1"))
+    assert prior[flu] > prior[gout] > prior[rare] == 0  # two texts name influenza, none gout
+    query, _ = hearing.query(Case("p", (Finding(SEIZURE),)))
+    assert scorer.score(query) == pytest.approx(OPEN * scorer.gate(query) * prior)
+    everyday, _ = hearing.query(Case("p", (Finding(FEVER),)))
+    assert scorer.gate(everyday) > scorer.gate(query)
+
+
+def test_mentions_count_other_diseases_texts_once() -> None:
+    texts = {0: ["Flu is flu."], 1: ["Not flu, and flu again."], 2: ["像流感一样的感冒"]}
+    names = {0: ["flu", "Flus", "流感"], 1: ["croup"], 2: ["感冒"]}
+    assert mention_counts({number: [*own, "influenza virus"] for number, own in names.items()}, texts, 3)[0] >= 1
+    assert mention_counts(names, texts, 3)[2] == 0
+
+
+def test_evidences_given_as_nodes_rank_by_the_diseases_lists(hearing: Ranker) -> None:
+    case = Case("p", (Finding("DDXPLUS:E_1"),))
+    ranking = hearing.rank(case, explain=True)
+    best = ranking.candidates[0]
+    assert best.id == "KGDX:gout" and best.parts["evidences"] > 0
+    assert not [issue for issue in ranking.issues if issue.where == "DDXPLUS:E_1"]
+    other = replace(case, findings=(Finding("DDXPLUS:E_1"), Finding(FEVER)))
+    assert hearing.score(other).total.tolist() != hearing.score(case).total.tolist()
+
+
+def test_what_a_graph_does_not_describe_is_said_first(ranker: Ranker, hearing: Ranker) -> None:
+    issue = ranker.rank(Case("p", (Finding(SEIZURE),))).issues[0]
+    assert "no common diseases" in issue.message and "kgdx build" in issue.remedy
+    assert not hearing.rank(Case("p", (Finding(SEIZURE),))).issues
+
+
+def test_what_a_text_denies_or_says_of_relatives_is_no_phrase() -> None:
+    text = "Burning when passing urine, but no fever. Her mother has asthma. She denies chest pain."
+    assert said(Case("p", text=text)) == ("Burning when passing urine",)
+    assert said(Case("p", text="咳嗽痰多，无发热，否认胸痛")) == ("咳嗽痰多",)
+    assert said(Case("p", text="anything", phrases=("itchy skin", "itchy skin"))) == ("itchy skin",)
+
+
+def test_chinese_is_counted_in_pairs_of_characters_and_english_in_words() -> None:
+    assert units("咳嗽痰多") == ["咳嗽", "嗽痰", "痰多"]
+    assert units("Swollen joints") == units("swollen joint")
+
+
+def test_a_rarer_word_weighs_more_and_a_language_is_weighed_by_itself() -> None:
+    index = WordIndex.of([(0, ["fever", "toe"]), (1, ["fever", "cough"]), (1, ["发热"])], 2)
+    weights = {word: np.zeros(2, np.float32) for word in ("fever", "toe", "发热", "absent")}
+    for word, total in weights.items():
+        index.add(word, total)
+    assert weights["toe"][0] > weights["fever"][0] > 0 and weights["发热"][1] > 0
+    assert not weights["absent"].any() and not index.has("absent")
