@@ -25,8 +25,9 @@ import kgdx
 store, number, each = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 with kgdx.open(store) as graph:
     pairs = graph.snapshot.column("has_phenotype", "phenotype").tolist()
+    aspects = graph.snapshot.column("has_phenotype", "aspect").tolist()
     ids = graph.snapshot.column("phenotype", "id")
-    terms = sorted({str(ids[row]) for row in pairs})
+    terms = sorted({str(ids[row]) for row, aspect in zip(pairs, aspects) if aspect == "P"})
     for at in range(each):
         observed = [terms[at % len(terms)], terms[(at * 7 + 3) % len(terms)]]
         age = {"age": {"iso8601duration": f"P{number * 100 + at}D"}}
@@ -46,12 +47,9 @@ def saved_by_all(store: str) -> list[str]:
         subprocess.Popen([*command, str(n), str(EACH)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for n in range(PROCESSES)
     ]
-    saved = []
-    for process in running:
-        out, err = process.communicate(timeout=1200)
-        assert process.returncode == 0, err
-        saved += out.split()
-    return saved
+    told = [process.communicate(timeout=1200) for process in running]
+    assert all(process.returncode == 0 for process in running), [err for _, err in told if err]
+    return [run for out, _ in told for run in out.split()]
 
 
 def check(store: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -47,15 +48,7 @@ def graph_in_any_order(seed: int) -> list[GraphTable]:
     child, parent = zip(*steps, strict=True)
     isa = pa.table({"start": child, "end": parent, "source": ["hp"] * len(steps)})
     found = [findings(type, rows) for type in ("OBSERVED", "EXCLUDED")]
-    turned = [
-        RelationTable(
-            each.type,
-            "PatientCase",
-            "Phenotype",
-            each.rows.take(order.sample(range(each.rows.num_rows), each.rows.num_rows)),
-        )
-        for each in found
-    ]
+    turned = [replace(each, rows=each.rows.take(order.sample(range(n := each.rows.num_rows), n))) for each in found]
     return [*tables, RelationTable("IS_A", "Phenotype", "Phenotype", isa), *turned]
 
 

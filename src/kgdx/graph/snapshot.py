@@ -26,7 +26,7 @@ from kgdx.files import known
 from kgdx.files.private import FOLDER
 from kgdx.schema.model import FREQUENCIES
 
-FORMAT = 5
+FORMAT = 6
 """Version of the files' layout; a snapshot of another one is refused and compiled again."""
 
 MANIFEST = "snapshot.json"
@@ -348,9 +348,10 @@ class Snapshot:
             raise ValueError(f"it has {table.num_rows:,} rows or other columns, not {self.rows(name):,}")
         table.validate()
         for column, of in ENDS.get(name, {}).items():
-            values = np.from_dlpack(table.column(column).combine_chunks()) if table.num_rows else np.empty(0)
-            if len(values) and not (values.min() >= 0 and values.max() < self.rows(of)):
-                raise ValueError(f"its column {column} names rows that {of} does not have")
+            for part in table.column(column).chunks:
+                values = np.from_dlpack(part)
+                if len(values) and (values.min() < 0 or values.max() >= self.rows(of)):
+                    raise ValueError(f"its column {column} names rows that {of} does not have")
 
     def _known(self, name: str) -> str:
         if name not in TABLES:

@@ -63,31 +63,45 @@ class RankModel:
         """
         try:
             model: RankModel = _read(cls, folder, "")
-            if not model.fits():
-                raise ValueError("an index is out of bounds")
+            if (wrong := model.misfit()) is not None:
+                raise ValueError(f"{wrong} has an index out of bounds")
         except (OSError, EOFError, ValueError) as error:
             hint = "build the graph again with `kgdx build`"
             raise StoreError(f"the ranking model in {folder} cannot be read ({error})", hint=hint) from error
         return model
 
-    def fits(self) -> bool:
-        """Whether all indices are within bounds, as in files that nothing has damaged."""
+    def misfit(self) -> str | None:
+        """Return which part has an index out of bounds, as in files that something has damaged; ``None`` for none."""
         terms, size, diseases = len(self.basis.ic), self.columns.size, len(self.candidates.of)
-        matrices = (
-            *((each, terms) for each in (self.basis.up, self.basis.down, self.propagated)),
-            *((each, terms) for each in (self.columns.annotated, self.columns.lacking)),
-            *((each, size) for each in (self.columns.frequency, self.columns.ratio, self.alike, self.related)),
-            (self.candidates.members, diseases),
-        )
-        numbers = (
-            (self.candidates.disease, 0, diseases),
-            (self.candidates.of, -1, size),
-            (self.candidates.narrow, 0, size),
-            (self.candidates.broad, 0, size),
-        )
-        return all(matrix.fits(columns) for matrix, columns in matrices) and all(
-            not len(values) or (values.min() >= least and values.max() < end) for values, least, end in numbers
-        )
+        matrices = {
+            "basis.up": (self.basis.up, terms),
+            "basis.down": (self.basis.down, terms),
+            "columns.annotated": (self.columns.annotated, terms),
+            "columns.lacking": (self.columns.lacking, terms),
+            "columns.frequency": (self.columns.frequency, size),
+            "columns.ratio": (self.columns.ratio, size),
+            "alike": (self.alike, size),
+            "related": (self.related, size),
+            "propagated": (self.propagated, terms),
+            "candidates.members": (self.candidates.members, diseases),
+            "families.members": (self.families.members, size),
+        }
+        entries, families = len(self.candidates.members.start) - 1, len(self.families.members.start) - 1
+        numbers = {
+            "candidates.disease": (self.candidates.disease, 0, diseases),
+            "candidates.of": (self.candidates.of, -1, size),
+            "candidates.narrow": (self.candidates.narrow, 0, size),
+            "candidates.entry": (self.candidates.entry, -1, entries),
+            "candidates.broad": (self.candidates.broad, 0, entries),
+            "families.of": (self.families.of, 0, families),
+        }
+        wrong = [name for name, (matrix, columns) in matrices.items() if not matrix.fits(columns)]
+        wrong += [
+            name
+            for name, (values, least, end) in numbers.items()
+            if len(values) and (values.min() < least or values.max() >= end)
+        ]
+        return wrong[0] if wrong else None
 
 
 def open_model(snapshot: Snapshot) -> RankModel:
