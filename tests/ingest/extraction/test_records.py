@@ -142,3 +142,8 @@ def test_a_page_has_another_digest_when_its_content_place_or_reader_changes(tmp_
     (other,) = pages([write(tmp_path / "b.jsonl", [b"a", b"b"])])
     (changed,) = pages([write(tmp_path / "a.jsonl", [b"a", b"c"])])
     assert len({page.digest("r"), page.digest("s"), other.digest("r"), changed.digest("r")}) == 4
+
+
+def test_an_empty_input_leaves_the_question_to_the_instruction() -> None:
+    asked = {"instruction": "感冒怎么办？", "input": "", "output": "多休息。"}
+    assert read_line(line(asked)) == ("感冒怎么办？", "多休息。", None)
