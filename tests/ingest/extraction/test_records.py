@@ -26,7 +26,8 @@ def line(value: Any) -> bytes:
         ({"questions": ["问"], "answers": ["答一", "答二", "答一"]}, ("问", "答一\n答二", None)),
         ({"questions": "问", "answers": "答"}, ("问", "答", None)),
         ({"input": "问", "output": "答"}, ("问", "答", None)),
-        ({"instruction": "问", "output": "答", "input": ""}, None),
+        ({"instruction": "问", "output": "答", "input": ""}, ("问", "答", None)),
+        ({"output": "答", "input": ""}, None),
         ({"id": 7, "question": "问", "answer": "答", "label": "x"}, ("问", "答", "7")),
         ({"_id": "a1", "question": " <p>问</p> ", "answer": "答\u0000"}, ("问", "答", "a1")),
         ({"id": True, "question": "问", "answer": "答"}, ("问", "答", None)),
@@ -142,8 +143,3 @@ def test_a_page_has_another_digest_when_its_content_place_or_reader_changes(tmp_
     (other,) = pages([write(tmp_path / "b.jsonl", [b"a", b"b"])])
     (changed,) = pages([write(tmp_path / "a.jsonl", [b"a", b"c"])])
     assert len({page.digest("r"), page.digest("s"), other.digest("r"), changed.digest("r")}) == 4
-
-
-def test_an_empty_input_leaves_the_question_to_the_instruction() -> None:
-    asked = {"instruction": "感冒怎么办？", "input": "", "output": "多休息。"}
-    assert read_line(line(asked)) == ("感冒怎么办？", "多休息。", None)

@@ -32,8 +32,8 @@ def read_line(line: bytes) -> tuple[str, str, str | None]:
     """Read one record.
 
     ``{"questions": [["…", "…"]] or ["…"] or "…", "answers": ["…"]}``, ``{"question", "answer"}``,
-    ``{"input", "output"}``, ``{"instruction", "output"}``, each with or without ``id``; the first of these whose question
-    and answer both say something. Of several wordings of a question the first is taken, since
+    ``{"input", "output"}``, ``{"instruction", "output"}``, each with or without ``id``; the first of these
+    whose question and answer both say something. Of several wordings of a question the first is taken, since
     they ask the same; several answers are put together.
 
     Returns:
