@@ -7,8 +7,8 @@ and hides nothing. Each is the findings of a different phenopacket, and its answ
 contributions of all findings, and evidence paths only as --explain asks. No answer is cached; a worker keeps how alike
 512 phenotypes are to all diseases. The generator is one asyncio process that shares the machine with the server.
 --as-fast-as N has N clients that ask again as soon as they are answered, which finds the most that the server can do.
---idle N holds N connections that say nothing beside it, and --slow N those that send a request a byte at a time; each is
-opened again when the server ends it. The table then shows what the patients' requests notice of them.
+--idle N holds N connections that say nothing beside it, and --slow N those that send a request a byte at a time; each
+is opened again when the server ends it. The table then shows what the patients' requests notice of them.
 """
 
 from __future__ import annotations

@@ -63,6 +63,8 @@ def run(*staged: Staged) -> Checked:
         ({"id": [None], "name": ["x"]}, "its id is empty"),
         ({"id": ["HP:1"], "name": ["x"]}, "HP:1 is no id of a Disease (OMIM, "),
         ({"id": ["OMIM:"], "name": ["x"]}, "OMIM: is no id of a Disease (OMIM, "),
+        ({"id": ["OMIM:0100001"], "name": ["x"]}, "OMIM:0100001 is not formed as ids of its vocabulary are"),
+        ({"id": ["OMIM:2.0"], "name": ["x"]}, "OMIM:2.0 is not formed as ids of its vocabulary are"),
         ({"id": ["OMIM:2"], "name": [None]}, "it has no name"),
         ({"id": ["OMIM:2"]}, "it has no name"),
     ],
@@ -263,3 +265,10 @@ def test_every_record_is_accounted_for(
     assert counts.read == counts.loaded + counts.merged + counts.quarantined
     assert checked.quarantine.filter(pl.col("source") == "t").height == counts.quarantined
     assert checked.quarantine["reason"].null_count() == 0
+
+
+@pytest.mark.parametrize("id", ["NCBIGene:1.0", "NCBIGene:2001-09-02", "NCBIGene:SEPT2", "NCBIGene:007"])
+def test_a_gene_whose_id_a_spreadsheet_has_rewritten_is_refused(id: str) -> None:
+    checked = run(nodes("Gene", id=[id, "NCBIGene:7"], name=["x", "y"]))
+    assert reasons(checked) == [f"{id} is not formed as ids of its vocabulary are"]
+    assert [row["id"] for row in table(checked, "Gene")] == ["NCBIGene:7"]

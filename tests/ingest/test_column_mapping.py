@@ -136,3 +136,10 @@ def test_a_row_that_only_mentions_a_node_does_not_hide_the_one_that_names_it() -
     node = {"class": "Disease", "role": "implied", "id": "id", "properties": {"name": "name"}}
     (table,), _ = mapped(columns, nodes=[node])
     assert dict(table.rows.select("id", "name").iter_rows()) == {"OMIM:1": "One", "OMIM:2": "Two"}
+
+
+def test_a_patch_that_says_nothing_is_refused() -> None:
+    entry = {"class": "Phenotype", "role": "patch", "id": "id", "properties": {"name_zh": "zh"}}
+    (table,), refused = mapped({"id": ["HP:1", "HP:2", "HP:3"], "zh": ["癫痫", "  ", None]}, nodes=[entry])
+    assert table.rows["id"].to_list() == ["HP:1"]
+    assert refused["reason"].to_list() == ["name_zh is empty"] * 2

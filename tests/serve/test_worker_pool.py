@@ -15,8 +15,8 @@ from conftest import require_module
 
 require_module("orjson", "serve")
 
-from kgdx.serve.problems import Refused  # noqa: E402
 from kgdx.serve import worker_pool  # noqa: E402
+from kgdx.serve.problems import Refused  # noqa: E402
 from kgdx.serve.worker_pool import Pool, request  # noqa: E402
 
 STUB = (sys.executable, str(Path(__file__).with_name("stub_worker.py")))

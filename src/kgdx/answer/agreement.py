@@ -158,7 +158,7 @@ class Agreement:
         return True
 
     def _said(self, item: EvidenceItem) -> list[str]:
-        """What a claim on a piece of evidence has to name: what is at the relation's other end, or words of its text."""
+        """What a claim on a piece of evidence has to name: what is at the other end, or words of its text."""
         if item.kind == "relation":
             nodes = [*item.objects]
         elif item.kind == "inference":

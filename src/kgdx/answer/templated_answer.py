@@ -9,7 +9,7 @@ from types import MappingProxyType
 from kgdx.answer.evidence_pack import EvidencePack, clean
 from kgdx.answer.facts import INFERENCES, RELATIONS
 from kgdx.answer.sentences import split
-from kgdx.results.cited import Citation, CitedText, EvidenceItem, Nothing, Sentence
+from kgdx.results.cited import Citation, CitedText, EvidenceItem, Sentence
 from kgdx.schema import wording
 from kgdx.schema.model import FREQUENCIES
 

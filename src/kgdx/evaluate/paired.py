@@ -74,7 +74,8 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a JSON object."""
-        return asdict(self)
+        found = asdict(self)
+        return found | {"deviations": None if self.deviations is None else list(self.deviations)}
 
 
 def compare(

@@ -29,6 +29,19 @@ _TYPES: dict[str, pl.DataType] = {
     "floats": pl.List(pl.Float64()),
 }
 
+LOCAL: Mapping[str, str] = {
+    "OMIM": r"[1-9]\d{0,5}",
+    "ORPHA": r"[1-9]\d*",
+    "HP": r"\d{1,7}",
+    "MONDO": r"\d+",
+    "NCBIGene": r"[1-9]\d*",
+    "HGNC": r"[1-9]\d*",
+    "MESH": r"[A-Z]\d+",
+    "PMID": r"[1-9]\d*",
+}
+"""Prefix → pattern of what follows it, where a vocabulary's ids have a form: a number that a spreadsheet has rewritten
+(``1.0``, ``0100001``) would be another entry's id, or none's."""
+
 LONGEST_ID = 1_000
 LONGEST_NAME = 4_000
 LONGEST_TEXT = 4_000_000
@@ -124,12 +137,17 @@ def _property(table: Staged, kind: NodeClass | Relation, name: str) -> Property:
 
 
 def _foreign(key: str, kind: NodeClass) -> pl.Expr:
-    """Return the reason why an id is none of a class: it has another prefix."""
+    """Return the reason why an id is none of a class: it has another prefix, or is not formed as its prefix demands."""
     if not kind.prefixes:
         return pl.lit(None, pl.String)
     other = ~pl.col(key).str.contains(f"^(?:{'|'.join(kind.prefixes)}):\\S")
     shown = pl.format("{} is no id of a {} ({})", key, pl.lit(kind.name), pl.lit(", ".join(kind.prefixes)))
-    return pl.when(other).then(shown)
+    malformed = pl.lit(False)
+    for prefix in filter(LOCAL.get, kind.prefixes):
+        formed_so = pl.col(key).str.contains(f"^{prefix}:(?:{LOCAL[prefix]})$")
+        malformed = malformed | (pl.col(key).str.starts_with(f"{prefix}:") & ~formed_so)
+    formed = pl.format("{} is not formed as ids of its vocabulary are", key)
+    return pl.when(other).then(shown).when(malformed).then(formed)
 
 
 def _problems(each: Property, given: pl.DataType) -> list[pl.Expr]:

@@ -54,6 +54,8 @@ def stage(records: Records, manifest: Manifest) -> tuple[list[Staged], pl.DataFr
         frame = _rows(_frame(records, manifest, entry), entry)
         values = _values(entry)
         named = entry.role != "patch"
+        frame, silent = _telling(frame, values, entry)
+        rejects.append(silent)
         kept, refused = _translatable(frame, values, entry.frame)
         if entry.role != "implied":
             rejects.append(refused)
@@ -175,6 +177,25 @@ def _values(entry: NodeMap | RelationMap) -> dict[str, Value]:
     if isinstance(entry, NodeMap):
         return {"id": entry.id, **entry.properties}
     return {"start": entry.start.id, "end": entry.end.id, **entry.properties}
+
+
+def _telling(
+    frame: pl.DataFrame, values: dict[str, Value], entry: NodeMap | RelationMap
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Refuse the rows of a patch that say nothing of their node, such as a term without its translation."""
+    said = {name: value for name, value in values.items() if name != "id" and value.columns}
+    if entry.role != "patch" or not said:
+        return frame, refuse(frame.clear(), "")
+    told = [
+        _changed(value, frame).list.len().fill_null(0) > 0
+        if _is_list(value, frame)
+        else _changed(value, frame).cast(pl.String).str.strip_chars().fill_null("") != ""
+        for value in said.values()
+    ]
+    judged = frame.with_columns(pl.any_horizontal(told).alias("_told"))
+    silent = judged.filter(~pl.col("_told")).drop("_told")
+    reason = f"{' and '.join(said)} {'are' if len(said) > 1 else 'is'} empty"
+    return judged.filter("_told").drop("_told"), refuse(silent, reason, f"frame:{entry.frame}")
 
 
 def _translatable(frame: pl.DataFrame, values: dict[str, Value], name: str) -> tuple[pl.DataFrame, pl.DataFrame]:

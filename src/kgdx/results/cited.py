@@ -214,7 +214,7 @@ class CitedText(Plain):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def text(self) -> str:
-        """The answer with its marks; what its evidence does not say is marked, and in strict mode what cites nothing."""
+        """The answer with its marks; a mark, too, where evidence says something else or, if strict, where none is."""
         language = self.language if self.language in UNSUPPORTED else "en"
         unsupported = UNSUPPORTED[language] if self.strict else ""
         parts = []

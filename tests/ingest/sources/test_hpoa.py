@@ -70,7 +70,14 @@ def test_not_none_of_n_and_excluded_are_absent(parse: Parse, write: Write, cells
         ("OMIM:1\tOne\n", "the line has 2 columns, the header has 12"),
         (line(database_id=""), "database_id is empty"),
         (line(hpo_id=" "), "hpo_id is empty"),
-        (line(frequency="often"), "frequency is 'often': neither n/m, a percentage, nor an HPO term"),
+        (
+            line(frequency="often"),
+            "frequency is 'often': neither n/m, a percentage, nor an HPO term of a frequency",
+        ),
+        (
+            line(frequency="HP:0001250"),
+            "frequency is 'HP:0001250': neither n/m, a percentage, nor an HPO term of a frequency",
+        ),
         (line(frequency="5/4"), "frequency '5/4' is not between 0 and 1"),
         (line(frequency="0/0"), "frequency '0/0' is not between 0 and 1"),
         (line(frequency="101%"), "frequency '101%' is not between 0 and 1"),

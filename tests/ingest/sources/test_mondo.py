@@ -148,6 +148,13 @@ def test_an_edge_that_leads_nowhere_is_set_apart(
     assert records.frames["is_a"].select("child", "parent").rows() == [("MONDO:2", "MONDO:1")]
 
 
+def test_an_edge_of_a_term_that_the_file_does_not_declare_is_set_apart(parse: Parse, write: Write) -> None:
+    edges = [("MONDO:2", "MONDO:1"), ("MONDO:404", "MONDO:1"), ("CL:1", "CL:2")]
+    records = parse("mondo", write("m.json", small("json", {"MONDO:1": "a", "MONDO:2": "b"}, edges)))
+    assert records.rejects["reason"].to_list() == ["its child MONDO:404 is not a term of this file"]
+    assert records.frames["is_a"].height == 1
+
+
 @pytest.mark.parametrize("format", ["owl", "json"])
 def test_a_class_that_comes_again_is_set_apart(parse: Parse, write: Write, format: str) -> None:
     text = small(format, {"MONDO:1": "a", "MONDO:2": "b"}, []).replace("MONDO_2", "MONDO_1")

@@ -280,3 +280,11 @@ def test_damage_is_refused_in_one_line_or_does_not_matter(source: str, share: fl
             assert "\n" not in str(error)
         else:
             assert sum(frame.height for frame in records.frames.values()) > 0
+
+
+def test_a_file_of_the_older_form_is_read(parse: Parse, write: Write, tiny: Path) -> None:
+    text = (tiny / PRODUCTS["orphanet_ages"]).read_text("utf-8")
+    newer = parse("orphanet_ages", write("new.xml", text))
+    older = parse("orphanet_ages", write("old.xml", text.replace("OrphaCode", "OrphaNumber")))
+    for name, frame in newer.frames.items():
+        assert frame.equals(older.frames[name])

@@ -32,7 +32,8 @@ def read_line(line: bytes) -> tuple[str, str, str | None]:
     """Read one record.
 
     ``{"questions": [["…", "…"]] or ["…"] or "…", "answers": ["…"]}``, ``{"question", "answer"}``,
-    ``{"input", "output"}``, each with or without ``id``. Of several wordings of a question the first is taken, since
+    ``{"input", "output"}``, ``{"instruction", "output"}``, each with or without ``id``; the first of these
+    whose question and answer both say something. Of several wordings of a question the first is taken, since
     they ask the same; several answers are put together.
 
     Returns:
@@ -57,13 +58,14 @@ def read_line(line: bytes) -> tuple[str, str, str | None]:
         raise ValueError("the line is no JSON") from None
     if not isinstance(record, dict):
         raise ValueError("the line is no JSON object")
+    empty: list[str] = []
     for asked, answered in _PAIRS:
         if asked in record and answered in record:
             question, answer = _texts(record[asked], asked), _texts(record[answered], answered)
-            if not question or not answer:
-                raise ValueError(f"{asked if not question else answered} is empty")
-            return question[0], "\n".join(dict.fromkeys(answer)), _id(record)
-    raise ValueError("it has no question and answer")
+            if question and answer:
+                return question[0], "\n".join(dict.fromkeys(answer)), _id(record)
+            empty.append(answered if question else asked)
+    raise ValueError(f"{empty[0]} is empty" if empty else "it has no question and answer")
 
 
 def clean(text: str) -> str:

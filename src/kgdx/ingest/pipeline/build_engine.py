@@ -142,6 +142,7 @@ def _make(work: Work, choice: Choice, saved_rows: Saved, hooks: Hooks, load: Sto
     clock.seconds |= hooks.seconds
     clock.seconds["total"] = clock.elapsed
     nodes, relations = graph.totals()
+    same, near = build_summary.mappings(graph.tables, stages)
     report = BuildReport(
         id=work.made.id,
         path=str(work.made.path),
@@ -162,7 +163,8 @@ def _make(work: Work, choice: Choice, saved_rows: Saved, hooks: Hooks, load: Sto
         store=how,
         peak_memory=build_summary.peak_memory(),
         content=build_summary.content(graph.tables),
-        mappings=build_summary.mappings(graph.tables, stages),
+        mappings=same,
+        near=near,
     )
     _write(work, graph, choice)
     report.write(work.made.report)

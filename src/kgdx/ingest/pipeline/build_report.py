@@ -206,7 +206,8 @@ class BuildReport:
         store: ``loaded`` anew, or ``changed`` where it differs from the one before.
         peak_memory: The most memory that the process had, in bytes.
         content: Node class or relation type → source → how many of them it states.
-        mappings: Relation type that says what is the same → method → how many it found.
+        mappings: Relation type that says what is the same → method → how many exact ones it found.
+        near: The same type → ``broader``, ``narrower`` or ``close`` → how many, none of which is the same.
     """
 
     id: str
@@ -229,6 +230,7 @@ class BuildReport:
     peak_memory: int = 0
     content: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     mappings: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    near: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def quarantined(self) -> int:

@@ -31,7 +31,8 @@ _TEXTS = ("version", "checksum", "licence", "citation")
 _NUMBERS = ("read", "loaded", "merged", "quarantined")
 
 MAPPINGS = ("SAME_AS", "MAPPED_TO")
-"""Relations that say what is the same."""
+"""Relations that say what is the same, or how near it is."""
+_RELATED = ("relation", "method", "count_all")
 
 
 def source_reports(
@@ -108,18 +109,27 @@ def content(tables: Iterable[BuiltTable]) -> dict[str, dict[str, int]]:
     return found
 
 
-def mappings(tables: Iterable[BuiltTable], stages: Stages) -> dict[str, dict[str, int]]:
-    """Count the relations that say what is the same by the method that found them."""
-    found: dict[str, dict[str, int]] = {}
+def mappings(
+    tables: Iterable[BuiltTable], stages: Stages
+) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
+    """Count the relations that say what is exactly the same by the method that found them, and the others by relation.
+
+    A broader or narrower entry, or one that is only close, is not the same, and nothing takes it for that.
+    """
+    same: dict[str, dict[str, int]] = {}
+    near: dict[str, dict[str, int]] = {}
     for table in tables:
         if table.name in MAPPINGS and table.rows and (stage := stages.find(table.stage)) is not None:
             rows = stage.table(table.file)
-            if "method" in rows.column_names:
-                of_it = found.setdefault(table.name, {})
-                for each in rows.column("method").value_counts().to_pylist():
-                    method = each["values"] or "not stated"
-                    of_it[method] = of_it.get(method, 0) + each["counts"]
-    return found
+            if not {"method", "relation"} <= set(rows.column_names):
+                continue
+            counted = rows.group_by(["relation", "method"]).aggregate([([], "count_all")])
+            for relation, method, number in zip(*(counted.column(i).to_pylist() for i in _RELATED), strict=True):
+                exact = relation == "exact"
+                of_it = (same if exact else near).setdefault(table.name, {})
+                kind = (method if exact else relation) or "not stated"
+                of_it[kind] = of_it.get(kind, 0) + number
+    return same, near
 
 
 def shape_of_reason() -> pl.Expr:

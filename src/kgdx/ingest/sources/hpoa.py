@@ -13,7 +13,7 @@ import polars as pl
 from kgdx.ingest.manifest import Manifest
 from kgdx.ingest.records import LINE, Records, join_rejects, refuse
 from kgdx.ingest.sources.delimited import read_lines, shown
-from kgdx.schema.model import EXCLUDED
+from kgdx.schema.model import EXCLUDED, FREQUENCIES
 
 
 def read(path: Path, manifest: Manifest) -> Records:
@@ -55,7 +55,7 @@ def frequencies(column: str) -> tuple[pl.Expr, ...]:
         text.str.extract(fraction, 1).cast(pl.Int64).alias("_n"),
         text.str.extract(fraction, 2).cast(pl.Int64).alias("_m"),
         text.str.extract(r"^([0-9]{1,3}(?:\.[0-9]+)?)\s*%$", 1).cast(pl.Float64).alias("percentage"),
-        text.str.extract(r"^(HP:[0-9]{7})$", 1).alias("frequency_class"),
+        text.str.extract(rf"^({'|'.join(FREQUENCIES)})$", 1).alias("frequency_class"),
     )
 
 
@@ -69,7 +69,7 @@ def _problems() -> pl.Expr:
             pl.format("qualifier is {}, not NOT or empty", shown("qualifier"))
         ),
         pl.when(pl.col("frequency").is_not_null() & ~read).then(
-            pl.format("frequency is {}: neither n/m, a percentage, nor an HPO term", shown("frequency"))
+            pl.format("frequency is {}: neither n/m, a percentage, nor an HPO term of a frequency", shown("frequency"))
         ),
         pl.when((pl.col("_n") > pl.col("_m")) | (pl.col("_m") == 0) | (pl.col("percentage") > 100)).then(
             pl.format("frequency {} is not between 0 and 1", shown("frequency"))

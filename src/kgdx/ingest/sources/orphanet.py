@@ -111,7 +111,7 @@ class Product:
         known: set[str] = set()
         for record in self._file.records(tag, nested=True):
             element = record if tag == "Disorder" else record.find("Disorder")
-            code = None if element is None else text(element, "OrphaCode")
+            code = None if element is None else _code(element)
             name = None if element is None else text(element, "Name")
             reason = _reason(record, code, name, known)
             if reason is not None or code is None or name is None:
@@ -125,6 +125,11 @@ class Product:
         if not found:
             raise SourceError(f"{self.path} has no {what}", hint=f"it should be {self.title}")
         return Records(frames, join_rejects([self.refused.frame()]), self._file.attributes.get("date"))
+
+
+def _code(element: Any) -> str | None:
+    """The ORPHAcode of a disorder; releases before 2020 call it OrphaNumber."""
+    return text(element, "OrphaCode") or text(element, "OrphaNumber")
 
 
 def _reason(record: Any, code: str | None, name: str | None, known: set[str]) -> str | None:
@@ -384,7 +389,8 @@ def _values(disorder: Disorder, xrefs: list[str]) -> tuple[Any, ...]:
         code
         for each in element.iterfind("DisorderDisorderAssociationList/DisorderDisorderAssociation")
         if (text(each, "DisorderDisorderAssociationType/Name") or "").lower().startswith(("moved to", "referred to"))
-        and (code := text(each, "TargetDisorder/OrphaCode"))
+        and (target := each.find("TargetDisorder")) is not None
+        and (code := _code(target))
     )
     return (
         disorder.id,

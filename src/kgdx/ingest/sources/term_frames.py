@@ -181,8 +181,10 @@ def finished(
     """
     known = terms["id"].implode()
     foreign = ~pl.col("parent").str.contains(f"^(?:{'|'.join(own)}):") if own else pl.lit(False)
-    edges = edges.filter(pl.col("child").is_in(known) & ~foreign.fill_null(False))
+    mine = pl.col("child").str.contains(f"^(?:{'|'.join(own)}):") if own else pl.lit(True)
+    edges = edges.filter(mine & ~foreign.fill_null(False))
     reason = pl.coalesce(
+        pl.when(~pl.col("child").is_in(known)).then(pl.format("its child {} is not a term of this file", "child")),
         pl.when(pl.col("parent").is_null()).then(pl.lit("is_a names no parent")),
         pl.when(pl.col("parent") == pl.col("child")).then(pl.lit("the term is its own parent")),
         pl.when(~pl.col("parent").is_in(known)).then(pl.format("its parent {} is not a term of this file", "parent")),

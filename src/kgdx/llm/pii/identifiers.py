@@ -37,7 +37,8 @@ _PLATES_ZH = "京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕
 
 _NO = r"(?:[ _]?(?:number|no\.?|id|#))"
 _OF_RECORD = (
-    rf"mrn|m\.r\.n\.|(?:visit|encounter|sample|specimen|subject|participant|study|report|order|referral){_NO}|iban|medical[ _]record{_NO}?|hospital{_NO}|patient{_NO}|patient[ _]identifier|chart{_NO}|record{_NO}|"
+    rf"mrn|m\.r\.n\.|(?:visit|encounter|sample|specimen|subject|participant|study|report|order|referral){_NO}|"
+    rf"iban|medical[ _]record{_NO}?|hospital{_NO}|patient{_NO}|patient[ _]identifier|chart{_NO}|record{_NO}|"
     rf"accession{_NO}|account{_NO}|case[ _]no\.?|(?:health[ _])?insurance{_NO}|policy{_NO}|member[ _]id|passport{_NO}?|"
     rf"driver['’]?s?[ _]licen[cs]e{_NO}?|licen[cs]e[ _]plate|nhs{_NO}?|ssn|social[ _]security{_NO}?|medicare{_NO}?|"
     r"national[ _]id"
@@ -130,7 +131,8 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 
 _ANOTHER = re.compile(
-    r"[ \t]*(?:,|;|/|、|，|；|\bor\b|\band\b|或者?|和|及)[ \t]*(?P<it>\+?\(?\d[\d() .\-]{4,18}\d)(?![\w/%]|[ \t]*(?:mg|ml|g|岁))"
+    r"[ \t]*(?:,|;|/|、|，|；|\bor\b|\band\b|或者?|和|及)[ \t]*(?P<it>\+?\(?\d[\d() .\-]{4,18}\d)"
+    r"(?![\w/%]|[ \t]*(?:mg|ml|g|岁))"
 )
 """A further telephone number beside one."""
 
@@ -151,9 +153,9 @@ def numbers(text: str) -> Iterator[Found]:
             if 1 in kept[start:end]:
                 continue
             yield start, end, kind
-            while kind == "PHONE" and (match := _ANOTHER.match(text, end)):
-                end = match.end()
-                yield *match.span("it"), kind
+            while kind == "PHONE" and (another := _ANOTHER.match(text, end)):
+                end = another.end()
+                yield *another.span("it"), kind
 
 
 # Addresses and hospitals in English and Chinese text; a country, a state or a kind of hospital stays.
@@ -175,8 +177,10 @@ _ADDRESS = re.compile(
     rf"(?:,[ \t]*{_WORD}(?:[ \t]+{_WORD}){{0,2}})?(?:,?[ \t]+{_STATE}\b)?(?:[ \t]+\d{{5}}(?:-\d{{4}})?)?"
     rf"|\b{_WORD}(?:[ \t]+{_WORD}){{0,2}},[ \t]+{_STATE}[ \t]+\d{{5}}(?:-\d{{4}})?\b"
     rf"|\b\d{{1,4}},?[ \t]+(?i:rue|avenue|boulevard|place|chemin|via|calle|avenida|rua|plaza)[ \t]+"
-    rf"(?:(?:de|del|della|des|du|la|le|les|di|da|do|{_WORD})[ \t]*){{1,5}}(?:,[ \t]*\d{{4,6}}[ \t]+{_WORD}(?:[ \t-]{_WORD}){{0,2}})?"
-    rf"|\b{_WORD}(?:stra(?:ß|ss)e|weg|platz|gasse|allee|straat|laan)[ \t]+\d{{1,4}}\w?(?:,[ \t]*\d{{4,5}}[ \t]+{_WORD})?"
+    rf"(?:(?:de|del|della|des|du|la|le|les|di|da|do|{_WORD})[ \t]*){{1,5}}"
+    rf"(?:,[ \t]*\d{{4,6}}[ \t]+{_WORD}(?:[ \t-]{_WORD}){{0,2}})?"
+    rf"|\b{_WORD}(?:stra(?:ß|ss)e|weg|platz|gasse|allee|straat|laan)[ \t]+\d{{1,4}}\w?"
+    rf"(?:,[ \t]*\d{{4,5}}[ \t]+{_WORD})?"
     r"|\bP\.?[ ]?O\.?[ ]?Box[ \t]+\d+"
 )
 _STATED = re.compile(

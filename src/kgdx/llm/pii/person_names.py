@@ -35,7 +35,8 @@ _KIN = (
 _CUED = re.compile(
     rf"(?:(?i:\b(?:(?:patient|full|first|last|middle|given|family|maiden|preferred|{_KIN}|guardian|contact|"
     r"physician|doctor|provider)(?:['’]?s)?[ _]?name|surname|next of kin|emergency contact|name of (?:the )?patient|"
-    rf"(?:{_KIN})(?=[ \t]*[:=])|attending(?: physician)?|referring physician|signed(?: by)?|dictated by|electronically signed by)"
+    rf"(?:{_KIN})(?=[ \t]*[:=])|attending(?: physician)?|referring physician|signed(?: by)?|"
+    r"dictated by|electronically signed by)"
     r"" + QUOTE + r"[ \t]*(?:is\b|[:=])[ \t]*" + QUOTE + r")"
     r"|(?i:\b(?:my name is|his name is|her name is|their name is|name['’]s)[ \t]+)"
     rf"|\bI(?:[ \t]am|['’]m)[ \t]+(?={_WORD}[ \t]+{_WORD}(?:,|\.|[ \t]and\b))"
@@ -55,7 +56,8 @@ _HEADED = re.compile(
 _OF_PATIENT = re.compile(rf"\b[Pp]atient[:,]?[ \t]+(?P<name>{_WORD}[ \t]+(?:[{_UP}]\.[ \t]*)?{_SURNAME})")
 _BESIDE = re.compile(
     rf"(?P<name>\b{_WORD}[ \t]+{_SURNAME})(?=[ \t]*\((?i:{_KIN}|guardian|carer|next of kin)\))"
-    rf"|(?:^|\n|[\"“])(?P<head>{_WORD},[ \t]+{_WORD}(?:[ \t]+{_WORD})?)(?=[ \t]*[-–;,(][ \t]*(?i:dob|born|mrn|date of birth)\b)"
+    rf"|(?:^|\n|[\"“])(?P<head>{_WORD},[ \t]+{_WORD}(?:[ \t]+{_WORD})?)"
+    rf"(?=[ \t]*[-–;,(][ \t]*(?i:dob|born|mrn|date of birth)\b)"
 )
 _TURNED = re.compile(rf"(?P<name>\b{_WORD},[ \t]+(?P<given>{_WORD})(?:[ \t]+[{_UP}]\.?)?)(?![\w'’-])")
 _SHOUTED = re.compile(

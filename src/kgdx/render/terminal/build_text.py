@@ -42,6 +42,8 @@ def report(built: BuildReport) -> RenderableType:
     parts += [sources_read(built.sources), Text()]
     if built.mappings and built.kind == "build":
         parts += [_shares("What is the same, by method", built.mappings), Text()]
+    if built.near and built.kind == "build":
+        parts += [_shares("What is broader, narrower or close, and not the same", built.near), Text()]
     whole = (("Nodes", built.nodes), ("Relations", built.relations)) if built.kind == "build" else ()
     for heading, counts in whole:  # after an update they are what they were, but for what is shown as changed
         shares = {name: built.content.get(name, {}) for name, _ in _filled(counts) if name != "Source"}

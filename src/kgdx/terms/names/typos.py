@@ -68,9 +68,7 @@ def near(subjects: pl.DataFrame, objects: pl.DataFrame, words: Container[str] | 
     found = [_verified(pairs, left, right) for pairs in _candidates(left, right)]
     empty = pl.DataFrame(schema={"key": pl.String, "other": pl.String, "distance": pl.Int32})
     pairs = pl.concat([empty, *found])
-    typos = [
-        is_typo(key, other, known) and not look_alike(key, other, known) for key, other, _ in pairs.iter_rows()
-    ]
+    typos = [is_typo(key, other, known) and not look_alike(key, other, known) for key, other, _ in pairs.iter_rows()]
     return pairs.filter(pl.Series(typos, dtype=pl.Boolean)).sort("key", "distance", "other")
 
 
