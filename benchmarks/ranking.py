@@ -42,6 +42,8 @@ GROUP_HEAD = ("group", "cases", "top-1", "top-3", "top-5", "top-10", "MRR", "top
 HEAD = ("", "in graph top-1", "top-10", "unseen top-1", "top-10")
 GRID = {"breadth": (0.0, 0.1, 0.2, 0.3), "coverage": (0.3, 0.6, 1.0), "typicality": (0.1, 0.2, 0.3)}
 WEIGHTS = {name: each.weight for name, each in fusion.Weights.read().scorers.items()}
+FINDINGS = {name: WEIGHTS[name] for name in ("likelihood", "coverage", "typicality", "excluded")}
+"""Weights of the scorers that read the model alone, for candidates that nothing else was compiled for."""
 SCORERS: Mapping[str, Sequence[str]] = {
     "all of it": ("likelihood", "coverage", "typicality", "excluded"),
     "without coverage": ("likelihood", "typicality", "excluded"),
@@ -132,7 +134,8 @@ def second_round(snapshot: Snapshot, ranked: Ranked) -> None:
     fewer = {(candidates, "ANNOTATION_SHARE"): 0.05}
     variants: Mapping[str, tuple[Mapping[tuple[Any, str], Any], Mapping[str, float] | None]] = {
         "all of it": ({}, None),
-        "Orphanet's linked entries as rivals": (apart, None),
+        "findings alone": ({}, FINDINGS),
+        "findings alone, Orphanet's linked entries as rivals": (apart, FINDINGS),
         "without the correction for hubs": ({}, without["hub"]),
         "without near-obligate absences": ({}, without["obligate"]),
         "neighbours by annotation at .05": (fewer, None),
@@ -331,10 +334,12 @@ def worth_of_the_table(folder: Path, cases: list[Case | Failure]) -> None:
     for name, store in (("cross-reference table", "table"), ("inferred equivalences (the default graph)", "default")):
         with kgdx.open(folder / store) as graph:
             ranked = prepare(graph.ranker, graph.snapshot, cases)
-            rows.append(ranked.line(name, ranks_with(graph.snapshot, ranked, {})))
+            rows.append(ranked.line(name, ranks_with(graph.snapshot, ranked, {}, FINDINGS)))
             if store == "default":
                 rows.append(
-                    ranked.line("neither", ranks_with(graph.snapshot, ranked, {(ranking_model, "merged"): alone}))
+                    ranked.line(
+                        "neither", ranks_with(graph.snapshot, ranked, {(ranking_model, "merged"): alone}, FINDINGS)
+                    )
                 )
     print("## Which entries are the same\n")
     show(HEAD, rows)
