@@ -108,7 +108,7 @@ def as_words(case: Case | Failure) -> Case | Failure:
 def in_words(identifier: str) -> str:
     code, _, value = identifier.removeprefix(PREFIX).partition(VALUE)
     evidence = evidences()[code]
-    asked = ASKING.sub("", evidence.question).rstrip("?")
+    asked = ASKING.sub("", evidence.question).rstrip(" ?:")
     return f"{asked}: {evidence.values[value]}" if value else asked
 
 

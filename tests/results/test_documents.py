@@ -52,7 +52,9 @@ def test_a_diagnosis_keeps_the_shape_of_its_json() -> None:
     }  # fmt: skip
     finding = found["case"]["findings"][0]
     assert finding["span"] == [4, 21]
-    assert set(finding) == {"id", "label", "status", "span", "text", "matched", "method", "score", "onset"}
+    assert set(finding) == {
+        "id", "label", "status", "span", "text", "matched", "method", "score", "onset", "value", "unit",
+    }  # fmt: skip
     candidate = found["candidates"][0]
     assert set(candidate) == {
         "rank", "id", "name", "name_zh", "members", "score", "parts", "contributions", "cases", "family",

@@ -33,6 +33,7 @@ from kgdx.cli.options import (
     grouped,
 )
 from kgdx.cli.person_options import Person
+from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -166,7 +167,7 @@ def batch(
     with inputs.graph(**opening) as graph, output.progress_bar("cases", total) as advance:
         if case_bank:
             graph.bank.size  # noqa: B018 - without patients the whole batch fails, not each of its cases
-        target = sys.stdout if to is None else to.open("w", encoding="utf-8")
+        target = sys.stdout if to is None else private_file(to).open("w", encoding="utf-8")
         try:
             for line, wrong in results(graph, source, jobs or jobs_for(total), opening, options):
                 print(line, file=target)
@@ -232,6 +233,7 @@ def extract(
     """
     import sys
 
+    from kgdx.case.demographics import mentions
     from kgdx.errors import CaseError
 
     case = inputs.one(text)
@@ -239,14 +241,15 @@ def extract(
         raise CaseError("the case holds no text", hint="give free text, or use `kgdx diagnose`")
     with inputs.graph(store, encoder=encoder) as graph:
         found = graph.extract(case.text, language)
+    person = mentions(case.text)
     if as_json:
         from dataclasses import asdict
 
-        output.write_json(asdict(found))
+        output.write_json({**asdict(found), "person": [asdict(each) for each in person]})
     else:
         from kgdx.render.terminal.case_text import extraction
 
-        output.show(extraction(case.text, found.findings, found.issues, brackets=not sys.stdout.isatty()))
+        output.show(extraction(case.text, found, person, brackets=not sys.stdout.isatty()))
 
 
 def replay(
@@ -307,7 +310,7 @@ def synthesize(
         build = graph.status()["build"] or {}
         cases = Synthesis(graph.snapshot).cases(n, seed, how)
         made_of = f"made up from graph {graph.fingerprint[:16]}, seed {seed}, {how}"
-        target = nullcontext(sys.stdout) if to is None else to.open("w", encoding="utf-8")
+        target = nullcontext(sys.stdout) if to is None else private_file(to).open("w", encoding="utf-8")
         with target as stream, output.progress_bar("cases", n) as advance:
             for case in output.each(cases, advance):
                 packet = case_to_phenopacket(case, build.get("created"), made_of)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MENTIONED, COMORBID, SOURCES, MOST = 1.5, 0.5, 0.3, 2.2
 """What mentions, comorbidities and sources weigh, and the bound of their sum."""
-OPEN, WORDS = 3.0, 0.5
+OPEN, WORDS = 3.0, 1.5
 """What the prior weighs where the gate is open, and what is added for a patient described in words."""
 BACKGROUND = 20.0
 """Weight of the background in the gate's likelihoods, in diseases."""
@@ -74,8 +74,11 @@ class Commonness(Scorer):
 
     def score(self, query: Query) -> Floats:
         """Return what commonness adds to each candidate; shape (candidates,)."""
-        weight = OPEN * self.gate(query) + WORDS * bool(query.phrases)
-        score: Floats = np.float32(weight) * self.arrays["prior"]
+        return self.opened(query, self.gate(query))
+
+    def opened(self, query: Query, gate: float = 1.0) -> Floats:
+        """Return the scores with a gate that is as far open; shape (candidates,)."""
+        score: Floats = np.float32(OPEN * gate + WORDS * bool(query.phrases)) * self.arrays["prior"]
         return score
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
     from kgdx.rank.ranking_model import RankModel
 
+FAR, NEAR = 0.4, 0.8
+"""Cosine with the nearest symptom of all up to which a phrase says nothing, and from which it counts in full."""
 NAMES = 4
 """Names of a disease that are compared by meaning."""
 
@@ -94,7 +96,8 @@ class Encoded(Listed):
 class Meaning(Encoded):
     """How near the patient's phrases come in meaning to the disease's symptoms: the mean of the best matches.
 
-    s(d) = 1/|P| Σ_{p∈P} z(max_{u∈d} cos(p, u)), z over the candidates with phrases in English, which the encoder reads.
+    s(d) = 1/|P| Σ_{p∈P} n(p) z(max_{u∈d} cos(p, u)), z over the candidates with phrases in English, which the encoder
+    reads, and n rising from 0 at FAR to 1 at NEAR with the cosine of the nearest symptom of all.
     """
 
     name: ClassVar[str] = "meaning"
@@ -105,8 +108,13 @@ class Meaning(Encoded):
         return symptoms_of(snapshot, model)
 
     def scaled(self, cosines: Floats) -> Floats:
-        """Return the cosines standardised: phrases that are near to everything count like those that are not."""
-        scaled: Floats = (cosines - cosines.mean()) / max(float(cosines.std()), 1e-6)
+        """Return the cosines standardised, as far as the phrase is near to any symptom at all.
+
+        Phrases that are near to many symptoms then count like those that are near to few, and what is about something
+        else (a profession, a habit) hardly counts.
+        """
+        near = min(1.0, max(0.0, (float(cosines.max()) - FAR) / (NEAR - FAR)))
+        scaled: Floats = near * (cosines - cosines.mean()) / max(float(cosines.std()), 1e-6)
         return scaled
 
 

@@ -63,10 +63,46 @@ class RankModel:
         """
         try:
             model: RankModel = _read(cls, folder, "")
+            if not model.fits():
+                raise ValueError("an index is out of bounds")
         except (OSError, EOFError, ValueError) as error:
             hint = "build the graph again with `kgdx build`"
             raise StoreError(f"the ranking model in {folder} cannot be read ({error})", hint=hint) from error
         return model
+
+    def fits(self) -> bool:
+        """Whether all indices are within bounds, as in files that nothing has damaged."""
+        terms, size, diseases = len(self.basis.ic), self.columns.size, len(self.candidates.of)
+        matrices = (
+            *((each, terms) for each in (self.basis.up, self.basis.down, self.propagated)),
+            *((each, terms) for each in (self.columns.annotated, self.columns.lacking)),
+            *((each, size) for each in (self.columns.frequency, self.columns.ratio, self.alike, self.related)),
+            (self.candidates.members, diseases),
+        )
+        numbers = (
+            (self.candidates.disease, 0, diseases),
+            (self.candidates.of, -1, size),
+            (self.candidates.narrow, 0, size),
+            (self.candidates.broad, 0, size),
+        )
+        return all(matrix.fits(columns) for matrix, columns in matrices) and all(
+            not len(values) or (values.min() >= least and values.max() < end) for values, least, end in numbers
+        )
+
+
+def open_model(snapshot: Snapshot) -> RankModel:
+    """Open the ranking model of a snapshot, compiled where there is none yet, and again where it is damaged.
+
+    Raises:
+        StoreError: It cannot be written, or there is nothing to rank.
+    """
+    try:
+        return RankModel.open(compile_model(snapshot))
+    except StoreError:
+        if not snapshot.has_derived("rank", VERSION):
+            raise
+    snapshot.discard("rank", VERSION, said=True)
+    return RankModel.open(compile_model(snapshot))
 
 
 def compile_model(snapshot: Snapshot) -> Path:

@@ -16,8 +16,9 @@ MOST = 60
 """Clauses of one text that count; a longer text is a history, whose later clauses say little new."""
 LONGEST = 160
 """Characters of the longest clause."""
+_UNREMARKABLE = frozenset(("normal", "normally", "unremarkable", "negative", "normothermic", "afebrile"))
 _PARTING_ZH = re.compile(f"[^{CJK}0-9A-Za-z.%℃+/-]+|(?:伴有|伴随|并且|以及|同时|伴|及)")
-_NEGATED_ZH = re.compile("^(?:[^无没未否不]{0,3}?)(?:无|没有|没|未见|未|否认|不伴)")
+_NEGATED_ZH = re.compile("^(?:[^无没未否不]{0,3}?)(?:无|没有|没|未见|未|否认|不伴|不发|不咳|正常)|正常$")
 _ASKED_ZH = re.compile("吗$|[请谢]|怎么|什么|你好|您好|医生")
 
 
@@ -60,8 +61,12 @@ def _english(text: str) -> Iterator[tuple[int, int]]:
     for first, beyond in pairwise([*bounds, len(found.folded)]):
         if found.folded[first] in NEGATORS:
             first += 1
-        if first < beyond and any(word.isalpha() and len(word) > 2 for word in found.folded[first:beyond]):
-            yield int(found.starts[first]), int(found.ends[beyond - 1])
+        own = found.folded[first:beyond]
+        if not any(word.isalpha() and len(word) > 2 for word in own) or not _UNREMARKABLE.isdisjoint(own):
+            continue
+        end = int(found.ends[beyond - 1])
+        if not text.startswith(":", end):  # otherwise it is a heading
+            yield int(found.starts[first]), end
 
 
 def _chinese(text: str) -> Iterator[tuple[int, int]]:

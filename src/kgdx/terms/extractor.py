@@ -44,7 +44,7 @@ _WORDS = re.compile(r"[^\W\d_]+")
 _LOOSE = (0.9, 0.9, 0.85, 0.8, 0.75)
 _CORRECTED = 0.9
 _NO_CHINESE = "the graph has no Chinese names, so only some everyday Chinese words are read"
-_LOAD_CHINESE = "load them with `kgdx build hp hpoa genes hp_zh=FILE` (hp-zh.babelon.tsv)"
+_LOAD_CHINESE = "add them with `kgdx update hp_zh`"
 
 _HPO_ID = re.compile(r"HP[:_ ]?([0-9]+)", re.IGNORECASE)
 _DIGITS = 7

@@ -1,0 +1,72 @@
+"""Measure what the prior of commonness costs rare patients and brings others; `python -m benchmarks.commonness STORE`.
+
+Ranks the same cases with the prior at several weights, and without its gate, and prints the means over diseases in
+Markdown, one line a weight. STORE is a graph with symptoms in words; CASES are files as `kgdx evaluate rank` takes them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import kgdx
+from kgdx.api import Graph
+from kgdx.case import Case, read_cases
+from kgdx.errors import CaseError
+from kgdx.evaluate.labels import Labels
+from kgdx.evaluate.metrics import mean_over, mean_rank
+from kgdx.evaluate.words_read import words_reader
+from kgdx.rank.fusion import Scored
+
+WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0)
+PRIOR = "commonness"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("store", type=Path)
+    parser.add_argument("cases", nargs="+", type=Path)
+    parser.add_argument("--every", type=int, default=1, help="take one case of so many")
+    options = parser.parse_args(arguments)
+    with kgdx.open(options.store) as graph:
+        found = {path: ranks(graph, path, options.every) for path in options.cases}
+    print("| weight of the prior |", " | ".join(path.name.split(".")[0] for path in found), "|")
+    print("|---|" + "---|" * len(found))
+    for name in (*map(str, WEIGHTS), "1, no gate"):
+        cells = [mean_over(by[name], diseases) for by, diseases in found.values()]
+        print(f"| {name} |", " | ".join(f"{100 * each['top1']:.1f} / {100 * each['top10']:.1f}" for each in cells), "|")
+    return 0
+
+
+def ranks(graph: Graph, path: Path, every: int) -> tuple[dict[str, list[float]], list[str]]:
+    """Return the ranks of the cases whose disease the graph describes, by weight, and their diseases."""
+    labels, read = Labels(graph.ranker, graph.snapshot, lambda: graph.names), words_reader(graph)
+    found: dict[str, list[float]] = {name: [] for name in (*map(str, WEIGHTS), "1, no gate")}
+    diseases: list[str] = []
+    for number, case in enumerate(read_cases(path)):
+        if number % every or not isinstance(case, Case) or not (label := labels.of(case)).right:
+            continue
+        diseases.append(label.disease)
+        try:
+            totals = weighed(graph, graph.ranker.score(read(case)))
+        except CaseError:
+            totals = {}
+        for name, each in found.items():
+            each.append(mean_rank(totals[name], label.right) if totals else float("inf"))
+    return found, diseases
+
+
+def weighed(graph: Graph, scored: Scored) -> dict[str, Any]:
+    """Return the scores with the prior at each weight, and with an open gate."""
+    scorer = graph.ranker.scorers[PRIOR]
+    part = scored.scales[PRIOR].part(scored.values[PRIOR])
+    rest = scored.total - part
+    unit = graph.ranker.weights.of(PRIOR)
+    found = {str(weight): rest + weight / unit * part for weight in WEIGHTS}
+    return found | {"1, no gate": rest + scorer.opened(scored.query)}  # type: ignore[attr-defined]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
