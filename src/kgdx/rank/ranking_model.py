@@ -73,17 +73,21 @@ class RankModel:
     def fits(self) -> bool:
         """Whether all indices are within bounds, as in files that nothing has damaged."""
         terms, size, diseases = len(self.basis.ic), self.columns.size, len(self.candidates.of)
+        entries = len(self.candidates.members.start) - 1
         matrices = (
             *((each, terms) for each in (self.basis.up, self.basis.down, self.propagated)),
             *((each, terms) for each in (self.columns.annotated, self.columns.lacking)),
             *((each, size) for each in (self.columns.frequency, self.columns.ratio, self.alike, self.related)),
             (self.candidates.members, diseases),
+            (self.families.members, size),
         )
         numbers = (
             (self.candidates.disease, 0, diseases),
             (self.candidates.of, -1, size),
+            (self.candidates.entry, -1, entries),
             (self.candidates.narrow, 0, size),
-            (self.candidates.broad, 0, size),
+            (self.candidates.broad, 0, entries),
+            (self.families.of, 0, len(self.families.members.start) - 1),
         )
         return all(matrix.fits(columns) for matrix, columns in matrices) and all(
             not len(values) or (values.min() >= least and values.max() < end) for values, least, end in numbers
