@@ -24,7 +24,7 @@ import numpy as np
 import kgdx
 from kgdx.case import Failure, read_cases
 from kgdx.case.patient import Case
-from kgdx.evaluate.metrics import mean_rank, summary
+from kgdx.evaluate.metrics import mean_over, mean_rank, summary
 from kgdx.evaluate.rank_accuracy import evaluate_rank
 from kgdx.graph.snapshot import Snapshot
 from kgdx.rank import Ranker, annotations, candidates, fusion, ranking_model, scorers
@@ -37,11 +37,13 @@ DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[
 FOLDS = 5
 COUNTS = (1, 2, 3, 4, 5, 7, 10)
 TEMPERATURES = np.round(np.arange(0.4, 3.05, 0.05), 2)
-SECTIONS = ("accuracy", "constants", "posterior", "parts", "bank", "table")
+SECTIONS = ("accuracy", "second", "constants", "posterior", "parts", "bank", "table")
 GROUP_HEAD = ("group", "cases", "top-1", "top-3", "top-5", "top-10", "MRR", "top-10, 95% interval", "by disease")
 HEAD = ("", "in graph top-1", "top-10", "unseen top-1", "top-10")
 GRID = {"breadth": (0.0, 0.1, 0.2, 0.3), "coverage": (0.3, 0.6, 1.0), "typicality": (0.1, 0.2, 0.3)}
 WEIGHTS = {name: each.weight for name, each in fusion.Weights.read().scorers.items()}
+FINDINGS = {name: WEIGHTS[name] for name in ("likelihood", "coverage", "typicality", "excluded")}
+"""Weights of the scorers that read the model alone, for candidates that nothing else was compiled for."""
 SCORERS: Mapping[str, Sequence[str]] = {
     "all of it": ("likelihood", "coverage", "typicality", "excluded"),
     "without coverage": ("likelihood", "typicality", "excluded"),
@@ -93,6 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if "accuracy" in wanted:
                 accuracy(graph.ranker, graph.snapshot, cases)
             ranked = prepare(graph.ranker, graph.snapshot, cases)
+            if "second" in wanted:
+                second_round(graph.snapshot, ranked)
             if "constants" in wanted:
                 cross_validation(graph.ranker, ranked)
             if "posterior" in wanted:
@@ -121,6 +125,33 @@ def lines(report: dict[str, Any]) -> Iterator[tuple[str, ...]]:
         by_disease = report["by_disease"][name]
         mean = f"{percent(by_disease, 'top1')} / {percent(by_disease, 'top10')} of {by_disease['n']}"
         yield (name, f"{group['n']:,}", *tops, f"{group['mrr']:.3f}", f"{100 * low:.1f}–{100 * high:.1f}", mean)
+
+
+def second_round(snapshot: Snapshot, ranked: Ranked) -> None:
+    """What nesting, hubs, near-obligate absences and more of the neighbours are worth, as the mean over diseases."""
+    without = {name: {key: value for key, value in WEIGHTS.items() if key != name} for name in ("hub", "obligate")}
+    apart = {(ranking_model, "nested"): lambda candidates, ids, *groups: candidates}
+    fewer = {(candidates, "ANNOTATION_SHARE"): 0.05}
+    variants: Mapping[str, tuple[Mapping[tuple[Any, str], Any], Mapping[str, float] | None]] = {
+        "all of it": ({}, None),
+        "findings alone": ({}, FINDINGS),
+        "findings alone, Orphanet's linked entries as rivals": (apart, FINDINGS),
+        "without the correction for hubs": ({}, without["hub"]),
+        "without near-obligate absences": ({}, without["obligate"]),
+        "neighbours by annotation at .05": (fewer, None),
+    }
+    rows = []
+    for name, (changes, weights) in variants.items():
+        ranks = ranks_with(snapshot, ranked, changes, weights)
+        rows.append((name, *(by_disease(ranked, ranks, seen=seen) for seen in (False, True))))
+    print("## Second round: mean over diseases, top-1 / 3 / 10\n")
+    show(("", "unseen", "seen"), rows)
+
+
+def by_disease(ranked: Ranked, ranks: Sequence[float], *, seen: bool) -> str:
+    chosen = [at for at, each in enumerate(ranked.seen) if each == seen]
+    found = mean_over([ranks[at] for at in chosen], [ranked.cases[at].diseases for at in chosen])
+    return " / ".join(percent(found, f"top{k}") for k in (1, 3, 10))
 
 
 def prepare(ranker: Ranker, snapshot: Snapshot, cases: list[Case | Failure]) -> Ranked:
@@ -303,10 +334,12 @@ def worth_of_the_table(folder: Path, cases: list[Case | Failure]) -> None:
     for name, store in (("cross-reference table", "table"), ("inferred equivalences (the default graph)", "default")):
         with kgdx.open(folder / store) as graph:
             ranked = prepare(graph.ranker, graph.snapshot, cases)
-            rows.append(ranked.line(name, ranks_with(graph.snapshot, ranked, {})))
+            rows.append(ranked.line(name, ranks_with(graph.snapshot, ranked, {}, FINDINGS)))
             if store == "default":
                 rows.append(
-                    ranked.line("neither", ranks_with(graph.snapshot, ranked, {(ranking_model, "merged"): alone}))
+                    ranked.line(
+                        "neither", ranks_with(graph.snapshot, ranked, {(ranking_model, "merged"): alone}, FINDINGS)
+                    )
                 )
     print("## Which entries are the same\n")
     show(HEAD, rows)

@@ -20,7 +20,7 @@ def test_a_linked_orphanet_entry_is_found_under_its_candidate(tmp_path: Path, re
     assert "ORPHA:1" not in ranker.ids
     assert ranker.number_of("ORPHA:1") == ranker.number_of("OMIM:2")
     best = next(each for each in ranker.rank(([HYPOTONIA], ())).candidates if each.id == "OMIM:2")
-    assert best.members == ("OMIM:2",), "it is not the same disease"
+    assert (best.members, best.nested) == (("OMIM:2",), ("ORPHA:1",)), "it is not the same disease"
 
 
 def test_only_what_is_narrower_inherits_from_a_nested_entry(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_a_diagnosis_keeps_the_shape_of_its_json() -> None:
     candidate = found["candidates"][0]
     assert set(candidate) == {
         "rank", "id", "name", "name_zh", "members", "score", "parts", "contributions", "cases", "family",
-        "family_rank", "family_size", "in_family", "separated_by",
+        "family_rank", "family_size", "in_family", "separated_by", "nested",
     }  # fmt: skip
     assert set(candidate["contributions"][0]) == {
         "finding", "status", "scorer", "score", "rule", "matched", "via", "frequency", "references",

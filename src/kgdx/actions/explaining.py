@@ -118,7 +118,11 @@ class Explain(Action):
                 raise UsageError("there is nothing to explain", hint="rank first, or name diseases")
             chosen = {candidate.id: tuple(candidate.members) for candidate in candidates[: self.top]}
         else:
-            merged = {member: candidate for candidate in candidates for member in (candidate.id, *candidate.members)}
+            merged = {
+                entry: candidate
+                for candidate in candidates
+                for entry in (candidate.id, *candidate.members, *candidate.nested)
+            }
             chosen = {
                 merged[id].id if id in merged else id: tuple(merged[id].members) if id in merged else ()
                 for id in self.diseases

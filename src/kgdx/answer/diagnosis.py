@@ -87,13 +87,13 @@ class Diagnosis:
         return spent(self.trace)
 
     def candidate(self, id: str) -> Candidate:
-        """Return a candidate by its id, or by that of an entry that is merged into it.
+        """Return a candidate by its id, or by that of an entry that is merged into it or ranked under it.
 
         Raises:
             UsageError: It is not among the candidates.
         """
         for candidate in self.candidates:
-            if id == candidate.id or id in candidate.members:
+            if id == candidate.id or id in candidate.members or id in candidate.nested:
                 return candidate
         raise UsageError(f"{id[:40]} is not among the {len(self.candidates)} candidates", hint="raise `top`")
 

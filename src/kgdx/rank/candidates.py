@@ -96,7 +96,7 @@ def _preference(id: str) -> int:
 
 COUNT = 20
 """Neighbours of each kind."""
-ANNOTATION_SHARE = 0.05
+ANNOTATION_SHARE = 0.1
 NAME_SHARE = 0.05
 GENE_SHARE = 0.02
 """Weight of each kind of neighbour in the likelihood's mixture (its own frequencies weigh 0.8)."""

@@ -30,12 +30,14 @@ class Described(NamedTuple):
         name: Its name.
         members: CURIEs of all its entries, ``id`` first.
         name_zh: Its Chinese name, where the graph has one.
+        nested: CURIEs of the wider or narrower entries that are ranked under it.
     """
 
     id: str
     name: str
     members: tuple[str, ...]
     name_zh: str | None
+    nested: tuple[str, ...] = ()
 
 
 class Names:
@@ -110,8 +112,18 @@ class Names:
             rows = self._candidates.members.columns(number).tolist()
             ids, names, chinese = ([self._disease(column, row) for row in rows] for column in ("id", "name", "name_zh"))
             name = next((name for name, id in zip(names, ids, strict=True) if name != id), names[0])
-            found = Described(ids[0], name, tuple(ids), next(filter(None, chinese), None))
+            nested = tuple(self._disease("id", row) for row in self._nested.get(number, ()))
+            found = Described(ids[0], name, tuple(ids), next(filter(None, chinese), None), nested)
             self._described[number] = found
+        return found
+
+    @cached_property
+    def _nested(self) -> dict[int, list[int]]:
+        """Candidate → disease rows of the entries that are nested under it."""
+        of, entry = self._candidates.of, self._candidates.entry
+        found: dict[int, list[int]] = {}
+        for row in np.flatnonzero(of != entry).tolist():
+            found.setdefault(int(of[row]), []).append(row)
         return found
 
     def annotation(self, number: int, term: int, *, lacking: bool = False) -> tuple[str, tuple[str, ...]]:

@@ -169,6 +169,7 @@ class Candidate(Plain):
         family_size: How many diseases the family has.
         in_family: The best other members, where the list has one row for each family.
         separated_by: What separates it from the first of them.
+        nested: CURIEs of wider or narrower entries that are ranked under it.
     """
 
     rank: int
@@ -185,6 +186,7 @@ class Candidate(Plain):
     family_size: int = 1
     in_family: tuple[FamilyMember, ...] = ()
     separated_by: Separation | None = None
+    nested: tuple[str, ...] = ()
 
     @property
     def place(self) -> int:
