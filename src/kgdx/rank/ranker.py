@@ -31,7 +31,6 @@ from kgdx.rank.fusion import (
     temperature,
 )
 from kgdx.rank.gaps import gaps as gaps_of
-from kgdx.rank.gaps import unread
 from kgdx.rank.person import unused
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, compile_model
@@ -426,8 +425,7 @@ class Ranker:
         if not len(present) and not any(scorer.knows(query) for scorer in self.scorers.values()):
             hint = "give at least one phenotypic abnormality that the patient has, such as HP:0001250"
             raise CaseError("no observed finding of the case can be ranked", hint=hint)
-        values = () if given is None else unread(given)
-        return query, (*issues, *unused(self.scorers.values(), query), *values)
+        return query, (*issues, *unused(self.scorers.values(), query))
 
     def _rows(self, ids: Iterable[str], issues: list[Issue]) -> Ints:
         rows: dict[int, None] = {}
