@@ -77,10 +77,10 @@ class Worded(Scorer):
         self._rows: Recent[tuple[str, ...], Floats] = Recent(KEPT)
         self._fields: dict[int, Field] = {}
 
-    @property
-    def hears(self) -> bool:
-        """Whether the graph says anything in words."""
-        return "spoken" in self.arrays and bool(self.arrays["spoken"].any())
+    @cached_property
+    def heard(self) -> int:
+        """How many candidates the graph describes in words."""
+        return int(np.count_nonzero(self.arrays["spoken"])) if "spoken" in self.arrays else 0
 
     @property
     def applies(self) -> bool:

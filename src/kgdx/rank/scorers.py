@@ -207,9 +207,14 @@ class Scorer(ABC):
         return True
 
     @property
+    def heard(self) -> int:
+        """How many candidates the graph describes in words that the scorer compares."""
+        return 0
+
+    @property
     def hears(self) -> bool:
-        """Whether the scorer compares words, and the graph has some."""
-        return False
+        """Whether there are any."""
+        return self.heard > 0
 
     def knows(self, query: Query) -> bool:
         """Return whether a query without phenotypes says something to the scorer."""
