@@ -14,7 +14,7 @@ import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.rank.phrases import ENGLISH, Listed, Texts, first_of, language, names_of, spoken, symptoms_of
-from kgdx.rank.scorers import Query
+from kgdx.rank.query import Query
 from kgdx.terms.encoder import Encoder, MiniLM
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.rank.described import phrases
-from kgdx.rank.scorers import Field, Query, Recent, Scorer, Told
+from kgdx.rank.query import Field, Query, Recent, Told
+from kgdx.rank.scorers import Scorer
 from kgdx.rank.wording import WordIndex, units
 from kgdx.terms.normalise import has_chinese
 

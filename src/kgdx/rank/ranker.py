@@ -33,10 +33,11 @@ from kgdx.rank.fusion import (
 from kgdx.rank.gaps import few
 from kgdx.rank.gaps import gaps as gaps_of
 from kgdx.rank.person import unused
+from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, compile_model
 from kgdx.rank.said import said
-from kgdx.rank.scorers import SCORERS, ByFinding, Query, Recent, Scorer
+from kgdx.rank.scorers import SCORERS, ByFinding, Scorer
 from kgdx.results.ranked import Candidate
 
 if TYPE_CHECKING:
