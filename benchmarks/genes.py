@@ -29,7 +29,7 @@ from kgdx.evaluate.metrics import mean_rank
 from kgdx.rank import Ranker
 
 LISTS = (1, 20, 100, 1000)
-WEIGHTS = (0.5, 1.0, 1.5)
+WEIGHTS = (0.5, 1.0, 1.25, 1.5)
 ONSETS = (0.0, 0.15, 0.3, 0.6)
 SEXES = (0.0, 0.5, 1.0, 2.0)
 TOPS = (1, 3, 10)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +21,7 @@ from typing import Any
 import kgdx
 from kgdx.api import Graph
 from kgdx.case import Case, Failure, Finding, Status, read_cases
-from kgdx.case.ddxplus_release import PREFIX
+from kgdx.case.ddxplus_release import PREFIX, VALUE, evidences
 from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.rank_accuracy import evaluate_rank
 from kgdx.evaluate.words_read import words_reader
@@ -31,6 +32,9 @@ NOTES = ROOT / "tests" / "data" / "notes"
 HEAD = ("set", "cases", "labels in graph", "over cases", "over diseases", "over families", "all cases", "ms a case")
 PEOPLE = {"common": "common diseases", "rare": "rare diseases"}
 LANGUAGES = {"en": "English", "zh": "Chinese"}
+ASKING = re.compile(
+    r"^(?:do|did|have|has|are|is|were|was|does) (?:you|your|the)(?: (?:have|feel|ever|had|been|has))*\s", re.I
+)
 Cases = Iterable[Case | Failure]
 MANY, TIMED = 10, 40
 
@@ -91,11 +95,21 @@ def notes(file: Path, who: str, code: str) -> Iterator[Case | Failure]:
 
 
 def as_words(case: Case | Failure) -> Case | Failure:
-    """A patient of DDXPlus in phrases: the questions' words with the answers; what is denied is left out."""
+    """A patient of DDXPlus in phrases: the release's questions with the answers; what is denied is left out.
+
+    The phrases that kgdx ships for the evidences are not used: a graph with DDXPlus describes its conditions by them.
+    """
     if isinstance(case, Failure):
         return case
-    said = [each.label for each in case.findings if each.id.startswith(PREFIX) and each.status is Status.PRESENT]
-    return replace(case, findings=(), phrases=tuple(dict.fromkeys(said)))
+    given = (each.id for each in case.findings if each.id.startswith(PREFIX) and each.status is Status.PRESENT)
+    return replace(case, findings=(), phrases=tuple(dict.fromkeys(map(in_words, given))))
+
+
+def in_words(identifier: str) -> str:
+    code, _, value = identifier.removeprefix(PREFIX).partition(VALUE)
+    evidence = evidences()[code]
+    asked = ASKING.sub("", evidence.question).rstrip(" ?:")
+    return f"{asked}: {evidence.values[value]}" if value else asked
 
 
 def measured(graph: Graph, cases: Cases) -> dict[str, Any]:

@@ -7,6 +7,8 @@ and hides nothing. Each is the findings of a different phenopacket, and its answ
 contributions of all findings, and evidence paths only as --explain asks. No answer is cached; a worker keeps how alike
 512 phenotypes are to all diseases. The generator is one asyncio process that shares the machine with the server.
 --as-fast-as N has N clients that ask again as soon as they are answered, which finds the most that the server can do.
+--idle N holds N connections that say nothing beside it, and --slow N those that send a request a byte at a time; each is
+opened again when the server ends it. The table then shows what the patients' requests notice of them.
 """
 
 from __future__ import annotations
@@ -35,9 +37,11 @@ HEAD = (
 class Connection(asyncio.Protocol):
     """One kept-alive connection with one request on its way at a time."""
 
+    lost = True
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
-        self.transport, self.buffer, self.need, self.size = transport, b"", -1, 0
+        self.transport, self.buffer, self.need, self.size, self.lost = transport, b"", -1, 0, False
 
     def ask(self, request: bytes) -> asyncio.Future[tuple[int, int]]:
         self.buffer, self.need, self.size = b"", -1, 0
@@ -58,6 +62,7 @@ class Connection(asyncio.Protocol):
             self.answer.set_result((self.status, self.size))
 
     def connection_lost(self, error: Exception | None) -> None:
+        self.lost = True
         if hasattr(self, "answer") and not self.answer.done():
             self.answer.set_result((0, 0))
 
@@ -67,11 +72,13 @@ async def load(host: str, port: int, requests: list[bytes], rate: float, seed: i
     loop = asyncio.get_running_loop()
     idle: asyncio.LifoQueue[Connection] = asyncio.LifoQueue()
     for _ in range(128):
-        idle.put_nowait((await loop.create_connection(Connection, host, port))[1])
+        idle.put_nowait(Connection())
     rng, due, found, tasks = random.Random(seed), loop.time() + 0.1, [], []
 
     async def one(request: bytes, due: float) -> None:
         connection = await idle.get()
+        if connection.lost:  # the server ends those that are not used for long
+            connection = (await loop.create_connection(Connection, host, port))[1]
         status, size = await connection.ask(request)
         found.append(((loop.time() - due) * 1000, status, size))
         idle.put_nowait(connection)
@@ -97,6 +104,34 @@ async def flood(host: str, port: int, requests: list[bytes], at_once: int) -> li
 
     await asyncio.gather(*(client() for _ in range(at_once)))
     return found
+
+
+async def beside(
+    place: tuple[str, int], idle: int, slow: int, sending: Coroutine[Any, Any, list[tuple[float, int, int]]]
+) -> list[tuple[float, int, int]]:
+    """Send requests while other connections say nothing, or a byte of a request every half second."""
+
+    async def hold(words: bytes) -> None:
+        while True:
+            try:
+                reader, writer = await asyncio.open_connection(*place)
+                for byte in words:
+                    writer.write(bytes([byte]))
+                    await writer.drain()
+                    await asyncio.sleep(0.5)
+                await reader.read()
+                writer.close()
+            except OSError:
+                await asyncio.sleep(0.5)
+
+    words = [b""] * idle + [HEAD % 1] * slow
+    held = [asyncio.create_task(hold(each)) for each in words]
+    await asyncio.sleep(1.0 if held else 0.0)
+    try:
+        return await sending
+    finally:
+        for each in held:
+            each.cancel()
 
 
 def processes(pid: int) -> list[int]:
@@ -146,6 +181,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("cases", type=Path, help="phenopackets, a JSON document a line")
     parser.add_argument("--rate", type=float, nargs="+", default=[100.0], help="requests a second")
     parser.add_argument("--as-fast-as", type=int, nargs="*", default=[], metavar="N", help="clients that never rest")
+    parser.add_argument("--idle", type=int, default=0, help="connections beside it that say nothing")
+    parser.add_argument("--slow", type=int, default=0, help="connections beside it that send a byte at a time")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--warm", type=int, default=200, help="requests before the measurement, of other patients")
     parser.add_argument("--workers", type=int, default=2)
@@ -188,13 +225,27 @@ def main() -> None:
         print(
             f"{given.workers} workers; each answer: 10 diseases with contributions, paths for {given.explain} of them"
         )
+        if given.idle or given.slow:
+            print(f"beside it {given.idle} connections that say nothing and {given.slow} that send a byte at a time")
         print(" rate asked  answered/s  p50 ms  p95 ms  p99 ms  max ms  kB each  server CPU ms each  statuses")
         for rate in given.rate:
             part, requests = requests[: counts[0]], requests[counts.pop(0) :]
-            print(measured(server.pid, f"{rate:.0f}", load(*place, part, rate, given.seed)))
+            print(
+                measured(
+                    server.pid,
+                    f"{rate:.0f}",
+                    beside(place, given.idle, given.slow, load(*place, part, rate, given.seed)),
+                )
+            )
         for clients in given.as_fast_as:
             part, requests = requests[: counts[0]], requests[counts.pop(0) :]
-            print(measured(server.pid, f"{clients} clients", flood(*place, part, clients)))
+            print(
+                measured(
+                    server.pid,
+                    f"{clients} clients",
+                    beside(place, given.idle, given.slow, flood(*place, part, clients)),
+                )
+            )
         print(f"memory: {memory(server.pid)}")
     finally:
         server.terminate()

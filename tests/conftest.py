@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import importlib.util
 import os
 import shutil
@@ -130,10 +129,11 @@ def tiny_graph(run_folder: Path) -> Path:
 def _built_once(folder: Path, sources: dict[str, str] | None) -> Path:
     """Build a graph, or wait for the worker that does."""
     import kgdx
+    from kgdx.files.locks import take
     from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
     with folder.with_suffix(".lock").open("w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)  # given back when the file is closed
+        take(turn.fileno())  # given back when the file is closed
         if not GraphFolder(folder).exists:
             kgdx.build(sources, store=folder)
     return folder
@@ -164,6 +164,7 @@ def neo4j_uri(request: pytest.FixtureRequest, neo4j_turn: Path) -> Iterator[str]
     a parallel run (``-n``) take turns.
     """
     from kgdx.config import Settings
+    from kgdx.files.locks import take
     from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
     address = os.environ.get("KGDX_NEO4J_URI")
@@ -171,7 +172,7 @@ def neo4j_uri(request: pytest.FixtureRequest, neo4j_turn: Path) -> Iterator[str]
     assert address is not None
     access = Settings.load().neo4j(address)
     with neo4j_turn.open("a+", encoding="utf-8") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)  # given back when the file is closed
+        take(turn.fileno())  # given back when the file is closed
         before = neo4j_turn.read_text("utf-8")
         with Neo4jStore.unchecked(access) as store:
             if not store.is_empty():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
@@ -54,12 +54,23 @@ SAME = [("ORPHA:1", "OMIM:1", "exact"), ("UMLS:2", "OMIM:2", "broader")]
 CASES = [("p1", "OMIM:3", "PMID:4", (FOCAL, SHORT)), ("p2", "OMIM:2", "PMID:9", (SHORT, HYPOTONIA))]
 
 
-def tables(same_as: Sequence[tuple[str, str, str]] = tuple(SAME)) -> list[GraphTable]:
-    """The graph as staged tables; ``same_as`` replaces its cross-references."""
+Stated = tuple[str, str, int | None, int | None, str | None, str]
+
+
+def tables(
+    same_as: Sequence[tuple[str, str, str]] = tuple(SAME),
+    *,
+    names: Mapping[str, str] | None = None,
+    genes: Sequence[tuple[str, str]] = tuple(GENES),
+    has: Sequence[Stated] = tuple(HAS),
+    lacks: Sequence[Stated] = tuple(LACKS),
+) -> list[GraphTable]:
+    """The graph as staged tables; what is given replaces its cross-references, names, genes and annotations."""
+    named = NAMES | dict(names or {})
     edges = [(child, parent) for child, parent in TERMS.items() if parent]
     ids = [*TERMS, "HP:0006824"]
     return [
-        NodeTable("Disease", pa.table({"id": list(NAMES), "name": list(NAMES.values())})),
+        NodeTable("Disease", pa.table({"id": list(named), "name": list(named.values())})),
         NodeTable(
             "Phenotype",
             pa.table(
@@ -75,9 +86,9 @@ def tables(same_as: Sequence[tuple[str, str, str]] = tuple(SAME)) -> list[GraphT
         NodeTable("Gene", pa.table({"id": ["NCBIGene:10", "NCBIGene:20"], "name": ["GENA", "GENB"]})),
         NodeTable("PatientCase", pa.table({"id": [case[0] for case in CASES]})),
         _relation("IS_A", "Phenotype", "Phenotype", edges),
-        _annotations("HAS_PHENOTYPE", HAS),
-        _annotations("LACKS_PHENOTYPE", LACKS),
-        _relation("ASSOCIATED_GENE", "Disease", "Gene", GENES),
+        _annotations("HAS_PHENOTYPE", has),
+        _annotations("LACKS_PHENOTYPE", lacks),
+        _relation("ASSOCIATED_GENE", "Disease", "Gene", genes),
         _relation("SAME_AS", "Disease", "Disease", [pair[:2] for pair in same_as], relation=[p[2] for p in same_as]),
         _relation("DIAGNOSED", "PatientCase", "Disease", [(case[0], case[1]) for case in CASES]),
         _relation("REPORTED_IN", "PatientCase", "Publication", [(case[0], case[2]) for case in CASES]),
@@ -90,7 +101,7 @@ def _relation(kind: str, start: str, end: str, pairs: Sequence[tuple[str, str]],
     return RelationTable(kind, start, end, pa.table({key: pa.array(v, pa.string()) for key, v in columns.items()}))
 
 
-def _annotations(kind: str, rows: Sequence[tuple[str, str, int | None, int | None, str | None, str]]) -> RelationTable:
+def _annotations(kind: str, rows: Sequence[Stated]) -> RelationTable:
     disease, term, positive, patients, frequency_class, reference = zip(*rows, strict=True)
     stated = [
         c or (None if m is None else f"{n}/{m}") for n, m, c in zip(positive, patients, frequency_class, strict=True)

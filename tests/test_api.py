@@ -88,6 +88,24 @@ def test_a_case_may_come_in_any_form(graph: kgdx.Graph, tiny: Path, form: str) -
     assert diagnosis.candidates[0].id == DISEASE
 
 
+def test_who_the_patient_is_counts_and_is_told_in_every_form(graph: kgdx.Graph) -> None:
+    plain = graph.diagnose("A girl with hypotonia.")
+    found = graph.diagnose("A girl with hypotonia.", age=3, onset="congenital", genes=["GENB", "GENX"])
+    assert (found.case.sex, found.case.age, found.case.onset) == ("FEMALE", "P3Y", "HP:0003577")
+    assert found.candidate("OMIM:100002").score > plain.candidate("OMIM:100002").score
+    assert "its gene GENB is among 2 candidate genes" in found.to_html()
+    assert [issue.where for issue in found.issues if "GENX" in issue.message] == ["GENX"]
+    again = graph.explain(found, "OMIM:100002")
+    assert again.candidate("OMIM:100002").score == pytest.approx(found.candidate("OMIM:100002").score)
+
+
+def test_an_unknown_statement_of_a_patient_is_refused(graph: kgdx.Graph) -> None:
+    with pytest.raises(UsageError, match="nothing is called 'weight'"):
+        graph.diagnose("hypotonia", weight=3)  # type: ignore[call-arg]
+    with pytest.raises(CaseError, match="age '400' is no age"):
+        graph.diagnose("hypotonia", age=400)
+
+
 def test_outdated_ids_are_replaced_with_a_notice(graph: kgdx.Graph) -> None:
     diagnosis = graph.diagnose({"observed": ["HP:0001275"]})
     assert diagnosis.case.observed == ("HP:0001250",)

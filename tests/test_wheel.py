@@ -17,7 +17,7 @@ from conftest import ROOT, TINY, require, require_module
 
 pytestmark = pytest.mark.slow
 
-FOLDERS = ("cypher", "examples", "loaders", "ontology", "ranking")
+FOLDERS = ("cypher", "data", "examples", "loaders", "ontology", "ranking")
 
 
 def run(*command: object, cwd: Path, env: dict[str, str]) -> str:

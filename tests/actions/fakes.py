@@ -104,6 +104,10 @@ class Fake:
         return self
 
     @property
+    def in_words(self) -> bool:
+        return False
+
+    @property
     def ancestry(self) -> Fake:
         return self
 
@@ -119,7 +123,14 @@ class Fake:
         return "the patients"
 
     def rank(
-        self, case: Case, top: int = 10, also: Sequence[str] = (), bank: Any = None, *, explain: bool = False
+        self,
+        case: Case,
+        top: int = 10,
+        also: Sequence[str] = (),
+        bank: Any = None,
+        *,
+        explain: bool = False,
+        by_family: bool = False,
     ) -> Ranking:
         self.banks.append(bank)
         if not case.observed:

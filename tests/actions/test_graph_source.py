@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from kgdx.actions.graph_source import KEPT_SNAPSHOTS, UNFINISHED_S, prune_snapshots
+from kgdx.actions.server_snapshot import KEPT_SNAPSHOTS, UNFINISHED_S, prune_snapshots
 
 
 def used(folder: Path, name: str, seconds_ago: float, now: float) -> Path:

@@ -135,6 +135,16 @@ def test_what_was_looked_for_in_vain_is_named_when_nothing_was_found() -> None:
     assert made.insufficient
 
 
+@pytest.mark.parametrize(
+    ("language", "asked", "unasked"),
+    [("en", "the graph returned nothing", "nothing was asked"), ("zh", "图谱没有返回", "没有就该问题查询图谱")],
+)
+def test_that_nothing_was_asked_is_not_that_nothing_was_found(language: str, asked: str, unasked: str) -> None:
+    found = (Retrieved("drugs_of_diseases", {"diseases": ["D"]}, (), "get_drug"),)
+    assert asked in templated(pack(state_of(question="?", retrieved=found)), language).text
+    assert unasked in templated(pack(state_of(question="?")), language).text
+
+
 # --- the action -----------------------------------------------------------------------------------------------------
 
 

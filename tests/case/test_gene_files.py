@@ -57,10 +57,13 @@ def test_two_variants_on_one_copy_each_change_both() -> None:
     assert [(gene.id, gene.zygosity) for gene in found.genes] == [("A", "BIALLELIC")]
 
 
-def test_a_common_variant_weighs_little() -> None:
+def test_a_common_variant_and_one_that_changes_nothing_are_no_candidates() -> None:
     rare, common = csq("A", "missense_variant", "0.00001"), csq("B", "missense_variant", "0.2")
-    found = parse_genes(vcf((rare, "0/1"), (common, "0/1")))
-    assert [(gene.id, gene.score) for gene in found.genes] == [("A", 0.5), ("B", 0.005)]
+    seldom, outside = csq("C", "stop_gained", "0.002"), csq("D", "intron_variant")
+    found = parse_genes(vcf((rare, "0/1"), (common, "0/1"), (seldom, "0/1"), (outside, "0/1")))
+    assert [(gene.id, gene.score) for gene in found.genes] == [("A", 0.5), ("C", 0.3)]
+    with pytest.raises(CaseError, match="none of the VCF's 2 variants is rare and changes a gene"):
+        parse_genes(vcf((common, "0/1"), (outside, "0/1")))
 
 
 @pytest.mark.parametrize(
@@ -122,7 +125,10 @@ def test_a_packed_file_is_read_and_a_damaged_one_named(tmp_path: Path) -> None:
         read_genes(tmp_path / "none")
 
 
-@given(st.lists(st.text(max_size=60).map(lambda line: line + "\n"), max_size=12), st.sampled_from(["", HEAD]))
+@given(
+    st.lists(st.text("ABG1:|;=/#,. \t0-\0", max_size=60).map(lambda line: line + "\n"), max_size=12),
+    st.sampled_from(["", HEAD]),
+)
 def test_any_lines_are_genes_or_a_case_error(lines: list[str], head: str) -> None:
     try:
         found = parse_genes([*head.splitlines(keepends=True), *lines])

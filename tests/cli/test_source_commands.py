@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_sources_are_listed_in_few_lines(invoke: Invoke) -> None:
     done = invoke("sources")
-    assert "hpoa" in done.stdout and "your hp-zh.babelon.tsv" in done.stdout
+    assert "hpoa" in done.stdout and "your disease-names-zh.tsv" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     found = {each["name"]: each for each in json.loads(invoke("sources", "--json").stdout)}
     assert found["hp"]["files"] == ["hp.obo"]

@@ -209,11 +209,13 @@ def test_an_action_sees_nothing_but_what_it_says_that_it_reads(graph: Any) -> No
             seen.append(view)
             return Counted(0)
 
-    state = state_of(replace(case_of("HP:1"), text="secret", sex="FEMALE"), "why?", answer=None, read=True)
+    told = replace(case_of("HP:1"), text="secret", sex="FEMALE", diseases=("OMIM:1",), genes=("GENA",))
+    state = state_of(told, "why?", answer=None, read=True)
     step(graph, state, Nosy())
     (view,) = seen
-    assert (view.case.text, view.case.sex, view.question, view.log, view.get(Read)) == ("", "UNKNOWN", "", (), None)
-    assert view.case.observed == ("HP:1",)
+    assert (view.case.text, view.case.diseases, view.case.genes) == ("", (), ())
+    assert (view.question, view.log, view.get(Read)) == ("", (), None)
+    assert (view.case.observed, view.case.sex) == (("HP:1",), "FEMALE")
 
 
 def test_words_of_a_patient_are_read_whenever_they_come(graph: Any) -> None:

@@ -91,3 +91,29 @@ def test_what_cannot_be_compared_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=reason):
         compare(treated, control, margin=margin)
+
+
+def test_classic_figures_are_scipys() -> None:
+    generator = np.random.default_rng(5)
+    treated, control = generator.uniform(size=40), generator.uniform(size=40) / 2
+    found = compare(treated.tolist(), control.tolist())
+    theirs = stats.ttest_rel(treated, control)
+    assert (found.t, found.t_p) == pytest.approx((theirs.statistic, theirs.pvalue))
+    assert found.cohens_d == pytest.approx(theirs.statistic / 40**0.5)
+    assert found.deviations == pytest.approx((treated.std(ddof=1), control.std(ddof=1)))
+    assert found.gain == pytest.approx(treated.mean() / control.mean() - 1)
+
+
+def test_paraphrases_make_t_no_greater() -> None:
+    treated, control = np.random.default_rng(6).uniform(size=(2, 20))
+    alone = compare(treated.tolist(), control.tolist())
+    groups = np.repeat(np.arange(20), 3).tolist()
+    thrice = compare(np.repeat(treated, 3).tolist(), np.repeat(control, 3).tolist(), groups)
+    assert thrice.t == pytest.approx(alone.t)
+
+
+def test_what_cannot_be_told_is_none() -> None:
+    one = compare([0.5], [0.0])
+    assert (one.deviations, one.t, one.cohens_d, one.gain) == (None, None, None, None)
+    even = compare([0.5, 0.6], [0.4, 0.5])
+    assert even.t is None and even.gain == pytest.approx(0.1 / 0.45)

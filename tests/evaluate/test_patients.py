@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from kgdx.evaluate.simulated_patients import SimulatedPatient, opening
 
 from kgdx.case import Case, Finding, Status
 from kgdx.episode import AskPatient, Reply, State
+from kgdx.evaluate.simulated_patients import SimulatedPatient, opening
 
 SEIZURE, FOCAL, NERVOUS, SHORT, GROWTH = "HP:0001250", "HP:0007359", "HP:0000707", "HP:0004322", "HP:0001507"
 ABOVE = {FOCAL: {SEIZURE, NERVOUS}, SEIZURE: {NERVOUS}, SHORT: {GROWTH}}

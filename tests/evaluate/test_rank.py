@@ -14,8 +14,9 @@ import small_graph
 from kgdx.case import Failure, read_cases
 from kgdx.case.patient import Case, Finding
 from kgdx.errors import CaseError
+from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.metrics import METRICS
-from kgdx.evaluate.rank_accuracy import GROUPS, evaluate_rank
+from kgdx.evaluate.rank_accuracy import GROUPS, RankAccuracy, evaluate_rank
 from kgdx.graph.protocol import RelationTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
@@ -71,6 +72,28 @@ def test_an_entry_merged_with_the_label_counts(ranker: Ranker, snapshot: Snapsho
 def test_groups_that_cannot_be_told_are_left_out(ranker: Ranker, snapshot: Snapshot) -> None:
     assert set(evaluate_rank(ranker, snapshot, [case("c", [SEIZURE], "OMIM:1")])["groups"]) == {"all", "in_graph"}
     assert set(evaluate_rank(ranker, snapshot, [case("c", [SEIZURE], "OMIM:99")])["groups"]) == {"all"}
+
+
+def test_a_label_that_is_a_group_is_counted_apart(tmp_path: Path) -> None:
+    tables = small_graph.tables([*small_graph.SAME, ("OMIM:4", "OMIM:2", "broader")])
+    snapshot = compile_snapshot(tables, tmp_path / "s", "f")
+    cases = [case("group", [SHORT], "OMIM:4"), case("one", [SEIZURE], "OMIM:1")]
+    report = evaluate_rank(Ranker.open(snapshot), snapshot, cases)
+    assert report["group_labels"] == ["OMIM:4"]
+    assert (report["groups"]["in_graph"]["n"], report["groups"]["all"]["top1"]) == (1, 0.5)
+    assert (report["groups"]["group_label"]["n"], report["groups"]["group_label"]["top1"]) == (1, 1.0)
+    assert "1 label for a group of diseases, counted apart: OMIM:4" in text(rank_accuracy(report))
+
+
+def test_a_member_of_the_labels_family_counts_by_family(ranker: Ranker, snapshot: Snapshot) -> None:
+    wanted, other = ranker.number_of("OMIM:1"), ranker.number_of("OMIM:2")
+    kin = ranker.model.families.of.copy()
+    kin[other] = kin[wanted]
+    related = replace(ranker.model, families=replace(ranker.model.families, of=kin))
+    measured = RankAccuracy(Ranker.of(snapshot, related), snapshot, Labels(ranker, snapshot), lambda case: case)
+    measured.add(case("sister", [SHORT], "OMIM:1"))
+    report = measured.report()
+    assert (report["groups"]["all"]["top1"], report["by_family"]["all"]["top1"]) == (0.0, 1.0)
 
 
 def test_made_up_cases_are_counted(ranker: Ranker, snapshot: Snapshot) -> None:

@@ -84,6 +84,14 @@ def test_saved_cases_do_not_count_until_the_next_build(graph: GraphFolder, core_
     assert {each.table for each in diff(None, graph).changes} == set(), "they were there when it was updated"
 
 
+def test_a_graph_knows_what_it_lacks_and_which_command_brings_it(graph: GraphFolder, sources: dict[str, str]) -> None:
+    build(sources, graph)
+    absent = {each.name: each for each in freshness(graph).absent}
+    assert absent["hp_zh"].command == "kgdx update hp_zh" and "Chinese" in absent["hp_zh"].worth
+    assert absent["chinese_kg"].command == "kgdx update chinese_kg=FILE"
+    assert not absent.keys() & sources.keys()
+
+
 def test_a_graph_knows_which_of_its_sources_have_changed(graph: GraphFolder, sources: dict[str, str]) -> None:
     (manifest, file) = next(iter(sources.items()))
     build(sources, graph)

@@ -222,6 +222,16 @@ def test_where_no_plan_can_be_used_the_question_is_looked_up_by_rules(graph: Gra
     assert all(each.by == "model" for each in alone.rounds)
 
 
+def test_where_the_first_plan_is_empty_the_question_is_looked_up_by_rules(graph: Graph) -> None:
+    answer, requests = ask(graph, script(DONE))
+    assert len(prompts(requests)) == 1
+    assert [each.by for each in answer.rounds][-1] == "rules"
+    assert answer.text.text == "甲热用甲片[E1]。"
+    assert any("planned no look-up" in note for note in notes(answer))
+    alone, _ = ask(graph, script(DONE), fallback=False)
+    assert all(each.by == "model" for each in alone.rounds)
+
+
 @pytest.mark.parametrize("name", ["甲热') DETACH DELETE n //", "MATCH (n) DETACH DELETE n", "$(reboot)", "<script>"])
 def test_cypher_in_a_name_is_a_name_that_means_nothing(graph: Graph, name: str) -> None:
     before = graph.fingerprint

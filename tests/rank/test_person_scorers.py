@@ -14,6 +14,7 @@ from kgdx.case import CandidateGene, Case, Family, Finding, GeneEvidence
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
+from kgdx.rank.case_bank import CaseBank
 from kgdx.rank.genes import MISSING, ONE_COPY
 from kgdx.rank.inheritance import MOST, WRONG_SEX
 from kgdx.rank.onset import STAGES, Onset, stage_at
@@ -179,6 +180,32 @@ def test_a_graph_that_knows_no_onset_says_that_the_age_changes_nothing(tmp_path:
     poor = Ranker.open(compile_snapshot(small_graph.tables(), tmp_path / "snapshot", "f1"), SCORERS)
     told = [issue.message for issue in poor.rank(replace(CASE, age="P3Y")).issues]
     assert "the graph does not know when diseases begin, so onset changes nothing" in told
+
+
+def test_orphanets_ages_and_modes_count_where_they_are_loaded(tmp_path: Path) -> None:
+    said = {
+        "id": ["OMIM:3", "ORPHA:2"],
+        "name": ["Fever of unknown cause", "Rare genetic epilepsy"],
+        "onset_ages": [["Adult", "Elderly"], ["Infancy"]],
+        "inheritance": [["Autosomal dominant", "Unknown"], []],
+    }
+    others = [each for each in tables() if not (isinstance(each, NodeTable) and each.label == "Disease")]
+    names = {id: name for id, name in (*small_graph.NAMES.items(), ("OMIM:5", "x")) if id not in said["id"]}
+    diseases = [NodeTable("Disease", pa.table({"id": list(names), "name": list(names.values())}))]
+    diseases.append(NodeTable("Disease", pa.table(said)))
+    ranker = Ranker.open(compile_snapshot([*others, *diseases], tmp_path / "snapshot", "f1"), SCORERS)
+    adult = replace(CASE, onset=ADULT)
+    assert part(ranker, "OMIM:3", "onset", adult) > 0 > part(ranker, "ORPHA:2", "onset", adult)
+    girl = replace(CASE, sex="FEMALE")
+    assert part(ranker, "OMIM:3", "sex", girl) == -0.5  # X-linked for HPOA, dominant for Orphanet
+
+
+def test_patients_of_the_bank_share_what_the_person_says_of_their_disease(ranker: Ranker, tmp_path: Path) -> None:
+    snapshot = compile_snapshot(tables(), tmp_path / "snapshot", "f1")
+    bank = CaseBank(ranker, snapshot)
+    plain, with_gene = (bank.match(ranker.score(case)).value for case in (CASE, listed(CandidateGene("GENB"))))
+    gained = dict(zip(bank.ids, (with_gene - plain).tolist(), strict=True))
+    assert gained == pytest.approx({"p1": 0.0, "p2": 1.5 * np.log(20_000)}, rel=1e-4)
 
 
 def test_no_label_of_a_case_changes_its_ranking(ranker: Ranker) -> None:

@@ -85,7 +85,7 @@ def test_the_findings_shares_of_every_scorer_explain_its_total(ranker: Ranker, n
 
 
 @pytest.mark.parametrize("name", OF_FINDINGS)
-def test_a_built_in_scorer_scores_any_columns(ranker: Ranker, name: str) -> None:
+def test_a_scorer_of_findings_scores_any_columns(ranker: Ranker, name: str) -> None:
     query, _ = ranker.query(([SEIZURE, SHORT], (HYPOTONIA,)))
     other = ranker.scorers[name].on(ranker.model.columns)
     assert other is not None and other is not ranker.scorers[name]

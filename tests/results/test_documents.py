@@ -47,12 +47,14 @@ def test_a_document_that_went_through_json_is_equal(form: type[Result], document
 def test_a_diagnosis_keeps_the_shape_of_its_json() -> None:
     found = replace(DIAGNOSIS, trace=LOG).to_dict()
     assert set(found) == {
-        "schema", "notice", "id", "kgdx_version", "fingerprint", "policy", "reason", "case", "n_candidates",
-        "candidates", "evidence", "issues", "sources", "trace",
+        "schema", "notice", "id", "kgdx_version", "fingerprint", "policy", "reason", "case", "findings",
+        "unread", "n_candidates", "candidates", "evidence", "issues", "sources", "trace",
     }  # fmt: skip
     finding = found["case"]["findings"][0]
     assert finding["span"] == [4, 21]
-    assert set(finding) == {"id", "label", "status", "span", "text", "matched", "method", "score", "onset"}
+    assert set(finding) == {
+        "id", "label", "status", "span", "text", "matched", "method", "score", "onset", "value", "unit",
+    }  # fmt: skip
     candidate = found["candidates"][0]
     assert set(candidate) == {
         "rank", "id", "name", "name_zh", "members", "score", "parts", "contributions", "cases", "family",

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 
-from kgdx.serve.worker import EVENT, PROBLEM, READY, RESULT, frame, read
+from kgdx.serve.worker import CANCEL, EVENT, PROBLEM, READY, RESULT, frame, read
 
 
 def say(kind: int, document: object) -> None:
@@ -25,6 +25,8 @@ if opening.get("refuse") and not os.path.exists(opening["refuse"]):
     sys.exit()
 say(READY, {"fingerprint": "f"})
 while (asked := read(sys.stdin.buffer)) is not None:
+    if asked[0] == CANCEL:
+        continue
     request = json.loads(asked[1])
     match request["operation"]:
         case "sleep":

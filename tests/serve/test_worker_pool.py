@@ -16,6 +16,7 @@ from conftest import require_module
 require_module("orjson", "serve")
 
 from kgdx.serve.problems import Refused  # noqa: E402
+from kgdx.serve import worker_pool  # noqa: E402
 from kgdx.serve.worker_pool import Pool, request  # noqa: E402
 
 STUB = (sys.executable, str(Path(__file__).with_name("stub_worker.py")))
@@ -137,7 +138,9 @@ def test_events_come_before_the_answer() -> None:
     with_pool(work)
 
 
-def test_work_that_nobody_waits_for_any_more_is_ended() -> None:
+def test_work_that_nobody_waits_for_and_that_goes_on_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_pool, "CANCEL_S", 0.2)
+
     async def work(pool: Pool) -> None:
         before = await ask(pool, "one")
         task = asyncio.create_task(pool.ask("sleep", {"lasting": 60}, seconds=120))
@@ -146,6 +149,19 @@ def test_work_that_nobody_waits_for_any_more_is_ended() -> None:
         assert (await ask(pool, "two"))["process"] != before["process"]
 
     with_pool(work)
+
+
+def test_work_that_nobody_waits_for_and_that_ends_soon_leaves_its_worker_alone() -> None:
+    async def work(pool: Pool) -> None:
+        before = await ask(pool, "one")
+        for _ in range(5):
+            task = asyncio.create_task(pool.ask("sleep", {"lasting": 0.1}, seconds=120))
+            await asyncio.sleep(0.02)
+            task.cancel()
+            after = await ask(pool, "two")  # the answer is its own, and not the one that was left
+            assert (after["operation"], after["process"]) == ("two", before["process"])
+
+    assert with_pool(work) == []
 
 
 def test_workers_without_a_graph_are_tried_again_until_there_is_one(tmp_path: Path) -> None:

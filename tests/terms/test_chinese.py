@@ -46,7 +46,7 @@ def test_one_language_can_be_asked_for(reader: Extractor) -> None:
 def test_graph_without_chinese_names_says_how_to_load_them(english_reader: Extractor) -> None:
     extraction = english_reader.extract("肾缺如，发烧")
     assert [f.id for f in extraction.findings] == ["HP:0001945"]  # everyday words need no translation
-    assert ["hp_zh=FILE" in issue.remedy for issue in extraction.issues] == [True]
+    assert ["kgdx update hp_zh" in issue.remedy for issue in extraction.issues] == [True]
 
 
 def test_folding_keeps_places() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -13,9 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kgdx.errors import AbsentError, StoreError
+from kgdx.files.private import private_folder
 
 if TYPE_CHECKING:
-    from kgdx.config import Settings
+    import neo4j
+
+    from kgdx.actions.server_snapshot import Seen
+    from kgdx.config import Neo4jAccess, Settings
+    from kgdx.graph.neo4j.neo4j_store import Neo4jStore
     from kgdx.graph.protocol import GraphTable, Row, Store
     from kgdx.graph.snapshot import Snapshot
     from kgdx.ingest.pipeline.graph_folder import BuildFolder
@@ -23,12 +27,6 @@ if TYPE_CHECKING:
 
 Tell = Callable[[str], None]
 """Told in words what takes long."""
-
-KEPT_SNAPSHOTS = 3
-"""How many snapshots of servers' graphs are kept on this machine."""
-
-UNFINISHED_S = 86_400.0
-"""A compilation that has not changed its folder for so long was interrupted."""
 
 
 class GraphSource(Protocol):
@@ -77,6 +75,7 @@ class FolderSource:
         self._held = ExitStack()
         weakref.finalize(self, self._held.close)  # also where nobody closes it: before the interpreter ends, not during
         self._build: BuildFolder | None = None
+        self._save_wait = settings.save_wait
 
     @property
     def build(self) -> str:
@@ -84,8 +83,17 @@ class FolderSource:
         return self._current().id
 
     def hold(self) -> None:
-        """Read from the build that is there now, which no writer removes meanwhile."""
-        self._build = self._held.enter_context(self._folder.reading())
+        """Read from the build that is there now, which no writer removes meanwhile; it has to be what was built."""
+        from kgdx.ingest.pipeline.build_files import check
+        from kgdx.ingest.pipeline.graph_folder import WAIT_S
+
+        build = self._held.enter_context(self._folder.reading(max(WAIT_S, self._save_wait)))
+        try:
+            check(build.path)
+        except StoreError:
+            self._held.close()
+            raise
+        self._build = build
 
     def release(self) -> None:
         """Let writers in."""
@@ -115,14 +123,14 @@ class FolderSource:
         """Open the snapshot that the build made."""
         from kgdx.graph.snapshot import Snapshot
 
-        return Snapshot.open(self._current().snapshot)
+        return Snapshot.open(self._current().snapshot, tell=tell)
 
     @contextmanager
     def writing(self) -> Iterator[Store]:
         """Give the store for writing, alone."""
         from kgdx.graph.arcade.embedded import ArcadeStore
 
-        with self._folder.writing() as build:
+        with self._folder.writing(self._save_wait) as build:
             store = ArcadeStore.open(build.store, read_only=False)
             try:
                 yield store
@@ -138,14 +146,18 @@ class FolderSource:
 class ServerSource:
     """A graph on a Neo4j server; its snapshot is kept on this machine, one folder for each fingerprint.
 
-    The :data:`KEPT_SNAPSHOTS` that were used last are kept, whichever server they belong to.
+    The three snapshots that were used last are kept, whichever server they belong to.
     """
 
     def __init__(self, settings: Settings) -> None:
+        from kgdx.actions.server_snapshot import ServerSnapshots
+
         self._access = settings.neo4j()
         self.url = self._access.uri
         self.build = ""
-        self._snapshots = snapshots_of(settings.home)
+        self._snapshots = ServerSnapshots(snapshots_of(settings.home), server_name(self._access))
+        self._seen: Seen | None = None
+        self._bookmarks: neo4j.BookmarkManager | None = None
 
     def hold(self) -> None:
         """Nothing to hold: the server keeps readers and writers apart."""
@@ -154,52 +166,57 @@ class ServerSource:
         """Nothing to release."""
 
     def replaced(self, store: Callable[[], Store], fingerprint: Callable[[], str]) -> bool:
-        """Whether the server holds another graph now."""
-        found = store().run("build")
-        return not found or found[0]["fingerprint"] != fingerprint()
+        """Whether the server holds another graph now, or somebody has changed this one."""
+        fingerprint()  # opened it
+        own = _own(store())
+        return self._seen is None or not self._seen.holds(own.state(), own)
 
     def store(self) -> Store:
         """Connect, for reading."""
-        from kgdx.graph.neo4j.neo4j_store import Neo4jStore
-
-        return Neo4jStore.connect(self._access, read_only=True)
+        return self._connect(read_only=True)
 
     def snapshot(self, store: Callable[[], Store], tell: Tell) -> Snapshot:
-        """Open the snapshot of the server's graph; compile it first where this machine has none yet.
+        """Open the snapshot of the server's graph; compile it first where this machine has none of what is there.
 
         Raises:
             StoreError: There is no finished graph, or the snapshot cannot be written.
         """
-        from kgdx.graph.snapshot import Snapshot
-        from kgdx.graph.snapshot_compile import compile_snapshot, snapshot_tables
-
-        found = store().run("build")
-        if not found or not found[0]["fingerprint"]:
-            raise StoreError(f"no finished graph at {self.url}", hint="copy one there with `kgdx push`")
-        fingerprint = found[0]["fingerprint"]
-        path = self._snapshots / fingerprint
-        if not path.exists():
-            tell("compiling a snapshot of the server's graph, once")
-            try:
-                compile_snapshot(snapshot_tables(store()), path, fingerprint)
-            except StoreError:
-                if not path.exists():  # otherwise another process was first, and its snapshot is as good
-                    raise
-        with suppress(OSError):  # another process prunes too, or the folder is for reading only: as good
-            os.utime(path)
-            prune_snapshots(self._snapshots, path)
-        return Snapshot.open(path, fingerprint)
+        snapshot, self._seen = self._snapshots.open(_own(store()), tell)
+        return snapshot
 
     @contextmanager
     def writing(self) -> Iterator[Store]:
-        """Connect, for writing."""
-        from kgdx.graph.neo4j.neo4j_store import Neo4jStore
-
-        store = Neo4jStore.connect(self._access, read_only=False)
+        """Connect, for writing; what was written is read by all stores of this source."""
+        store = self._connect(read_only=False)
         try:
             yield store
         finally:
             store.close()
+
+    def _connect(self, *, read_only: bool) -> Neo4jStore:
+        from kgdx.graph.neo4j.bolt import bookmarks
+        from kgdx.graph.neo4j.neo4j_store import Neo4jStore
+
+        self._bookmarks = self._bookmarks or bookmarks()
+        return Neo4jStore.connect(self._access, read_only=read_only, seen=self._bookmarks)
+
+
+def _own(store: Store) -> Neo4jStore:
+    from kgdx.graph.neo4j.neo4j_store import Neo4jStore
+
+    assert isinstance(store, Neo4jStore)
+    return store
+
+
+def server_name(access: Neo4jAccess) -> str:
+    """Return how a server's database is called among those seen.
+
+    Example:
+        >>> from kgdx.config import Neo4jAccess
+        >>> server_name(Neo4jAccess("bolt://127.0.0.1:7687"))
+        'bolt://127.0.0.1:7687'
+    """
+    return f"{access.uri}/{access.database}" if access.database else access.uri
 
 
 def snapshots_of(home: Path) -> Path:
@@ -207,40 +224,40 @@ def snapshots_of(home: Path) -> Path:
     return home / "snapshots"
 
 
-def keep_snapshot(snapshot: Path, home: Path, fingerprint: str) -> None:
+def keep_snapshot(snapshot: Path, settings: Settings, access: Neo4jAccess) -> None:
     """Keep the snapshot of a graph that was copied to a server, so that none has to be compiled from the server.
 
-    It is made of hard links, and left out where there can be none: then it is compiled when it is first needed.
+    It is made of hard links, and left out where there can be none: then it is compiled when it is first needed. The
+    server's Build node learns what the snapshot holds, by which others see whether the graph there was changed.
 
     Args:
         snapshot: Folder of the snapshot.
-        home: State folder of this machine.
-        fingerprint: That of the graph.
+        settings: Where the state of this machine is.
+        access: The server.
+
+    Raises:
+        StoreError: The server failed.
     """
+    from kgdx.actions.server_snapshot import ServerSnapshots, prune_snapshots
+    from kgdx.graph.neo4j.neo4j_store import Neo4jStore
+    from kgdx.graph.snapshot import Snapshot
     from kgdx.graph.snapshot_compile import link_snapshot
 
-    path = snapshots_of(home) / fingerprint
-    temporary = path.with_name(f".{fingerprint}.{os.getpid()}")
-    with suppress(OSError, StoreError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        link_snapshot(snapshot, temporary, fingerprint)
-        os.rename(temporary, path)
-        prune_snapshots(path.parent, path)
+    folder = snapshots_of(settings.home)
+    temporary = folder / f".kept.{os.getpid()}"
+    with Neo4jStore.connect(access, read_only=False) as store:
+        store.state_content(Snapshot.open(snapshot).content)
+        fingerprint = store.state().fingerprint
+        path = folder / fingerprint
+        with suppress(OSError, StoreError):
+            private_folder(folder)
+            link_snapshot(snapshot, temporary, fingerprint)
+            shutil.rmtree(path, ignore_errors=True)
+            os.rename(temporary, path)
+            prune_snapshots(folder, path)
+        if path.exists():
+            ServerSnapshots(folder, server_name(access)).note(store)
     shutil.rmtree(temporary, ignore_errors=True)
-
-
-def prune_snapshots(folder: Path, new: Path) -> None:
-    """Remove the snapshots of servers' graphs that were used longest ago, and what interrupted compilations left.
-
-    Args:
-        folder: Folder of all of them; its parts are named by fingerprint, unfinished ones start with a dot.
-        new: The one that is wanted now.
-    """
-    aged = sorted(((part.stat().st_mtime, part) for part in folder.iterdir() if part != new), reverse=True)
-    whole = [part for _, part in aged if not part.name.startswith(".")]
-    unfinished = [part for at, part in aged if part.name.startswith(".") and time.time() - at > UNFINISHED_S]
-    for part in (*whole[KEPT_SNAPSHOTS - 1 :], *unfinished):
-        shutil.rmtree(part, ignore_errors=True)
 
 
 # A database that others built as an open graph: its templates and names through a mapping, and plainly no snapshot.
@@ -315,6 +332,7 @@ class ForeignSource:
         Raises:
             StoreError: The index cannot be written.
         """
+        from kgdx.actions.server_snapshot import prune_snapshots
         from kgdx.terms.names.name_database import FILE, write_index
         from kgdx.terms.names.name_index import NameIndex, named_tables
 

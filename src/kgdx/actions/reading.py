@@ -73,7 +73,8 @@ class _Later:
             each if each.span is None else replace(each, span=Span(each.span.start + begin, each.span.end + begin))
             for each in found.findings
         )
-        return replace(found, findings=tuple(moved))
+        unread = (replace(each, start=each.start + begin, end=each.end + begin) for each in found.unread)
+        return replace(found, findings=tuple(moved), unread=tuple(unread))
 
     def resolve(self, term: str) -> Resolution:
         """Find the current term for an id, a label or a phrase."""
@@ -158,7 +159,9 @@ class Rank(Action):
             graph.tool(
                 "ranker",
                 given,
-                lambda: graph.graph.ranker.rank(case, top=self.top, also=self.also, bank=bank, explain=self.explain),
+                lambda: graph.graph.ranker.rank(
+                    case, top=self.top, also=self.also, bank=bank, explain=self.explain, by_family=True
+                ),
                 lambda ranking: len(ranking.candidates),
             )
         )

@@ -17,6 +17,7 @@ from kgdx.errors import MissingExtraError, TemplateError, UsageError
 from kgdx.graph.neo4j.browser_links import statement
 from kgdx.llm.budget import Spent
 from kgdx.results.ranked import NOTICE, Candidate, CaseSummary, DiagnosisDocument, EvidencePath
+from kgdx.results.words_read import ReadFinding, unread_texts
 
 if TYPE_CHECKING:
     import pandas
@@ -142,12 +143,13 @@ class Diagnosis:
             raise MissingExtraError("Diagnosis.to_pandas()", "pandas") from error
         return pandas.DataFrame(self.table().to_dicts(), columns=self.table().columns)
 
-    def document(self, neo4j: Place | None = None, *, private: bool = False) -> DiagnosisDocument:
+    def document(self, neo4j: Place | None = None, *, private: bool = False, words: bool = False) -> DiagnosisDocument:
         """Return the diagnosis in its JSON form, from which files, pages and tables are made.
 
         Args:
             neo4j: Where Neo4j Browser is, and a database with the graph: explained candidates get links to it.
             private: Whether the log's words are included that may repeat a patient's.
+            words: Whether the patient's words are included in which nothing was read.
         """
         shared = {
             "id": self.id,
@@ -157,6 +159,8 @@ class Diagnosis:
             "reason": self.reason,
             "created": self.created,
             "case": CaseSummary.of(self.case),
+            "findings": tuple(map(ReadFinding.of, self.case.findings)),
+            "unread": unread_texts(self.case, words=words),
             "n_candidates": self.n_candidates,
             "candidates": self.candidates,
             "evidence": self.evidence,
@@ -167,7 +171,7 @@ class Diagnosis:
         }
         return DiagnosisDocument.model_validate(shared)
 
-    def to_dict(self, *, trace: bool = True) -> dict[str, Any]:
+    def to_dict(self, *, trace: bool = True, words: bool = False) -> dict[str, Any]:
         """Return the diagnosis as plain JSON values: the fields of the form ``kgdx.diagnosis/2``.
 
         The patient's text is no part of it; the words that each finding was read from are. The fields stand in the
@@ -175,9 +179,10 @@ class Diagnosis:
 
         Args:
             trace: Whether to include the record of the episode.
+            words: Whether to include the patient's words in which nothing was read; their places always are.
         """
         hidden = ("created", "links") if trace else ("created", "links", "trace")
-        return self.document().to_dict(*hidden)
+        return self.document(words=words).to_dict(*hidden)
 
     def to_json(self, *, indent: int | None = None, trace: bool = True) -> str:
         """Return :meth:`to_dict` as JSON text.

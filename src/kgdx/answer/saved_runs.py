@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any, Protocol
 
 from kgdx.answer.cited_answer import Answer
@@ -63,9 +64,13 @@ def save(result: Diagnosis | Answer, graph: Writable, *, text: bool = False) -> 
         StoreLockedError: Another process reads or writes the graph; nothing was changed.
         StoreError: A finding or candidate is not in this graph; nothing was changed.
     """
-    with graph.writing() as store, store.transaction() as running:
+
+    def put(running: Transaction) -> None:
         key = _put_case(running, case_of(result), text=text)
         _put_run(running, result, key, text=text)
+
+    with graph.writing() as store:
+        store.transact(put)
     return result.id
 
 
@@ -149,6 +154,7 @@ def _record(result: Diagnosis | Answer) -> Iterator[Segment]:
         "author": answer.author,
         "insufficient": answer.insufficient,
         "unsupported": answer.unsupported,
+        "disagreeing": answer.disagreeing,
         "removed": len(answer.removed),
     }
     yield from result.trace
@@ -158,6 +164,7 @@ def _record(result: Diagnosis | Answer) -> Iterator[Segment]:
 def _put(running: Transaction, template: str, what: str, *, rows: list[dict[str, Any]], **parameters: Any) -> None:
     if not rows:
         return
+    rows = sorted(rows, key=itemgetter("id"))  # writers that take locks in one order cannot wait in a circle
     written = {row["id"] for row in running.run(template, source=SOURCE, rows=rows, **parameters)}
     missing = [row["id"] for row in rows if row["id"] not in written]
     if missing:
@@ -200,14 +207,15 @@ def carry_run(run: str, source: Store, target: Store) -> None:
         raise UsageError(f"no saved run {run[:60]!r}", hint="save one with `kgdx diagnose … --save`")
     found = rows[0]
     key = found["case_id"]
-    with target.transaction() as running:
+    kept = ("created", "policy", "kgdx_version", "fingerprint", "trace", "text_digest")
+    ranked = [{name: row[name] for name in ("id", "rank", "score")} for row in source.run("run_candidates", run_id=run)]
+
+    def carry(running: Transaction) -> None:
         _carry_case(key, source, running)
-        kept = ("created", "policy", "kgdx_version", "fingerprint", "trace", "text_digest")
         running.run("put_run", case_id=key, run_id=run, source="user", **{name: found[name] for name in kept})
-        ranked = [
-            {name: row[name] for name in ("id", "rank", "score")} for row in source.run("run_candidates", run_id=run)
-        ]
         _put_carry(running, "put_candidates", ranked, run_id=run)
+
+    target.transact(carry)
 
 
 def _carry_case(key: str, source: Store, running: Transaction) -> None:
@@ -220,6 +228,7 @@ def _carry_case(key: str, source: Store, running: Transaction) -> None:
 
 
 def _put_carry(running: Transaction, template: str, rows: list[Row], **whose: str) -> None:
+    rows = sorted(rows, key=itemgetter("id"))
     written = {row["id"] for row in running.run(template, source="user", rows=rows, **whose)} if rows else set()
     missing = [row["id"] for row in rows if row["id"] not in written]
     if missing:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from kgdx.answer.agreement import Agreement
 from kgdx.answer.evidence_pack import EvidencePack, language_of
 from kgdx.results.cited import CitedText, Sentence
 
@@ -221,14 +222,19 @@ def check(
     text = _without_inventions(_printable(text[:MAX_CHARS]), pack, removed)
     pieces = split(text)
     known = pack.ids
-    sentences = list(_led([_marked(piece, known, removed) for piece in pieces], pieces))
+    agreement = Agreement(pack)
+    sentences = [
+        replace(each, agrees=agreement.holds(each.text))
+        for each in _led([_marked(piece, known, removed) for piece in pieces], pieces)
+    ]
     lacks = any(_LACKS.match(each.text) for each in sentences)
     if strict and not lacks and not any(each.cites for each in sentences):
         lacks = True
         following = [replace(each, gap=each.gap if number else "\n") for number, each in enumerate(sentences)]
         sentences = [Sentence(NOTHING_CITED[language], gap=""), *following]
     unsupported = sum(not each.supported for each in sentences)
-    return CitedText(tuple(sentences), tuple(removed), unsupported, lacks, author, strict, language)
+    wrong = sum(not each.agrees for each in sentences)
+    return CitedText(tuple(sentences), tuple(removed), unsupported, lacks, author, strict, language, wrong)
 
 
 def _printable(text: str) -> str:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from kgdx.answer.evidence_pack import EvidencePack, clean
 from kgdx.answer.facts import INFERENCES, RELATIONS
 from kgdx.answer.sentences import split
-from kgdx.results.cited import Citation, CitedText, EvidenceItem, Sentence
+from kgdx.results.cited import Citation, CitedText, EvidenceItem, Nothing, Sentence
 from kgdx.schema import wording
 from kgdx.schema.model import FREQUENCIES
 
@@ -52,8 +52,8 @@ def templated(pack: EvidencePack, language: str = "en", strict: bool = True) -> 
 
     Example:
         >>> print(templated(EvidencePack()))
-        Not enough evidence: the graph returned nothing for this question.
-        >>> print(templated(EvidencePack(), "zh"))
+        Not enough evidence: nothing was asked of the graph for this question.
+        >>> print(templated(EvidencePack(nothing=(Nothing("get_symptom"),)), "zh"))
         证据不足：图谱没有返回与该问题有关的内容。
     """
     words = CHINESE if language == "zh" else ENGLISH
@@ -65,7 +65,7 @@ def templated(pack: EvidencePack, language: str = "en", strict: bool = True) -> 
 def _nothing(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
     unknown = [each for each in pack.resolved if not each.ids]
     if not unknown:
-        yield words.nothing, ()
+        yield words.nothing if pack.nothing else words.unasked, ()
         yield from _missing(pack, words)
     for each in unknown[:MOST]:
         text, near = words.unknown
@@ -294,7 +294,7 @@ class Phrases:
         titled: A publication whose title is known; and what stands for all authors but the first.
         row: A row of a template that has no words of its own.
         missing: What was asked for and not found.
-        nothing: There is no evidence at all.
+        nothing: There is no evidence at all; and why, where no look-up was answered.
         unknown: A name that the graph does not know; and what follows where others are near.
     """
 
@@ -316,6 +316,7 @@ class Phrases:
     row: str
     missing: str
     nothing: str
+    unasked: str
     unknown: tuple[str, str]
 
     def list(self, names: Sequence[str], most: int) -> str:
@@ -397,6 +398,7 @@ ENGLISH = Phrases(
     row="The graph returned {text} {mark}.",
     missing="The graph has no {things} for {names}.",
     nothing="Not enough evidence: the graph returned nothing for this question.",
+    unasked="Not enough evidence: nothing was asked of the graph for this question.",
     unknown=("Not enough evidence: the graph has no entry called {given}", "; near it are {list}."),
 )
 
@@ -436,5 +438,6 @@ CHINESE = Phrases(
     row="图谱返回：{text}{mark}。",
     missing="图谱中没有{names}的{things}记录。",
     nothing="证据不足：图谱没有返回与该问题有关的内容。",
+    unasked="证据不足：没有就该问题查询图谱。",
     unknown=("证据不足：图谱中没有名为“{given}”的条目", "，相近的有{list}。"),
 )

@@ -23,6 +23,7 @@ from kgdx.api.building import (
     update,
 )
 from kgdx.api.open_graph import CaseLike, Graph, diagnosis_of, open, save
+from kgdx.api.verifying import verify
 
 __all__ = [
     "Browsed",
@@ -44,4 +45,5 @@ __all__ = [
     "retry",
     "save",
     "update",
+    "verify",
 ]

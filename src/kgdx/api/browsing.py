@@ -155,8 +155,7 @@ def _bring_run(result: Diagnosis | str, settings: Settings, where: Place) -> boo
         if target.run("run_by_id", run_id=run):
             return False
         if isinstance(result, Diagnosis):
-            built = target.run("build")
-            if not built or built[0]["fingerprint"] != result.fingerprint:
+            if target.fingerprint != result.fingerprint:
                 raise StoreError("the diagnosis rests on another graph", hint="diagnose the case again on this one")
             save(result, target)
             return True

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgdx.config import Settings
-from kgdx.errors import KgdxError, StoreLockedError, UsageError
+from kgdx.errors import KgdxError, StoreError, StoreLockedError, UsageError
+from kgdx.files.private import private_folder
 
 if TYPE_CHECKING:
     from kgdx.graph.copies import CopyReport
@@ -282,17 +283,22 @@ def push(
     from kgdx.actions.graph_source import keep_snapshot
     from kgdx.graph.arcade.embedded import ArcadeStore
     from kgdx.graph.copies import push as copy
+    from kgdx.ingest.pipeline import build_files
     from kgdx.ingest.pipeline.graph_folder import GraphFolder
     from kgdx.ingest.pipeline.stages import Stages
     from kgdx.ingest.pipeline.user_data import kept_tables
 
     folder = GraphFolder(settings.graph_folder)
     with folder.reading() as build, ArcadeStore.open(build.store) as source:
+        (progress or _quiet)("Comparing all files with their digests")
+        if faults := build_files.verify(build.path).faults:
+            message = f"the graph in {build.path} is damaged: {faults[0]}"
+            raise StoreError(message, hint="build it again with `kgdx build`; nothing was copied")
         kept = kept_tables(build, Stages(folder.path / "stages"), source)
         report = copy(source, settings, access, kept=kept, force=force, progress=progress or _quiet)
     _indexed(settings, progress or _quiet)
     with folder.reading() as build:
-        keep_snapshot(build.snapshot, settings.home, report.fingerprint)
+        keep_snapshot(build.snapshot, settings, access)
     return report
 
 
@@ -337,6 +343,8 @@ def _embedded(store: str | Path | None) -> Settings:
     settings = Settings.load(store)
     if settings.is_neo4j:
         raise UsageError(f"{settings.store} is a server", hint="build in a folder, then copy it with `kgdx push`")
+    if settings.home.is_dir():
+        private_folder(settings.home)
     return settings
 
 

@@ -45,6 +45,23 @@ class Sparse:
         """
         return self.index[self.start[number] : self.start[number + 1]]
 
+    def fits(self, columns: int) -> bool:
+        """Whether all rows and columns are within bounds, as in a file that nothing has damaged.
+
+        Args:
+            columns: Its number of columns.
+
+        Example:
+            >>> Sparse(np.array([0, 0, 2]), np.array([1, 4]), np.zeros(2)).fits(5)
+            True
+            >>> Sparse(np.array([0, 3, 2]), np.array([1, 4]), np.zeros(2)).fits(5)
+            False
+        """
+        start, index = self.start, self.index
+        whole = len(start) and start[0] == 0 and start[-1] == len(index) == len(self.values)
+        inside = not len(index) or (index.min() >= 0 and index.max() < columns)
+        return bool(whole and inside and (start[1:] >= start[:-1]).all())
+
     def array(self, columns: int) -> Any:
         """Return the matrix as a SciPy array, which shares this one's memory.
 

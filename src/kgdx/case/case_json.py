@@ -9,6 +9,7 @@ from kgdx.case.demographics import described
 from kgdx.case.patient import SEXES, Case, Finding, Issue, Status, valid
 from kgdx.case.person import (
     RELATIVES,
+    SEX_WORDS,
     Family,
     checked_age,
     checked_mode,
@@ -47,17 +48,17 @@ def case_from_json(document: Mapping[str, Any], where: str = "case") -> Case:
         _refuse(where, "the case has no finding and no text", 'give "observed": ["HP:…"], "text" or "phrases"')
     findings = [Finding(term, Status.PRESENT, text=term) for term in observed]
     findings += [Finding(term, Status.ABSENT, text=term) for term in excluded]
-    sex = string(document, "sex", where).upper() or "UNKNOWN"
-    known = sex in SEXES
+    said = string(document, "sex", where)
+    sex = said.upper() if said.upper() in SEXES else SEX_WORDS.get(said.lower())
     issues: list[Issue] = []
-    if not known:
-        message = f"{sex[:40]!r} is not one of {', '.join(SEXES)}"
+    if sex is None:
+        message = f"{said[:40]!r} is not one of {', '.join(SEXES)}"
         issues.append(Issue("warning", f"{where}: sex", message, "read as unknown"))
     return Case(
         id=string(document, "id", where),
         findings=tuple(findings),
         text=text,
-        sex=sex if known else "UNKNOWN",
+        sex=sex or "UNKNOWN",
         age=_checked(checked_age, string(document, "age", where), "age", where, issues),
         diseases=_strings(document, "diseases", where),
         publications=_strings(document, "publications", where),

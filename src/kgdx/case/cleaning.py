@@ -10,8 +10,19 @@ from dataclasses import replace
 from typing import Protocol
 
 from kgdx.case.ddxplus_release import PREFIX
-from kgdx.case.demographics import described
-from kgdx.case.patient import Case, Finding, FindingReader, Issue, Resolution, Status, constructor, valid
+from kgdx.case.demographics import described, mentions
+from kgdx.case.patient import (
+    Case,
+    Extraction,
+    Finding,
+    FindingReader,
+    Issue,
+    Resolution,
+    Status,
+    Unread,
+    constructor,
+    valid,
+)
 from kgdx.errors import CaseError
 
 
@@ -212,6 +223,7 @@ def read_text(
     if case.text:
         case, extraction = described(case), reader.extract(case.text, language)
         case, issues = replace(case, findings=(*case.findings, *_outer(extraction.findings))), extraction.issues
+        case = replace(case, unread=(*case.unread, *_unread(case.text, extraction)))
     clean = sanitise(case.with_issues(issues), reader, ancestry)
     if clean.observed or clean.excluded or (words and (case.text or case.phrases)):
         return clean
@@ -222,6 +234,16 @@ def read_text(
     raise CaseError(
         "no finding was recognised",
         hint="name the patient's signs and symptoms in English or Chinese, or give HPO ids such as HP:0001250",
+    )
+
+
+def _unread(text: str, extraction: Extraction) -> tuple[Unread, ...]:
+    """What was not read of a text, without what says who the patient is."""
+    said = [each.span for each in mentions(text)]
+    return tuple(
+        part
+        for part in extraction.unread
+        if not any(each.start <= part.start and part.end <= each.end for each in said)
     )
 
 

@@ -36,6 +36,8 @@ class Mention:
 
 _UNITS = {"y": "Y", "m": "M", "w": "W", "d": "D", "岁": "Y", "月": "M", "周": "W", "天": "D", "日": "D"}
 _UNIT = r"(?P<unit>years?|yrs?|months?|mos?|weeks?|wks?|days?|y|m|w|d)"
+_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBERS = {word: str(number) for number, word in enumerate(_WORDS, start=1)}
 _FEMALE = r"female|woman|girl|lady"
 _MALE = r"male|man|boy|gentleman"
 _KIN = (
@@ -43,7 +45,7 @@ _KIN = (
     r"|husband|nephew|niece"
 )
 _OLD = re.compile(
-    rf"\b(?P<number>\d{{1,3}})[\s-]*(?:{_UNIT}[\s-]*(?:old|of age)\b|y\W?/?\W?o\b\.?|yo(?=[MF\W]))"
+    rf"\b(?P<number>\d{{1,3}}|{'|'.join(_WORDS)})[\s-]*(?:{_UNIT}[\s-]*(?:old|of age)\b|y\W?/?\W?o\b\.?|yo(?=[MF\W]))"
     rf"(?P<after>[\s,-]*(?:[\w-]+\s+){{0,4}}?(?:(?P<sex>(?:{_FEMALE}|{_MALE}|[MF])\b)|(?P<kin>(?:{_KIN})\b)))?",
     re.IGNORECASE,
 )
@@ -53,6 +55,7 @@ _HEAT = re.compile(r"(?:temp\w*|fever|\bT)\W*(?:of|is|was|to)?\W*$", re.IGNORECA
 _THEN = re.compile(rf"\b(?:when|at|until|since|from|after|before|by|(?:his|her|their)|{_KIN})\b[^.;]*$", re.IGNORECASE)
 _NOUN = re.compile(
     rf"(?:^|,\s*|\b(?:a|an|this|the|newborn|term|preterm)\s+)(?:[\w-]+\s+){{0,3}}?(?P<sex>{_FEMALE}|{_MALE})\b(?!\s*[-’'])"
+    r"|\b(?P<title>Mr|Mrs|Ms|Miss)\b\.?\s+[A-Z]"
     rf"|\b(?P<before>female|male)\s+(?:infant|newborn|neonate|child|baby|toddler|patient|adolescent)",
     re.IGNORECASE,
 )
@@ -74,9 +77,9 @@ _STAGE = r"infancy|childhood|adolescence|adulthood|birth"
 _ONSET = re.compile(
     rf"\b(?:since|from)\s+(?:early\s+|late\s+)?(?P<stage>{_STAGE})\b"
     r"|\b(?P<kind>congenital|neonatal|infantile|childhood|juvenile|adult|late)[- ]onset\b"
-    r"|\b(?:(?:onset|beg(?:an|inning|un)|started|starting)\s+(?:was\s+|is\s+)?(?:at\s+)?(?:the\s+)?(?:age\s+(?:of\s+)?)?"
+    r"|\b(?:(?:onset(?:\s+of\s+\w+)?|beg(?:an|inning|un)|started|starting)\s+(?:was\s+|is\s+)?(?:at\s+)?(?:the\s+)?(?:age\s+(?:of\s+)?)?"
     r"|since\s+(?:the\s+)?age\s+(?:of\s+)?)"
-    rf"(?P<number>\d{{1,3}})(?!\s*[/\d.%])\s*(?:{_UNIT}\b(?:\s+(?:old|of age))?)?(?!\s*ago)"
+    rf"(?P<number>\d{{1,3}}|{'|'.join(_WORDS)})\b(?!\s*(?:[/%]|\.?\d))\s*(?:{_UNIT}\b(?:\s+(?:old|of age))?)?(?!\s*ago)"
     r"|(?P<born>自?出生(?:后|时)?(?:即|起|就)|生后即|自幼)"
     r"|(?P<年>\d{1,3})\s*(?P<单位>岁|个月|月)(?:时|龄)?(?:开始)?(?:起病|发病|出现)",
     re.IGNORECASE,
@@ -174,16 +177,16 @@ def _han(unit: str) -> str:
 
 
 def _sex(word: str) -> str:
-    return "FEMALE" if re.fullmatch(rf"{_FEMALE}|f|she", word.lower()) else "MALE"
+    return "FEMALE" if re.fullmatch(rf"{_FEMALE}|f|she|mrs|ms|miss", word.lower()) else "MALE"
 
 
 def _ages(text: str) -> Iterator[Mention]:
     for match in (*_OLD.finditer(text), *_SHORT.finditer(text), *_AGED.finditer(text)):
         groups = match.groupdict()
         before = text[max(0, match.start("number") - 40) : match.start("number")]
-        if _THEN.search(before) or groups.get("kin") or _HEAT.search(before):
+        if _THEN.search(before) or groups.get("kin") or ("all" in groups and _HEAT.search(before)):
             continue
-        age = _duration(groups["number"], groups.get("unit"))
+        age = _duration(_NUMBERS.get(groups["number"].lower(), groups["number"]), groups.get("unit"))
         if age is None:
             continue
         start = match.start("number")
@@ -194,9 +197,9 @@ def _ages(text: str) -> Iterator[Mention]:
 
 
 def _nouns(text: str) -> Iterator[Mention]:
-    first = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
+    first = re.split(r"(?<=[.!?])(?<!Mr\.)(?<!Mrs\.)(?<!Ms\.)\s", text, maxsplit=1)[0]
     for match in _NOUN.finditer(first):
-        group = "sex" if match["sex"] else "before"
+        group = next(name for name in ("sex", "before", "title") if match[name])
         yield _mention("sex", _sex(match[group]), match, group)
 
 
@@ -239,7 +242,7 @@ def _onsets(text: str) -> Iterator[Mention]:
             yield _mention("onset", ONSETS["儿童期" if match["born"] == "自幼" else "birth"], match)
         else:
             number, unit = match["number"] or match["年"], match["unit"] or match["单位"]
-            if age := _duration(number, unit):
+            if age := _duration(_NUMBERS.get(number.lower(), number), unit):
                 try:
                     yield _mention("onset", checked_onset(age), match)
                 except CaseError:

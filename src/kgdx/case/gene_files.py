@@ -12,6 +12,8 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from kgdx.case.case_rows import fold_name
@@ -29,6 +31,8 @@ RARE = 0.001
 """Allele frequency below which nothing is taken away."""
 IMPACTS = {"HIGH": 1.0, "MODERATE": 0.5, "LOW": 0.05, "MODIFIER": 0.01}
 """Weight of a variant by its predicted impact, as SnpEff and VEP grade consequences."""
+LEAST = 0.02
+"""A variant that weighs less is none that could be the cause: it lies outside of genes' products, or is common."""
 LOST = (
     *("transcript_ablation", "splice_acceptor", "splice_donor", "stop_gained", "frameshift", "stop_lost"),
     *("start_lost", "exon_loss"),
@@ -69,9 +73,8 @@ def read_genes(path: str | Path) -> GeneEvidence:
             packed = raw.read(2) == b"\x1f\x8b"
             raw.seek(0)
             stream = gzip.GzipFile(fileobj=raw) if packed else raw
-            return parse_genes(
-                _lines(io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace"), place), str(place)
-            )
+            with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace") as text:
+                return parse_genes(_lines(text, place), str(place))
     except FileNotFoundError as error:
         raise CaseError(f"no such file: {place}", hint="check the path given to --genes") from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -126,7 +129,7 @@ def _after_comments(lines: Iterator[str]) -> tuple[str, Iterator[str]]:
 
 def _list(first: list[str], rest: Iterator[str], where: str) -> GeneEvidence:
     genes: dict[str, CandidateGene] = {}
-    for number, line in enumerate((*first, *rest), start=1):
+    for number, line in enumerate(chain(first, rest), start=1):
         words = re.split(r"[#\t,;]", line.strip(), maxsplit=1)[0].split()
         if not words:
             continue
@@ -235,9 +238,21 @@ def _vcf(lines: Iterator[str], where: str) -> GeneEvidence:
                     )
                 yield from _of_line(cells, formats)
 
-    genes = _gathered(variants(), where)
+    named = 0
+
+    def weighty() -> Iterator[_Variant]:
+        nonlocal named
+        for each in variants():
+            named += 1
+            if each.weight >= LEAST:
+                yield each
+
+    genes = _gathered(weighty(), where)
     if not count:
         raise CaseError(f"{where}: the VCF holds no variant", hint="give the file with the patient's variants")
+    if not genes and named:
+        hint = "give the patient's variants before they were filtered"
+        raise CaseError(f"{where}: none of the VCF's {count:,} variants is rare and changes a gene", hint=hint)
     if not genes:
         hint = "annotate it with genes first (SnpEff, VEP, bcftools csq), or give a list of genes"
         raise CaseError(f"{where}: none of the VCF's {count:,} variants names a gene", hint=hint)
@@ -274,14 +289,17 @@ def _zygosity(cells: list[str]) -> str | None:
     return "BIALLELIC" if changed == len(alleles) else "HETEROZYGOUS"
 
 
+_folded = lru_cache(4096)(fold_name)
+
+
 def _frequency(info: Mapping[str, str]) -> float | None:
     """The highest population frequency; ``AF`` is of the file's own samples and says nothing of one."""
-    folded = {fold_name(key): value for key, value in info.items()}
+    folded = {_folded(key): value for key, value in info.items()}
     return _highest(folded.get(name, "") for name in _FREQUENCIES)
 
 
 def _highest(values: Iterable[str]) -> float | None:
-    found = [float(each) for value in values for each in re.findall(r"\d+\.?\d*(?:[eE]-?\d+)?", value)]
+    found = [float(each) for value in values if value for each in re.findall(r"\d+\.?\d*(?:[eE]-?\d+)?", value)]
     return max(found, default=None)
 
 
@@ -318,7 +336,7 @@ def _table(table: tuple[str, Iterator[str]], where: str, form: str) -> GeneEvide
         for line in rows:
             if line.strip() and not line.startswith("##"):
                 found = read(dict(zip(names, line.rstrip("\r\n").split("\t"), strict=False)))
-                if found is not None:
+                if found is not None and (form == "Exomiser" or found.weight >= LEAST):
                     yield found
 
     genes = _gathered(variants(), where)

@@ -70,6 +70,8 @@ class Finding:
         method: How it was matched: ``id``, ``exact``, ``variant``, ``fuzzy``, ``encoder``.
         score: Confidence in the match, 0 to 1.
         onset: HPO CURIE of the age of onset, where the source gives one.
+        value: The number that was measured, where the text gives one right behind the finding.
+        unit: Its unit, as it is written.
     """
 
     id: str
@@ -81,6 +83,27 @@ class Finding:
     method: str = "id"
     score: float = 1.0
     onset: str | None = None
+    value: float | None = None
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A part of the case's text in which nothing was read, or a measured value that no finding takes up.
+
+    Attributes:
+        start: Where it begins in the text.
+        end: Where it ends.
+        note: Why it is named here.
+        value: The number that was measured.
+        unit: Its unit, as it is written.
+    """
+
+    start: int
+    end: int
+    note: str = ""
+    value: float | None = None
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +125,7 @@ class Issue:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Findings read from a free text, in the order of the text, with what was doubtful about it.
+    """Findings read from a free text, in the order of the text, with what was doubtful and what was not read.
 
     Example:
         >>> Extraction().findings
@@ -111,6 +134,7 @@ class Extraction:
 
     findings: tuple[Finding, ...] = ()
     issues: tuple[Issue, ...] = ()
+    unread: tuple[Unread, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +203,7 @@ class Case:
         language: BCP 47 tag of its words, such as ``zh``, where it is known.
         synthetic: Whether it was made up rather than observed; such a case is no evidence for a real one.
         phrases: Symptoms in words, such as ``burning when passing urine``, beside what was read as findings.
+        unread: Parts of its text in which nothing was read.
         issues: What was repaired or doubtful while reading it.
         extra: What its form has beyond this, unread (an OSCE case's tests, unknown keys of plain JSON).
     """
@@ -198,6 +223,7 @@ class Case:
     language: str | None = None
     synthetic: bool = False
     phrases: tuple[str, ...] = field(default=(), repr=False)
+    unread: tuple[Unread, ...] = field(default=(), repr=False)
     issues: tuple[Issue, ...] = ()
     extra: dict[str, Any] = field(default_factory=dict, hash=False, compare=False, repr=False)
 

@@ -59,12 +59,14 @@ def case_from_phenopacket(packet: object, where: str = "phenopacket") -> Case:
     sex = reader.string(subject, "sex") or "UNKNOWN_SEX"
     if sex not in _SEXES:
         reader.note("subject.sex", f"sex {sex[:40]!r} is not one of {', '.join(_SEXES)}", "read as unknown")
+    named = list(_diseases(reader, top))
+    labels = {disease: label for disease, label in named if label}
     return Case(
         id=identifier,
         findings=findings,
         sex=_SEXES.get(sex, "UNKNOWN"),
         age=_age(reader, subject),
-        diseases=tuple(dict.fromkeys(_diseases(reader, top))),
+        diseases=tuple(dict.fromkeys(identifier for identifier, _ in named)),
         publications=tuple(dict.fromkeys(_publications(reader, top, identifier))),
         genes=tuple(dict.fromkeys(_genes(reader, top))),
         onset=_onset(reader, top),
@@ -72,6 +74,7 @@ def case_from_phenopacket(packet: object, where: str = "phenopacket") -> Case:
         source="phenopacket",
         synthetic=any(reader.string(each, "id") == SYNTHETIC for each in _references(reader, top)),
         issues=tuple(reader.issues),
+        extra={"disease_labels": labels} if labels else {},
     ).identified()
 
 
@@ -203,18 +206,21 @@ def _candidates(reader: _Reader, top: Mapping[str, Any]) -> Iterator[CandidateGe
                 yield CandidateGene(id or symbol, symbol, zygosity=_ALLELES.get(state, ""))
 
 
-def _diseases(reader: _Reader, top: Mapping[str, Any]) -> Iterator[str]:
+def _diseases(reader: _Reader, top: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each diagnosis with the label that the packet has for it, which may be empty."""
     for path, disease in reader.objects(top, "diseases"):
-        identifier = reader.string(reader.child(disease, "term", f"{path}."), "id")
+        term = reader.child(disease, "term", f"{path}.")
+        identifier = reader.string(term, "id")
         if identifier and not reader.get(disease, "excluded"):
-            yield identifier
+            yield identifier, reader.string(term, "label")
     for path, interpretation in reader.objects(top, "interpretations"):
         if reader.string(interpretation, "progressStatus") in _UNDIAGNOSED:
             continue
         diagnosis = reader.child(interpretation, "diagnosis", f"{path}.")
-        identifier = reader.string(reader.child(diagnosis, "disease", f"{path}.diagnosis."), "id")
+        term = reader.child(diagnosis, "disease", f"{path}.diagnosis.")
+        identifier = reader.string(term, "id")
         if identifier:
-            yield identifier
+            yield identifier, reader.string(term, "label")
 
 
 def _references(reader: _Reader, top: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -15,6 +15,7 @@ import typer
 
 from kgdx.cli.options import writes_all
 from kgdx.errors import KgdxError
+from kgdx.files.private import private_umask
 
 INTERRUPTED = 130
 INTERNAL = 70
@@ -87,7 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Args:
         arguments: What follows ``kgdx`` on the command line; the process's own by default.
     """
-    sys.exit(_run(arguments))
+    with private_umask():  # results, transcripts and state are of patients
+        code = _run(arguments)
+    sys.exit(code)
 
 
 def _run(arguments: Sequence[str] | None) -> int:

@@ -33,6 +33,7 @@ from kgdx.cli.options import (
     grouped,
 )
 from kgdx.cli.person_options import Person
+from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -85,6 +86,9 @@ class Ranking:
 class Output:
     """What is done with the result."""
 
+    members: Annotated[
+        bool, typer.Option("--members", help="List the other diseases of each family in the ranking.")
+    ] = False
     save: Annotated[bool, typer.Option("--save", help="Write case and result into the graph.")] = False
     html: Html = None
     force: Force = False
@@ -119,11 +123,11 @@ def diagnose(
     with inputs.graph(store, encoder=encoder) as graph:
         found = graph.diagnose(terms.added(given, graph), top=top, explain=paths, **how, **about)
     if result.as_json:
-        output.write_json(found.to_dict())
+        output.write_json(found.to_dict(words=True))
     else:
         from kgdx.render.terminal.diagnosis_text import diagnosis
 
-        output.show(diagnosis(found, explain=ranking.explain))
+        output.show(diagnosis(found, explain=ranking.explain, members=result.members))
     page_files.write_result(result.html, found, store=store, force=result.force)
     finished(found)
     if result.save:
@@ -163,7 +167,7 @@ def batch(
     with inputs.graph(**opening) as graph, output.progress_bar("cases", total) as advance:
         if case_bank:
             graph.bank.size  # noqa: B018 - without patients the whole batch fails, not each of its cases
-        target = sys.stdout if to is None else to.open("w", encoding="utf-8")
+        target = sys.stdout if to is None else private_file(to).open("w", encoding="utf-8")
         try:
             for line, wrong in results(graph, source, jobs or jobs_for(total), opening, options):
                 print(line, file=target)
@@ -229,6 +233,7 @@ def extract(
     """
     import sys
 
+    from kgdx.case.demographics import mentions
     from kgdx.errors import CaseError
 
     case = inputs.one(text)
@@ -236,14 +241,15 @@ def extract(
         raise CaseError("the case holds no text", hint="give free text, or use `kgdx diagnose`")
     with inputs.graph(store, encoder=encoder) as graph:
         found = graph.extract(case.text, language)
+    person = mentions(case.text)
     if as_json:
         from dataclasses import asdict
 
-        output.write_json(asdict(found))
+        output.write_json({**asdict(found), "person": [asdict(each) for each in person]})
     else:
         from kgdx.render.terminal.case_text import extraction
 
-        output.show(extraction(case.text, found.findings, found.issues, brackets=not sys.stdout.isatty()))
+        output.show(extraction(case.text, found, person, brackets=not sys.stdout.isatty()))
 
 
 def replay(
@@ -304,7 +310,7 @@ def synthesize(
         build = graph.status()["build"] or {}
         cases = Synthesis(graph.snapshot).cases(n, seed, how)
         made_of = f"made up from graph {graph.fingerprint[:16]}, seed {seed}, {how}"
-        target = nullcontext(sys.stdout) if to is None else to.open("w", encoding="utf-8")
+        target = nullcontext(sys.stdout) if to is None else private_file(to).open("w", encoding="utf-8")
         with target as stream, output.progress_bar("cases", n) as advance:
             for case in output.each(cases, advance):
                 packet = case_to_phenopacket(case, build.get("created"), made_of)

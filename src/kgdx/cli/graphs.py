@@ -1,4 +1,4 @@
-"""Commands about the graph as a whole: build, update, remove, diff, status."""
+"""Commands about the graph as a whole: build, update, remove, diff, status, verify."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import typer
 
 from kgdx.cli import options
 from kgdx.cli.options import Json, Store
+from kgdx.errors import StoreError
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    for command in (build, update, remove, diff, status):
+    for command in (build, update, remove, diff, status, verify):
         app.command()(command)
 
 
@@ -178,3 +179,22 @@ def status(as_json: Json = False, store: Store = None) -> None:
     if fresh is not None:
         print()
         options.show(freshness(fresh))
+
+
+def verify(as_json: Json = False, store: Store = None) -> None:
+    """Compare all files of the graph with the digests of its build.
+
+    Every opening looks at sizes, and reads what was touched; this reads everything. The exit code is 6 when something
+    is damaged.
+    """
+    from kgdx import api
+    from kgdx.render.terminal.graph_text import verified
+
+    found = api.verify(store=store)
+    if as_json:
+        options.write_json(options.plain(found))
+    else:
+        options.show(verified(found))
+    if found.faults:
+        message = f"{len(found.faults)} files of the graph in {found.path} are damaged"
+        raise StoreError(message, hint="build it again with `kgdx build`")

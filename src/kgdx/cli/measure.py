@@ -11,6 +11,7 @@ import typer
 
 from kgdx.cli import inputs, options
 from kgdx.cli.options import CaseBank, Encoder, Json, Store, grouped
+from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
     from kgdx.config import LlmAccess
@@ -180,7 +181,7 @@ def questions(
     if to is None:
         print(text, end="")
     else:
-        to.write_text(text, encoding="utf-8")
+        private_file(to).write_text(text, encoding="utf-8")
         options.remark(f"{text.count(chr(10)):,} questions written to {to}")
 
 
@@ -216,7 +217,8 @@ def recall(
         result = evaluate_recall(asked, asker, model, jobs=way.at_once(access), progress=advance)
     rows = result.pop("questions")
     if details is not None:
-        details.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        private_file(details).write_text(text, encoding="utf-8")
     if as_json:
         options.write_json(result)
     else:

@@ -31,6 +31,7 @@ from kgdx.config.values import (
     read_config,
     read_secret,
     same_server,
+    seconds,
     store_address,
     switch,
 )
@@ -102,6 +103,10 @@ class LlmAccess:
         return self.base_url == TRANSFORMERS
 
 
+SAVE_WAIT_S = 30.0
+"""Seconds that a save waits where nothing else is set."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The settings of one invocation; made by :meth:`load`, handed to whoever needs them.
@@ -122,6 +127,7 @@ class Settings:
             (``KGDX_ALIGN_ENCODER``): ``minilm``, or ``sentence-transformers:MODEL``; ``None`` for none.
         align_languages: Languages that it reads (``KGDX_ALIGN_LANGUAGES``), such as ``en,zh``; English when not set.
         rank_weights: File that says what each scorer weighs (``KGDX_RANK_WEIGHTS``); ``None`` for the shipped one.
+        save_wait: Seconds that a save waits for others who read or write (``KGDX_SAVE_WAIT``).
     """
 
     home: Path
@@ -138,6 +144,7 @@ class Settings:
     align_encoder: str | None = None
     align_languages: tuple[str, ...] = ("en",)
     rank_weights: Path | None = None
+    save_wait: float = SAVE_WAIT_S
 
     @classmethod
     def load(cls, store: str | Path | None = None, *, environ: Mapping[str, str] | None = None) -> Settings:
@@ -180,6 +187,7 @@ class Settings:
             align_encoder=env.get("KGDX_ALIGN_ENCODER") or align.get("encoder"),
             align_languages=languages(env.get("KGDX_ALIGN_LANGUAGES") or align.get("languages") or "en"),
             rank_weights=path_of(env.get("KGDX_RANK_WEIGHTS") or config.get("rank", {}).get("weights")),
+            save_wait=seconds("KGDX_SAVE_WAIT", env.get("KGDX_SAVE_WAIT"), SAVE_WAIT_S),
         )
 
     @property

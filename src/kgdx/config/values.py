@@ -39,6 +39,27 @@ def number(key: str, text: str) -> float:
     return value
 
 
+def seconds(name: str, text: str | None, default: float) -> float:
+    """Read how long something may be waited for.
+
+    Raises:
+        ConfigError: It is no number of seconds, or too long.
+
+    Example:
+        >>> seconds("KGDX_SAVE_WAIT", "5", 30.0), seconds("KGDX_SAVE_WAIT", None, 30.0)
+        (5.0, 30.0)
+    """
+    if text is None:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= LONGEST_WAIT_S:
+        raise ConfigError(f"{name} is {text[:40]!r}", hint=f"give seconds, from 0 to {LONGEST_WAIT_S:,}")
+    return value
+
+
 def switch(name: str, text: str) -> bool:
     """Read what a variable says that is on or off.
 

@@ -404,6 +404,7 @@ class Asker:
             "cited": sum(len(sentence.cites) for sentence in text.sentences),
             "removed": len(text.removed),
             "unsupported": text.unsupported,
+            "disagreeing": text.disagreeing,
             "insufficient": text.insufficient,
             "run": answer.id,
         }

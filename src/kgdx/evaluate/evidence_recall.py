@@ -65,6 +65,7 @@ class Measured:
         cited: Citations that hold.
         removed: Citations that did not, and were taken out.
         unsupported: Sentences that cite nothing although they had to.
+        disagreeing: Sentences that say something else than what they cite.
         sentences: Sentences of the answer.
         rounds: Plans of the model.
         calls: Answers of the model.
@@ -88,6 +89,7 @@ class Measured:
     cited: int = 0
     removed: int = 0
     unsupported: int = 0
+    disagreeing: int = 0
     sentences: int = 0
     rounds: int = 0
     calls: int = 0
@@ -160,6 +162,7 @@ def measure(question: Question, ask: Asks, model: ChatModel | None) -> Measured:
         cited=sum(len(sentence.cites) for sentence in text.sentences),
         removed=len(text.removed),
         unsupported=text.unsupported,
+        disagreeing=text.disagreeing,
         sentences=len(text.sentences),
         rounds=sum(planned.number > 0 for planned in answer.rounds),
         calls=0 if tally is None else tally.calls,
@@ -249,6 +252,7 @@ def figures(rows: Sequence[Measured], clusters: dict[str, Any]) -> dict[str, Any
         "chose": _mean(row.chose for row in rows if row.chose is not None),
         "citations": cited / (cited + removed) if cited + removed else None,
         "supported": 1 - sum(row.unsupported for row in rows) / sentences if sentences else None,
+        "agreeing": 1 - sum(row.disagreeing for row in rows) / sentences if sentences else None,
         **{name: _mean(getattr(row, name) for row in rows) for name in ("rounds", "calls", "read", "written")},
         "ms": float(np.median([row.ms for row in rows])),
         "own_ms": float(np.median([row.own_ms for row in rows])),

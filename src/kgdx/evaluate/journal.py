@@ -12,7 +12,6 @@ Layout::
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import threading
@@ -22,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from kgdx.errors import StoreError, StoreLockedError, UsageError
+from kgdx.files.locks import take
+from kgdx.files.private import private_file
 
 FORMAT = 1
 ABOUT = "evaluation.json"
@@ -79,11 +80,9 @@ class Journal:
         except OSError as error:
             raise self._unwritable(error) from error
         try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            if not take(handle, wait_s=0.0):
                 hint = "wait for it to finish, or choose another --out"
-                raise StoreLockedError(f"another process evaluates into {self.path}", hint=hint) from None
+                raise StoreLockedError(f"another process evaluates into {self.path}", hint=hint)
             self._begin({"format": FORMAT, **about})
             self.records = self._read()
             yield self
@@ -98,7 +97,7 @@ class Journal:
         """
         line = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         try:
-            with self._lock, (self.path / JOURNAL).open("ab") as stream:
+            with self._lock, private_file(self.path / JOURNAL).open("ab") as stream:
                 stream.write(line)
                 stream.flush()
                 os.fsync(stream.fileno())
@@ -171,7 +170,7 @@ class Journal:
 
     def _whole(self, name: str, content: str) -> None:
         temporary = self.path / f"{name}.part"
-        with temporary.open("w", encoding="utf-8", errors="replace") as stream:
+        with private_file(temporary).open("w", encoding="utf-8", errors="replace") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())

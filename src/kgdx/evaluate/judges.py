@@ -20,7 +20,7 @@ from kgdx.evaluate.model_use import Tally
 from kgdx.evaluate.question_sets import Question
 from kgdx.llm.chat import ChatModel, Prices, Request, prompt
 from kgdx.llm.structured import structured
-from kgdx.results.cited import UNSUPPORTED
+from kgdx.results.cited import DISAGREES, UNSUPPORTED
 
 LONGEST_ANSWER = 20_000
 """Characters of an answer that are judged."""
@@ -28,7 +28,7 @@ LONGEST_ANSWER = 20_000
 NO_REFERENCE = "(none)"
 
 _MARKS = re.compile(r"\s*[\[［【]\s*E\d+(?:\s*[,，、;；-]\s*E?\d+)*\s*[\]］】]")
-_UNSUPPORTED = re.compile("|".join(re.escape(each.strip()) for each in UNSUPPORTED.values()))
+_UNSUPPORTED = re.compile("|".join(re.escape(each.strip()) for each in (*UNSUPPORTED.values(), *DISAGREES.values())))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,11 @@ class Comparison:
         margin: The margin.
         sign_p: Two-sided sign test over the clusters, each won or lost by its mean (Dixon and Mood, JASA 1946);
             ``None`` where all are ties.
+        deviations: Standard deviations of the scores with it and without it, over the pairs (n - 1); ``None`` for one.
+        t: Student's t of the paired differences, over the clusters' means; ``None`` where they do not vary.
+        t_p: Its two-sided probability.
+        cohens_d: Mean of those differences in units of their standard deviation (Cohen 1988, d_z), which is t / √n.
+        gain: Difference of the means over the mean without it; ``None`` where that is 0.
     """
 
     n: int
@@ -61,6 +66,11 @@ class Comparison:
     losses: int
     margin: float
     sign_p: float | None
+    deviations: tuple[float, float] | None = None
+    t: float | None = None
+    t_p: float | None = None
+    cohens_d: float | None = None
+    gain: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a JSON object."""
@@ -113,7 +123,23 @@ def compare(
     sums, counts = _by_cluster(difference, groups)
     means = sums / counts
     p = sign_test(int((means >= _least(margin)).sum()), int((means <= -_least(margin)).sum()))
-    return Comparison(len(first), of_treated, of_control, of_difference, wins, ties, losses, margin, p)
+    basic = Comparison(len(first), of_treated, of_control, of_difference, wins, ties, losses, margin, p)
+    return replace(basic, **_classic(first, second, means))
+
+
+def _classic(first: Floats, second: Floats, means: Floats) -> dict[str, Any]:
+    """The figures that assume a normal distribution, as other work reports them."""
+    control = float(second.mean())
+    gain = float(first.mean() - control) / control if abs(control) > _ROUNDING else None
+    if len(first) < 2:
+        return {"gain": gain}
+    found: dict[str, Any] = {"gain": gain, "deviations": (float(first.std(ddof=1)), float(second.std(ddof=1)))}
+    if len(means) > 1 and means.std(ddof=1) > _ROUNDING:
+        from scipy import stats
+
+        t, p = stats.ttest_1samp(means, 0.0)
+        found |= {"t": float(t), "t_p": float(p), "cohens_d": float(means.mean() / means.std(ddof=1))}
+    return found
 
 
 def interval(

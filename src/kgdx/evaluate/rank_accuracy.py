@@ -83,7 +83,7 @@ class RankAccuracy:
     ) -> None:
         self._ranker, self._labels, self._read, self._bank = ranker, labels, read, bank
         self._withheld = Withheld(ranker, snapshot)
-        self._families = Families(np.arange(ranker.model.columns.size))
+        self._families = Families(ranker.model.families.of)
         self.results: list[Result] = []
         self.failed: list[dict[str, str]] = []
         self.times: list[float] = []

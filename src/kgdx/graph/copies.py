@@ -22,7 +22,7 @@ from kgdx.config import Neo4jAccess, Settings, same_server
 from kgdx.errors import StoreError
 from kgdx.graph.neo4j import local_server
 from kgdx.graph.neo4j.neo4j_store import Neo4jStore
-from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Row, Store
+from kgdx.graph.protocol import USER, GraphTable, NodeTable, RelationTable, Row, Store
 from kgdx.graph.tables import (
     BOOKKEEPING,
     Digest,
@@ -103,7 +103,13 @@ class Content:
         """
         build = _build(source)
         tables = list(source.tables())
-        return cls(tables, build, counts(tables), digests(tables))
+        parts = digests(tables)
+        if _build(source) != build:
+            raise StoreError(f"the graph at {source.url} was replaced while it was read", hint="run it again")
+        without_saved = {part: digest for part, digest in parts.items() if part[1] != USER}
+        if build["fingerprint"] not in (combine(parts), combine(without_saved)) and isinstance(source, Neo4jStore):
+            build["fingerprint"] = combine(parts)  # somebody has changed what kgdx had copied there
+        return cls(tables, build, counts(tables), parts)
 
     @classmethod
     def of_kept(cls, source: Store, kept: Kept) -> Content | None:

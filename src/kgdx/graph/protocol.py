@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from types import TracebackType
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 USER = "user"
 """The source of the cases and runs that users saved after the build."""
@@ -132,6 +133,13 @@ class Store(Exports, Protocol):
 
     def write(self, template: str, /, **parameters: Any) -> list[Row]:
         """Run one write template in a transaction of its own."""
+        ...
+
+    def transact(self, work: Callable[[Transaction], T]) -> T:
+        """Run what ``work`` does with a transaction, all or nothing, and return what it returns.
+
+        Where a server cannot serve it now, as when writers wait for each other, ``work`` is run again.
+        """
         ...
 
     def transaction(self) -> AbstractContextManager[Transaction]:

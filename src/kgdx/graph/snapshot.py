@@ -22,6 +22,8 @@ import pyarrow as pa
 
 from kgdx.arrays.sparse import Floats
 from kgdx.errors import StaleSnapshotError, StoreError
+from kgdx.files import known
+from kgdx.files.private import FOLDER
 from kgdx.schema.model import FREQUENCIES
 
 FORMAT = 5
@@ -29,6 +31,11 @@ FORMAT = 5
 
 MANIFEST = "snapshot.json"
 DERIVED = "derived"
+LIST = "files.json"
+"""In a derived part: its files, with sizes and digests."""
+
+Tell = Callable[[str], None]
+"""Told in words what takes long, or what was wrong."""
 
 _S = pa.string()
 _L = pa.list_(pa.string())
@@ -124,6 +131,28 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
 """Tables and their columns. Node tables are sorted by id, edge tables by their columns from left to right; an edge's
 ends are rows (int32) of the node tables. A table without rows has no file."""
 
+_CASES = ("patient_case.arrow", "observed.arrow", "excluded.arrow")
+_NUMBERED = {
+    "disease": "disease",
+    "phenotype": "phenotype",
+    "child": "phenotype",
+    "parent": "phenotype",
+    "start": "disease",
+    "end": "disease",
+    "gene": "gene",
+    "symptom": "symptom",
+    "test": "test",
+    "drug": "drug",
+    "cure": "cure",
+    "case": "patient_case",
+    "document": "document",
+}
+ENDS: Mapping[str, Mapping[str, str]] = {
+    name: {column: _NUMBERED[column] for column, kind in columns.items() if kind == _I}
+    for name, columns in TABLES.items()
+}
+"""By table the columns that are numbers of rows, and the node tables whose rows they are."""
+
 
 class Snapshot:
     """A compiled snapshot, opened for reading.
@@ -142,27 +171,32 @@ class Snapshot:
         ['Cough', 'Fever']
     """
 
-    def __init__(self, path: Path, manifest: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, manifest: Mapping[str, Any], tell: Tell | None = None) -> None:
         self._path = path
         self._manifest = manifest
+        self._tell = tell
         self._tables: dict[str, pa.Table] = {}
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], fingerprint: str | None = None) -> Snapshot:
+    def open(cls, path: str | os.PathLike[str], fingerprint: str | None = None, tell: Tell | None = None) -> Snapshot:
         """Open the snapshot in ``path``.
 
         Args:
             path: The snapshot's folder.
             fingerprint: That of the graph it must belong to; ``None`` takes it as it is.
+            tell: Told in words when something derived from it is damaged and made again.
 
         Raises:
-            StoreError: There is no snapshot, or its manifest is damaged.
+            StoreError: There is no snapshot, or one of its files is not what was written.
             StaleSnapshotError: It was compiled from another state of the graph, or by another version.
         """
         path = Path(path)
         try:
             manifest = json.loads((path / MANIFEST).read_bytes())
             layout, found = manifest["format"], manifest["fingerprint"]
+            listed = known.from_document(manifest.get("files", {}))
+            if layout == FORMAT and manifest["checksum"] != _checksum(manifest):
+                raise ValueError("its manifest was changed")
         except FileNotFoundError:
             raise StoreError(f"no snapshot in {path}", hint="build the graph with `kgdx build`") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -174,7 +208,10 @@ class Snapshot:
         if fingerprint is not None and fingerprint != found:
             message = f"the snapshot in {path} was compiled from another state of the graph"
             raise StaleSnapshotError(message, hint="build the graph again with `kgdx build`")
-        return cls(path, manifest)
+        if faults := known.faults(path, listed):
+            message = f"the snapshot in {path} is damaged: {faults[0]}"
+            raise StoreError(message, hint="build the graph again with `kgdx build`")
+        return cls(path, manifest, tell)
 
     @property
     def path(self) -> Path:
@@ -185,6 +222,15 @@ class Snapshot:
     def fingerprint(self) -> str:
         """Fingerprint of the build that it was compiled from."""
         return str(self._manifest["fingerprint"])
+
+    @property
+    def content(self) -> str:
+        """Digest of what it holds of the graph, whichever graph and machine it was compiled on; without users' cases.
+
+        Snapshots of equal graphs are equal files.
+        """
+        listed = known.from_document(self._manifest["files"])
+        return known.digest_of({name: was.sha256 for name, was in listed.items() if name not in _CASES})
 
     def rows(self, name: str) -> int:
         """Return the number of rows of a table, without opening it."""
@@ -204,10 +250,12 @@ class Snapshot:
         if name not in self._tables:
             file = self._path / f"{name}.arrow"
             try:
-                self._tables[name] = pa.ipc.open_file(pa.memory_map(str(file))).read_all()
-            except (OSError, pa.ArrowException) as error:
+                table = pa.ipc.open_file(pa.memory_map(str(file))).read_all()
+                self._check(name, table)
+            except (OSError, ValueError, pa.ArrowException) as error:
                 hint = "build the graph again with `kgdx build`"
                 raise StoreError(f"the snapshot file {file} cannot be read ({error})", hint=hint) from error
+            self._tables[name] = table
         return self._tables[name]
 
     def column(self, name: str, column: str) -> np.ndarray[Any, Any]:
@@ -241,17 +289,20 @@ class Snapshot:
             raise StoreError(f"a derived part cannot be called {name!r}-{version!r}", hint="use letters and digits")
         target = self._path / DERIVED / f"{name}-{version}"
         if target.is_dir():
-            return target
+            if _is_sound(target):
+                return target
+            self.discard(name, version, said=True)
         try:
-            target.parent.mkdir(exist_ok=True)
+            target.parent.mkdir(FOLDER, exist_ok=True)
             temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         except OSError as error:
             hint = "make the graph folder writable, or build the graph again with `kgdx build`"
             raise StoreError(f"cannot write {target.parent} ({error})", hint=hint) from error
         try:
             compute(temporary)
-            temporary.chmod(0o755)
+            known.write_list(temporary / LIST, known.known(temporary, known.listed(temporary)))
             os.rename(temporary, target)
+            known.sync_folder(target.parent)
         except OSError as error:
             if not target.is_dir():  # otherwise another process was first, and its result is as good
                 hint = "free some disk space and try again"
@@ -260,17 +311,24 @@ class Snapshot:
             shutil.rmtree(temporary, ignore_errors=True)
         return target
 
-    def discard(self, name: str, version: int | str) -> None:
+    def has_derived(self, name: str, version: int | str) -> bool:
+        """Whether something was computed from this snapshot already; arguments as for :meth:`derived`."""
+        return (self._path / DERIVED / f"{name}-{version}").is_dir()
+
+    def discard(self, name: str, version: int | str, *, said: bool = False) -> None:
         """Remove something that was computed from this snapshot and is damaged; it can be computed anew.
 
         Args:
             name: As for :meth:`derived`.
             version: As for :meth:`derived`.
+            said: Whether whoever opened the snapshot is told.
 
         Raises:
             StoreError: The folder cannot be written.
         """
         target = self._path / DERIVED / f"{name}-{version}"
+        if said and self._tell is not None:
+            self._tell(f"{target} is damaged and made again")
         try:
             aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
             with suppress(FileNotFoundError):  # another process was first
@@ -280,10 +338,55 @@ class Snapshot:
             hint = "make the graph folder writable, or build the graph again with `kgdx build`"
             raise StoreError(f"cannot remove the damaged {target} ({error})", hint=hint) from error
 
+    def _check(self, name: str, table: pa.Table) -> None:
+        """Refuse a table that does not fit the manifest or the tables that its rows are numbers of.
+
+        Raises:
+            ValueError: It does not.
+        """
+        if table.num_rows != self.rows(name) or table.schema != pa.schema(list(TABLES[name].items())):
+            raise ValueError(f"it has {table.num_rows:,} rows or other columns, not {self.rows(name):,}")
+        table.validate()
+        for column, of in ENDS.get(name, {}).items():
+            values = np.from_dlpack(table.column(column).combine_chunks()) if table.num_rows else np.empty(0)
+            if len(values) and not (values.min() >= 0 and values.max() < self.rows(of)):
+                raise ValueError(f"its column {column} names rows that {of} does not have")
+
     def _known(self, name: str) -> str:
         if name not in TABLES:
             raise StoreError(f"the snapshot has no table {name!r}", hint=f"one of {', '.join(TABLES)}")
         return name
+
+
+def _is_sound(folder: Path) -> bool:
+    """Whether a derived part's files are what was written: their sizes, and the content of what was touched."""
+    listed = known.read_list(folder / LIST)
+    if listed is None or known.faults(folder, listed):
+        return False
+    if known.touched(folder, listed):
+        with suppress(OSError):  # a folder for reading only is read through again each time
+            known.write_list(folder / LIST, known.known(folder, listed))
+    return True
+
+
+def _checksum(manifest: Mapping[str, Any]) -> str:
+    return known.digest_of({name: value for name, value in manifest.items() if name != "checksum"})
+
+
+def write_manifest(folder: Path, fingerprint: str, tables: Mapping[str, int]) -> None:
+    """Write the manifest of a snapshot whose files are there, and bring all of it to the disk.
+
+    Args:
+        folder: The snapshot's folder.
+        fingerprint: That of the graph.
+        tables: Rows of each table.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    listed = known.known(folder, [f"{name}.arrow" for name, rows in tables.items() if rows])
+    about = {"format": FORMAT, "fingerprint": fingerprint, "tables": dict(tables), "files": known.as_document(listed)}
+    known.write_whole(folder / MANIFEST, json.dumps({**about, "checksum": _checksum(about)}, indent=1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgdx.errors import StoreError
+from kgdx.files.known import sync_folder
+from kgdx.files.private import private_folder
 from kgdx.graph.protocol import GraphTable, NodeTable, Store
-from kgdx.graph.snapshot import FORMAT, MANIFEST, TABLES, Snapshot
+from kgdx.graph.snapshot import MANIFEST, TABLES, Snapshot, write_manifest
 from kgdx.graph.tables import whole
 from kgdx.schema import load_schema
 
@@ -84,7 +86,7 @@ def compile_snapshot(tables: Iterable[GraphTable], path: str | os.PathLike[str],
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir(parents=True)
+        private_folder(temporary)
         counts = {}
         for name, table in compile_tables(tables):
             counts[name] = table.num_rows
@@ -95,9 +97,9 @@ def compile_snapshot(tables: Iterable[GraphTable], path: str | os.PathLike[str],
                 pa.ipc.new_file(sink, table.schema) as writer,
             ):
                 writer.write_table(table.combine_chunks(), max_chunksize=max(1, table.num_rows))
-        manifest = {"format": FORMAT, "fingerprint": fingerprint, "tables": counts}
-        (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1))
+        write_manifest(temporary, fingerprint, counts)
         os.rename(temporary, path)
+        sync_folder(path.parent)
     except OSError as error:
         hint = "free some disk space, or choose another --store"
         raise StoreError(f"cannot write the snapshot in {path} ({error})", hint=hint) from error
@@ -120,10 +122,8 @@ def link_snapshot(old: Path, new: Path, fingerprint: str) -> Snapshot:
     """
     Snapshot.open(old)
     shutil.copytree(old, new, copy_function=os.link, ignore=shutil.ignore_patterns(".*"))
-    manifest = new / MANIFEST
-    content = json.loads(manifest.read_bytes())
-    manifest.unlink()  # not written into: the old snapshot has the same file
-    manifest.write_text(json.dumps({**content, "fingerprint": fingerprint}, indent=1))
+    # Lists are put in the place of the old ones, never written into: the old snapshot has the same files.
+    write_manifest(new, fingerprint, json.loads((new / MANIFEST).read_bytes())["tables"])
     return Snapshot.open(new, fingerprint)
 
 

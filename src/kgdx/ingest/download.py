@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 import email.utils
 import errno
-import fcntl
 import hashlib
 import http.client
 import json
@@ -25,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgdx.errors import SourceError
+from kgdx.files.locks import take
 
 CHUNK = 1 << 20
 TIMEOUT_S = 30
@@ -95,7 +95,7 @@ def _alone(target: Path) -> Iterator[None]:
     """Let no other process fetch the same file meanwhile."""
     handle = os.open(target.with_name(f".{target.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        take(handle)
         yield
     finally:
         os.close(handle)

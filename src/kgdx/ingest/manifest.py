@@ -182,8 +182,7 @@ class Manifest(_Model):
         accept: Whether its licence must be accepted before it is downloaded; ``always``: before a local file is read
             too.
         standard: Whether a build without arguments includes it.
-        worth: What a graph without it lacks, in one line, which `kgdx status` says; of sources that most graphs
-            gain by.
+        worth: What a graph without it lacks, in one line that `kgdx status` shows; empty where few need it.
         needs: Sources whose nodes it refers to; a build adds them.
         checksum: SHA-256 of the default file; the build report warns of another one.
         version: Regular expression with one group, searched in the first lines.

@@ -7,7 +7,6 @@ types from the network, which an answer could name.
 
 from __future__ import annotations
 
-import fcntl
 import http.client
 import io
 import os
@@ -23,6 +22,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from kgdx.errors import MissingExtraError
+from kgdx.files.locks import take
 from kgdx.literature.publications import Publication, PubMedAccess
 
 MOST_BYTES = 8_000_000
@@ -296,7 +296,7 @@ class RateLimiter:
     def _take(self, until: float) -> float | None:
         """Write down the next turn as taken, and return when it is."""
         with self._lock, open(os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX)  # given back when the file is closed
+            take(handle.fileno())  # given back when the file is closed
             now = time.time()
             turn = max(now, _read(handle.read(64), now))
             if turn > until:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import fcntl
 import json
 import os
 import sqlite3
@@ -21,6 +20,7 @@ from typing import Any, Literal, get_args
 from pydantic import TypeAdapter
 
 from kgdx.errors import ConfigError, LlmError, LlmFault, StoreError
+from kgdx.files.locks import take
 from kgdx.llm.budget import Meter
 from kgdx.llm.chat import ChatModel, Completion, Layer, OnText, Request
 from kgdx.resources import open_shared
@@ -229,7 +229,7 @@ class Cassette(ChatModel):
         line = json.dumps({"key": key, "messages": asked, **content}, ensure_ascii=False) + "\n"
         try:
             with self._lock, self.path.open("ab") as stream:
-                fcntl.flock(stream, fcntl.LOCK_EX)
+                take(stream.fileno())
                 stream.write(line.encode("utf-8", "replace"))
                 stream.flush()
                 os.fsync(stream.fileno())

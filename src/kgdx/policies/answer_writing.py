@@ -95,6 +95,8 @@ def _faults(text: str, pack: EvidencePack, strict: bool, language: str) -> Itera
     if strict:
         for sentence in [each for each in checked.sentences if not each.supported][:_SHOWN_FAULTS]:
             yield f"no id: {sentence.text[:200]}"
+    for sentence in [each for each in checked.sentences if not each.agrees][:_SHOWN_FAULTS]:
+        yield f"not what its evidence says: {sentence.text[:200]}"
     if text.strip() and not said_in(language, text, pack):
         yield f"it is not in {LANGUAGES[language]}"
 

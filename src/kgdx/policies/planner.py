@@ -190,16 +190,18 @@ class PlannerPolicy(EndingPolicy):
         )
 
     def _by_rules(self, state: State, made: list[Mapping[str, Any]]) -> Wish | None:
-        """The next look-up that the question's words ask for, where no plan of the model could be used."""
+        """The next look-up that the question's words ask for, where the model planned none that could be used."""
         if not self.fallback or not state.question or not made:
             return None
-        if any(each["actions"] or each["ended"] for each in made):
+        if any(each["actions"] for each in made):
             return None
         settings = self.model_dump(include=set(EndingPolicy.model_fields))
         action = RulesPolicy(**settings).look_up(state)
         if action is None:
             return None
-        why = f"the model {_name(exchanges(state.log))} gave no plan that could be used"
+        empty = all(each["ended"] for each in made)
+        why = "planned no look-up" if empty else "gave no plan that could be used"
+        why = f"the model {_name(exchanges(state.log))} {why}"
         remark = Remark(code=UNPLANNED, text=why)
         return action if state.tried(remark) else remark
 

@@ -32,7 +32,7 @@ SHARED_WORDS = 0.5
 """Least share of the words of the shorter name that two diseases with a common gene have in common."""
 
 _TOKEN = re.compile(r"[a-z]+|\d+[a-z]*\d*")
-_DESIGNATOR = re.compile(r"\d+[a-z]*\d*|[ivx]+|[a-z]")
+_DESIGNATOR = re.compile(r"\d+[a-z]*\d*|[ivx]+[a-h]?|[a-z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def families(snapshot: Snapshot, candidates: Candidates, names: Sequence[str], b
     Args:
         snapshot: Where genes are read.
         candidates: What is compared.
-        names: Name of each candidate; shape (candidates,).
+        names: Name of each candidate, empty where it is of no series; shape (candidates,).
         broader: Disease rows of groups and of their narrower entries; two arrays of shape (pairs,).
     """
     joined = _Joined(len(names))

@@ -1,8 +1,8 @@
 """A correction for hubs: candidates that score well whatever the patient has.
 
 In spaces of many dimensions some points are near neighbours of very many others (Radovanović et al., JMLR 2010); in
-retrieval it helps to take from a score what its object gets from any query (as inverted softmax does, Smith et al., ICLR
-2017). What a candidate gets from any query is measured on simulated patients, so that no diagnosis is used.
+retrieval it helps to take from a score what its object gets from any query (as inverted softmax does, Smith et al.,
+ICLR 2017). What a candidate gets from any query is measured on simulated patients, so that no diagnosis is used.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ LEAST_IC = 0.2
 class Hub(Scorer):
     """What a candidate scores whatever the patient has, taken away.
 
-    s(d) = −(mean over simulated patients of other diseases of the fused score of d), less the mean of all annotated
-    candidates; 0 for a candidate without annotations.
+    s(d) = −(mean over simulated patients of other diseases of the fused score of d), against the mean of all curated
+    candidates; 0 for one that is described in words alone, of whose patients the simulated ones say nothing.
     """
 
     name: ClassVar[str] = "hub"
@@ -56,19 +56,22 @@ class Hub(Scorer):
         total, count = np.zeros(size), np.zeros(size)
         for disease, query in simulated(model):
             values = {name: scorer.score(query) for name, scorer in parts.items()}
-            fields = {name: part.field(query) for name, part in parts.items()}
             scales = {
-                name: scale(parts[name], value, weights.of(name), size, fields[name]) for name, value in values.items()
+                name: scale(parts[name], value, weights.of(name), size, parts[name].field(query))
+                for name, value in values.items()
             }
             found = fused(values, scales)
             found[disease] = 0
             total += found
             count += 1
             count[disease] -= 1
-        annotated = model.curated
-        mean = np.where(annotated, total / np.maximum(count, 1), 0)
-        mean[annotated] -= mean[annotated].mean()
-        return {"score": (-mean).astype(np.float32)}
+        mean = total / np.maximum(count, 1)
+        score = np.where(model.curated, mean[model.curated].mean() - mean, 0) if model.curated.any() else 0 * mean
+        return {"score": score.astype(np.float32)}
+
+    def speaks(self, query: Query) -> bool:
+        """Return whether the patient has findings, whose scores are corrected."""
+        return len(query.observed) > 0
 
     def score(self, query: Query) -> Floats:
         """Return the same for every patient."""
@@ -85,7 +88,7 @@ def simulated(model: RankModel, count: int = QUERIES, seed: int = 0) -> Iterator
     """
     made = np.random.default_rng(seed)
     annotated, basis = model.columns.annotated, model.basis
-    described = np.flatnonzero((np.diff(annotated.start) >= LEAST_ANNOTATIONS) & model.curated)
+    described = np.flatnonzero(model.curated & (np.diff(annotated.start) >= LEAST_ANNOTATIONS))
     if not len(described):
         return
     none = np.zeros(0, np.int64)

@@ -1,8 +1,8 @@
 """Entries that are no rivals of a candidate but a wider or narrower view of it: they are ranked under it.
 
-Orphanet often describes at one entry what OMIM splits by gene, or at several what OMIM has as one. Where no OMIM entry is
-the same, such an entry repeats the annotations of the candidates that it is linked to, and as a row of its own it would
-stand in their way.
+Orphanet often describes at one entry what OMIM splits by gene, or at several what OMIM has as one. Where no OMIM entry
+is the same, such an entry repeats the annotations of the candidates that it is linked to, and as a row of its own it
+would stand in their way.
 """
 
 from __future__ import annotations

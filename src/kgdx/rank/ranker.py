@@ -35,7 +35,7 @@ from kgdx.rank.gaps import gaps as gaps_of
 from kgdx.rank.person import unused
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
-from kgdx.rank.ranking_model import VERSION, RankModel, compile_model
+from kgdx.rank.ranking_model import VERSION, RankModel, compile_model, open_model
 from kgdx.rank.said import said
 from kgdx.rank.scorers import SCORERS, ByFinding, Scorer
 from kgdx.results.ranked import Candidate
@@ -100,7 +100,7 @@ class Ranker:
             ConfigError: The file of weights cannot be used, or the package of a scorer.
             UsageError: There is no scorer of a name that has a weight, or a scorer has none.
         """
-        return cls.of(snapshot, RankModel.open(compile_model(snapshot)), weights, scorers)
+        return cls.of(snapshot, open_model(snapshot), weights, scorers)
 
     @classmethod
     def of(

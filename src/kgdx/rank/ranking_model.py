@@ -12,7 +12,7 @@ from kgdx.arrays.sparse import Ints, Sparse, ancestors, transposed
 from kgdx.errors import StoreError
 from kgdx.rank import candidates as neighbours
 from kgdx.rank.annotations import Rows, pooled, read_rows, with_groups
-from kgdx.rank.candidates import Candidates, merged
+from kgdx.rank.candidates import PREFERRED, Candidates, merged
 from kgdx.rank.described import described, joined, pseudo_annotations
 from kgdx.rank.families import Families, families
 from kgdx.rank.feature_matrices import Basis, Columns, by_row, columns, propagate, term_statistics
@@ -21,7 +21,7 @@ from kgdx.rank.nesting import nested
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 5
+VERSION = 8
 """Changes when the model's arrays or their meaning do; older ones are compiled again."""
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only terms under it take part."""
@@ -63,10 +63,46 @@ class RankModel:
         """
         try:
             model: RankModel = _read(cls, folder, "")
+            if not model.fits():
+                raise ValueError("an index is out of bounds")
         except (OSError, EOFError, ValueError) as error:
             hint = "build the graph again with `kgdx build`"
             raise StoreError(f"the ranking model in {folder} cannot be read ({error})", hint=hint) from error
         return model
+
+    def fits(self) -> bool:
+        """Whether all indices are within bounds, as in files that nothing has damaged."""
+        terms, size, diseases = len(self.basis.ic), self.columns.size, len(self.candidates.of)
+        matrices = (
+            *((each, terms) for each in (self.basis.up, self.basis.down, self.propagated)),
+            *((each, terms) for each in (self.columns.annotated, self.columns.lacking)),
+            *((each, size) for each in (self.columns.frequency, self.columns.ratio, self.alike, self.related)),
+            (self.candidates.members, diseases),
+        )
+        numbers = (
+            (self.candidates.disease, 0, diseases),
+            (self.candidates.of, -1, size),
+            (self.candidates.narrow, 0, len(self.candidates.members.start) - 1),  # nested entries come after all others
+            (self.candidates.broad, 0, len(self.candidates.members.start) - 1),
+        )
+        return all(matrix.fits(columns) for matrix, columns in matrices) and all(
+            not len(values) or (values.min() >= least and values.max() < end) for values, least, end in numbers
+        )
+
+
+def open_model(snapshot: Snapshot) -> RankModel:
+    """Open the ranking model of a snapshot, compiled where there is none yet, and again where it is damaged.
+
+    Raises:
+        StoreError: It cannot be written, or there is nothing to rank.
+    """
+    try:
+        return RankModel.open(compile_model(snapshot))
+    except StoreError:
+        if not snapshot.has_derived("rank", VERSION):
+            raise
+    snapshot.discard("rank", VERSION, said=True)
+    return RankModel.open(compile_model(snapshot))
 
 
 def compile_model(snapshot: Snapshot) -> Path:
@@ -145,10 +181,13 @@ def _groups(snapshot: Snapshot) -> tuple[Ints, Ints]:
 
 
 def _names(snapshot: Snapshot, candidates: Candidates) -> list[str]:
-    """Name of each candidate: the first of its entries' that is more than an id."""
+    """Name of each candidate: the first of its entries' that is more than an id; only catalogues number series."""
     ids, names = (snapshot.column("disease", column) for column in ("id", "name"))
+    named = np.array(
+        [id.startswith(PREFERRED) and bool(name) and name != id for id, name in zip(ids, names, strict=True)]
+    )
     rows = map(candidates.members.columns, range(len(candidates.disease)))
-    return [next((names[row] for row in each.tolist() if names[row] and names[row] != ids[row]), "") for each in rows]
+    return [next((names[row] for row in each[named[each]].tolist()), "") for each in rows]
 
 
 def _related(snapshot: Snapshot, candidates: Candidates, curated: Ints) -> Sparse:

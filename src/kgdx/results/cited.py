@@ -164,6 +164,8 @@ class Sentence:
         text: Its words, with the marks of its evidence in place.
         cites: Ids of the evidence that it cites.
         supported: It cites evidence, or makes no claim about the matter.
+        agrees: Its words name the entities and the relation of the evidence that it cites, as far as they can be
+            compared.
         gap: What stands before it: nothing, a space, or new lines.
     """
 
@@ -171,10 +173,14 @@ class Sentence:
     cites: tuple[str, ...] = ()
     supported: bool = True
     gap: str = " "
+    agrees: bool = True
 
 
 UNSUPPORTED = {"en": " [unsupported]", "zh": "［无依据］"}
 """How a sentence is marked that cites nothing although it has to."""
+
+DISAGREES = {"en": " [not what its evidence says]", "zh": "［与所引证据不符］"}
+"""How a sentence is marked whose evidence says something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +191,7 @@ class CitedText(Plain):
         sentences: In order.
         removed: Marks and publications that were taken out because no such evidence exists, each as often as it stood.
         unsupported: How many sentences cite nothing.
+        disagreeing: How many sentences say something else than the evidence that they cite.
         insufficient: The evidence was not enough, and the answer says so.
         author: Who wrote it: ``template``, or the model's name.
         strict: Whether it may rest on nothing but the evidence.
@@ -202,13 +209,18 @@ class CitedText(Plain):
     author: str = "template"
     strict: bool = True
     language: str = "en"
+    disagreeing: int = 0
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def text(self) -> str:
-        """The answer with its marks; in strict mode what cites nothing is marked, too."""
-        mark = UNSUPPORTED.get(self.language, UNSUPPORTED["en"]) if self.strict else ""
-        parts = (each.gap + each.text + ("" if each.supported else mark) for each in self.sentences)
+        """The answer with its marks; what its evidence does not say is marked, and in strict mode what cites nothing."""
+        language = self.language if self.language in UNSUPPORTED else "en"
+        unsupported = UNSUPPORTED[language] if self.strict else ""
+        parts = []
+        for each in self.sentences:
+            mark = unsupported if not each.supported else "" if each.agrees else DISAGREES[language]
+            parts.append(each.gap + each.text + mark)
         return "".join(parts).strip()
 
     @computed_field  # type: ignore[prop-decorator]

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 from kgdx.case.patient import Case, Finding, Issue, Status
 from kgdx.case.person import Family
 from kgdx.errors import UsageError
+from kgdx.results.words_read import ReadFinding, UnreadText
 from kgdx.schema.model import FREQUENCIES
 
 DIAGNOSIS_SCHEMA: Literal["kgdx.diagnosis/2"] = "kgdx.diagnosis/2"
@@ -136,8 +137,8 @@ class Separation(Plain):
         finding: HPO CURIE of the finding.
         name: Its name.
         other: CURIE of the other member.
-        frequency: Share of the candidate's patients who have the finding, as the annotations suggest; 0 where it is not
-            annotated.
+        frequency: Share of the candidate's patients who have the finding, as the annotations suggest; 0 where it is
+            not annotated.
         other_frequency: The same for the other member.
     """
 
@@ -162,8 +163,8 @@ class Candidate(Plain):
         contributions: What each finding adds through each scorer; they sum to ``score``. Empty until it is explained.
         cases: The most similar patients with this disease, where the case bank is used.
         name_zh: Its Chinese name, where the graph has one.
-        family: CURIE of the disease that stands for its family (a name series, an Orphanet group, or one gene with names
-            that agree); empty where it is of none.
+        family: CURIE of the disease that stands for its family (a name series, an Orphanet group, or one gene with
+            names that agree); empty where it is of none.
         family_rank: Rank by family, where the list has one row for each.
         family_size: How many diseases the family has.
         in_family: The best other members, where the list has one row for each family.
@@ -480,6 +481,8 @@ class DiagnosisDocument(Result):
         DIAGNOSIS_SCHEMA, alias="schema", description="The form; version 1 is read, too."
     )
     case: CaseSummary = Field(description="The patient as understood.")
+    findings: tuple[ReadFinding, ...] = Field((), description="What the patient has, as read or given, with its place.")
+    unread: tuple[UnreadText, ...] = Field((), description="Parts of the text in which nothing was read.")
     n_candidates: int = Field(0, description="How many diseases were ranked.")
     candidates: Candidates = ()
     evidence: Evidence = Field(default_factory=dict)

@@ -76,7 +76,9 @@ def markdown() -> str:
         "",
         "`to_dict()` and `to_json()` of a diagnosis or an answer, `--json` on the command line, and the server give "
         "these documents; `kgdx report` makes pages of them. Within a version of a form (`kgdx.diagnosis/2`, "
-        "`kgdx.answer/2`) fields are only ever added. A patient's text is no part of them.",
+        "`kgdx.answer/2`) fields are only ever added. A patient's text is no part of them; the words that findings "
+        "were read from are. Of the parts in which nothing was read (`unread`), only `kgdx diagnose --json` gives the "
+        "words.",
         "",
     ]
     for name in [*first, *sorted(found.keys() - {*first})]:

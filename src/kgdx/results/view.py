@@ -48,6 +48,7 @@ RULES = {
     "excluded": "excluded",
     "background": "not annotated",
     "breadth": "how many annotations the disease has",
+    "hub": "what it scores whatever the patient has",
     "baseline": "compared with the other diseases",
     "patient": "another patient of the graph",
     "phrase": "the patient's words",
@@ -70,7 +71,7 @@ class Listed:
     """A candidate in the ranked list.
 
     Attributes:
-        rank: 1 is best.
+        rank: Its number in the list, 1 for the best: by family where the list has one row for each, or else by disease.
         id: Its CURIE.
         name: Its name; the Chinese one for a patient described in Chinese.
         also: The name in the other language, where there is one.
@@ -94,7 +95,18 @@ class Listed:
     @property
     def anchor(self) -> str:
         """Its name in links."""
-        return f"c{self.rank}"
+        return f"c{self.candidate.rank}"
+
+    @property
+    def others(self) -> int:
+        """How many other diseases of its family the row stands for."""
+        return self.candidate.family_size - 1 if self.candidate.in_family else 0
+
+    @property
+    def apart(self) -> str:
+        """The finding that separates it from the next best of its family."""
+        found = self.candidate.separated_by
+        return clean(found.name) if found else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +239,7 @@ def _listed(candidate: Candidate, labels: Mapping[str, str], observed: set[str],
     said = [each.text for each in worded(candidate) if each.score >= WEAK and each.words]
     known = {name.lower() for name in support}
     return Listed(
-        rank=candidate.rank,
+        rank=candidate.place,
         id=candidate.id,
         name=clean(name),
         also=clean(also) if also != name else "",

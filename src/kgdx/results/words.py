@@ -109,6 +109,17 @@ ONSET_WORDS = {
 """HPO's terms of onset, as words that follow "began"."""
 
 
+def stated_word(kind: str, value: str) -> str:
+    """Return what a text states of a patient, in words.
+
+    Example:
+        >>> [stated_word(*each) for each in (("age", "P3M"), ("onset", "HP:0003577"), ("consanguineous", "true"))]
+        ['3 months', 'at birth', 'yes']
+    """
+    words = {"true": "yes", "false": "no", **SEX_WORDS, **ONSET_WORDS}
+    return words.get(value) or (age(value) if kind in ("age", "onset") else clean(value.lower()))
+
+
 def person(case: CaseSummary) -> list[str]:
     """Return what is known of a patient beside the findings, in words.
 

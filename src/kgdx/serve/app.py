@@ -29,7 +29,7 @@ from kgdx.results.ranked import NOTICE, DiagnosisDocument
 from kgdx.results.reference import documented
 from kgdx.serve import http_models
 from kgdx.serve.problems import MEDIA_TYPE, Problem, Refused, busy
-from kgdx.serve.request_guard import Guard
+from kgdx.serve.request_guard import PAGE_VALUES, VALUES, Guard, values
 from kgdx.serve.server_options import Options
 from kgdx.serve.worker_pool import Pool
 
@@ -53,6 +53,7 @@ for _status, _words in {
     413: "The request is too large.",
     415: "The request is not JSON.",
     421: "The server does not answer by that name.",
+    431: "The headers are too large.",
     422: "The request is as it should be, but nothing can be made of what it says: no finding, an unknown term.",
     429: "Too many requests.",
     500: "A fault of the server.",
@@ -92,6 +93,10 @@ class JsonRoute(APIRoute):
                 if media != "application/json":
                     hint = "send JSON with the header Content-Type: application/json"
                     raise Refused(Problem(415, "media-type", "the request is not JSON", hint))
+                most = PAGE_VALUES if self.body_field.field_info.annotation is http_models.Page else VALUES
+                if values(await request.body()) > most:
+                    detail = f"the request has more than {most:,} values"
+                    raise Refused(Problem(413, "members", detail, "send less at once"))
             answer: Response = await inner(request)
             return answer
 
@@ -335,7 +340,7 @@ def _problem(problem: Problem) -> Response:
 def events(workers: Pool, operation: str, given: Mapping[str, Any], seconds: float) -> StreamingResponse:
     """Return a response that tells what a worker does while it does it.
 
-    A client that goes ends the work: the worker is replaced, and no model is paid for what nobody reads.
+    A client that goes ends the work at its next step, so that no model is paid for what nobody reads.
     """
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(_told(workers, operation, given, seconds), media_type="text/event-stream", headers=headers)

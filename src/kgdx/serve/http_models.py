@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from itertools import islice
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    StrictBool,
+    field_validator,
+    model_validator,
+)
 
 from kgdx.case.patient import Finding, Issue
 
@@ -15,6 +25,9 @@ def _number(value: object) -> object:
         raise ValueError("must be a number")
     return value
 
+
+UNKNOWN = 20
+"""So many unknown members are named at most."""
 
 NUMBER = BeforeValidator(_number)
 Term = Annotated[str, Field(min_length=1, max_length=300)]
@@ -45,6 +58,20 @@ class Request(BaseModel):
     """A request; unknown members are refused."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _few(cls, given: Any, check: ModelWrapValidatorHandler[Self]) -> Self:
+        """Name a few unknown members: to name each of a hundred thousand takes a second.
+
+        Raises:
+            ValidationError: There are members that no request has.
+        """
+        if isinstance(given, dict) and len(given) > len(cls.model_fields):
+            unknown = islice((name for name in given if name not in cls.model_fields), UNKNOWN)
+            known = {name: value for name, value in given.items() if name in cls.model_fields}
+            given = known | {name: given[name] for name in unknown}
+        return check(given)
 
 
 class Patient(Request):

@@ -33,6 +33,12 @@ BODY_S = 10.0
 BURST_S = 2.0
 """For how many seconds' worth of requests a client may save up."""
 
+HEADERS_MOST, HEADERS_BYTES = 100, 32_768
+"""Most headers of a request, and most bytes of them with its address."""
+
+VALUES, PAGE_VALUES = 20_000, 200_000
+"""Most values of a request, and of a result to make a page of: each is an object of its own once it is read."""
+
 CLIENTS = 10_000
 """How many clients' rates are kept; the one that has been quiet longest is forgotten first."""
 
@@ -81,6 +87,18 @@ class Head:
         """
         return _host(self.get("host"))
 
+    def large(self, scope: Scope) -> bool:
+        """Whether there are more headers, or longer ones, than any client needs.
+
+        Example:
+            >>> head = {"headers": [(b"a", b"b" * 40_000)]}
+            >>> Head(head).large(head)
+            True
+        """
+        size = len(scope.get("raw_path", b"")) + len(scope.get("query_string", b""))
+        size += sum(len(key) + len(value) for key, value in self._all)
+        return len(self._all) > HEADERS_MOST or size > HEADERS_BYTES
+
     def foreign(self) -> bool:
         """Whether a page of another site sent the request.
 
@@ -128,6 +146,9 @@ class Guard:
 
     def _check(self, scope: Scope, head: Head) -> None:
         """Raise where a request is not allowed; what costs least is looked at first."""
+        if head.large(scope):
+            hint = "send fewer and shorter headers"
+            raise Refused(Problem(431, "headers", "the headers of the request are too large", hint, headers=_CLOSE))
         if not self._known(head.host):
             hint = "ask by its address, or allow the name with --allow-host"
             raise Refused(Problem(421, "host", "this server does not answer by that name", hint))
@@ -202,6 +223,20 @@ def _again(body: bytes, receive: Receive) -> Receive:
 def _host(value: str) -> str:
     name = value[1:].partition("]")[0] if value.startswith("[") else value.partition(":")[0]
     return name.lower().rstrip(".")
+
+
+def values(body: bytes) -> int:
+    r"""Return about how many values a text of JSON holds, without reading it.
+
+    Example:
+        >>> values(b'{"text": "' + b", " * 90_000 + b'"}'), values(b"[" + b"1, " * 30_000 + b"1]")
+        (1, 30001)
+    """
+    count = body.count(b",") + body.count(b"[") + body.count(b"{")
+    if count <= VALUES:
+        return count
+    bare = b"".join(body.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
+    return bare.count(b",") + bare.count(b"[") + bare.count(b"{")
 
 
 class Rates:

@@ -12,11 +12,6 @@ from kgdx.errors import ConfigError, MissingExtraError, UsageError
 from kgdx.literature.publications import pubmed_access
 from kgdx.serve.server_options import Options
 
-GRACE_S = 10
-"""How long requests that are being answered may take when the server is told to stop."""
-
-MAX_CONNECTIONS = 1000
-
 
 def serve(options: Options, started: Callable[[str], None]) -> None:
     """Serve until told to stop (interrupt, or SIGTERM): then no new request is taken, and those at work are finished.
@@ -36,9 +31,8 @@ def serve(options: Options, started: Callable[[str], None]) -> None:
     with kgdx.open(options.store) as graph:  # one that is damaged or of another version is told before anyone asks
         graph.names  # noqa: B018 - the first time its index is made, which the workers then share
     try:
-        import uvicorn
-
         from kgdx.serve.app import create_app
+        from kgdx.serve.connections import http_server, places
         from kgdx.serve.worker_pool import Pool
     except ImportError as error:
         raise MissingExtraError("kgdx serve", "serve") from error
@@ -50,21 +44,10 @@ def serve(options: Options, started: Callable[[str], None]) -> None:
     model, asked = model_name(settings), literature is not None and literature.ask
     app = create_app(options, workers, askers, model=model, literature=asked, log=log)
     with listening(options.host, options.port) as place:
-        config = uvicorn.Config(
-            app,
-            access_log=False,
-            log_level="warning",
-            proxy_headers=False,
-            server_header=False,
-            ws="none",
-            limit_concurrency=MAX_CONNECTIONS,
-            timeout_keep_alive=15,
-            timeout_graceful_shutdown=GRACE_S,
-        )
         port = place.getsockname()[1]
         shown = f"[{options.host}]" if ":" in options.host else options.host
         started(f"http://{shown}:{port}/")
-        uvicorn.Server(config).run(sockets=[place])
+        http_server(app, options, places()).run(sockets=[place])
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -7,13 +7,14 @@ and the JSON text.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import gc
 import logging
 import os
+import queue
 import struct
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 
 HEADER = struct.Struct(">IB")
 
-REQUEST, RESULT, PROBLEM, EVENT, READY = range(5)
-"""Kinds of frames: what is asked; the last word of an answer, good or bad; a word before it; a worker is up."""
+REQUEST, RESULT, PROBLEM, EVENT, READY, CANCEL = range(6)
+"""Kinds of frames: what is asked; the last word of an answer, good or bad; a word before it; a worker is up; nobody
+waits any more for the answer to the last request."""
 
 MAX_FRAME = 256 << 20
 """No answer is longer than this; a length beyond it means that the stream is broken."""
@@ -63,21 +65,6 @@ def read(stream: BinaryIO) -> tuple[int, bytes] | None:
     length, kind = HEADER.unpack(head)
     content = stream.read(length)
     return None if len(content) < length else (kind, content)
-
-
-async def receive(stream: asyncio.StreamReader) -> tuple[int, bytes]:
-    """Read a frame of a worker.
-
-    Raises:
-        ConnectionError: The worker has gone, or what it wrote is no frame.
-    """
-    try:
-        length, kind = HEADER.unpack(await stream.readexactly(HEADER.size))
-        if length > MAX_FRAME:
-            raise ConnectionError("the worker's stream is broken")
-        return kind, await stream.readexactly(length)
-    except asyncio.IncompleteReadError as error:
-        raise ConnectionError("the worker has stopped") from error
 
 
 def main() -> None:
@@ -111,28 +98,72 @@ def run(source: BinaryIO, target: BinaryIO) -> None:
         except KgdxError as error:
             target.write(_problem(problem_of(error)))
             return
-        while (asked := read(source)) is not None:
-            target.write(answer(serving, asked[1], target.write))
+        inbox = Inbox(source)
+        while (asked := inbox.get()) is not None:
+            target.write(answer(serving, asked, target.write, inbox.cancelled))
     finally:
         serving.close()
 
 
-def answer(serving: Serving, content: bytes, write: Callable[[bytes], Any]) -> bytes:
+class Abandoned(BaseException):
+    """Ends work that nobody waits for; whoever handles errors of the work lets it pass."""
+
+
+class Inbox:
+    """What a server sends while its worker works: the next requests, and that one is not wanted any more.
+
+    Args:
+        source: Frames.
+    """
+
+    def __init__(self, source: BinaryIO) -> None:
+        self._requests: queue.SimpleQueue[tuple[bytes, threading.Event] | None] = queue.SimpleQueue()
+        self.cancelled = threading.Event()
+        threading.Thread(target=self._read, args=(source,), daemon=True).start()
+
+    def get(self) -> bytes | None:
+        """Return the next request; ``None`` where the server has gone."""
+        found = self._requests.get()
+        if found is None:
+            return None
+        self.cancelled = found[1]
+        return found[0]
+
+    def _read(self, source: BinaryIO) -> None:
+        last = self.cancelled
+        while (found := read(source)) is not None:
+            if found[0] == CANCEL:
+                last.set()
+            else:
+                last = threading.Event()
+                self._requests.put((found[1], last))
+        last.set()
+        self._requests.put(None)
+
+
+def answer(
+    serving: Serving, content: bytes, write: Callable[[bytes], Any], cancelled: threading.Event | None = None
+) -> bytes:
     """Return the last frame of the answer to a request; events are written as they happen.
 
     Args:
         serving: The graph.
         content: JSON of the request.
         write: Takes the frames of events.
+        cancelled: Is set when nobody waits any more: the work ends at its next event.
     """
     asked = orjson.loads(content)
 
     def event(document: dict[str, Any]) -> None:
+        if cancelled is not None and cancelled.is_set():
+            raise Abandoned
         write(frame(EVENT, orjson.dumps(document)))
 
     try:
         result = OPERATIONS[asked["operation"]](serving, asked["given"], event)
         return frame(RESULT, orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS, default=str))
+    except Abandoned:
+        return _problem(Problem(503, "abandoned", "nobody waits for the answer"))
     except Refused as refused:
         return _problem(refused.problem)
     except KgdxError as error:

@@ -16,13 +16,16 @@ from typing import Any
 import orjson
 
 from kgdx.serve.problems import Problem, Refused, busy
-from kgdx.serve.worker import EVENT, PROBLEM, READY, REQUEST, frame, receive
+from kgdx.serve.worker import CANCEL, EVENT, HEADER, MAX_FRAME, PROBLEM, READY, REQUEST, frame
 
 START_S = 120.0
 """How long a worker may take to open its graph; a snapshot of a server's graph may have to be compiled for it."""
 
 AGAIN_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 """How long to wait before a worker that did not start is started again, by how often it failed."""
+
+CANCEL_S = 3.0
+"""How long a worker may take to leave what nobody waits for any more, before it is replaced."""
 
 STOP_S = 3.0
 """How long a worker has to end by itself."""
@@ -39,6 +42,7 @@ class Worker:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None and process.stdout is not None
         self.process, self._to, self._from = process, process.stdin, process.stdout
+        self._head: tuple[int, int] | None = None
 
     @classmethod
     async def start(cls, opening: Mapping[str, Any], command: Sequence[str] = WORKER) -> tuple[Worker, dict[str, Any]]:
@@ -67,7 +71,7 @@ class Worker:
         try:
             await worker._send(orjson.dumps(opening))
             async with asyncio.timeout(START_S):
-                kind, content = await receive(worker._from)
+                kind, content = await worker._frame()
             if kind != READY:
                 raise Refused(_problem(content))
         except BaseException:
@@ -83,8 +87,23 @@ class Worker:
             ConnectionError: The process ended.
         """
         await self._send(content)
+        return await self._answer(event)
+
+    async def leave(self) -> None:
+        """Have the worker leave its request, whose answer nobody waits for.
+
+        Raises:
+            TimeoutError: It is still at it.
+            ConnectionError: The process ended.
+        """
+        await self._send(b"", CANCEL)
+        async with asyncio.timeout(CANCEL_S):
+            with suppress(Refused):
+                await self._answer(None)
+
+    async def _answer(self, event: EventHandler | None) -> bytes:
         while True:
-            kind, content = await receive(self._from)
+            kind, content = await self._frame()
             if kind == EVENT:
                 if event is not None:
                     event(orjson.loads(content))
@@ -105,10 +124,28 @@ class Worker:
                 self.process.kill()
             await self.process.wait()
 
-    async def _send(self, content: bytes) -> None:
+    async def _frame(self) -> tuple[int, bytes]:
+        """Read a frame; where that is cancelled, the next caller goes on with it.
+
+        Raises:
+            ConnectionError: The worker has gone, or what it wrote is no frame.
+        """
+        try:
+            if self._head is None:
+                self._head = HEADER.unpack(await self._from.readexactly(HEADER.size))
+            length, kind = self._head
+            if length > MAX_FRAME:
+                raise ConnectionError("the worker's stream is broken")
+            content = await self._from.readexactly(length)
+        except asyncio.IncompleteReadError as error:
+            raise ConnectionError("the worker has stopped") from error
+        self._head = None
+        return kind, content
+
+    async def _send(self, content: bytes, kind: int = REQUEST) -> None:
         if self._to.is_closing():  # writing would be an error of another kind
             raise ConnectionError("the worker has stopped")
-        self._to.write(frame(REQUEST, content))
+        self._to.write(frame(kind, content))
         await self._to.drain()
 
 
@@ -176,14 +213,17 @@ class Pool:
             self.start()
         content = request(operation, given)
         worker = await self._free(seconds)
-        done = False
+        after: Callable[[Worker], None] = self._replace
         try:
             async with asyncio.timeout(seconds):
                 answer = await worker.ask(content, event)
-            done = True
+            after = self._idle.put_nowait
             return answer
         except Refused:
-            done = True
+            after = self._idle.put_nowait
+            raise
+        except asyncio.CancelledError:
+            after = self._recall
             raise
         except TimeoutError:
             hint = "ask for less at once, or raise the server's time-out"
@@ -193,10 +233,7 @@ class Pool:
             self._log(f"a worker ended while it did {operation} (exit code {worker.process.returncode})")
             raise Refused(busy("the worker that had this request has ended", after=2)) from None
         finally:
-            if done:
-                self._idle.put_nowait(worker)
-            else:  # it may still be at work on what nobody waits for
-                self._replace(worker)
+            after(worker)
 
     async def look(self, seconds: float) -> None:
         """Ask each worker that has nothing to do whether its graph is there; afterwards ``trouble`` says."""
@@ -242,6 +279,19 @@ class Pool:
             raise Refused(_away(self.trouble) if self.trouble else busy("all workers are busy", after=2)) from None
         finally:
             self._waiting -= 1
+
+    def _recall(self, worker: Worker) -> None:
+        """Have a worker leave its request, and replace it if it does not."""
+
+        async def leave() -> None:
+            try:
+                await worker.leave()
+            except (TimeoutError, ConnectionError, ValueError):
+                self._replace(worker)
+            else:
+                self._idle.put_nowait(worker)
+
+        self._spawn(leave())
 
     def _replace(self, worker: Worker) -> None:
         self._alive.discard(worker)

@@ -29,6 +29,7 @@ from kgdx.terms.matcher import (
 from kgdx.terms.normalise import MODIFIERS, fold_chinese, has_chinese
 from kgdx.terms.phenotypes import Terms
 from kgdx.terms.tokens import Spelling, corrected, words
+from kgdx.terms.unread import unread, with_values
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -43,7 +44,7 @@ _WORDS = re.compile(r"[^\W\d_]+")
 _LOOSE = (0.9, 0.9, 0.85, 0.8, 0.75)
 _CORRECTED = 0.9
 _NO_CHINESE = "the graph has no Chinese names, so only some everyday Chinese words are read"
-_LOAD_CHINESE = "load them with `kgdx build hp hpoa genes hp_zh=FILE` (hp-zh.babelon.tsv)"
+_LOAD_CHINESE = "add them with `kgdx update hp_zh`"
 
 _HPO_ID = re.compile(r"HP[:_ ]?([0-9]+)", re.IGNORECASE)
 _DIGITS = 7
@@ -127,8 +128,10 @@ class Extractor:
             issues.append(Issue("warning", "text", _NO_CHINESE, _LOAD_CHINESE))
         found.sort(key=lambda f: (f.span.start, f.span.end, f.id) if f.span else (0, 0, f.id))
         told = statuses(text, [(f.span.start, f.span.end) for f in found if f.span])
-        findings = _without_implied(tuple(replace(f, status=s) for f, s in zip(found, told, strict=True)))
-        return Extraction(findings, (*issues, *_contradictions(findings), *_nothing(text, findings, issues)))
+        every = with_values(text, [replace(f, status=s) for f, s in zip(found, told, strict=True)])
+        findings = _without_implied(every)
+        doubtful = (*issues, *_contradictions(findings), *_nothing(text, findings, issues))
+        return Extraction(findings, doubtful, unread(text, every))
 
     def mentions(self, text: str, language: str | None = None) -> list[Finding]:
         """Return the findings that a text names or (with an encoder) comes near to, all as present, in no order."""

@@ -62,6 +62,11 @@ def test_each_stage_states_what_the_one_before_left_open() -> None:
     assert scores[0] == 1 and scores == sorted(scores, reverse=True)
 
 
+def test_symptoms_that_people_mapped_are_left_to_their_table() -> None:
+    tables = [*findings(FINDINGS), nodes("Symptom", {"DDXPLUS:E_1": ("Fever",), "KGDX:zh.a": ("Fever",)})]
+    assert rows(relations(tables, Decisions())).keys() == {("KGDX:zh.a", "HP:0001945")}
+
+
 def test_the_encoder_comes_last_and_leaves_chinese_to_those_that_read_it() -> None:
     tables = [*findings(FINDINGS), symptoms(a="short of air", b="没有空气的感觉")]
     assert rows(relations(tables, Decisions())) == {}

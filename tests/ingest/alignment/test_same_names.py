@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.ingest.alignment.disease_names import name_key, same_limits, signatures
-from kgdx.ingest.alignment.same_names import ONE_ROW, ONE_TERM, SAME_NAME, _stated_names, infer
+from kgdx.ingest.alignment.same_names import ONE_ROW, ONE_TERM, SAME_NAME, _stated_names, entries_called, infer
 from kgdx.schema import load_schema
 from kgdx.terms.names.same_diseases import Components, vocabulary
 
@@ -139,6 +139,12 @@ def test_labels_of_patients_are_no_bridge() -> None:
     assert not joined(nodes, (), patients)
 
 
+def test_a_name_that_only_patients_give_is_a_label_too() -> None:
+    patients = NodeTable("PatientCase", pa.table({"id": ["p"], "source": ["cases"]}))
+    nodes = [disease("OMIM:100001", "Alpha disease", name_source="cases"), disease(f"{EN}1", "alpha disease")]
+    assert joined(nodes) and not joined(nodes, (), patients)
+
+
 def test_an_entry_that_is_named_by_its_id_has_no_name() -> None:
     nameless = disease("ORPHA:712", "ORPHA:712", "溶血性贫血", name_source="id")
     assert not joined([chinese("1", "溶血性贫血"), nameless])
@@ -196,3 +202,16 @@ def test_names_with_equal_forms_have_equal_signatures(words: list[str], chance: 
     one, other = " ".join(words).title(), " ".join(chance.sample(words, len(words)))
     if name_key(one) == name_key(other):
         assert signatures([one]) == signatures([other])
+
+
+def test_a_label_means_the_entries_of_its_name_or_of_one_that_is_the_same() -> None:
+    nodes = [chinese("1", "肩周炎"), chinese("2", "子宫内膜炎"), disease(f"{EN}1", "gout")]
+    tables = [table("Disease", nodes), table("Phenotype", [term("HP:1", "Endometritis", "子宫内膜炎")])]
+    found = entries_called(tables, ["Gout", "Adhesive capsulitis", "Endometritis", "Endometriosis", "小儿肩周炎"])
+    assert found == {
+        "小儿肩周炎": (f"{ZH}1",),
+        "Gout": (f"{EN}1",),
+        "Adhesive capsulitis": (f"{ZH}1",),
+        "Endometritis": (f"{ZH}2",),
+        "Endometriosis": (),
+    }

@@ -97,6 +97,12 @@ def test_what_the_source_states_by_id_is_not_said_again(tables: Tables, tmp_path
     assert annotate(tables(cases=path)) == []
 
 
+def test_codes_that_a_table_maps_are_not_read_as_words(tables: Tables, tiny: Path) -> None:
+    files = {"ddxplus": tiny / "ddxplus-conditions.json", "ddxplus_patients": tiny / "ddxplus-patients.csv"}
+    found = [each for each in annotate(tables(**files)) if isinstance(each, RelationTable)]
+    assert not any(each.rows.num_rows for each in found if each.type in ("OBSERVED", "EXCLUDED"))
+
+
 def test_only_the_whole_of_a_phrase_is_known_absent(tables: Tables, tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_text(

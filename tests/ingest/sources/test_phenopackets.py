@@ -80,7 +80,26 @@ def test_a_diagnosis_of_a_disease_that_no_other_source_names_is_kept(
     assert checked.quarantine.is_empty()
     assert [row["end"] for row in rows(checked, "DIAGNOSED")] == ["OMIM:424242"]
     (disease,) = [row for row in rows(checked, "Disease") if row["id"] == "OMIM:424242"]
-    assert (disease["name"], disease["name_source"], disease["source"]) == ("OMIM:424242", "id", "phenopackets")
+    label = "Tiny epilepsy syndrome 1, autosomal recessive"
+    assert (disease["name"], disease["name_source"], disease["source"]) == (label, "phenopackets", "phenopackets")
+
+
+def test_a_diagnosis_without_a_label_keeps_its_id_as_name(
+    check_files: Callable[..., Checked], write: Write, tiny: Path, rows: Rows
+) -> None:
+    packet = json.loads((tiny / "phenopacket.json").read_text().replace("OMIM:100001", "OMIM:424242"))
+    packet["diseases"] = [{"term": {"id": "OMIM:424242"}}]
+    packet.pop("interpretations", None)
+    checked = check_files("hp", "hpoa", phenopackets=write("p.json", json.dumps(packet)))
+    (disease,) = [row for row in rows(checked, "Disease") if row["id"] == "OMIM:424242"]
+    assert (disease["name"], disease["name_source"]) == ("OMIM:424242", "id")
+
+
+def test_the_name_of_another_source_wins_over_the_label(check_files: Callable[..., Checked], rows: Rows) -> None:
+    (disease,) = [
+        row for row in rows(check_files("hp", "hpoa", "phenopackets"), "Disease") if row["id"] == "OMIM:100001"
+    ]
+    assert disease["name_source"] == "hpoa"
 
 
 def test_a_diagnosis_of_a_strange_vocabulary_is_quarantined_once(

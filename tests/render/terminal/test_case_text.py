@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from kgdx.case import Finding, Issue, Span, Status
+from kgdx.case import Extraction, Finding, Issue, Span, Status
+from kgdx.case.demographics import mentions
 from kgdx.render.terminal.case_text import extraction, findings, issues, marked
 from kgdx.render.terminal.console import text
 
@@ -43,13 +44,20 @@ def test_present_findings_come_first() -> None:
 
 def test_an_extraction_shows_text_table_and_notes() -> None:
     noted = (Issue("warning", "HP:1", "HP:1 is obsolete", "replaced by HP:2"),)
-    shown = text(extraction(NOTE, FOUND, noted, brackets=True))
+    shown = text(extraction(NOTE, Extraction(FOUND, noted), (), brackets=True))
     assert shown.startswith("No [seizures: absent].")
     assert "! HP:1 is obsolete; replaced by HP:2" in shown
 
 
+def test_who_the_patient_is_stands_with_its_words_and_place() -> None:
+    said = "A 3-month-old girl, parents are first cousins."
+    lines = text(extraction(said, Extraction(), mentions(said), brackets=True)).splitlines()
+    assert [line.split()[:2] for line in lines[-3:]] == [["age", "3"], ["sex", "female"], ["consanguineous", "yes"]]
+    assert "“3-month-old” at 2–13" in lines[-3]
+
+
 def test_a_text_without_findings_says_so() -> None:
-    assert "No finding was recognised." in text(extraction("Nothing.", (), (), brackets=True))
+    assert "No finding was recognised." in text(extraction("Nothing.", Extraction(), (), brackets=True))
 
 
 def test_equal_notes_are_shown_once_and_many_are_counted() -> None:

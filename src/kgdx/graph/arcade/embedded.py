@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kgdx.errors import StoreError
 from kgdx.graph.arcade import arcade_engine
-from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row, plain
+from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row, T, Transaction, plain
 from kgdx.graph.tables import OwnStore, columns_of, conformed_delta, ordered, title
 from kgdx.graph.templates import template
 from kgdx.schema import Schema, kin, load_schema
@@ -123,6 +123,11 @@ class ArcadeStore(OwnStore):
         """Run one write template in a transaction of its own; raises like :meth:`run`."""
         with self.transaction() as running:
             return running.run(name, **parameters)
+
+    def transact(self, work: Callable[[Transaction], T]) -> T:
+        """Run what ``work`` does with a transaction, all or nothing; nobody else writes meanwhile."""
+        with self.transaction() as running:
+            return work(running)
 
     @contextmanager
     def transaction(self) -> Iterator[_Transaction]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -18,7 +18,7 @@ from kgdx.graph.foreign.cypher_tokens import UnreadableError
 from kgdx.graph.foreign.database_mapping import ForeignMapping, read_mapping
 from kgdx.graph.foreign.template_rewrite import Rewritten, UnmappedError, quoted, rewrite
 from kgdx.graph.neo4j.bolt import connect, rows_of, translated
-from kgdx.graph.protocol import Closing, Delta, GraphTable, Row, Transaction, plain
+from kgdx.graph.protocol import Closing, Delta, GraphTable, Row, T, Transaction, plain
 from kgdx.graph.templates import Template, statement, template, templates, text_of
 from kgdx.schema import Schema, load_schema
 
@@ -253,6 +253,10 @@ class ForeignStore(Closing):
     def write(self, name: str, /, **parameters: Any) -> NoReturn:
         """Refuse to write."""
         raise self._read_only(name)
+
+    def transact(self, work: Callable[[Transaction], T]) -> T:
+        """Refuse to write."""
+        raise self._read_only("a transaction")
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Refuse to write."""

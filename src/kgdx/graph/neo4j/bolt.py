@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import base64
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,39 @@ def connect(access: Neo4jAccess) -> neo4j.Driver:
         driver.close()
         raise
     return driver
+
+
+def bookmarks() -> neo4j.BookmarkManager:
+    """Return what several sessions share so that each reads what the others wrote."""
+    import neo4j
+
+    return neo4j.GraphDatabase.bookmark_manager()
+
+
+def serial_of(marks: Iterable[str]) -> int | None:
+    """Return the number of the transaction that a server's bookmark names; ``None`` where it is of an unknown form.
+
+    Neo4j writes the database's id (16 bytes) and the number in PackStream, the encoding of Bolt.
+
+    Example:
+        >>> serial_of(["FB:kcwQx1Bc5KMdREK6yOaxOVEIAW6Q"]), serial_of(["FB:kcwQx1Bc5KMdREK6yOaxOVEIAckBn5A="])
+        (110, 415)
+        >>> serial_of(["neo4j:7"]) is None
+        True
+    """
+    found = list(marks)
+    if len(found) != 1 or not found[0].startswith("FB:"):
+        return None
+    try:
+        content = base64.b64decode(found[0][3:] + "=" * (-len(found[0][3:]) % 4))
+    except ValueError:
+        return None
+    if content[1:3] != b"\xcc\x10" or len(content) < 20:
+        return None
+    size = {0xC8: 1, 0xC9: 2, 0xCA: 4, 0xCB: 8}.get(content[19])
+    if size is None:
+        return content[19] if content[19] < 0x80 else None
+    return int.from_bytes(content[20 : 20 + size], "big", signed=True)
 
 
 def rows_of(tx: neo4j.ManagedTransaction | neo4j.Transaction, text: str, parameters: Mapping[str, Any]) -> list[Row]:

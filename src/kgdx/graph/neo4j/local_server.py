@@ -6,7 +6,6 @@ Its home is ``<kgdx home>/neo4j``: data, logs, a generated password in a file th
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -22,6 +21,7 @@ from pathlib import Path
 
 from kgdx.config import DEFAULT_BOLT_PORT, Neo4jAccess, Settings
 from kgdx.errors import ConfigError, StoreError, UsageError
+from kgdx.files.locks import take
 from kgdx.graph.neo4j import local_runtime
 from kgdx.graph.neo4j.local_runtime import ADMIN_CLASS, SERVER_CLASS, Progress, Runtime, find_runtime
 
@@ -335,7 +335,7 @@ def locked(home: Path) -> Iterator[None]:
     except OSError as error:
         raise StoreError(f"cannot use the server's folder {home}: {error.strerror or error}") from error
     with stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
+        take(stream.fileno())
         yield
 
 

@@ -8,14 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError
-from kgdx.graph.neo4j.bolt import change_nodes, connect, export_table, load_table, remove_rows, rows_of, translated
-from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row
+from kgdx.graph.neo4j.bolt import (
+    bookmarks,
+    change_nodes,
+    connect,
+    export_table,
+    load_table,
+    remove_rows,
+    rows_of,
+    serial_of,
+    translated,
+)
+from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row, T, Transaction
 from kgdx.graph.tables import OwnStore, conformed_delta, ordered, refuse_other_counts
 from kgdx.graph.templates import statement, template
 from kgdx.schema import Schema, load_schema
@@ -24,6 +35,7 @@ if TYPE_CHECKING:
     import neo4j
 
 _FETCH_ROWS = 5_000
+_STATE_READS = 5  # at most; two where nobody writes
 _NO_ROWS = pa.table({})
 _BUILD_FIELDS = ("fingerprint", "schema_version", "schema_checksum", "kgdx_version", "created")
 
@@ -43,6 +55,35 @@ class _Transaction:
             return rows_of(self._running, found.text, bound)
 
 
+class _Managed:
+    """A transaction that the driver runs, and runs again where it fails for the moment: it needs its own errors."""
+
+    def __init__(self, running: neo4j.ManagedTransaction) -> None:
+        self._running = running
+
+    def run(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Run a template of either kind."""
+        found = template(name, None, "neo4j")
+        return rows_of(self._running, found.text, found.bind(parameters))
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """What a server says of its graph without reading it.
+
+    Attributes:
+        fingerprint: Of the graph that was copied there.
+        content: Of the snapshot of that graph; ``None`` where the Build node does not state it.
+        saves: Transactions that kgdx has counted since then.
+        serial: Number of the last transaction of any kind; ``None`` where the server does not tell.
+    """
+
+    fingerprint: str
+    content: str | None
+    saves: int
+    serial: int | None
+
+
 class Neo4jStore(OwnStore):
     """A graph in a Neo4j database; implements :class:`kgdx.graph.protocol.Store`.
 
@@ -51,12 +92,18 @@ class Neo4jStore(OwnStore):
     """
 
     def __init__(
-        self, driver: neo4j.Driver, access: Neo4jAccess, read_only: bool, schema: Callable[[], Schema]
+        self,
+        driver: neo4j.Driver,
+        access: Neo4jAccess,
+        read_only: bool,
+        schema: Callable[[], Schema],
+        seen: neo4j.BookmarkManager | None = None,
     ) -> None:
         self._driver = driver
         self._access = access
         self._read_only = read_only
         self._schema = schema
+        self._seen = seen or bookmarks()
 
     @classmethod
     def open(
@@ -70,9 +117,18 @@ class Neo4jStore(OwnStore):
         return cls.connect(Neo4jAccess(uri, user, password, database), read_only=read_only)
 
     @classmethod
-    def connect(cls, access: Neo4jAccess, *, read_only: bool = True) -> Neo4jStore:
-        """Like :meth:`open`, from what :meth:`kgdx.config.Settings.neo4j` returns."""
-        store = cls(connect(access), access, read_only, load_schema)
+    def connect(
+        cls, access: Neo4jAccess, *, read_only: bool = True, seen: neo4j.BookmarkManager | None = None
+    ) -> Neo4jStore:
+        """Like :meth:`open`, from what :meth:`kgdx.config.Settings.neo4j` returns.
+
+        Args:
+            access: The server and database.
+            read_only: Whether writes are refused.
+            seen: What is common to several stores, so that each reads what another one of them wrote, on any member
+                of a cluster (:func:`kgdx.graph.neo4j.bolt.bookmarks`).
+        """
+        store = cls(connect(access), access, read_only, load_schema, seen)
         try:
             store._check_version()
         except BaseException:
@@ -143,6 +199,49 @@ class Neo4jStore(OwnStore):
         bound = found.bind(parameters)
         with self._session() as session, translated(self._access, writing=True):
             return session.execute_write(rows_of, found.text, bound)
+
+    def transact(self, work: Callable[[Transaction], T]) -> T:
+        """Run what ``work`` does with a transaction, all or nothing; it is run again where the server asks for that.
+
+        Transactions of this kind are counted in the Build node, and take turns.
+
+        Raises:
+            StoreError: The server failed for longer than that can be waited for; nothing was kept.
+        """
+        self._refuse_readers()
+        count = statement("count_save")
+
+        def run(running: neo4j.ManagedTransaction) -> T:
+            running.run(count).consume()
+            return work(_Managed(running))
+
+        with self._session() as session, translated(self._access, writing=True):
+            return session.execute_write(run)
+
+    def state(self) -> ServerState:
+        """Return what the server says of its graph; a few milliseconds.
+
+        Raises:
+            StoreError: There is no finished graph.
+        """
+        text = statement("build_state")
+        before: int | None = None
+        for _ in range(_STATE_READS):
+            with self._session(read=True) as session, translated(self._access):
+                rows = session.execute_read(rows_of, text, {})
+                serial = serial_of(session.last_bookmarks().raw_values)
+            if len(rows) != 1 or not rows[0]["fingerprint"]:
+                raise StoreError(f"no finished graph at {self.url}", hint="copy one there with `kgdx push`")
+            if serial is None or serial == before:  # nothing was written between both reads
+                break
+            before = serial
+        return ServerState(**rows[0], serial=serial)
+
+    def state_content(self, content: str) -> None:
+        """Write into the Build node what the graph's snapshot holds: :attr:`kgdx.graph.snapshot.Snapshot.content`."""
+        self._refuse_readers()
+        with self._session() as session, translated(self._access, writing=True):
+            session.execute_write(rows_of, statement("set_content"), {"content": content})
 
     @contextmanager
     def transaction(self) -> Iterator[_Transaction]:
@@ -256,6 +355,12 @@ class Neo4jStore(OwnStore):
             if "name" in node.properties and node.prefixes:  # free phrases can be longer than an index entry may be
                 self._administer("index", label=label)
         self._administer("await_indexes")
+        described = [each.properties for each in schema.nodes.values()]
+        described += [each.properties for each in schema.relations.values()]
+        names = sorted({name for properties in described for name in properties})
+        with self._session() as session, translated(self._access, writing=True):
+            session.execute_write(rows_of, statement("name_properties"), {"names": names})
+            session.execute_write(rows_of, statement("name_relations"), {"names": sorted(schema.relations)})
 
     @contextmanager
     def incomplete(self) -> Iterator[None]:
@@ -294,7 +399,10 @@ class Neo4jStore(OwnStore):
         mode = "READ" if read else "WRITE"
         with translated(self._access):
             session = self._driver.session(
-                database=self._access.database, default_access_mode=mode, fetch_size=_FETCH_ROWS
+                database=self._access.database,
+                default_access_mode=mode,
+                fetch_size=_FETCH_ROWS,
+                bookmark_manager=self._seen,
             )
         try:
             yield session

@@ -51,12 +51,14 @@ def entry_frame(tables: Sequence[GraphTable]) -> pl.DataFrame:
     Diseases that only a file of patients names are left out: their names are labels, which nothing may rest on.
     """
     columns = ("id", "name", "name_zh", "name_source", "synonyms", "source", "definition", "obsolete")
-    labels = node_frame(tables, "PatientCase", ("source",))["source"].unique()
-    return node_frame(tables, "Disease", columns).filter(
+    patients = node_frame(tables, "PatientCase", ("source",))["source"].unique().implode()
+    kept = node_frame(tables, "Disease", columns).filter(
         ~pl.col("obsolete").fill_null(False),
-        ~pl.col("source").is_in(labels.implode()),
+        ~pl.col("source").is_in(patients),
         ~pl.col("id").str.starts_with(_APART),
     )
+    label = pl.col("name_source").is_in(patients).fill_null(False)
+    return kept.with_columns(pl.when(~label).then("name").alias("name"))
 
 
 def entry_names(entries: pl.DataFrame) -> Iterator[Named]:
@@ -89,7 +91,8 @@ def _entry_texts(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 def _explained(name: str, definition: str) -> bool:
     """Whether a definition in Chinese begins with the name and then brackets: they explain it and no part of it."""
-    return unicodedata.normalize("NFKC", definition).startswith(unicodedata.normalize("NFKC", name) + "(")
+    said, own = ("".join(unicodedata.normalize("NFKC", text).split()) for text in (definition, name))
+    return said.startswith(f"{own}(")
 
 
 def term_names(terms: pl.DataFrame, wanted: Set[str]) -> list[Named]:
@@ -150,6 +153,18 @@ def same_limits(english: str, chinese: str) -> bool:
         return False
     said = english.lower()
     return all((one.search(said) is None) == (other.search(right.folded) is None) for one, other in _limits())
+
+
+def label_keys(label: str) -> list[str]:
+    """Return the forms by which a label is looked up, the closest first: the last ones without whom it speaks of.
+
+    Example:
+        >>> label_keys("小儿手足口病")
+        ['小儿手足口病', '手足口病']
+    """
+    plain = _POPULATION.sub("", label).strip()
+    texts = [label, bare(label), *([plain] if len(plain) > 1 else [])]
+    return list(dict.fromkeys(name_key(text) for text in texts))
 
 
 @cache

@@ -38,6 +38,9 @@ CURATED = Rules(stages=("given", "exact", "normalised"))
 _CURATED = ("HP", "MESH", "OMIM", "ORPHA", "DECIPHER", "MONDO")
 """Vocabularies whose words are all real."""
 
+_SEVERAL = 2
+"""Entities of a vocabulary that holds slips whose names have to share a word, for it to be none."""
+
 _SHOWN = 5
 """Candidates that a relation records."""
 _COLUMNS = ("relation", "method", "score", "status", "decision", "source")
@@ -122,7 +125,7 @@ def align(
     tell("aligning diseases")
     decided = [each for kind, _, each in placed(tables, decisions.stated()) if kind == "SAME_AS"]
     known = [*exact_pairs(tables), *((e.subject, e.object) for e in decided if e.relation == "exact")]
-    words = _curated_words((everything, findings, mesh))
+    words = _known_words((everything, findings, mesh, symptoms(tables)))
     same = align_diseases(everything, known, given, meaning, words)
     add("SAME_AS", ("Disease", "Disease"), SAMENESS, (everything, everything), same)
     mapped = _mapped(tables, decisions)
@@ -141,7 +144,7 @@ def align(
                 rules,
                 (subjects, objects),
                 decide(
-                    candidates(left, objects, rules, given, meaning, None if ends[1] == "MeshDescriptor" else words),
+                    candidates(left, objects, rules, given, meaning, words),
                     rules,
                 ),
             )
@@ -154,12 +157,15 @@ def _unchecked(phrases: Side) -> Side:
     return phrases.without(checked["id"])
 
 
-def _curated_words(sides: Iterable[Side]) -> set[str]:
-    """The words of all curated vocabularies: between two of them lies no typo."""
+def _known_words(sides: Iterable[Side]) -> set[str]:
+    """The words of all curated vocabularies, and those that several names of others have: none of them is a typo."""
     found: set[str] = set()
     for side in sides:
         curated = side.entities.filter(pl.col("vocabulary").is_in(_CURATED))
         found |= known_words(side.names.join(curated, left_on="entity", right_on="id", how="semi"))
+        others = side.names.join(curated, left_on="entity", right_on="id", how="anti").filter(~pl.col("han"))
+        words = others.select("entity", pl.col("key").str.split(" ").alias("word")).explode("word").unique()
+        found |= set(words.group_by("word").len().filter(pl.col("len") >= _SEVERAL)["word"])
     return found
 
 

@@ -16,7 +16,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgdx.ingest.alignment.disease_names import Named, entry_frame, entry_names, named, near, signatures, term_names
+from kgdx.ingest.alignment.disease_names import (
+    Named,
+    entry_frame,
+    entry_names,
+    label_keys,
+    named,
+    near,
+    signatures,
+    term_names,
+)
 from kgdx.terms.names.entity_names import node_frame
 from kgdx.terms.names.same_diseases import RARE, Components, exact_pairs, vocabulary
 from kgdx.terms.normalise import read_table
@@ -67,6 +76,39 @@ def infer(tables: Sequence[GraphTable]) -> RelationTable:
             joined.join(pair.left, pair.right)
             stated.append(pair)
     return RelationTable("SAME_AS", "Disease", "Disease", _rows(stated))
+
+
+def entries_called(tables: Sequence[GraphTable], labels: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the entries that each label means: by their own names, else by a row of the table, else by a term.
+
+    For labels of patients, which have names only. The names of diseases that patients' files brought do not count. A
+    label for some patients (小儿手足口病) means the disease itself where no entry is called like it.
+
+    Args:
+        tables: The graph's (:func:`kgdx.ingest.alignment.mappings.vocabulary_tables`).
+        labels: Names of diseases, in English or Chinese.
+
+    Returns:
+        For each label the ids, sorted; none where no entry has the name.
+    """
+    asked = {label: label_keys(label) for label in labels}
+    entries = list(entry_names(entry_frame(tables)))
+    wanted = {key for keys in asked.values() for key in keys}
+    terms = term_names(node_frame(tables, "Phenotype", _TERM), wanted)
+    by_key: dict[str, set[str]] = defaultdict(set)
+    for each in entries:
+        by_key[each.key].add(each.entry)
+    steps: list[dict[str, set[str]]] = [{key: {key} for key in wanted}]
+    for bridges in (_stated_names(), terms):
+        of_bridge: dict[str, set[str]] = defaultdict(set)
+        for each in bridges:
+            of_bridge[each.entry].add(each.key)
+        steps.append({each.key: of_bridge[each.entry] for each in bridges})
+    found = {}
+    for label, keys in asked.items():
+        ways = ({id for other in step.get(key, ()) for id in by_key.get(other, ())} for key in keys for step in steps)
+        found[label] = tuple(sorted(next((ids for ids in ways if ids), ())))
+    return found
 
 
 def _all_pairs(tables: Sequence[GraphTable], joined: Components) -> set[Pair]:

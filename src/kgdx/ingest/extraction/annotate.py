@@ -22,6 +22,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from kgdx.case import Case, Extraction, Finding, FindingReader, Status, read_text
+from kgdx.case.ddxplus_release import PREFIX as DDXPLUS
 from kgdx.errors import CaseError
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.graph.snapshot_compile import compile_snapshot
@@ -238,7 +239,8 @@ def _patients(tables: Sequence[GraphTable]) -> list[tuple[str, str, str | None]]
 
 def _said(tables: Sequence[GraphTable]) -> list[tuple[str, str, str]]:
     """Return what a source says of patients in words: (relation, case, the words)."""
-    names = dict(_nodes(tables, "Symptom", "id", "name"))
+    named = _nodes(tables, "Symptom", "id", "name")
+    names = {id: name for id, name in named if not id.startswith(DDXPLUS)}  # a checked table says what these are
     return [
         (type, case, names[symptom])
         for type in ("OBSERVED", "EXCLUDED")

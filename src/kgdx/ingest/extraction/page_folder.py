@@ -12,7 +12,6 @@ A page's file appears by being renamed when it is complete.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections import Counter
@@ -27,6 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgdx.errors import SourceError, StoreError, StoreLockedError, UsageError
+from kgdx.files.locks import take
 from kgdx.ingest.extraction.filters import TYPES, RelationReader
 from kgdx.ingest.extraction.question_pages import Outcome, pages, read_page
 from kgdx.ingest.extraction.rule_reader import VERSION as RULES
@@ -99,11 +99,9 @@ class ExtractionFolder:
         except OSError as error:
             raise self._unwritable(error) from error
         try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            if not take(handle, wait_s=0.0):
                 message = f"another process extracts into {self.path}"
-                raise StoreLockedError(message, hint="wait for it to finish, or choose another --out") from None
+                raise StoreLockedError(message, hint="wait for it to finish, or choose another --out")
             self._begin(reader, size)
             yield
         finally:

@@ -21,11 +21,11 @@ from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.ingest.corrections import QUARANTINE
 from kgdx.ingest.manifest import is_manifest, read_manifest
 from kgdx.ingest.pipeline.build_engine import run
-from kgdx.ingest.pipeline.build_report import BuildReport, Progress, SourceReport, read_report
+from kgdx.ingest.pipeline.build_report import BuildReport, Progress, SourceReport
 from kgdx.ingest.pipeline.build_summary import totals
 from kgdx.ingest.pipeline.deliver import Choice, Index, Order
 from kgdx.ingest.pipeline.derive import Derive
-from kgdx.ingest.pipeline.graph_folder import BuildFolder, GraphFolder
+from kgdx.ingest.pipeline.graph_folder import BuildFolder, GraphFolder, sound_report
 from kgdx.ingest.pipeline.snapshot_hooks import Hook, Hooks
 from kgdx.ingest.pipeline.stages import BuiltGraph
 from kgdx.ingest.pipeline.user_data import USER
@@ -165,7 +165,7 @@ def _origins(target: GraphFolder, before: BuiltGraph | None) -> dict[str, str | 
     """
     if before is not None:
         return {name: source.origin for name, source in before.sources.items()}
-    report = read_report(target.current().report)
+    report = sound_report(target.current())
     read = {name: source.origin for name, source in report.sources.items() if source.checksum and source.origin}
     if not read or any("bolt" in origin or "neo4j" in origin.partition("://")[0] for origin in read.values()):
         message = f"the graph at {target.path} was copied from a server and does not know its sources' files"

@@ -23,7 +23,7 @@ from kgdx.ingest.check import checked_relations, current_ids, is_updated, merged
 from kgdx.ingest.corrections import Counts, Tally, quarantine_table
 from kgdx.ingest.fetch import DIGESTS, Digests
 from kgdx.ingest.pipeline import build_summary
-from kgdx.ingest.pipeline.build_report import BuildReport, Clock, SourceReport, read_report
+from kgdx.ingest.pipeline.build_report import BuildReport, Clock, SourceReport
 from kgdx.ingest.pipeline.deliver import (
     Before,
     BuiltTables,
@@ -38,7 +38,7 @@ from kgdx.ingest.pipeline.deliver import (
 )
 from kgdx.ingest.pipeline.derive import Derived, derive
 from kgdx.ingest.pipeline.graph_diff import Difference, compare
-from kgdx.ingest.pipeline.graph_folder import GraphFolder
+from kgdx.ingest.pipeline.graph_folder import GraphFolder, sound_report
 from kgdx.ingest.pipeline.parse import ENDS, REJECTS, Parsed, ParsedTable, fetch_and_parse, write_tables
 from kgdx.ingest.pipeline.snapshot_hooks import Hooks
 from kgdx.ingest.pipeline.stages import (
@@ -106,7 +106,7 @@ def _before(folder: GraphFolder, stages: Stages) -> Before | None:
     current = folder.current()
     graph = read_graph(current.tables, stages)
     try:
-        report = read_report(current.report)
+        report = sound_report(current)
     except StoreError:  # its report is damaged: the new build writes another
         return None
     if graph is None or not kin(report.schema_version):

@@ -19,8 +19,8 @@ from kgdx.graph.protocol import GraphTable, NodeTable
 from kgdx.ingest.corrections import Counts
 from kgdx.ingest.fetch import DIGESTS, Digests
 from kgdx.ingest.manifest import Manifest, manifests
-from kgdx.ingest.pipeline.build_report import Change, Reason, SourceReport, read_report
-from kgdx.ingest.pipeline.graph_folder import GraphFolder
+from kgdx.ingest.pipeline.build_report import Change, Reason, SourceReport
+from kgdx.ingest.pipeline.graph_folder import GraphFolder, sound_report
 from kgdx.ingest.pipeline.parse import Parsed, mapping_digest, recipe
 from kgdx.ingest.pipeline.stages import BuiltSource, BuiltTable, Stages, name_of, read_graph
 from kgdx.ingest.source_choice import Wanted
@@ -279,7 +279,7 @@ def freshness(folder: GraphFolder | str | os.PathLike[str], readers: Mapping[str
     """
     target = folder if isinstance(folder, GraphFolder) else GraphFolder(folder)
     build = target.current()
-    report = read_report(build.report)
+    report = sound_report(build)
     stages = Stages(target.path / "stages")
     graph = read_graph(build.tables, stages)
     found = []

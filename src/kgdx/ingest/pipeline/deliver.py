@@ -18,6 +18,7 @@ from kgdx.graph.snapshot import FORMAT, Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot, link_snapshot, reads
 from kgdx.graph.tables import BOOKKEEPING, columns_of, conformed
 from kgdx.ingest.fetch import Digests
+from kgdx.ingest.pipeline import build_files
 from kgdx.ingest.pipeline.build_report import Clock, Progress, StageReport
 from kgdx.ingest.pipeline.derive import Derive
 from kgdx.ingest.pipeline.graph_folder import BuildFolder, GraphFolder
@@ -73,7 +74,8 @@ def make_snapshot(made: BuildFolder, graph: BuiltGraph, before: Before | None, s
         before: The build before, if its snapshot may be linked.
         stages: Where the tables are.
     """
-    if before is not None and before.graph.snapshot == graph.snapshot:
+    linked = before is not None and before.graph.snapshot == graph.snapshot
+    if before is not None and linked and build_files.whole(before.folder.path, "snapshot"):
         try:
             link_snapshot(before.folder.snapshot, made.snapshot, graph.fingerprint)
         except (OSError, StoreError):
@@ -175,7 +177,7 @@ def fill_store(
         proven: Whether a changed copy has to show by its fingerprint that it holds the tables: whoever builds again may
             do so because the store is damaged.
     """
-    if before is not None and delta is not None:
+    if before is not None and delta is not None and build_files.whole(before.folder.path, "store"):
         clock.tell("load", f"changing {delta.rows:,} rows in a copy of the store")
         try:
             shutil.copytree(before.folder.store, made.store)

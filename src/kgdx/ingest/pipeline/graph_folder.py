@@ -6,6 +6,8 @@ Layout::
     lock                      held exclusively by a builder or a writer
     decisions.lock            held by whoever changes what people decided
     builds/<id>/lock          held shared by readers of this build, exclusively by whoever writes into it
+    builds/<id>/turn          held exclusively by a writer that waits for readers; new ones let it go first
+    builds/<id>/files.json    sizes and digests of the build's files; see :mod:`kgdx.ingest.pipeline.build_files`
     builds/<id>/store/        the embedded store
     builds/<id>/snapshot/     the compiled snapshot
     builds/<id>/report.json   quarantine.parquet, tables.json, previous.json, manifests/
@@ -18,22 +20,30 @@ builder that is killed leaves the old graph as it was. What it left behind goes 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import secrets
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from kgdx.errors import StoreError, StoreLockedError
+from kgdx.files import locks
+from kgdx.files.known import sync_folder, write_whole
+from kgdx.files.private import FOLDER, private_file, private_folder
+from kgdx.ingest.pipeline import build_files
+from kgdx.ingest.pipeline.build_report import BuildReport, read_report
 
 WAIT_S = 10.0
-"""How long a reader or writer waits for another process before it gives up."""
+"""How long a reader waits for another process before it gives up."""
 
-_POLL_S = 0.05
+WRITE_WAIT_S = 30.0
+"""How long a writer waits for its turn."""
+
+COURTESY_S = 2.0
+"""How long a new reader lets writers go first: whoever reads for long would keep them out if readers never ceased."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +125,11 @@ class GraphFolder:
             StoreLockedError: Another process is writing and does not finish in time.
         """
         end = time.monotonic() + wait_s
+        with _locked(self.current().path / "turn", min(end, time.monotonic() + COURTESY_S), shared=True):
+            pass
         while True:
             build = self.current()
-            with _locked(build.path / "lock", fcntl.LOCK_SH, end) as locked:
+            with _locked(build.path / "lock", end, shared=True) as locked:
                 if locked is None:
                     message = f"another process is writing to the graph at {self.path}"
                     raise StoreLockedError(message, hint="wait for it to finish, then try again")
@@ -130,25 +142,26 @@ class GraphFolder:
                 raise StoreError(f"the graph at {self.path} keeps changing", hint="try again")
 
     @contextmanager
-    def writing(self, wait_s: float = WAIT_S) -> Iterator[BuildFolder]:
-        """Hold the current build for writing, alone.
+    def writing(self, wait_s: float = WRITE_WAIT_S) -> Iterator[BuildFolder]:
+        """Hold the current build for writing, alone; writers wait for each other, and are let in before new readers.
 
         A process that reads it has to leave :meth:`reading` first.
 
         Raises:
-            StoreError: There is no graph here.
+            StoreError: There is no graph here, or it is damaged.
             StoreLockedError: Another process builds, writes or reads, and does not finish in time.
         """
         end = time.monotonic() + wait_s
         self.current()
         with self._exclusive(end):
             build = self.current()
-            if not (build.path / "lock").exists():
-                self._mend_lock(build)
-            with _locked(build.path / "lock", fcntl.LOCK_EX, end) as locked:
-                if not locked:
-                    message = f"another process is reading the graph at {self.path}"
-                    raise StoreLockedError(message, hint="close it (a notebook, a running `kgdx`), then try again")
+            self._mend_lock(build)
+            with ExitStack() as held:
+                with _locked(build.path / "turn", end):
+                    if not held.enter_context(_locked(build.path / "lock", end)):
+                        message = f"another process is reading the graph at {self.path}"
+                        raise StoreLockedError(message, hint="close it (a notebook, a running `kgdx`), then try again")
+                held.enter_context(build_files.changing(build.path))
                 yield build
 
     @contextmanager
@@ -164,7 +177,9 @@ class GraphFolder:
             StoreError: The folder cannot be written.
         """
         try:
-            (self.path / "builds").mkdir(parents=True, exist_ok=True)
+            if not self.path.exists():
+                private_folder(self.path)
+            (self.path / "builds").mkdir(FOLDER, exist_ok=True)
         except OSError as error:
             raise _unwritable(self.path, error) from error
         with self._exclusive(time.monotonic() + wait_s):
@@ -175,9 +190,10 @@ class GraphFolder:
             name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(2)}"
             build = BuildFolder(name, self.path / "builds" / name)
             try:
-                build.path.mkdir()
-                (build.path / "lock").touch()
+                build.path.mkdir(FOLDER)
+                self._mend_lock(build)
                 yield build
+                build_files.record(build.path)
                 self._publish(build)
             except OSError as error:
                 raise _unwritable(self.path, error) from error
@@ -202,29 +218,20 @@ class GraphFolder:
         return BuildFolder(name, path)
 
     def _publish(self, build: BuildFolder) -> None:
-        temporary = self.path / f".CURRENT.{build.id}"
-        with temporary.open("w", encoding="utf-8") as stream:
-            stream.write(build.id + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, self.path / "CURRENT")
-        folder = os.open(self.path, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(build.path.parent)
+        write_whole(self.path / "CURRENT", build.id + "\n")
 
     def _recover(self) -> None:
         """Make the newest complete build current where CURRENT was lost, so that what users saved in it is kept.
 
-        A build writes its report last, so one that has a report is complete. Called under the folder's lock.
+        The list of its files is a build's last, so one that has it is complete. Called under the folder's lock.
         """
         try:
             if self._current() is not None:
                 return
         except StoreError:
             pass
-        complete = [path.name for path in (self.path / "builds").iterdir() if (path / "report.json").is_file()]
+        complete = [path.name for path in (self.path / "builds").iterdir() if (path / build_files.LIST).is_file()]
         if complete:
             newest = max(complete)
             self._publish(BuildFolder(newest, self.path / "builds" / newest))
@@ -238,7 +245,7 @@ class GraphFolder:
         for path in (self.path / "builds").iterdir():
             if current is not None and path == current.path:
                 continue
-            with _locked(path / "lock", fcntl.LOCK_EX, 0.0) as locked:
+            with _locked(path / "lock", 0.0) as locked:
                 if locked is not None:
                     shutil.rmtree(path, ignore_errors=True)
         for leftover in self.path.glob(".CURRENT.*"):
@@ -254,37 +261,50 @@ class GraphFolder:
         """
         lock = self.path / "decisions.lock"
         try:
-            lock.touch()
+            private_file(lock)
         except OSError as error:
             raise _unwritable(self.path, error) from error
-        with _locked(lock, fcntl.LOCK_EX, time.monotonic() + wait_s) as locked:
+        with _locked(lock, time.monotonic() + wait_s) as locked:
             if not locked:
                 message = f"another process is changing mappings or mended records of the graph at {self.path}"
                 raise StoreLockedError(message, hint="wait for it to finish, then try again; nothing was changed")
             yield
 
     def _mend_lock(self, build: BuildFolder) -> None:
-        """Make the lock of a build that is current but has lost it, as when someone tidied up its folder."""
+        """Make the locks of a build that is new, or that has lost them, as when someone tidied up its folder."""
         try:
-            (build.path / "lock").touch()
+            for name in ("lock", "turn"):
+                private_file(build.path / name)
         except OSError as error:
             raise _unwritable(self.path, error) from error
 
     @contextmanager
     def _exclusive(self, end: float) -> Iterator[None]:
         try:
-            (self.path / "lock").touch()
+            private_file(self.path / "lock")
         except OSError as error:
             raise _unwritable(self.path, error) from error
-        with _locked(self.path / "lock", fcntl.LOCK_EX, end) as locked:
+        with _locked(self.path / "lock", end) as locked:
             if not locked:
                 message = f"another process is building or writing the graph at {self.path}"
                 raise StoreLockedError(message, hint="wait for it to finish, then try again; nothing was changed")
             yield
 
 
+def sound_report(build: BuildFolder) -> BuildReport:
+    """Read the report of a build.
+
+    Raises:
+        StoreError: It is missing, or not what was written.
+    """
+    if not build_files.whole(build.path, build.report.name):
+        message = f"the build report {build.report} is not what was written"
+        raise StoreError(message, hint="build the graph again with `kgdx build`")
+    return read_report(build.report)
+
+
 @contextmanager
-def _locked(path: Path, how: int, end: float) -> Iterator[bool | None]:
+def _locked(path: Path, end: float, *, shared: bool = False) -> Iterator[bool | None]:
     """Hold a file's lock; gives ``None`` if it stays taken until ``end``, ``False`` if the file is gone."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -292,17 +312,7 @@ def _locked(path: Path, how: int, end: float) -> Iterator[bool | None]:
         yield False
         return
     try:
-        taken = False
-        while not taken:
-            try:
-                fcntl.flock(handle, how | fcntl.LOCK_NB)
-                taken = True
-            except OSError as error:
-                if error.errno not in (errno.EWOULDBLOCK, errno.EACCES, errno.EINTR):
-                    raise
-                if time.monotonic() >= end:
-                    break
-                time.sleep(_POLL_S)
+        taken = locks.take(handle, shared=shared, wait_s=max(0.0, end - time.monotonic()))
         yield (os.fstat(handle).st_nlink > 0) if taken else None
     finally:
         os.close(handle)

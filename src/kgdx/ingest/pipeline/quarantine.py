@@ -15,6 +15,7 @@ import polars as pl
 from kgdx.errors import StoreError, UsageError
 from kgdx.ingest import corrections
 from kgdx.ingest.corrections import QUARANTINE
+from kgdx.ingest.pipeline import build_files
 from kgdx.ingest.pipeline.build_report import BuildReport, read_report
 from kgdx.ingest.pipeline.build_summary import shape_of_reason
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
@@ -35,6 +36,10 @@ def read(folder: GraphFolder, source: str | None = None) -> pl.DataFrame:
     """
     with folder.reading() as build:
         try:
+            if not (
+                build_files.whole(build.path, build.quarantine.name) and build_files.whole(build.path, "report.json")
+            ):
+                raise ValueError("it is not what was written")
             table = pl.read_parquet(build.quarantine)
             known = json.loads(build.report.read_text("utf-8"))["sources"]
         except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:

@@ -23,6 +23,7 @@ from typing import Any
 import pyarrow as pa
 
 from kgdx.errors import StoreError
+from kgdx.files.private import private_folder
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.graph.tables import Digest, Part, combine, part_digests
 
@@ -99,7 +100,8 @@ class Stages:
         if (found := self.find(name)) is not None:
             return found
         target = self.path / name
-        target.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(self.path)
+        private_folder(target.parent)
         temporary = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=target.parent))
         try:
             facts = json.loads(json.dumps(make(temporary)))

@@ -15,6 +15,7 @@ from kgdx.graph.copies import Kept
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.graph.tables import merged
 from kgdx.ingest.column_mapping import Role, Staged
+from kgdx.ingest.pipeline import build_files
 from kgdx.ingest.pipeline.graph_folder import BuildFolder, GraphFolder
 from kgdx.ingest.pipeline.stages import Stages, load_tables, read_graph
 from kgdx.ingest.records import LINE
@@ -52,7 +53,12 @@ def saved(folder: GraphFolder, schema: Schema, *, expected: bool = False) -> Sav
     if not folder.exists:
         return Saved()
     with folder.reading() as build:
+        sound = build_files.whole(build.path, "store")
+        if not sound and not expected and not build_files.has_saved(build.path):
+            return Saved()
         try:
+            if not sound:
+                build_files.check(build.path)
             store = ArcadeStore.open(build.store, older=True)
         except StoreError as error:
             hint = "to build without the cases that were saved in it, use `kgdx build --discard-cases`"

@@ -148,8 +148,11 @@ class _Adding:
                 self._known_symptom(finding.id, finding.label, _STATUS[finding.status], "en")
             else:
                 self._symptom(finding.id, _STATUS[finding.status], path)
+        labels = case.extra.get("disease_labels", {})
         for disease in case.diseases:
-            self._disease(disease, disease, None, "id")
+            label = phrase(labels.get(disease, ""))
+            stated = label and not problem_of_phrase(label)
+            self._disease(disease, label if stated else disease, None, self.source if stated else "id")
         self._named_diseases(path)
         for publication in case.publications:
             self.put("reported", self.id, publication)

@@ -32,16 +32,20 @@ _PROTECTED = re.compile(
     r"|\[[A-Z]{1,3}\d{1,4}\]"
 )
 
+_OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+_PLATES_ZH = "京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼"
+
 _NO = r"(?:[ _]?(?:number|no\.?|id|#))"
 _OF_RECORD = (
-    rf"mrn|m\.r\.n\.|medical[ _]record{_NO}?|hospital{_NO}|patient{_NO}|patient[ _]identifier|chart{_NO}|record{_NO}|"
+    rf"mrn|m\.r\.n\.|(?:visit|encounter|sample|specimen|subject|participant|study|report|order|referral){_NO}|iban|medical[ _]record{_NO}?|hospital{_NO}|patient{_NO}|patient[ _]identifier|chart{_NO}|record{_NO}|"
     rf"accession{_NO}|account{_NO}|case[ _]no\.?|(?:health[ _])?insurance{_NO}|policy{_NO}|member[ _]id|passport{_NO}?|"
     rf"driver['’]?s?[ _]licen[cs]e{_NO}?|licen[cs]e[ _]plate|nhs{_NO}?|ssn|social[ _]security{_NO}?|medicare{_NO}?|"
     r"national[ _]id"
 )
 _OF_RECORD_ZH = (
-    r"住院号|门诊号|病历号|病案号|病例号|就诊号|就诊卡号?|登记号|档案号|检查号|影像号|病理号|标本号|条码号?|身份证(?:号码?)?|证件号码?|"
-    r"医保(?:卡)?号?|社保(?:卡)?号?|护照(?:号码?)?|银行卡号?|卡号|账号|床号|(?<![A-Za-z])(?:微信|QQ|qq)(?:(?:号码?)?(?=\s*[:：是为])|号码?)"
+    r"住院号|检验号|编号|门诊号|病历号|病案号|病例号|就诊号|就诊卡号?|登记号|档案号|检查号|影像号|病理号|标本号|条码号?|身份证(?:号码?)?|证件号码?|"
+    r"医保(?:卡)?号?|社保(?:卡)?号?|护照(?:号码?)?|银行卡号?|卡号|账号|床号|"
+    r"(?<![A-Za-z])(?:QQ|qq)(?:号码?)?(?=\s*[:：是为]?\s*\d{5})|(?<![A-Za-z])微信(?:号码?)?(?=\s*[:：是为]?\s*[A-Za-z\d])"
 )
 
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
@@ -49,14 +53,14 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "DATE",
         re.compile(
-            rf"(?<![\w./-]){_YEAR}[-/.](?:0?[1-9]|1[0-2])[-/.]{_DAY}(?:T\d{{2}}:\d{{2}}(?::\d{{2}}(?:\.\d+)?)?(?:Z|[+-]\d{{2}}:?\d{{2}})?)?(?![\w/-]|\.\d)"
+            rf"(?<![A-Za-z\d_./-]){_YEAR}[-/.](?:0?[1-9]|1[0-2])[-/.]{_DAY}(?:T\d{{2}}:\d{{2}}(?::\d{{2}}(?:\.\d+)?)?(?:Z|[+-]\d{{2}}:?\d{{2}})?)?(?![A-Za-z\d_/-]|\.\d)"
             rf"|(?<![\w./-]){_DAY}([-/.])(?:0?[1-9]|[12]\d|3[01])\1(?:{_YEAR}|\d{{2}})(?![\w/-]|\.\d)"
-            rf"|\b(?:{_DAY}(?:st|nd|rd|th)?[ \t]+(?:of[ \t]+)?{_MONTH}\b\.?,?(?:[ \t]+{_YEAR})?)(?!\w)"
+            rf"|\b(?:(?:the[ \t]+)?{_DAY}(?:st|nd|rd|th)?[ \t]+(?:of[ \t]+)?{_MONTH}\b\.?,?(?:[ \t]+{_YEAR})?)(?!\w)"
             rf"|\b{_MONTH}\.?[ \t]+{_DAY}(?:st|nd|rd|th)?\b(?:,?[ \t]+{_YEAR}\b)?(?![ \t]*(?:mg|ml|years?|mm|%))"
             rf"|\b{_MONTH}\.?,?[ \t]+(?:of[ \t]+)?{_YEAR}\b"
             rf"|(?i:\b(?:on|dated?|since|until|dob|born)[ \t:]+)\d{{1,2}}/\d{{1,2}}\b(?![/\d])"
             rf"|{_YEAR}\s*年\s*[01]?\d\s*月份?(?:\s*[0-3]?\d\s*[日号])?"
-            rf"|(?<![\d.])(?:[1-9]|0[1-9]|1[0-2])\s*月\s*(?:[1-9]|0[1-9]|[12]\d|3[01])\s*[日号]"
+            rf"|(?<![\d.])(?:[去今前]年)?(?:[1-9]|0[1-9]|1[0-2])\s*月\s*(?:[1-9]|0[1-9]|[12]\d|3[01])\s*[日号]"
             rf"|(?:[12][{_NUMERAL}]{{3}}|[一二][九〇零○][{_NUMERAL}]{{2}})年[{_NUMERAL}]{{1,3}}月(?:[{_NUMERAL}]{{1,3}}[日号])?"
             rf"|(?<![{_NUMERAL}])[一二三四五六七八九十]{{1,2}}月[一二三四五六七八九十]{{1,3}}[日号]"
         ),
@@ -66,7 +70,7 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
         re.compile(
             r"(?i:(?<![a-z0-9])(?:" + _OF_RECORD + r")"
             r"" + QUOTE + r"[ \t]*(?:is\b|[:#=])?[ \t]*#?[ \t]*" + QUOTE + r")"
-            r"(?P<it>(?=[\w \-/]{0,24}\d)[A-Za-z]{0,4}[\-/]?\d[\w\-/]*(?:[ ]\d{2,6}){0,4})"
+            r"(?P<it>(?=[\w \-/]{0,24}\d)[A-Za-z]{0,4}[\-/_ ]?\d[\w\-/]*(?:[ ]\d{2,6}){0,5})"
         ),
     ),
     (
@@ -76,6 +80,25 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"(?P<it>(?=[\w\-]{0,24}\d)[A-Za-z]{0,4}[\-_]?\d[\w\-]{1,30}|[a-zA-Z][\w\-]{5,19})"
         ),
     ),
+    ("ID", re.compile(rf"(?<![\w.])(?:{_OCTET}\.){{3}}{_OCTET}(?![\w]|\.\d)")),
+    ("ID", re.compile(r"(?<![\w.+@/-])@[A-Za-z]\w{2,30}")),
+    ("ID", re.compile(rf"[{_PLATES_ZH}][A-Z][·•・]?(?=[A-Z]{{0,5}}\d)[A-Z\d]{{5,6}}(?![A-Za-z\d])")),
+    (
+        "ID",
+        re.compile(
+            r"(?i:\b(?:(?:licen[cs]e|number|registration)[ ])?plates?\b(?:[ ]?(?:number|no\.?|is|[:#])){0,2}[ ]*)"
+            r"(?P<it>(?=[A-Z\d -]{0,10}\d)[A-Z\d]{1,4}(?:[- ]?[A-Z\d]{1,4}){1,2})\b"
+        ),
+    ),
+    (
+        "ID",
+        re.compile(
+            r"(?i:\b(?:skype|twitter|instagram|telegram|wechat|facebook|user ?name|home ?page|website|blog)\b"
+            r"(?:[ ]+(?:is|id|name|handle))?[ ]*[:=]?[ ]*)"
+            r"(?P<it>https?://[^\s\"'<>,;]+[\w/]|(?=[\w.-]*[\d_.])[A-Za-z][\w.-]{3,30}\w)"
+        ),
+    ),
+    ("ID", re.compile(r"\b[A-Z]{2}\d{2}(?:[ ]?[A-Z\d]{4}){3,7}(?:[ ]?[A-Z\d]{1,3})?\b")),
     ("ID", re.compile(r"(?<![\w.])\d{3}-\d{2}-\d{4}(?![\w-]|\.\d)")),
     ("ID", re.compile(r"(?<![\w.])[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?!\w)")),
     (
@@ -106,6 +129,12 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 
 
+_ANOTHER = re.compile(
+    r"[ \t]*(?:,|;|/|、|，|；|\bor\b|\band\b|或者?|和|及)[ \t]*(?P<it>\+?\(?\d[\d() .\-]{4,18}\d)(?![\w/%]|[ \t]*(?:mg|ml|g|岁))"
+)
+"""A further telephone number beside one."""
+
+
 def numbers(text: str) -> Iterator[Found]:
     """Yield dates, addresses of e-mail, telephone numbers and numbers of records: start, end and kind.
 
@@ -119,8 +148,12 @@ def numbers(text: str) -> Iterator[Found]:
         for match in pattern.finditer(text):
             group = next((name for name, value in match.groupdict().items() if value), 0)
             start, end = match.span(group)
-            if 1 not in kept[start:end]:
-                yield start, end, kind
+            if 1 in kept[start:end]:
+                continue
+            yield start, end, kind
+            while kind == "PHONE" and (match := _ANOTHER.match(text, end)):
+                end = match.end()
+                yield *match.span("it"), kind
 
 
 # Addresses and hospitals in English and Chinese text; a country, a state or a kind of hospital stays.
@@ -141,6 +174,9 @@ _ADDRESS = re.compile(
     rf"(?:,?[ \t]*(?:Apt|Apartment|Suite|Unit|Flat|Room|#)\.?[ \t]*#?\w{{1,6}})?"
     rf"(?:,[ \t]*{_WORD}(?:[ \t]+{_WORD}){{0,2}})?(?:,?[ \t]+{_STATE}\b)?(?:[ \t]+\d{{5}}(?:-\d{{4}})?)?"
     rf"|\b{_WORD}(?:[ \t]+{_WORD}){{0,2}},[ \t]+{_STATE}[ \t]+\d{{5}}(?:-\d{{4}})?\b"
+    rf"|\b\d{{1,4}},?[ \t]+(?i:rue|avenue|boulevard|place|chemin|via|calle|avenida|rua|plaza)[ \t]+"
+    rf"(?:(?:de|del|della|des|du|la|le|les|di|da|do|{_WORD})[ \t]*){{1,5}}(?:,[ \t]*\d{{4,6}}[ \t]+{_WORD}(?:[ \t-]{_WORD}){{0,2}})?"
+    rf"|\b{_WORD}(?:stra(?:ß|ss)e|weg|platz|gasse|allee|straat|laan)[ \t]+\d{{1,4}}\w?(?:,[ \t]*\d{{4,5}}[ \t]+{_WORD})?"
     r"|\bP\.?[ ]?O\.?[ ]?Box[ \t]+\d+"
 )
 _STATED = re.compile(

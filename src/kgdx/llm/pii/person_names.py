@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from kgdx.llm.pii import QUOTE, merged, words
 
@@ -27,12 +28,18 @@ _TITLED = re.compile(
     rf"\b(?:M(?:rs?|s|x|iss|ister)|Drs?|Prof(?:essor)?|Doctor|Nurse|Sir|Madam|Rev|Judge|Officer)\b\.?[ \t]+"
     rf"(?P<name>{_NAMES})"
 )
+_KIN = (
+    "mother|father|mom|mum|mommy|mummy|dad|daddy|parent|brother|sister|son|daughter|husband|wife|partner|spouse|aunt|"
+    "uncle|cousin|niece|nephew|grandmother|grandfather|grandma|grandpa|granny"
+)
 _CUED = re.compile(
-    r"(?:(?i:\b(?:(?:patient|full|first|last|middle|given|family|maiden|preferred|mother|father|guardian|contact|"
+    rf"(?:(?i:\b(?:(?:patient|full|first|last|middle|given|family|maiden|preferred|{_KIN}|guardian|contact|"
     r"physician|doctor|provider)(?:['’]?s)?[ _]?name|surname|next of kin|emergency contact|name of (?:the )?patient|"
-    r"attending(?: physician)?|referring physician|signed(?: by)?|dictated by|electronically signed by)"
+    rf"(?:{_KIN})(?=[ \t]*[:=])|attending(?: physician)?|referring physician|signed(?: by)?|dictated by|electronically signed by)"
     r"" + QUOTE + r"[ \t]*(?:is\b|[:=])[ \t]*" + QUOTE + r")"
     r"|(?i:\b(?:my name is|his name is|her name is|their name is|name['’]s)[ \t]+)"
+    rf"|\bI(?:[ \t]am|['’]m)[ \t]+(?={_WORD}[ \t]+{_WORD}(?:,|\.|[ \t]and\b))"
+    rf"|(?i:\b(?:{_KIN})(?:['’]s)?[ \t]+name[ \t]+(?:is|was)[ \t]+)|(?i:\bbaby[ \t]+(?:boy|girl)[ \t]+)"
     r"|(?i:\b(?:man|woman|boy|girl|patient|child|son|daughter|baby|infant|husband|wife|brother|sister|mother|father|"
     r"friend|partner|gentleman|lady)[ \t]*,?[ \t]+(?:is[ \t]+|was[ \t]+)?(?:named|called)[ \t]+))"
     rf"(?P<name>{_NAMES})"
@@ -45,7 +52,11 @@ _HEADED = re.compile(
     rf"(?:^|\n|\\n|[;|,][ \t]|[\"“'])[ \t]*Name[ \t]*:[ \t]*(?P<name>{_NAMES})"
     r"(?=[^\n]{0,80}(?:\n[^\n]{0,80}){0,2}\b(?i:dob|date of birth|birth ?date|mrn|sex|gender|age|address|phone|id)\b)"
 )
-_OF_PATIENT = re.compile(rf"\b[Pp]atient:?[ \t]+(?P<name>{_WORD}[ \t]+(?:[{_UP}]\.[ \t]*)?{_SURNAME})")
+_OF_PATIENT = re.compile(rf"\b[Pp]atient[:,]?[ \t]+(?P<name>{_WORD}[ \t]+(?:[{_UP}]\.[ \t]*)?{_SURNAME})")
+_BESIDE = re.compile(
+    rf"(?P<name>\b{_WORD}[ \t]+{_SURNAME})(?=[ \t]*\((?i:{_KIN}|guardian|carer|next of kin)\))"
+    rf"|(?:^|\n|[\"“])(?P<head>{_WORD},[ \t]+{_WORD}(?:[ \t]+{_WORD})?)(?=[ \t]*[-–;,(][ \t]*(?i:dob|born|mrn|date of birth)\b)"
+)
 _TURNED = re.compile(rf"(?P<name>\b{_WORD},[ \t]+(?P<given>{_WORD})(?:[ \t]+[{_UP}]\.?)?)(?![\w'’-])")
 _SHOUTED = re.compile(
     rf"(?<![\w'’-])(?P<name>(?P<last>{_CAPS}),[ \t]+(?P<given>{_CAPS})(?:[ \t]+[{_UP}]\b\.?)?)(?![\w'’-])"
@@ -93,6 +104,8 @@ def _stated(text: str) -> Iterator[Place]:
                 if pattern is _OF_PATIENT and not re.search(r"\s", text[start:end]):
                     continue
                 yield start, end
+    for match in _BESIDE.finditer(text):
+        yield match.span("name" if match["name"] else "head")
     for match in _KEYED.finditer(text):
         if not match["name"].startswith("["):
             yield match.span("name")
@@ -156,8 +169,15 @@ _COMPOUND = "欧阳|司马|上官|诸葛|东方|皇甫|尉迟|公孙|慕容|令�
 _SURNAME_CHINESE = f"(?:{_COMPOUND}|[{_SURNAMES}])"
 _HAN = "\u4e00-\u9fff"
 
+_KIN_ZH = (
+    "(?:其|之|我|患者|患儿|病人|他|她)(?:父亲?|母亲?|夫|妻子?|丈夫|儿子|女儿|子|女|兄|弟弟?|姐姐?|妹妹?|哥哥?|爸爸?|妈妈?|"
+    "祖父|祖母|爷爷|奶奶|外公|外婆)"
+)
+_NOT_LITTLE = "[便腿脑肠儿学孩时结声心肝手腹指趾头脸腺剂量于得叶眼朋]"
+_NOT_TWICE = "慢慢|渐渐|常常|时时|天天|频频|微微|稍稍|刚刚|仅仅|偏偏|隐隐|阵阵|往往|多多|样样|每每|处处|久久"
+
 _CUED_CHINESE = re.compile(
-    r"(?:姓名|名字|联系人|监护人|主治医师|主治医生|主管医师|责任医师|签名|签字|审核医师|报告医师|送检医师)"
+    r"(?:姓名|名字|联系人|监护人|医师|医生|大夫|护士|签名|签字)"
     r""
     + QUOTE
     + r"\s*[:：=]\s*"
@@ -169,8 +189,21 @@ _SAID = re.compile(
     rf"(?:主治|主管|责任|管床|经治|审核|报告|送检)(?:医师|医生))(?P<name>{_SURNAME_CHINESE}[{_HAN}]{{0,2}}?)(?=[，,。.、；;！!？?\s（(）)]|$|今年|男|女|的)"
 )
 _PATIENT = re.compile(
-    rf"(?:患者|患儿|病人|病患|产妇|孕妇|家属|其父|其母|其夫|其妻|患方|医生|医师|大夫|护士)[:：]?"
+    rf"(?:患者|患儿|病人|病患|产妇|孕妇|家属|患方|医生|医师|大夫|护士|{_KIN_ZH})[:：]?"
     rf"(?P<name>{_SURNAME_CHINESE}[{_HAN}]{{1,2}}?)(?=\s*[，,、（(]?\s*(?:男|女|性别|[0-9０-９一二三四五六七八九十]{{1,3}}\s*(?:岁|个月|月龄|周岁)))"
+)
+_FOLLOWED = re.compile(
+    rf"(?:(?:患者|患儿|病人|病患|产妇|{_KIN_ZH}|姓名|医师|医生)[:：]?)"
+    rf"(?P<name>{_SURNAME_CHINESE}[{_HAN}]{{1,2}}?)"
+    rf"(?=\s*(?:[，,。；;、（(）)]|$)|有|患有|因|体健|陪同|诊断|确诊|查房|会诊|接诊|考虑|既往|自述|主诉|入院|于\d|在\d)"
+)
+_LITTLE = re.compile(
+    rf"(?:(?:患儿|小名|乳名|昵称)(?:叫|是)?[:：]?)(?P<name>(?:小|阿)(?!{_NOT_LITTLE})[{_HAN}]|(?!{_NOT_TWICE})(?P<twice>[{_HAN}])(?P=twice))"
+    rf"(?=\s*(?:[，,。；;、（(）)]|$))"
+)
+_POINTED = re.compile(
+    rf"(?<![{_HAN}·])(?:患者|患儿|病人|我叫|我是)?(?P<name>[{_HAN}]{{2,6}}·[{_HAN}]{{2,8}}?)"
+    rf"(?=\s*(?:[，,。；;、（(）)]|$|男|女|先生|女士))(?<!病)(?<!征)(?<!症)(?<!综合征)(?<!反应)(?<!试验)(?<!疹)(?<!结晶)(?<!小体)(?<!现象)"
 )
 _MASKED = re.compile(
     rf"(?P<name>{_SURNAME_CHINESE}(?:某{{1,2}}|(?:[xX]{{2}}|[×*＊]{{1,2}})))(?![些种个一处人地时日项类])"
@@ -184,7 +217,7 @@ _NOT_BEFORE = re.compile(
 )
 _NOT_NAMES = re.compile(
     r"高(?:血|热|烧|龄|危|度|级|位|原|脂|糖|尿)|黄(?:疸|色|体|斑|痰|连)|白(?:细|色|带|癜|血|内|天|蛋|痰)|水|石(?:头|膏)|"
-    r"马(?:上|来|凡)|方(?:便|法|案|面|式)|何(?:时|种|处|等|况)|常(?:见|规|用|常|有)|向(?:上|下|您|前)|应(?:该|当|用|诊)|"
+    r"马(?:上|来|凡)|方(?:便|法|案|面|式)|何(?:时|种|处|等|况)|常(?:见|规|用|常|有|伴|感|出|因)|向(?:上|下|您|前)|应(?:该|当|用|诊)|"
     r"时(?:间|候|常)|全(?:身|科|部|面|国)|成(?:人|年|功|立)|单(?:纯|侧|独|位|个)|和(?:医|您|你)|明(?:显|天|确|白)|"
     r"解(?:决|释|除)|关(?:节|于|键|注)|和|成某|安(?:全|静|排|徽)|江(?:苏|西|浙)|路|连(?:续|接)|包(?:括|皮|块)|管(?:理|床|道)|"
     r"查(?:房|体|看|出)|师|边|房(?:间|颤|室)|于|任(?:何|务)|主|曾(?:经|因|在|有|用)|谢(?:谢)|程(?:度)|文(?:化|献)|"
@@ -211,7 +244,10 @@ def chinese_names(text: str) -> list[Place]:
 
 
 def _stated_chinese(text: str) -> Iterator[Place]:
-    for pattern in (_CUED_CHINESE, _SAID, _PATIENT, _MASKED, _ADDRESSED):
+    for pattern in (_LITTLE, _POINTED):
+        yield from (match.span("name") for match in pattern.finditer(text))
+    yield from (match.span("name") for match in _tibetan().finditer(text))
+    for pattern in (_CUED_CHINESE, _SAID, _PATIENT, _FOLLOWED, _MASKED, _ADDRESSED):
         for match in pattern.finditer(text):
             group = next(name for name, value in match.groupdict().items() if value)
             start, end = match.span(group)
@@ -219,8 +255,17 @@ def _stated_chinese(text: str) -> Iterator[Place]:
                 yield start, end
 
 
+@cache
+def _tibetan() -> re.Pattern[str]:
+    """Names of two elements that Tibetan names are made of."""
+    element = "|".join(sorted(words("tibetan_names"), key=len, reverse=True))
+    return re.compile(rf"(?P<name>(?:{element}){{2}})")
+
+
 def _common(text: str, start: int, end: int, *, short: bool) -> bool:
     """Whether these are other words that begin with a surname's character."""
+    if re.match(rf"(?:{_COMPOUND})|[{_HAN}]某", text[start:end]):
+        return False
     if _NOT_NAMES.match(text, start, end if end - start > 1 else end + 1):
         return True
     return short and _NOT_BEFORE.search(text, max(0, start - 2), start) is not None

@@ -260,10 +260,7 @@ def _replace(target: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)  # a temporary file is its owner's alone
-        os.replace(name, target)
+        os.replace(name, target)  # a temporary file is its owner's alone, and so is the page of a patient
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

@@ -45,7 +45,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One finding in the plot of contributions; without an id what belongs to the disease as a whole."""
+    """One finding in the plot of contributions; without an id what belongs to the person or the whole disease."""
 
     id: str
     name: str
@@ -218,18 +218,18 @@ def plot(candidate: Candidate, labels: Mapping[str, str]) -> Plot:
         >>> [(row.name, row.score, row.bars[0].width) for row in drawn.rows], drawn.zero
         ([('Fit', 3.0, 75.0), ('the disease as a whole', -1.0, 25.0)], 25.0)
     """
-    groups: dict[tuple[str, str], list[tuple[str, float, str]]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[tuple[str, float, str]]] = defaultdict(list)
     for part in candidate.contributions:
         status = str(part.status) if part.finding else ""
-        groups[part.finding or part.text, status].append((part.scorer, part.score, part.rule))
+        groups[part.finding, status, part.text].append((part.scorer, part.score, part.rule))
     scorers = tuple(dict.fromkeys([*candidate.parts, *(part.scorer for part in candidate.contributions)]))
     sides = [(sum(s for _, s, _ in group if s > 0), -sum(s for _, s, _ in group if s < 0)) for group in groups.values()]
     right, left = (max((side[at] for side in sides), default=0.0) for at in (0, 1))
     span = right + left if right + left > 1e-9 else 1.0
     zero = 100 * left / span
     rows = [
-        _row(finding, status, group, labels, scorers, zero, 100 / span)
-        for (finding, status), group in sorted(groups.items(), key=lambda item: -sum(part[1] for part in item[1]))
+        _row(finding, status, group, {**labels, "": clean(text)} if text else labels, scorers, zero, 100 / span)
+        for (finding, status, text), group in sorted(groups.items(), key=lambda item: -sum(part[1] for part in item[1]))
     ]
     rows.sort(key=lambda row: not row.id)  # what is no finding comes last
     return Plot(tuple(rows), scorers, round(zero, 2), tuple(candidate.parts.get(scorer, 0.0) for scorer in scorers))
@@ -262,7 +262,7 @@ def _row(
     rules = dict.fromkeys(RULES.get(rule, clean(rule)) for _, _, rule in group if rule)
     return Row(
         id=finding,
-        name=labels.get(finding) or clean(finding) if finding else "the disease as a whole",
+        name=labels.get(finding) or clean(finding) or "the disease as a whole",
         status=status,
         score=sum(score for _, score, _ in group),
         by_scorer=tuple(sums.get(scorer) for scorer in scorers),

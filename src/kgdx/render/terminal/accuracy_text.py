@@ -151,6 +151,7 @@ def paired_figures(result: Figures, folder: Path) -> RenderableType:
         Text(head),
         Text(judged),
         *([_named(plain(columns, rows, right=columns[1:]))] if rows else []),
+        *([Text(), *_classic(result["all"])] if result["all"] else []),
         Text(),
         *(Text(fact) for fact in facts),
         *(Text(f"note: {clean(warning)}", style="yellow") for warning in result["warnings"]),
@@ -199,6 +200,20 @@ def _paired_row(figures: Figures) -> tuple[object, ...]:
         "/".join(f"{figures[name]:,}" for name in ("wins", "ties", "losses")),
         "" if figures["sign_p"] is None else f"{figures['sign_p']:.2g}",
     )
+
+
+def _classic(figures: Figures) -> Iterator[Text]:
+    """The figures that assume a normal distribution."""
+    parts = []
+    if figures["deviations"] is not None:
+        parts.append("standard deviation {:.3f} with, {:.3f} without".format(*figures["deviations"]))
+    if figures["t"] is not None:
+        parts.append(f"paired t {figures['t']:.2f} (p {figures['t_p']:.2g})")
+        parts.append(f"Cohen's d {figures['cohens_d']:.2f}")
+    if figures["gain"] is not None:
+        parts.append(f"relative gain {figures['gain']:+.1%}")
+    if parts:
+        yield Text("; ".join(parts))
 
 
 def _share(value: float | None) -> str:

@@ -105,6 +105,8 @@ def _words(found: AnswerDocument) -> RenderableType:
         doubts.append(f"{count(len(found.answer.removed), 'citation')} taken out that no evidence has: {clean(gone)}")
     if found.answer.unsupported:
         doubts.append(f"{count(found.answer.unsupported, 'sentence')} without evidence")
+    if found.answer.disagreeing:
+        doubts.append(f"{count(found.answer.disagreeing, 'sentence')} that the cited evidence does not say")
     checked += [Padding(Text(doubt, style="yellow"), (0, 0, 0, 2)) for doubt in doubts]
     return Group(*checked)
 
@@ -167,7 +169,7 @@ def _candidates(found: AnswerDocument) -> RenderableType:
     marks = _marks(found, "candidate")
     for each in found.candidates[:10]:
         mark = Text(marks.get(each.id, ""), style="cyan")
-        table.add_row(Text(f"{each.rank}."), mark, Text(clean(each.name or each.id)), Text(each.id, style="dim"))
+        table.add_row(Text(f"{each.place}."), mark, Text(clean(each.name or each.id)), Text(each.id, style="dim"))
     return Padding(table, (0, 0, 0, 2))
 
 

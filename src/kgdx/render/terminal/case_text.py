@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from kgdx.case.patient import Finding, Issue, Status
+from kgdx.case.demographics import Mention
+from kgdx.case.patient import Extraction, Finding, Issue, Status
 from kgdx.render.terminal.console import STYLES
 from kgdx.results.ranked import CaseSummary
-from kgdx.results.words import STATUS_WORDS, clean, count, person
+from kgdx.results.words import STATUS_WORDS, clean, count, person, stated_word
 
 GUESSES = ("fuzzy", "encoder")
 """Ways of matching that a reader should check."""
@@ -101,15 +102,26 @@ def marked(case_text: str, found: Iterable[Finding], *, brackets: bool) -> Text:
     return out
 
 
-def extraction(case_text: str, found: tuple[Finding, ...], noted: tuple[Issue, ...], *, brackets: bool) -> Group:
-    """Return a text's findings: the marked text, then the table, then the notes."""
+def extraction(case_text: str, found: Extraction, person: Sequence[Mention], *, brackets: bool) -> Group:
+    """Return what a text says: the marked text, the table of findings, who the patient is, then the notes."""
     parts: list[RenderableType] = []
     if len(case_text) <= 4000:
-        parts += [marked(case_text, found, brackets=brackets), Text()]
-    parts.append(findings(found) if found else Text("No finding was recognised.", style="yellow"))
-    if noted:
-        parts += [Text(), issues(noted)]
+        parts += [marked(case_text, found.findings, brackets=brackets), Text()]
+    parts.append(findings(found.findings) if found.findings else Text("No finding was recognised.", style="yellow"))
+    if person:
+        parts += [Text(), _stated(person)]
+    if found.issues:
+        parts += [Text(), issues(found.issues)]
     return Group(*parts)
+
+
+def _stated(person: Iterable[Mention]) -> RenderableType:
+    """Return a table of what a text says of the patient: which, what, and the words it was read from."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    for each in person:
+        place = f"“{clean(each.text)}” at {each.span.start}–{each.span.end}"
+        table.add_row(each.kind, Text(stated_word(each.kind, each.value)), Text(place, style="dim"))
+    return table
 
 
 def _origin(finding: Finding, places: bool) -> Text:

@@ -58,11 +58,18 @@ STYLES = {"supports": "green", "against": "red", "typical_unmentioned": "cyan"}
 NOTE = "Decision support for research, to be judged by a clinician. Fit is a ranking score, not a probability."
 
 
-def diagnosis(result: Diagnosed, *, explain: int = 3) -> RenderableType:
-    """Return all of it: patient, findings, notes, ranking, and the reasons of the first ``explain`` candidates."""
+def diagnosis(result: Diagnosed, *, explain: int = 3, members: bool = False) -> RenderableType:
+    """Return all of it: patient, findings, notes, ranking, and the reasons of the first ``explain`` candidates.
+
+    Args:
+        result: What is shown.
+        explain: For how many candidates the reasons are given.
+        members: Whether the other diseases of each row's family are listed.
+    """
     document = result.document()
     parts = _understood(document)
-    parts += [_heading(f"Most likely of {count(document.n_candidates, 'disease')}"), ranking(document), Text()]
+    table = ranking(document, members=members)
+    parts += [_heading(f"Most likely of {count(document.n_candidates, 'disease')}"), table, Text()]
     for row in listed(document)[:explain]:
         if row.id in document.evidence:
             parts += [candidate_block(document, row), Text()]
@@ -86,8 +93,13 @@ def _planned(result: Diagnosed, document: DiagnosisDocument) -> list[RenderableT
     return [_heading("Looked up"), *lookups(rounds), Text(), who]
 
 
-def ranking(document: DiagnosisDocument) -> RenderableType:
-    """Return the candidates: rank, disease, how well it fits, and the findings that support it best."""
+def ranking(document: DiagnosisDocument, *, members: bool = False) -> RenderableType:
+    """Return the candidates: rank, disease, how well it fits, and the findings that support it best.
+
+    Args:
+        document: What is shown.
+        members: Whether the other diseases of each row's family are listed.
+    """
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", expand=True)
     table.add_column("#", justify="right", no_wrap=True, min_width=3)
     table.add_column("Disease", ratio=6, overflow="fold")
@@ -98,6 +110,7 @@ def ranking(document: DiagnosisDocument) -> RenderableType:
     for row in rows:
         name = Text(_called(document, row), style="bold")
         name.append(f"\n{_identifiers(row)}", style="not bold dim")
+        name.append("".join(f"\n{line}" for line in _family(row, members=members)), style="not bold")
         support = Text(", ".join(row.support[:2]))
         if len(row.support) > 2:
             support.append(f" +{len(row.support) - 2}", style="dim")
@@ -158,6 +171,18 @@ def _called(document: DiagnosisDocument, row: Listed) -> str:
 def _identifiers(row: Listed) -> str:
     """Return the candidate's id and those of the entries that are the same disease."""
     return clean(row.id) + (f" = {', '.join(row.members)}" if row.members else "")
+
+
+def _family(row: Listed, *, members: bool) -> list[str]:
+    """Return what is said of the family that a row stands for, and the other diseases of it where they are wanted."""
+    if not row.others:
+        return []
+    lines = [f"+{row.others} of its family" + (f"; separated by {row.apart}" if row.apart else "")]
+    if members:
+        lines += [f"  {each.rank}. {clean(each.name)} ({clean(each.id)})" for each in row.candidate.in_family]
+        if row.others > len(row.candidate.in_family):
+            lines.append(f"  and {row.others - len(row.candidate.in_family)} more")
+    return lines
 
 
 def _understood(document: DiagnosisDocument) -> list[RenderableType]:

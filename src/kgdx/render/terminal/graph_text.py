@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kgdx.graph.foreign.mapping_proposal import Report as MappingReport
     from kgdx.graph.neo4j.local_server import ServerInfo
     from kgdx.graph.templates import Template
+    from kgdx.ingest.pipeline.build_files import Verified
     from kgdx.terms.names.mesh_index import MeshDecision
 
 STATUSES = {
@@ -102,6 +103,15 @@ def copied(report: CopyReport) -> RenderableType:
     head = Text(f"Copied in {seconds(report.seconds)} ({report.method}); both graphs have {equal}.")
     content = plain(("", "count"), report.counts.items(), right=("count",))
     return Group(head, Text(), content, Text(f"fingerprint {report.fingerprint[:16]}", style="dim"))
+
+
+def verified(found: Verified) -> RenderableType:
+    """Return what a comparison of a graph's files with their digests has found."""
+    lines = [Text(f"{found.files:,} files, {found.bytes / 1e6:,.0f} MB: {len(found.faults) or 'none'} damaged")]
+    lines += [Text(clean(fault), style="bold") for fault in found.faults]
+    lines += [Text(clean(f"{part} is damaged and made again when it is next needed")) for part in found.again]
+    lines += [Text(clean(remark), style="dim") for remark in found.remarks]
+    return Group(*lines)
 
 
 def by_status(statuses: Iterable[str]) -> list[str]:

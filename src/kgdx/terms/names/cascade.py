@@ -16,11 +16,11 @@ import polars as pl
 from kgdx.terms.encoder import NameEncoder, nearest_names
 from kgdx.terms.names.entity_names import Side
 from kgdx.terms.names.typos import VERSION as TYPOS
-from kgdx.terms.names.typos import near
+from kgdx.terms.names.typos import look_alike, near
 from kgdx.terms.normalise import VERSION as FORMS
 from kgdx.terms.phrase_vectors import contrary
 
-VERSION = 1
+VERSION = 2
 """Changes with what any stage finds or how a decision is made."""
 VERSIONS = (VERSION, FORMS, TYPOS)
 """Versions of all that a decision about names depends on."""
@@ -44,7 +44,8 @@ CANDIDATES = {
     "matched": pl.String,
     "relation": pl.String,
 }
-"""Columns of a table of candidates; ``relation`` is how the subject relates to the object."""
+"""Columns of a table of candidates; ``relation`` is how the subject relates to the object. What a typo or nearness in
+meaning joins is ``close`` until a person decides."""
 
 NORMALISED, REORDERED = 0.98, 0.97
 """Score of a name that is the same but for inflection and numerals, or also for the order of its words."""
@@ -67,8 +68,8 @@ class Rules:
         cosine: Least cosine of the stage ``encoder``.
         lead: How far its best candidate must be ahead of the next one, or neither is stated.
         least: Least score of the other stages.
-        alone: Whether an object is stated for one subject of a vocabulary only, and for exact relations only: what
-            joins diseases must not join two of one source.
+        alone: Whether an object is stated for one subject of a vocabulary only, and for exact and close relations only:
+            what joins diseases must not join two of one source.
     """
 
     stages: tuple[str, ...] = STAGES
@@ -139,7 +140,7 @@ def candidates(
     if "edit" in rules.stages:
         stages.append(lambda side: _typos(side, objects, words))
     if meaning is not None:
-        stages.append(lambda side: _meanings(side, objects, meaning))
+        stages.append(lambda side: _meanings(side, objects, meaning, words or ()))
     for stage in stages:
         left = left.without(found[-1]["subject"].unique())
         new = stage(left).join(known.refused, on=["subject", "object"], how="anti")
@@ -181,8 +182,8 @@ def _typos(subjects: Side, objects: Side, words: Container[str] | None) -> pl.Da
     return _scored(pairs, pl.lit("edit"), 1 - TYPO_COST * pl.col("distance"))
 
 
-def _meanings(subjects: Side, objects: Side, meaning: NameEncoder) -> pl.DataFrame:
-    """Pairs near in meaning, of the same numbers and telling words, that do not say the contrary."""
+def _meanings(subjects: Side, objects: Side, meaning: NameEncoder, words: Container[str]) -> pl.DataFrame:
+    """Pairs near in meaning, of the same numbers and telling words, that neither say the contrary nor look alike."""
     sides = [side.names if meaning.chinese else side.names.filter(~pl.col("han")) for side in (subjects, objects)]
     if any(names.is_empty() for names in sides):
         rows, cosines = np.zeros((0, 0), np.int64), np.zeros((0, 0), np.float32)
@@ -190,11 +191,12 @@ def _meanings(subjects: Side, objects: Side, meaning: NameEncoder) -> pl.DataFra
         mine, yours = (meaning.encoder.encode(names["text"].to_list()) for names in sides)
         rows, cosines = nearest_names(mine, yours, _TRIED)
     row, at = np.nonzero(cosines >= _FLOOR)
-    columns = ("entity", "text", "weight", "relation", "mark")
+    columns = ("entity", "text", "weight", "relation", "mark", "key")
     left, right = (names.select(columns)[each] for names, each in zip(sides, (row, rows[row, at]), strict=True))
     found = left.hstack(right.rename({name: f"{name}_right" for name in columns}))
     found = found.with_columns(pl.Series("cosine", cosines[row, at].astype(np.float64)))
-    agrees = [not contrary(one, other) for one, other in found.select("text", "text_right").iter_rows()]
+    compared = found.select("text", "text_right", "key", "key_right").iter_rows()
+    agrees = [not contrary(one, other) and not look_alike(mine, yours, words) for one, other, mine, yours in compared]
     found = found.filter(pl.Series(agrees, dtype=pl.Boolean) & (pl.col("mark") == pl.col("mark_right")))
     best = found.sort("cosine", descending=True, maintain_order=True)
     best = best.unique(["entity", "entity_right"], keep="first", maintain_order=True)
@@ -208,6 +210,8 @@ def _scored(pairs: pl.DataFrame, method: pl.Expr, factor: pl.Expr, *, weigh: boo
     turned = yours.replace({"narrower": "broader", "broader": "narrower"})
     usable = pairs.filter((pl.col("entity") != pl.col("entity_right")) & ((mine == "exact") | (yours == "exact")))
     score = factor * pl.col("weight") * pl.col("weight_right") if weigh else factor
+    said = pl.when(mine == "exact").then(turned).otherwise(mine)
+    unsure = method.is_in(["edit", "encoder"]) & (said == "exact")
     return usable.select(
         subject="entity",
         object="entity_right",
@@ -215,7 +219,7 @@ def _scored(pairs: pl.DataFrame, method: pl.Expr, factor: pl.Expr, *, weigh: boo
         score=score.cast(pl.Float64).round(4),
         said="text",
         matched="text_right",
-        relation=pl.when(mine == "exact").then(turned).otherwise(mine),
+        relation=pl.when(unsure).then(pl.lit("close")).otherwise(said),
     )
 
 
@@ -260,7 +264,7 @@ def decide(found: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     least = pl.when(pl.col("method") == "encoder").then(rules.cosine).otherwise(rules.least)
     enough = (pl.col("score") >= least) & pl.col("method").is_in(rules.stages)
     if rules.alone:
-        enough = enough & (pl.col("relation") == "exact")
+        enough = enough & pl.col("relation").is_in(["exact", "close"])
     outcome = (
         pl.when(~pl.col("best"))
         .then(pl.lit("other"))

@@ -136,17 +136,17 @@ def exact_pairs(
 
 
 def _without_conflicts(found: pl.DataFrame, joined: Components) -> pl.DataFrame:
-    """Join what is stated, the surest first, and mark what does not fit with what was joined before."""
+    """Join what is stated as exact, the surest first, and mark what does not fit with what was joined before."""
     order = found.with_row_index("row").filter(pl.col("outcome") == "stated")
     place = pl.col("object").str.starts_with("ORPHA:")  # an Orphanet entry is a disease, an OMIM one often a form of it
     order = order.with_columns(place.alias("orphanet"))
     order = order.sort("score", "orphanet", "subject", "object", descending=[True, True, False, False])
     conflicts: list[int] = []
-    for row, one, other in order.select("row", "subject", "object").iter_rows():
-        if joined.fits(one, other):
-            joined.join(one, other)
-        else:
+    for row, one, other, relation in order.select("row", "subject", "object", "relation").iter_rows():
+        if not joined.fits(one, other):
             conflicts.append(row)
+        elif relation == "exact":
+            joined.join(one, other)
     wrong = pl.int_range(pl.len()).is_in(conflicts)
     return found.with_columns(pl.when(wrong).then(pl.lit("conflict")).otherwise("outcome").alias("outcome"))
 

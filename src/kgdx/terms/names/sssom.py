@@ -43,7 +43,12 @@ PREFIXES = {"orphanet": "ORPHA", "ordo": "ORPHA", "orphanet.ordo": "ORPHA", "msh
 """Other ways to write the prefixes, in lower case."""
 _VOCABULARIES = {"semapv": "https://w3id.org/semapv/vocab/", "skos": "http://www.w3.org/2004/02/skos/core#"}
 
-PREDICATES = {"exact": "skos:exactMatch", "narrower": "skos:broadMatch", "broader": "skos:narrowMatch"}
+PREDICATES = {
+    "exact": "skos:exactMatch",
+    "narrower": "skos:broadMatch",
+    "broader": "skos:narrowMatch",
+    "close": "skos:closeMatch",
+}
 """kgdx says how the subject relates to the object, SKOS what the object is to the subject."""
 _RELATIONS = {predicate.lower(): relation for relation, predicate in PREDICATES.items()} | {
     "owl:equivalentclass": "exact",
@@ -71,7 +76,7 @@ class Statement:
 
     Attributes:
         subject: Id.
-        relation: ``exact``, ``narrower`` or ``broader``.
+        relation: ``exact``, ``narrower``, ``broader`` or ``close``.
         object: Id.
         denied: Whether the mapping is said to be wrong.
         subject_name: The subject's name, for readers.

@@ -13,9 +13,9 @@ from collections.abc import Callable, Container, Sequence
 import numpy as np
 import polars as pl
 
-from kgdx.terms.normalise import word_rows
+from kgdx.terms.normalise import word_class, word_rows
 
-VERSION = 1
+VERSION = 2
 """Changes with what counts as a typo."""
 
 MOST = 3
@@ -38,6 +38,11 @@ WORD_STEPS = ((14, 2), (7, 1))
 _CHUNK = 4_000_000
 """Pairs that are verified at once."""
 _PREFIXES, _SUFFIXES = word_rows("prefix")[0], word_rows("ending")[0]
+_FORMED = tuple(sorted((*_SUFFIXES, *word_rows("formed")[0]), key=len, reverse=True))
+_EXCHANGED = frozenset({frozenset("ei"), frozenset("iy"), frozenset("ae")})
+"""Vowels that are written for one another."""
+_ALIKE_FROM = 0.6
+"""Share of letters in place from which on two words look alike."""
 _DIGIT = re.compile(r"\d")
 
 
@@ -63,7 +68,9 @@ def near(subjects: pl.DataFrame, objects: pl.DataFrame, words: Container[str] | 
     found = [_verified(pairs, left, right) for pairs in _candidates(left, right)]
     empty = pl.DataFrame(schema={"key": pl.String, "other": pl.String, "distance": pl.Int32})
     pairs = pl.concat([empty, *found])
-    typos = [is_typo(key, other, known) for key, other, _ in pairs.iter_rows()]
+    typos = [
+        is_typo(key, other, known) and not look_alike(key, other, known) for key, other, _ in pairs.iter_rows()
+    ]
     return pairs.filter(pl.Series(typos, dtype=pl.Boolean)).sort("key", "distance", "other")
 
 
@@ -151,6 +158,62 @@ def is_word_typo(one: str, other: str, words: Container[str], steps: Sequence[tu
     starts = [_part(word, _PREFIXES, str.startswith) for word in (one, other)]
     ends = [_part(word, _SUFFIXES, str.endswith) for word in (one, other)]
     return starts[0] == starts[1] and (ends[0] == ends[1] or not all(ends))
+
+
+def look_alike(one: str, other: str, words: Container[str]) -> bool:
+    """Return whether two keys differ by a word that looks like another one and means something else.
+
+    Two words that are known, or that are both formed as terms of medicine are, are two words and no slip of one of
+    them; but for a letter that is doubled, two that are swapped, and vowels that are written for one another.
+
+    Example:
+        >>> none = set()
+        >>> look_alike("ureteritis", "urethritis", none), look_alike("dysphasia", "dysphagia", none)
+        (True, True)
+        >>> look_alike("diarhea", "diarrhea", none), look_alike("runny nose", "rhinorrhea", none)
+        (False, False)
+    """
+    if one.replace(" ", "") == other.replace(" ", ""):
+        return False
+    if not one.isascii() and not other.isascii():
+        return _close(one, other) and not _han_typo(one, other)
+    mine, yours = set(one.split()), set(other.split())
+    return any(_two_terms(a, b, words) for a in mine - yours for b in yours - mine)
+
+
+def _two_terms(one: str, other: str, words: Container[str]) -> bool:
+    if not _close(one, other) or word_class(one) == word_class(other):
+        return False
+    formed = _part(one, _FORMED, str.endswith) and _part(other, _FORMED, str.endswith)
+    return bool((one in words and other in words) or formed) and not _slip(one, other)
+
+
+def _close(one: str, other: str) -> bool:
+    from rapidfuzz.distance import OSA
+
+    return float(OSA.normalized_similarity(one, other)) >= _ALIKE_FROM
+
+
+def _slip(one: str, other: str) -> bool:
+    """Whether two words differ only as one who writes the same word slips."""
+    from rapidfuzz.distance import OSA, Levenshtein
+
+    if len(one) == len(other) and OSA.distance(one, other) == 1 and sorted(one) == sorted(other):
+        return True
+    edits = Levenshtein.editops(one, other)
+    return len(edits) == 1 and all(
+        frozenset((one[edit.src_pos], other[edit.dest_pos])) in _EXCHANGED
+        if edit.tag == "replace"
+        else _doubles(one, edit.src_pos)
+        if edit.tag == "delete"
+        else _doubles(other, edit.dest_pos)
+        for edit in edits
+    )
+
+
+def _doubles(word: str, at: int) -> bool:
+    """Whether a letter stands beside the same one."""
+    return word[at] in (word[at - 1 : at] + word[at + 1 : at + 2])
 
 
 def _part(word: str, parts: tuple[str, ...], has: Callable[[str, str], bool]) -> str:

@@ -1,0 +1,4 @@
+// purpose: Make the names of relation types known, for which the first write of each would take a transaction.
+// params: names: strings
+UNWIND $names AS name
+CALL db.createRelationshipType(name)

@@ -1,0 +1,208 @@
+"""The snapshot of a server's graph, kept on this machine, and whether it still is what the server holds.
+
+A server numbers its transactions, and kgdx counts its saves in the Build node. So as long as the number has grown by
+the saves alone, nobody has changed the graph, and to know that costs a read of one node. Otherwise the graph is exported
+and compiled anew, and the snapshot's own content says what it is: that of the graph that was copied there, or another
+one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgdx.errors import StoreError
+from kgdx.files.known import write_whole
+from kgdx.files.private import private_folder
+from kgdx.graph.snapshot import TABLES, Snapshot
+
+if TYPE_CHECKING:
+    from kgdx.graph.neo4j.neo4j_store import Neo4jStore, ServerState
+
+Tell = Callable[[str], None]
+
+KEPT_SNAPSHOTS = 3
+"""How many snapshots of servers' graphs are kept on this machine."""
+
+UNFINISHED_S = 86_400.0
+"""A compilation that has not changed its folder for so long was interrupted."""
+
+SEEN = ".seen.json"
+"""In the folder of the snapshots: by server, what was last seen there."""
+
+_ATTEMPTS = 3
+_SAVED = frozenset({"patient_case", "observed", "excluded"})
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A server's graph when its snapshot was last found to be what it holds.
+
+    Attributes:
+        snapshot: Fingerprint of the snapshot.
+        fingerprint: What the Build node said.
+        saves: Likewise, the number of saves.
+        serial: Number of the last transaction; ``None`` where the server does not tell.
+        counts: Nodes and relations by type, where there is no such number.
+    """
+
+    snapshot: str
+    fingerprint: str
+    saves: int
+    serial: int | None
+    counts: Mapping[str, int]
+
+    def holds(self, state: ServerState, store: Neo4jStore) -> bool:
+        """Whether nothing but saves has been written since."""
+        if self.fingerprint != state.fingerprint or (self.serial is None) != (state.serial is None):
+            return False
+        if self.serial is not None and state.serial is not None:
+            return state.serial - self.serial == state.saves - self.saves
+        return dict(self.counts) == _counts(store)
+
+
+class ServerSnapshots:
+    """The snapshots of servers' graphs that are kept in a folder, by fingerprint.
+
+    Args:
+        folder: Where they are.
+        server: Which server and database is meant.
+    """
+
+    def __init__(self, folder: Path, server: str) -> None:
+        self._folder = folder
+        self._server = server
+
+    def open(self, store: Neo4jStore, tell: Tell) -> tuple[Snapshot, Seen]:
+        """Open the snapshot of what the server holds; compile it first where this machine has none that is.
+
+        Raises:
+            StoreError: There is no finished graph, it does not stay the same, or the snapshot cannot be written.
+        """
+        state, seen = store.state(), self._seen()
+        if seen is not None and seen.holds(state, store):
+            with suppress(StoreError):  # damaged or gone: it is compiled again
+                return self._opened(seen.snapshot, tell), seen
+        snapshot, state = self._compiled(store, tell)
+        return snapshot, self._note(snapshot.fingerprint, state, store)
+
+    def note(self, store: Neo4jStore) -> None:
+        """Remember that a server holds now what the snapshot of its fingerprint was made of."""
+        state = store.state()
+        self._note(state.fingerprint, state, store)
+
+    def _opened(self, fingerprint: str, tell: Tell) -> Snapshot:
+        path = self._folder / fingerprint
+        snapshot = Snapshot.open(path, fingerprint, tell)
+        with suppress(OSError):  # another process prunes too, or the folder is for reading only: as good
+            os.utime(path)
+            prune_snapshots(self._folder, path)
+        return snapshot
+
+    def _compiled(self, store: Neo4jStore, tell: Tell) -> tuple[Snapshot, ServerState]:
+        """Compile what the server holds; returns also its state before that, so that no later change is lost."""
+        from kgdx.graph.snapshot_compile import compile_snapshot, link_snapshot, snapshot_tables
+
+        for _ in range(_ATTEMPTS):
+            before = store.state()
+            known = self._folder / before.fingerprint
+            tell("compiling a snapshot of the server's graph, once")
+            private_folder(self._folder)
+            temporary = self._folder / f".{before.fingerprint}.{os.getpid()}"
+            shutil.rmtree(temporary, ignore_errors=True)
+            try:
+                made = compile_snapshot(snapshot_tables(store), temporary, before.fingerprint)
+                if store.state().fingerprint != before.fingerprint:
+                    continue
+                expected = before.content or _content(known)
+                if expected in (None, made.content):
+                    return self._placed(temporary, before.fingerprint, tell), before
+                own = hashlib.sha256(f"{before.fingerprint}{made.content}".encode()).hexdigest()
+                tell(f"the graph at {store.url} was changed since it was copied there{_differences(known, made)}")
+                link_snapshot(temporary, changed := temporary.with_name(f"{temporary.name}.changed"), own)
+                return self._placed(changed, own, tell), before
+            except OSError as error:
+                hint = "free some disk space, or set KGDX_HOME to a folder that can be written"
+                raise StoreError(f"the snapshot cannot be written in {self._folder} ({error})", hint=hint) from error
+            finally:
+                shutil.rmtree(temporary, ignore_errors=True)
+                shutil.rmtree(temporary.with_name(f"{temporary.name}.changed"), ignore_errors=True)
+        raise StoreError(f"the graph at {store.url} is replaced again and again", hint="try again when that is done")
+
+    def _placed(self, made: Path, fingerprint: str, tell: Tell) -> Snapshot:
+        """Put a snapshot in its place, unless an equal one that is sound is there."""
+        path = self._folder / fingerprint
+        if _content(path) != _content(made):
+            aside = made.with_name(f"{made.name}.aside")
+            with suppress(FileNotFoundError):
+                os.rename(path, aside)
+            os.rename(made, path)
+            shutil.rmtree(aside, ignore_errors=True)
+        return self._opened(fingerprint, tell)
+
+    def _seen(self) -> Seen | None:
+        try:
+            return Seen(**json.loads((self._folder / SEEN).read_bytes())[self._server])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _note(self, snapshot: str, state: ServerState, store: Neo4jStore) -> Seen:
+        counts = {} if state.serial is not None else _counts(store)
+        seen = Seen(snapshot, state.fingerprint, state.saves, state.serial, counts)
+        file = self._folder / SEEN
+        try:
+            every = json.loads(file.read_bytes())
+        except (OSError, ValueError):
+            every = {}
+        with suppress(OSError):  # a folder for reading only: it is compared again next time
+            write_whole(file, json.dumps({**every, self._server: asdict(seen)}))
+        return seen
+
+
+def _content(snapshot: Path) -> str | None:
+    """What a snapshot holds; ``None`` where there is none, or it is damaged."""
+    try:
+        return Snapshot.open(snapshot).content
+    except StoreError:
+        return None
+
+
+def _counts(store: Neo4jStore) -> dict[str, int]:
+    """How much the server holds of what nobody saves."""
+    saved = {"PatientCase", "Diagnosis", "Publication", "OBSERVED", "EXCLUDED", "HAS_RUN", "CONSIDERED", "DIAGNOSED"}
+    return {name: n for name, n in store.counts().items() if name not in saved | {"Build", "REPORTED_IN"}}
+
+
+def _differences(before: Path, made: Snapshot) -> str:
+    """In which tables a snapshot has another number of rows than the one before, in words."""
+    try:
+        known = Snapshot.open(before)
+    except StoreError:
+        return ""
+    pairs = [(name, made.rows(name), known.rows(name)) for name in TABLES if name not in _SAVED]
+    found = [f"{now:,} {name}, not {was:,}" for name, now, was in pairs if now != was]
+    return f" ({'; '.join(found)})" if found else " (as many rows, with other values)"
+
+
+def prune_snapshots(folder: Path, new: Path) -> None:
+    """Remove the snapshots of servers' graphs that were used longest ago, and what interrupted compilations left.
+
+    Args:
+        folder: Folder of all of them; its parts are named by fingerprint, unfinished ones start with a dot.
+        new: The one that is wanted now.
+    """
+    aged = sorted(
+        ((part.stat().st_mtime, part) for part in folder.iterdir() if part != new and part.is_dir()), reverse=True
+    )
+    whole = [part for _, part in aged if not part.name.startswith(".")]
+    unfinished = [part for at, part in aged if part.name.startswith(".") and time.time() - at > UNFINISHED_S]
+    for part in (*whole[KEPT_SNAPSHOTS - 1 :], *unfinished):
+        shutil.rmtree(part, ignore_errors=True)

@@ -1,0 +1,239 @@
+"""What is known of the files of a folder: sizes and SHA-256, so that damage is noticed before it answers.
+
+A file whose size and time of change are as they were is taken for what it was; one whose time alone has changed is read
+through. So opening costs a look at the directory, whatever a program or a hand has changed since is noticed, and only
+what a disk loses by itself has to be looked for (:func:`faults` with ``whole``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgdx.files.private import FILE, FOLDER, private_file
+
+LAYOUT = 1
+"""Version of the list's form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of one file.
+
+    Attributes:
+        size: Bytes.
+        changed: When it was changed last, in nanoseconds since 1970.
+        sha256: Digest of its content.
+    """
+
+    size: int
+    changed: int
+    sha256: str
+
+
+Files = Mapping[str, Known]
+"""Files by their paths within a folder."""
+
+
+def listed(folder: Path, *, without: Iterable[str] = ()) -> list[str]:
+    """Return the paths of all files within a folder, sorted.
+
+    Args:
+        folder: The folder.
+        without: Names of files and folders at its top that do not count.
+    """
+    left_out = set(without)
+    found = []
+    for place, folders, files in os.walk(folder):
+        inside = Path(place).relative_to(folder)
+        if not inside.parts:
+            folders[:] = [name for name in folders if name not in left_out]
+            files = [name for name in files if name not in left_out]
+        found += [(inside / name).as_posix() for name in files]
+    return sorted(found)
+
+
+def known(folder: Path, names: Iterable[str], before: Files | None = None) -> dict[str, Known]:
+    """Look at files, reading those through that are not as they were before, and bring these to the disk.
+
+    Args:
+        folder: Where they are.
+        names: Their paths within it.
+        before: What was known of them.
+
+    Raises:
+        OSError: One cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> _ = (folder / "a").write_bytes(b"kgdx")
+        >>> known(folder, ["a"])["a"].sha256[:12]
+        '456ccd409978'
+    """
+    earlier = before or {}
+
+    def look(name: str) -> Known:
+        file = folder / name
+        state = file.stat()
+        there = earlier.get(name)
+        if there is not None and (there.size, there.changed) == (state.st_size, state.st_mtime_ns):
+            return there
+        with file.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            os.fsync(stream.fileno())
+        if state.st_mode & 0o077:
+            file.chmod(FILE)
+        return Known(state.st_size, state.st_mtime_ns, digest)
+
+    wanted = sorted(names)
+    with ThreadPoolExecutor(4) as pool:  # digests are made, and files brought to the disk, outside of Python
+        return dict(zip(wanted, pool.map(look, wanted), strict=True))
+
+
+def faults(folder: Path, files: Files, *, whole: bool = False, growing: bool = False) -> list[str]:
+    """Return what is wrong with files, a few words for each; nothing where they are what they were.
+
+    Args:
+        folder: Where they are.
+        files: What is known of them.
+        whole: Whether to read all of them through, rather than those alone that were touched.
+        growing: Whether they may have grown since, as when somebody was stopped in the middle of a write.
+    """
+
+    def fault(name: str) -> str | None:
+        was = files[name]
+        try:
+            state = (folder / name).stat()
+            if state.st_size != was.size:
+                if growing and state.st_size > was.size:
+                    return None
+                return f"{name} has {state.st_size:,} bytes, not {was.size:,}"
+            if growing or (not whole and state.st_mtime_ns == was.changed):
+                return None
+            with (folder / name).open("rb") as stream:
+                same = hashlib.file_digest(stream, "sha256").hexdigest() == was.sha256
+        except FileNotFoundError:
+            return f"{name} is gone"
+        except OSError as error:
+            return f"{name} cannot be read ({error.strerror or error})"
+        return None if same else f"{name} is not what was written"
+
+    if not whole:
+        return [found for found in map(fault, files) if found]
+    with ThreadPoolExecutor(4) as pool:
+        return [found for found in pool.map(fault, files) if found]
+
+
+def touched(folder: Path, files: Files) -> bool:
+    """Whether any file has another time of change, as after a copy, so that each look reads it through."""
+    with suppress(OSError):
+        return any((folder / name).stat().st_mtime_ns != was.changed for name, was in files.items())
+    return True
+
+
+def as_document(files: Files) -> dict[str, list[object]]:
+    """Return a list as JSON values."""
+    return {name: [was.size, was.changed, was.sha256] for name, was in sorted(files.items())}
+
+
+def from_document(document: object) -> dict[str, Known]:
+    """Return the list that JSON values state.
+
+    Raises:
+        ValueError: They are no such list.
+    """
+    if not isinstance(document, dict):
+        raise ValueError("no list of files")
+    found = {}
+    for name, stated in document.items():
+        match stated:
+            case [int(size), int(changed), str(sha256)]:
+                found[str(name)] = Known(size, changed, sha256)
+            case _:
+                raise ValueError(f"nothing is known of {name}")
+    return found
+
+
+def digest_of(document: object) -> str:
+    """Return the digest of JSON values.
+
+    Example:
+        >>> digest_of({"a": 1, "b": 2}) == digest_of({"b": 2, "a": 1})
+        True
+    """
+    return hashlib.sha256(json.dumps(document, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def write_list(file: Path, files: Files) -> None:
+    """Write a list, in one step; it is on the disk when this returns.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    document = as_document(files)
+    text = json.dumps({"layout": LAYOUT, "checksum": digest_of(document), "files": document})
+    write_whole(file, text)
+
+
+def read_list(file: Path) -> dict[str, Known] | None:
+    """Read a list; ``None`` where there is none, or it is damaged or of another layout."""
+    try:
+        content = json.loads(file.read_bytes())
+        if content["layout"] != LAYOUT or content["checksum"] != digest_of(content["files"]):
+            return None
+        return from_document(content["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Write a private file in one step; it and its name are on the disk when this returns.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+    try:
+        with private_file(temporary).open("w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, file)
+        sync_folder(file.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk.
+
+    Raises:
+        OSError: The disk does not keep them.
+    """
+    if not hasattr(os, "O_DIRECTORY"):  # where folders cannot be opened, names are kept with their files
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def settle_folders(folder: Path) -> None:
+    """Close a folder and all folders within it to others, and bring the names in them to the disk.
+
+    Raises:
+        OSError: The disk does not keep them.
+    """
+    for place, _, _ in os.walk(folder):
+        if os.stat(place).st_mode & 0o077:
+            os.chmod(place, FOLDER)
+        sync_folder(Path(place))

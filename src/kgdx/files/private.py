@@ -1,0 +1,77 @@
+"""Files and folders that only their owner reads, whatever the umask says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+FILE = 0o600
+FOLDER = 0o700
+_OTHERS = 0o077
+
+
+def private_folder(path: Path) -> Path:
+    """Make a folder that only its owner enters, with those above it that are not there yet.
+
+    A folder that is there already and that is one's own is closed to others; one of somebody else's stays as it is.
+
+    Raises:
+        OSError: It cannot be made.
+
+    Example:
+        >>> import stat, tempfile
+        >>> made = private_folder(Path(tempfile.mkdtemp()) / "a" / "b")
+        >>> oct(stat.S_IMODE(made.stat().st_mode)), oct(stat.S_IMODE(made.parent.stat().st_mode))
+        ('0o700', '0o700')
+    """
+    missing = [path]
+    while not missing[-1].parent.exists() and missing[-1].parent != missing[-1]:
+        missing.append(missing[-1].parent)
+    for folder in reversed(missing):
+        with suppress(FileExistsError):
+            folder.mkdir(mode=FOLDER)
+    if path.stat().st_mode & _OTHERS:
+        with suppress(PermissionError):
+            path.chmod(FOLDER)
+    return path
+
+
+def private_file(path: Path) -> Path:
+    """Close a file to everybody but its owner, making it where it is not there yet; what is no file stays as it is.
+
+    Raises:
+        OSError: It cannot be made.
+
+    Example:
+        >>> import stat, tempfile
+        >>> oct(stat.S_IMODE(private_file(Path(tempfile.mkdtemp()) / "report.html").stat().st_mode))
+        '0o600'
+    """
+    if path.exists() and not path.is_file():  # a device, or a pipe that somebody reads
+        return path
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE))
+    if path.stat().st_mode & _OTHERS:
+        with suppress(PermissionError):
+            path.chmod(FILE)
+    return path
+
+
+@contextmanager
+def private_umask() -> Iterator[None]:
+    """Make whatever the block creates private, by whichever library; for a process's start, not beside other threads.
+
+    Example:
+        >>> import stat, tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> with private_umask():
+        ...     _ = (folder / "a").write_text("")
+        >>> oct(stat.S_IMODE((folder / "a").stat().st_mode))
+        '0o600'
+    """
+    before = os.umask(_OTHERS)
+    try:
+        yield
+    finally:
+        os.umask(before)

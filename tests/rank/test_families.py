@@ -1,0 +1,119 @@
+"""Families: name series, genes with names that agree, groups; and a list with one row for each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import small_graph
+from kgdx.arrays.sparse import Sparse
+from kgdx.graph.snapshot_compile import compile_snapshot
+from kgdx.rank import Ranker
+from kgdx.rank.families import MOST_JOINED, MOST_SERIES, Families, _Joined, _series, stem
+from kgdx.rank.family_rows import ranks_of, rows
+from kgdx.rank.ranker import placed
+from small_graph import FEVER, HYPOTONIA, SEIZURE, SHORT
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Noonan syndrome 1", "Noonan syndrome 10"),
+        ("Retinitis pigmentosa 4", "Retinitis pigmentosa"),
+        ("Spastic paraplegia 3, autosomal dominant", "Spastic paraplegia 17"),
+        ("Epilepsy, progressive myoclonic, 6", "Epilepsy, progressive myoclonic 1B"),
+        ("Gaucher disease, type I", "Gaucher disease, type IIIC"),
+        ("Fanconi anemia, complementation group C", "Fanconi anemia, complementation group D2"),
+    ],
+)
+def test_a_number_a_letter_and_the_inheritance_make_no_other_series(one: str, other: str) -> None:
+    assert stem(one).words == stem(other).words
+    assert stem(one).numbered or stem(other).numbered
+
+
+def test_a_number_that_is_a_place_on_a_chromosome_makes_another_disease() -> None:
+    assert stem("Chromosome 18p deletion syndrome").words != stem("Chromosome 5q deletion syndrome").words
+
+
+def test_equal_names_without_a_number_are_no_series() -> None:
+    assert list(_series([stem("Bazex syndrome"), stem("Bazex syndrome")])) == []
+    assert list(_series([stem("Bazex syndrome"), stem("Bazex syndrome 2")])) == [[0, 1]]
+
+
+def test_a_large_series_is_split_by_inheritance() -> None:
+    names = [
+        f"Deafness {number}, autosomal {kind}" for kind in ("dominant", "recessive") for number in range(MOST_SERIES)
+    ]
+    assert [len(each) for each in _series([stem(name) for name in names])] == [MOST_SERIES, MOST_SERIES]
+
+
+@given(st.lists(st.lists(st.integers(0, 199), min_size=2, max_size=6), max_size=120))
+def test_no_chain_of_groups_makes_a_family_larger_than_its_bound(groups: list[list[int]]) -> None:
+    joined = _Joined(200)
+    for group in groups:
+        joined.join(group)
+    found = joined.families()
+    assert found.sizes.sum() == 200 and found.sizes.max() <= MOST_JOINED
+    assert all(
+        found.of[member] == number for number in range(len(found.sizes)) for member in found.members.columns(number)
+    )
+
+
+def kin(tmp_path: Path) -> Ranker:
+    """The small graph, its second and third disease with one gene and one word of their names."""
+    tables = small_graph.tables(
+        small_graph.SAME[:1],
+        names={"OMIM:3": "Hypotonia with fever"},
+        genes=[*small_graph.GENES, ("OMIM:3", "NCBIGene:20")],
+    )
+    return Ranker.open(compile_snapshot(tables, tmp_path / "kin", "f1"))
+
+
+def test_diseases_with_a_common_gene_are_a_family_where_their_names_agree(tmp_path: Path, ranker: Ranker) -> None:
+    assert ranker.family_of("OMIM:3") == "OMIM:3"
+    related = kin(tmp_path)
+    assert related.family_of("OMIM:3") == related.family_of("OMIM:2") == "OMIM:2"
+    assert related.family_of("OMIM:99") == "OMIM:99", "what nobody knows is of no family"
+
+
+def test_a_list_by_family_has_its_best_member_with_the_others_inside(tmp_path: Path) -> None:
+    related, case = kin(tmp_path), ([FEVER, SHORT], ())
+    by_disease = {each.id: each for each in related.rank(case).candidates}
+    listed = related.rank(case, by_family=True).candidates
+    row = next(each for each in listed if each.family)
+    (other,) = row.in_family
+    assert {row.id, other.id} == {"OMIM:2", "OMIM:3"} and row.family == "OMIM:2" and row.family_size == 2
+    assert (row.rank, other.rank) == (by_disease[row.id].rank, by_disease[other.id].rank) and row.rank < other.rank
+    assert [each.place for each in listed] == [each.family_rank for each in listed] == [1, 2, 3]
+    assert row.separated_by is not None and row.separated_by.other == other.id
+    assert row.separated_by.frequency != row.separated_by.other_frequency
+
+
+def test_a_disease_that_is_asked_for_has_a_row_of_its_own_beside_its_family(tmp_path: Path) -> None:
+    related, case = kin(tmp_path), ([FEVER], ())
+    listed = related.rank(case, top=1, also=["OMIM:2"], by_family=True).candidates
+    assert [(each.id, each.family_rank) for each in listed] == [("OMIM:3", 1), ("OMIM:2", 1)]
+
+
+def test_a_group_that_is_ranked_is_of_the_family_of_what_is_under_it(ranker: Ranker) -> None:
+    assert ranker.family_of("UMLS:2") == ranker.family_of("OMIM:2") == "OMIM:2"
+
+
+def test_without_families_both_ranks_are_equal(tmp_path: Path) -> None:
+    ranker = Ranker.open(compile_snapshot(small_graph.tables(small_graph.SAME[:1]), tmp_path / "s", "f1"))
+    case = [SEIZURE, SHORT], (HYPOTONIA,)
+    listed = ranker.rank(case, by_family=True).candidates
+    assert [each.rank for each in listed] == [each.family_rank for each in listed]
+    assert [each.id for each in listed] == [each.id for each in ranker.rank(case).candidates]
+
+
+@given(total=st.lists(st.sampled_from([0.0, 1.0, 2.0, 3.0]), min_size=1, max_size=30))
+def test_ranks_within_rows_are_those_of_the_ranking_by_disease(total: list[float]) -> None:
+    scores, number = np.array(total), np.arange(len(total), dtype=np.int32)
+    alone = Families(number, Sparse(np.arange(len(total) + 1), number, np.ones(len(total), np.int8)))
+    listed = rows(scores, alone, len(total))
+    assert ranks_of(scores, listed) == placed(scores, len(total))
