@@ -182,3 +182,16 @@ def test_a_token_is_asked_for_and_kept_in_memory_alone(chromium: Browser, defaul
         assert json.loads(stored) == [{}, {}, ""]
         assert not any("0123456789" in url for url in urls)
     context.close()
+
+
+def test_age_onset_family_and_genes_of_the_form_change_the_result(page: Page) -> None:
+    page.fill("#text", "ataxia, telangiectasia")
+    page.fill("#age", "3 months")
+    page.select_option("#onset", "HP:0003593")
+    page.select_option("#inheritance", "AR")
+    page.check("#consanguineous")
+    page.fill("#genes", "ATM, FBN1")
+    page.click("#patient .main")
+    page.wait_for_selector("#result .kgdx-report")
+    shown = page.inner_text("#result")
+    assert "3 months" in shown and "its gene ATM is among 2 candidate genes" in shown

@@ -117,8 +117,8 @@ def test_sources_can_be_chosen_and_replaced(graph: GraphFolder, core_sources: So
         parse_choice(["hp", "hp=x"])
     with pytest.raises(UsageError, match="write hp=PATH"):
         parse_choice(["hp="])
-    with pytest.raises(SourceError, match="give it as hp_zh=PATH-OR-URL"):
-        build(["hp_zh", f"hp={core_sources['hp']}"], graph)
+    with pytest.raises(SourceError, match="give it as disease_names_zh=PATH-OR-URL"):
+        build(["disease_names_zh", f"hp={core_sources['hp']}"], graph)
 
 
 def test_progress_goes_forward_through_all_stages(graph: GraphFolder, core_sources: Sources) -> None:
@@ -286,4 +286,5 @@ def test_a_source_that_is_needed_or_unknown_is_not_removed(graph: GraphFolder, c
 
 
 def test_the_sources_of_the_default_build_come_first() -> None:
-    assert [manifest.name for manifest in sources()][:3] == ["hp", "hpoa", "genes"]
+    names = [manifest.name for manifest in sources()]
+    assert names[:6] == ["hp", "hpoa", "ddxplus", "genes", "hp_zh", "orphanet_omim"]
