@@ -1,7 +1,8 @@
 """Measure what the prior of commonness costs rare patients and brings others; `python -m benchmarks.commonness STORE`.
 
 Ranks the same cases with the prior at several weights, and without its gate, and prints the means over diseases in
-Markdown, one line a weight. STORE is a graph with symptoms in words; CASES are files as `kgdx evaluate rank` takes them.
+Markdown, one line a weight. STORE is a graph with symptoms in words; CASES are files as `kgdx evaluate rank` takes
+them.
 """
 
 from __future__ import annotations

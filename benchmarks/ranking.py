@@ -31,7 +31,7 @@ from kgdx.rank import Ranker, annotations, candidates, fusion, ranking_model, sc
 from kgdx.rank.case_bank import CaseBank
 from kgdx.rank.fusion import shares, temperature
 from kgdx.rank.held_out_ranks import Withheld
-from kgdx.rank.scorers import Query
+from kgdx.rank.query import Query
 
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FOLDS = 5

@@ -60,7 +60,9 @@ class FakeNames:
 
 
 class Fake:
-    """Answers templates from a table and counts how often it is asked."""
+    """Answers templates from a table and counts how often it is asked; it has no symptoms in words."""
+
+    in_words = False
 
     def __init__(self) -> None:
         self.answers: dict[str, list[dict[str, Any]]] = {

@@ -10,7 +10,8 @@ import pytest
 
 from kgdx.rank import Ranker
 from kgdx.rank.absent import EXCLUDED_MOST, EXCLUDED_SHARE
-from kgdx.rank.scorers import BREADTH, Recent
+from kgdx.rank.query import Recent
+from kgdx.rank.scorers import BREADTH
 from small_graph import FEVER, HYPOTONIA, NERVOUS, SEIZURE, SHORT, STATUS
 
 EPILEPSY, SHORTNESS, UNKNOWN_FEVER = 0, 1, 2

@@ -16,8 +16,9 @@ from kgdx.rank import Ranker
 from kgdx.rank.case_bank import CaseBank
 from kgdx.rank.fusion import Weights
 from kgdx.rank.held_out_ranks import Withheld
+from kgdx.rank.query import Query
 from kgdx.rank.ranking_model import RankModel
-from kgdx.rank.scorers import SCORERS, Query, Scorer
+from kgdx.rank.scorers import SCORERS, Scorer
 from kgdx.registry import Registry
 from kgdx.resources import resource
 from small_graph import FEVER, FOCAL, SEIZURE, SHORT

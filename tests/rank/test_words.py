@@ -124,6 +124,8 @@ def test_what_a_graph_does_not_describe_is_said_first(ranker: Ranker, hearing: R
     issue = ranker.rank(Case("p", (Finding(SEIZURE),))).issues[0]
     assert "no common diseases" in issue.message and "kgdx build" in issue.remedy
     assert not hearing.rank(Case("p", (Finding(SEIZURE),))).issues
+    few = hearing.rank(Case("p", (Finding(SEIZURE),), phrases=("big red toe",))).issues[0]
+    assert "only 3 diseases in words" in few.message
 
 
 def test_what_a_text_denies_or_says_of_relatives_is_no_phrase() -> None:

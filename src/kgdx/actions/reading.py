@@ -12,6 +12,8 @@ from kgdx.case import Case, Extraction, FindingReader, Resolution, Span, read_te
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action, Outcome
+from kgdx.rank.gaps import unread
+from kgdx.rank.said import with_phrases
 
 
 class Extract(Action):
@@ -44,7 +46,9 @@ class Extract(Action):
 
         def read() -> Case:
             words = graph.graph.in_words
-            return read_text(case, reader, graph.graph.ancestry, language=self.language, words=words)
+            read = read_text(case, reader, graph.graph.ancestry, language=self.language, words=words)
+            read = read.with_issues(issue for issue in unread(read) if issue not in read.issues)
+            return with_phrases(read, begin) if words else read
 
         found = graph.tool("reader", given, read, lambda case: len(case.findings))
         return Outcome(Read(len(case.text), found.digest), found)

@@ -10,14 +10,15 @@ from kgdx.results.ranked import Candidate, Contribution, MatchedCase
 
 if TYPE_CHECKING:
     from kgdx.rank.fusion import Beliefs, Scored, Weights
+    from kgdx.rank.query import Query
     from kgdx.rank.ranker import Ranker
     from kgdx.rank.ranking_model import compile_model
-    from kgdx.rank.scorers import SCORERS, ByFinding, Query, Scorer
+    from kgdx.rank.scorers import SCORERS, ByFinding, Scorer
 
 _LAZY = {
     "Beliefs": "fusion",
     "ByFinding": "scorers",
-    "Query": "scorers",
+    "Query": "query",
     "Ranker": "ranker",
     "SCORERS": "scorers",
     "Scored": "ranker",

@@ -18,7 +18,7 @@ from kgdx.rank.annotations import Annotations
 from kgdx.rank.feature_matrices import columns, propagate
 from kgdx.rank.fusion import fused
 from kgdx.rank.person import ByPerson
-from kgdx.rank.scorers import Query
+from kgdx.rank.query import Query
 from kgdx.results.ranked import Candidate, MatchedCase
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.rank.phrases import articles, names_of
-from kgdx.rank.scorers import Query, Scorer
+from kgdx.rank.query import Query
+from kgdx.rank.scorers import Scorer
 from kgdx.rank.wording import units
 from kgdx.terms.normalise import has_chinese, simplify
 

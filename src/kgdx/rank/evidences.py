@@ -11,7 +11,8 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints, Sparse, compressed
 from kgdx.rank.described import stated
 from kgdx.rank.phrases import Texts
-from kgdx.rank.scorers import Field, Query, Scorer, Told
+from kgdx.rank.query import Field, Query, Told
+from kgdx.rank.scorers import Scorer
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot

@@ -12,8 +12,9 @@ from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.case.patient import Status
 from kgdx.errors import UsageError
 from kgdx.rank.feature_matrices import Basis
+from kgdx.rank.query import Told
 from kgdx.rank.ranking_model import RankModel
-from kgdx.rank.scorers import Scorer, Told
+from kgdx.rank.scorers import Scorer
 from kgdx.results.ranked import Contribution
 
 if TYPE_CHECKING:

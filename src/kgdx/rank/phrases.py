@@ -14,7 +14,8 @@ import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.rank.described import phrases
-from kgdx.rank.scorers import Field, Query, Recent, Scorer, Told
+from kgdx.rank.query import Field, Query, Recent, Told
+from kgdx.rank.scorers import Scorer
 from kgdx.rank.wording import WordIndex, units
 from kgdx.terms.normalise import has_chinese
 
@@ -77,10 +78,10 @@ class Worded(Scorer):
         self._rows: Recent[tuple[str, ...], Floats] = Recent(KEPT)
         self._fields: dict[int, Field] = {}
 
-    @property
-    def hears(self) -> bool:
-        """Whether the graph says anything in words."""
-        return "spoken" in self.arrays and bool(self.arrays["spoken"].any())
+    @cached_property
+    def heard(self) -> int:
+        """How many candidates the graph describes in words."""
+        return int(np.count_nonzero(self.arrays["spoken"])) if "spoken" in self.arrays else 0
 
     @property
     def applies(self) -> bool:

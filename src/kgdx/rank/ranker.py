@@ -30,13 +30,14 @@ from kgdx.rank.fusion import (
     shares,
     temperature,
 )
+from kgdx.rank.gaps import few
 from kgdx.rank.gaps import gaps as gaps_of
-from kgdx.rank.gaps import unread
 from kgdx.rank.person import unused
+from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, compile_model, open_model
 from kgdx.rank.said import said
-from kgdx.rank.scorers import SCORERS, ByFinding, Query, Recent, Scorer
+from kgdx.rank.scorers import SCORERS, ByFinding, Scorer
 from kgdx.results.ranked import Candidate
 
 if TYPE_CHECKING:
@@ -409,6 +410,10 @@ class Ranker:
         """What kind of disease the graph does not describe: the truth may be among those."""
         return gaps_of(self.model, self.scorers, self.weights)
 
+    @cached_property
+    def _few(self) -> Issue | None:
+        return few(self.scorers["words"].heard) if "words" in self.scorers else None
+
     def query(self, case: Case | Findings) -> tuple[Query, tuple[Issue, ...]]:
         """Return a case's findings as rows, and what of it cannot be used.
 
@@ -422,12 +427,13 @@ class Ranker:
         absent = self._rows((id for id in excluded if self.names.symptom(id) < 0), issues)
         given = case if isinstance(case, Case) else None
         phrases = said(given) if given is not None and self.hears else ()
+        if phrases and self._few is not None:
+            issues.insert(0, self._few)
         query = Query(present, absent, given, phrases, tuple(dict.fromkeys(symptoms.values())))
         if not len(present) and not any(scorer.knows(query) for scorer in self.scorers.values()):
             hint = "give at least one phenotypic abnormality that the patient has, such as HP:0001250"
             raise CaseError("no observed finding of the case can be ranked", hint=hint)
-        values = () if given is None else unread(given)
-        return query, (*issues, *unused(self.scorers.values(), query), *values)
+        return query, (*issues, *unused(self.scorers.values(), query))
 
     def _rows(self, ids: Iterable[str], issues: list[Issue]) -> Ints:
         rows: dict[int, None] = {}

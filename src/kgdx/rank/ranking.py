@@ -14,6 +14,7 @@ from kgdx.case.patient import Case, Issue
 from kgdx.rank.candidates import Candidates
 from kgdx.results.ranked import Candidate
 from kgdx.schema.model import FREQUENCIES
+from kgdx.terms.normalise import has_chinese
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -104,16 +105,22 @@ class Names:
     def candidate(self, number: int) -> Described:
         """Return a candidate in words; each is read once.
 
-        Its name is another entry's where the one that stands for it has only its id; its Chinese name is that of the
-        first of its entries which has one.
+        Its name is another entry's where the one that stands for it has only its id, or only a Chinese name; its
+        Chinese name is that of the first of its entries which has one.
         """
         found = self._described.get(number)
         if found is None:
             rows = self._candidates.members.columns(number).tolist()
             ids, names, chinese = ([self._disease(column, row) for row in rows] for column in ("id", "name", "name_zh"))
+<<<<<<< HEAD
             name = next((name for name, id in zip(names, ids, strict=True) if name != id), names[0])
             nested = tuple(self._disease("id", row) for row in self._nested.get(number, ()))
             found = Described(ids[0], name, tuple(ids), next(filter(None, chinese), None), nested)
+=======
+            named = [name for name, id in zip(names, ids, strict=True) if name != id]
+            name = next((name for name in named if not has_chinese(name)), (named or names)[0])
+            found = Described(ids[0], name, tuple(ids), next(filter(None, chinese), None))
+>>>>>>> common
             self._described[number] = found
         return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 from kgdx.case.patient import Case, Status
@@ -39,6 +40,22 @@ def said(case: Case) -> tuple[str, ...]:
         if counted:
             seen.setdefault(counted, phrase.strip())
     return tuple(seen.values())[:MOST]
+
+
+def with_phrases(case: Case, begin: int = 0) -> Case:
+    """Return the case with the clauses of its text as phrases, which is all that a ranking reads of the words.
+
+    Args:
+        case: The case. Phrases that it was given with stand for its text.
+        begin: Where the text begins that came since it was read before.
+
+    Example:
+        >>> with_phrases(Case("p", text="Chest pain. No fever.")).phrases
+        ('Chest pain',)
+    """
+    if case.phrases and begin == 0:
+        return case
+    return replace(case, phrases=(*case.phrases, *clauses(case.text[begin:])))
 
 
 def clauses(text: str) -> Iterator[str]:

