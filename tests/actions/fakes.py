@@ -104,10 +104,6 @@ class Fake:
         return self
 
     @property
-    def in_words(self) -> bool:
-        return False
-
-    @property
     def ancestry(self) -> Fake:
         return self
 

@@ -1,7 +1,7 @@
 """The snapshot of a server's graph, kept on this machine, and whether it still is what the server holds.
 
 A server numbers its transactions, and kgdx counts its saves in the Build node. So as long as the number has grown by
-the saves alone, nobody has changed the graph, and to know that costs a read of one node. Otherwise the graph is exported
+the saves alone, nobody has changed the graph, and to know that costs a read of one node. Otherwise the graph is read
 and compiled anew, and the snapshot's own content says what it is: that of the graph that was copied there, or another
 one.
 """

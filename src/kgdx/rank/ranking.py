@@ -112,15 +112,10 @@ class Names:
         if found is None:
             rows = self._candidates.members.columns(number).tolist()
             ids, names, chinese = ([self._disease(column, row) for row in rows] for column in ("id", "name", "name_zh"))
-<<<<<<< HEAD
-            name = next((name for name, id in zip(names, ids, strict=True) if name != id), names[0])
-            nested = tuple(self._disease("id", row) for row in self._nested.get(number, ()))
-            found = Described(ids[0], name, tuple(ids), next(filter(None, chinese), None), nested)
-=======
             named = [name for name, id in zip(names, ids, strict=True) if name != id]
             name = next((name for name in named if not has_chinese(name)), (named or names)[0])
-            found = Described(ids[0], name, tuple(ids), next(filter(None, chinese), None))
->>>>>>> common
+            nested = tuple(self._disease("id", row) for row in self._nested.get(number, ()))
+            found = Described(ids[0], name, tuple(ids), next(filter(None, chinese), None), nested)
             self._described[number] = found
         return found
 

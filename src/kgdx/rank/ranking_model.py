@@ -73,7 +73,6 @@ class RankModel:
     def misfit(self) -> str | None:
         """Return which part has an index out of bounds, as in files that something has damaged; ``None`` for none."""
         terms, size, diseases = len(self.basis.ic), self.columns.size, len(self.candidates.of)
-<<<<<<< HEAD
         matrices = {
             "basis.up": (self.basis.up, terms),
             "basis.down": (self.basis.down, terms),
@@ -91,7 +90,7 @@ class RankModel:
         numbers = {
             "candidates.disease": (self.candidates.disease, 0, diseases),
             "candidates.of": (self.candidates.of, -1, size),
-            "candidates.narrow": (self.candidates.narrow, 0, size),
+            "candidates.narrow": (self.candidates.narrow, 0, entries),
             "candidates.entry": (self.candidates.entry, -1, entries),
             "candidates.broad": (self.candidates.broad, 0, entries),
             "families.of": (self.families.of, 0, families),
@@ -103,23 +102,6 @@ class RankModel:
             if len(values) and (values.min() < least or values.max() >= end)
         ]
         return wrong[0] if wrong else None
-=======
-        matrices = (
-            *((each, terms) for each in (self.basis.up, self.basis.down, self.propagated)),
-            *((each, terms) for each in (self.columns.annotated, self.columns.lacking)),
-            *((each, size) for each in (self.columns.frequency, self.columns.ratio, self.alike, self.related)),
-            (self.candidates.members, diseases),
-        )
-        numbers = (
-            (self.candidates.disease, 0, diseases),
-            (self.candidates.of, -1, size),
-            (self.candidates.narrow, 0, len(self.candidates.members.start) - 1),  # nested entries come after all others
-            (self.candidates.broad, 0, len(self.candidates.members.start) - 1),
-        )
-        return all(matrix.fits(columns) for matrix, columns in matrices) and all(
-            not len(values) or (values.min() >= least and values.max() < end) for values, least, end in numbers
-        )
->>>>>>> common
 
 
 def open_model(snapshot: Snapshot) -> RankModel:
