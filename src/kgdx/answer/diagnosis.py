@@ -174,7 +174,8 @@ class Diagnosis:
     def to_dict(self, *, trace: bool = True, words: bool = False) -> dict[str, Any]:
         """Return the diagnosis as plain JSON values: the fields of the form ``kgdx.diagnosis/2``.
 
-        The patient's text is no part of it; the words that each finding was read from are. The fields stand in the
+        The patient's text is no part of it; the words that each finding was read from are, and in contributions the
+        clauses that were compared with words of the disease. The fields stand in the
         documentation under "Results", and in :class:`kgdx.results.ranked.DiagnosisDocument`.
 
         Args:
