@@ -7,7 +7,7 @@ import html
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kgdx.case import Case, Issue
@@ -162,7 +162,7 @@ class Diagnosis:
             "findings": tuple(map(ReadFinding.of, self.case.findings)),
             "unread": unread_texts(self.case, words=words),
             "n_candidates": self.n_candidates,
-            "candidates": self.candidates,
+            "candidates": self.candidates if words else tuple(map(_without_unread, self.candidates)),
             "evidence": self.evidence,
             "issues": self.issues,
             "sources": self.sources,
@@ -174,7 +174,8 @@ class Diagnosis:
     def to_dict(self, *, trace: bool = True, words: bool = False) -> dict[str, Any]:
         """Return the diagnosis as plain JSON values: the fields of the form ``kgdx.diagnosis/2``.
 
-        The patient's text is no part of it; the words that each finding was read from are. The fields stand in the
+        The patient's text is no part of it; the words that each finding was read from are, and in contributions the
+        clauses that were compared with words of the disease. The fields stand in the
         documentation under "Results", and in :class:`kgdx.results.ranked.DiagnosisDocument`.
 
         Args:
@@ -280,6 +281,15 @@ class Diagnosis:
             f"<table><caption>{html.escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
             f"<p><small>{html.escape(NOTICE)}</small></p>"
         )
+
+
+def _without_unread(candidate: Candidate) -> Candidate:
+    """Return a candidate without the patient's words that meet no words of the disease."""
+    parts = candidate.contributions
+    if not any(part.rule == "phrase" and part.text and not part.words for part in parts):
+        return candidate
+    kept = (replace(part, text="") if part.rule == "phrase" and not part.words else part for part in parts)
+    return replace(candidate, contributions=tuple(kept))
 
 
 def _row(candidate: Candidate) -> dict[str, Any]:

@@ -207,7 +207,7 @@ def worded(candidate: Candidate) -> tuple[Worded, ...]:
     scores: dict[str, float] = defaultdict(float)
     met: dict[str, str] = {}
     for part in candidate.contributions:
-        if part.text:
+        if part.rule == "phrase":
             scores[part.text] += part.score
             met[part.text] = met.get(part.text) or part.words
     ordered = sorted(scores.items(), key=lambda item: -item[1])
