@@ -184,7 +184,7 @@ def test_a_graph_that_knows_no_onset_says_that_the_age_changes_nothing(tmp_path:
 
 def test_orphanets_ages_and_modes_count_where_they_are_loaded(tmp_path: Path) -> None:
     said = {
-        "id": ["OMIM:3", "ORPHA:2"],
+        "id": ["OMIM:3", "UMLS:2"],
         "name": ["Fever of unknown cause", "Rare genetic epilepsy"],
         "onset_ages": [["Adult", "Elderly"], ["Infancy"]],
         "inheritance": [["Autosomal dominant", "Unknown"], []],
@@ -195,7 +195,7 @@ def test_orphanets_ages_and_modes_count_where_they_are_loaded(tmp_path: Path) ->
     diseases.append(NodeTable("Disease", pa.table(said)))
     ranker = Ranker.open(compile_snapshot([*others, *diseases], tmp_path / "snapshot", "f1"), SCORERS)
     adult = replace(CASE, onset=ADULT)
-    assert part(ranker, "OMIM:3", "onset", adult) > 0 > part(ranker, "ORPHA:2", "onset", adult)
+    assert part(ranker, "OMIM:3", "onset", adult) > 0 > part(ranker, "UMLS:2", "onset", adult)
     girl = replace(CASE, sex="FEMALE")
     assert part(ranker, "OMIM:3", "sex", girl) == -0.5  # X-linked for HPOA, dominant for Orphanet
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgdx.arrays.sparse import Ints, Sparse, ancestors, transposed
+from kgdx.arrays.sparse import Ints, Sparse, ancestors, compressed, transposed
 from kgdx.errors import StoreError
 from kgdx.rank import candidates as neighbours
 from kgdx.rank.annotations import Rows, pooled, read_rows, with_groups
@@ -164,8 +164,12 @@ def build_model(snapshot: Snapshot) -> RankModel:
 
 
 def _ontology(snapshot: Snapshot) -> Sparse:
+    """Ancestors of the terms that take part; none of a graph that describes diseases in words alone."""
     ids = snapshot.column("phenotype", "id")
     found = np.flatnonzero(ids == ROOT)
+    if not len(found) and snapshot.rows("has_symptom"):
+        none = np.zeros(0, np.int32)
+        return compressed(none, none, none.astype(np.int8), len(ids))
     if not len(found):
         raise StoreError(f"the graph has no {ROOT} (Phenotypic abnormality)", hint="load the Human Phenotype Ontology")
     child, parent = (snapshot.column("is_a", end) for end in ("child", "parent"))

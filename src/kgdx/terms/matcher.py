@@ -59,7 +59,7 @@ def hashes_of(found: Words) -> npt.NDArray[np.int64]:
 def find_windows(found: Words, hashes: npt.NDArray[np.int64], entries: Entries) -> list[Match]:
     """Return every run of words within a clause that is a name; runs over commas only where the name has one too."""
     count = len(found)
-    if not count:
+    if not count or not len(entries.joined):  # a graph without phenotypes has no names of any
         return []
     sums = np.concatenate(([0], np.cumsum(hashes)))
     hard = np.concatenate(([0], np.cumsum(found.parting == HARD)))
