@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
-from kgdx.rank.phrases import articles, names_of
+from kgdx.rank.phrases import articles, heeded, names_of
 from kgdx.rank.query import Query
 from kgdx.rank.scorers import Scorer
 from kgdx.rank.wording import units
@@ -37,7 +37,7 @@ _LONGEST = 6
 class Commonness(Scorer):
     """The prior of commonness, as far as the gate is open.
 
-    s(d) = (OPEN · g + WORDS · [words]) · prior(d), with
+    s(d) = (OPEN · g + WORDS · [words] · (CLOSED + (1 − CLOSED) · g)) · prior(d), with
     prior(d) = min(MOST, MENTIONED · m(d) + COMORBID · c(d) + SOURCES · n(d)) from how many other texts name the
     disease, how many others name it as a comorbidity, and how many sources describe it, each on a logarithmic scale up
     to 1, and g = σ(Σ_t ln p(t | common diseases) / p(t | curated ones)) over the present findings t.
@@ -79,7 +79,8 @@ class Commonness(Scorer):
 
     def opened(self, query: Query, gate: float = 1.0) -> Floats:
         """Return the scores with a gate that is as far open; shape (candidates,)."""
-        score: Floats = np.float32(OPEN * gate + WORDS * bool(query.phrases)) * self.arrays["prior"]
+        words = WORDS * bool(query.phrases) * heeded(gate)
+        score: Floats = np.float32(OPEN * gate + words) * self.arrays["prior"]
         return score
 
 

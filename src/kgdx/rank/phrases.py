@@ -25,8 +25,22 @@ if TYPE_CHECKING:
 
 ENGLISH, CHINESE = 1, 2
 """Languages that a candidate is described in, as bits."""
+CLOSED = 0.1
+"""How much words count for a patient with telling findings, as a share of what they count for everyday ones."""
 KEPT = 16
 """Queries whose rows are kept, for the explanation that follows the ranking."""
+
+
+def heeded(gate: float) -> float:
+    """Return how much words count beside findings that open the gate of commonness so far: CLOSED + (1 − CLOSED) · g.
+
+    Rare diseases are described by terms alone: beside telling findings, words would lift whatever is told in words.
+
+    Example:
+        >>> heeded(1.0), heeded(0.0) == CLOSED
+        (1.0, True)
+    """
+    return CLOSED + (1 - CLOSED) * gate
 
 
 def language(text: str) -> int:
@@ -99,6 +113,10 @@ class Worded(Scorer):
             told = (self.arrays["spoken"] & bits) > 0
             self._fields[bits] = Field(told, ~told)
         return self._fields[bits]
+
+    def heeded(self, gate: float) -> float:
+        """Return how much words count beside findings that are as everyday as the gate is open."""
+        return heeded(gate)
 
     def rows(self, phrases: tuple[str, ...]) -> Floats:
         """Compute the values of each phrase; shape (phrases, candidates)."""

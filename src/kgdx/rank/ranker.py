@@ -303,9 +303,11 @@ class Ranker:
         """
         size = self.model.columns.size
         scales = {}
+        gate = min((scorer.gate(query) for scorer in self.scorers.values()), default=1.0) if query.phrases else 1.0
         for name, value in values.items():
-            field = self.scorers[name].field(query)
-            scales[name] = scale(self.scorers[name], value, self._weight[name], size, field)
+            scorer = self.scorers[name]
+            field, weight = scorer.field(query), self._weight[name] * scorer.heeded(gate)
+            scales[name] = scale(scorer, value, weight, size, field)
             if field is not None:
                 value[field.silent] = scales[name].mean
         total = fused(values, scales)

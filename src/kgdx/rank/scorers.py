@@ -77,6 +77,14 @@ class Scorer(ABC):
     def score(self, query: Query) -> Floats:
         """Return the score of each candidate; shape (candidates,), higher is better, all finite."""
 
+    def gate(self, query: Query) -> float:
+        """Return how everyday the findings are, 0 to 1, as far as the scorer can tell; by default 1."""
+        return 1.0
+
+    def heeded(self, gate: float) -> float:
+        """Return how much of the scorer's weight counts where the findings are as everyday as ``gate``; all of it."""
+        return 1.0
+
     def reading(self, case: Case) -> Hashable:
         """Return what of a case, beside its findings, decides the scores: kept scores are those of equal ones."""
         return case.background if self.whole else None
