@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from conftest import TINY
+from kgdx.graph.snapshot import write_manifest
+from kgdx.ingest.pipeline.build_files import record
 
 Run = subprocess.CompletedProcess[str]
 Invoke = Callable[..., Run]

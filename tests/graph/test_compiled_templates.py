@@ -17,8 +17,10 @@ from graph.conftest import Backend
 from graph.graphs import Graph
 from graph.oracles import ORACLES, sorted_rows
 from kgdx.errors import StoreError, TemplateError
+from kgdx.files import known
 from kgdx.graph.compiled_templates import COMPILED, CompiledQueries
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store, digest
+from kgdx.graph.snapshot import LIST, Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot, snapshot_tables
 from kgdx.graph.templates import templates
 
