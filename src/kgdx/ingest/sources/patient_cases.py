@@ -21,7 +21,7 @@ from kgdx.ingest.manifest import Manifest
 from kgdx.ingest.records import Records, minted
 from kgdx.ingest.sources.record_files import MAX_TEXT, WORDS, Reading, phrase, problem_of_phrase
 
-VERSION = "1"
+VERSION = "2"
 
 FRAMES = {
     "case": ("id", "label", "sex", "age", "language", "origin", "synthetic", "text", "dialogue"),
