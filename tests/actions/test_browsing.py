@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
@@ -15,14 +13,15 @@ from kgdx.answer.evidence_pack import EvidencePack
 from kgdx.case import Case
 from kgdx.errors import UsageError
 from kgdx.results.cited import CitedText, EvidenceItem, Sentence
-from kgdx.results.ranked import PathNode
+from kgdx.results.ranked import Candidate, PathNode
 
 
-def candidate(rank: int, *members: str) -> Any:
-    return SimpleNamespace(id=f"OMIM:{rank}", rank=rank, score=1.0, members=members)
+def candidate(rank: int) -> Candidate:
+    id = f"OMIM:{rank}"
+    return Candidate(rank, id, id, (id, f"ORPHA:{rank}"), 1.0, nested=(f"MONDO:{rank}",))
 
 
-DIAGNOSIS = Diagnosis(Case("p"), candidates=cast(Any, tuple(candidate(rank, f"ORPHA:{rank}") for rank in range(1, 8))))
+DIAGNOSIS = Diagnosis(Case("p"), candidates=tuple(map(candidate, range(1, 8))))
 
 
 def ranks(query: str) -> list[str]:
@@ -32,7 +31,7 @@ def ranks(query: str) -> list[str]:
 def test_the_first_candidates_are_drawn_or_those_that_are_named() -> None:
     assert ranks(diagnosis_query(DIAGNOSIS)) == ["[1, 2, 3]"]
     assert ranks(diagnosis_query(DIAGNOSIS, top=1)) == ["[1]"]
-    assert ranks(diagnosis_query(DIAGNOSIS, ["OMIM:5", "ORPHA:2", "OMIM:5"])) == ["[2, 5]"]
+    assert ranks(diagnosis_query(DIAGNOSIS, ["OMIM:5", "ORPHA:2", "OMIM:5", "MONDO:7"])) == ["[2, 5, 7]"]
     assert DIAGNOSIS.id in diagnosis_query(DIAGNOSIS)
 
 

@@ -76,7 +76,8 @@ def test_a_case_is_ranked_for_its_question(folder: Path, tiny: Path, tmp_path: P
     with kgdx.open(made) as graph:
         answer = graph.ask("What does it fit?", case="seizures and hypotonia")
     assert answer.case is not None
-    assert answer.candidates[0].id == answer.pack.items[0].subject.id == "ORPHA:900001"
+    assert answer.candidates[0].id == answer.pack.items[0].subject.id == "OMIM:100001"
+    assert [member.id for member in answer.candidates[0].in_family] == ["ORPHA:900001"], "one row for a family"
     assert answer.pack.items[0].id in answer.text.sentences[0].cites
 
 
@@ -224,9 +225,13 @@ def test_a_run_that_cannot_be_saved_whole_leaves_nothing(copy: Path) -> None:
 
 def test_a_graph_that_cannot_be_read_is_no_graph_without_evidence(copy: Path) -> None:
     from kgdx.errors import StoreError
+    from kgdx.ingest.pipeline.build_files import record
 
     (snapshot,) = copy.glob("builds/*/snapshot/snapshot.json")
     snapshot.write_text(re.sub(r'"format": \d+', '"format": 2', snapshot.read_text("utf-8")), "utf-8")
+    with pytest.raises(StoreError, match=r"snapshot.json is not what was written: build it again with `kgdx build`"):
+        kgdx.open(copy)
+    record(snapshot.parents[1])
     with kgdx.open(copy) as graph, pytest.raises(StoreError, match=r"has layout 2.*build the graph again"):
         graph.ask(QUESTION)
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from conftest import TINY
+from kgdx.graph.snapshot import write_manifest
+from kgdx.ingest.pipeline.build_files import record
 
 Run = subprocess.CompletedProcess[str]
 Invoke = Callable[..., Run]
@@ -319,22 +321,26 @@ def test_evaluate_rank_prints_the_promised_keys(invoke: Invoke, tmp_path: Path) 
     assert "1 case failed" in shown
 
 
-def test_a_graph_whose_store_is_gone_still_ranks_and_says_what_failed(invoke: Invoke, copy: Path) -> None:
+def test_a_graph_whose_store_is_gone_is_refused_and_says_what_to_do(invoke: Invoke, copy: Path) -> None:
     shutil.rmtree(next((copy / "builds").iterdir()) / "store")
-    done = invoke("diagnose", "seizures", "--store", str(copy))
-    assert "Tiny epilepsy syndrome 1" in done.stdout
-    asked = [invoke("explain", "seizures", "OMIM:100001", "--store", str(copy)), done]
-    for each in asked:
-        assert each.returncode == 1
-        assert len(each.stderr.splitlines()) == 1
-        assert "kgdx build" in each.stderr
+    for asked in (("diagnose", "seizures"), ("explain", "seizures", "OMIM:100001")):
+        done = invoke(*asked, "--store", str(copy))
+        assert done.returncode == 6 and done.stdout == ""
+        assert len(done.stderr.splitlines()) == 1
+        assert "the store of the graph" in done.stderr and " is gone" in done.stderr
+        assert "`kgdx build`" in done.stderr and "`kgdx verify`" in done.stderr
 
 
 def test_a_stale_snapshot_is_refused_where_paths_are_asked_for(invoke: Invoke, copy: Path, tmp_path: Path) -> None:
-    manifest = next((copy / "builds").iterdir()) / "snapshot" / "snapshot.json"
-    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "fingerprint": "another"}))
+    made = next((copy / "builds").iterdir())
+    manifest = made / "snapshot" / "snapshot.json"
     (tmp_path / "cases.jsonl").write_text('{"id": "a", "observed": ["HP:0001250"]}')
-    done = invoke("batch", str(tmp_path / "cases.jsonl"), "--explain", "1", "--store", str(copy))
+    asked = ("batch", str(tmp_path / "cases.jsonl"), "--explain", "1", "--store", str(copy))
+    write_manifest(manifest.parent, "another", json.loads(manifest.read_text())["tables"])
+    changed = invoke(*asked)
+    assert changed.returncode == 6 and "snapshot.json" in changed.stderr and "`kgdx build`" in changed.stderr
+    record(made)
+    done = invoke(*asked)
     assert done.returncode == 7
     assert "compiled from another state of the graph" in json.loads(done.stdout)["error"]
 

@@ -17,8 +17,10 @@ from graph.conftest import Backend
 from graph.graphs import Graph
 from graph.oracles import ORACLES, sorted_rows
 from kgdx.errors import StoreError, TemplateError
+from kgdx.files import known
 from kgdx.graph.compiled_templates import COMPILED, CompiledQueries
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store, digest
+from kgdx.graph.snapshot import LIST, Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot, snapshot_tables
 from kgdx.graph.templates import templates
 
@@ -166,16 +168,30 @@ def test_what_was_put_together_once_is_read_again(graph: Graph, tmp_path: Path) 
     assert {file: file.stat().st_mtime_ns for file in snapshot.path.rglob("*.npy")} == files
 
 
-def test_damaged_files_say_what_to_do(graph: Graph, tmp_path: Path) -> None:
-    snapshot = compile_snapshot(graph.tables(), tmp_path / "s", "f")
-    questions = {"infer_diseases_by_cures": "*.npy", "comorbidities_of_diseases": "derived/*/table.arrow"}
-    for name, files in questions.items():
-        question = ORACLES[name].parameters(graph)[1]
-        assert CompiledQueries(snapshot).run(name, **question)
-        for file in snapshot.path.rglob(files):
+@pytest.mark.parametrize(
+    ("name", "files"), [("infer_diseases_by_cures", "*.npy"), ("comorbidities_of_diseases", "derived/*/table.arrow")]
+)
+def test_damaged_files_are_made_again_and_say_what_to_do_where_that_does_not_help(
+    graph: Graph, tmp_path: Path, name: str, files: str
+) -> None:
+    said: list[str] = []
+    compile_snapshot(graph.tables(), tmp_path / "s", "f")
+    snapshot = Snapshot.open(tmp_path / "s", tell=said.append)
+    question = ORACLES[name].parameters(graph)[1]
+    rows = CompiledQueries(snapshot).run(name, **question)
+    written = {file: file.read_bytes() for file in snapshot.path.rglob(files)}
+    assert rows and written and not said
+    for file in written:
+        file.write_bytes(b"x")
+    assert CompiledQueries(snapshot).run(name, **question) == rows
+    assert said and all("is damaged and made again" in line for line in said)
+    assert {file: file.read_bytes() for file in written} == written
+    for folder in {file.parent for file in written}:
+        for file in folder.glob(files.rpartition("/")[2]):
             file.write_bytes(b"x")
-        with pytest.raises(StoreError, match=r"cannot be read.*kgdx build"):
-            CompiledQueries(snapshot).run(name, **question)
+        known.write_list(folder / LIST, known.known(folder, known.listed(folder, without=[LIST])))
+    with pytest.raises(StoreError, match=r"cannot be read.*kgdx build"):
+        CompiledQueries(snapshot).run(name, **question)
 
 
 def test_answers_are_remembered_with_their_digest_up_to_a_bound(

@@ -268,7 +268,7 @@ def test_sources_whose_files_are_gone_stay_as_they_were_read(
 
 def test_a_new_version_that_lost_half_of_its_rows_is_refused_unless_forced(graph: GraphFolder, tmp_path: Path) -> None:
     mine = own.manifest(tmp_path, "alpha")
-    many = [own.gene(number, disease=number) for number in range(300)]
+    many = [own.gene(number, disease=number) for number in range(1, 301)]
     build({mine: own.table(tmp_path, "alpha", many)}, graph)
     old = graph.current()
     (tmp_path / "new").mkdir()
@@ -285,7 +285,7 @@ def test_a_new_version_that_lost_half_of_its_rows_is_refused_unless_forced(graph
 
 def test_relations_that_a_new_version_no_longer_fits_count_as_lost(graph: GraphFolder, tmp_path: Path) -> None:
     mine = own.manifest(tmp_path, "alpha")
-    many = [own.gene(number, disease=number) for number in range(300)]
+    many = [own.gene(number, disease=number) for number in range(1, 301)]
     build({mine: own.table(tmp_path, "alpha", many)}, graph)
     (tmp_path / "new").mkdir()
     odd = [(f"GENE:{number}", "", f"OMIM:{number}", "") for number in range(200)]

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from kgdx.errors import StoreError
-from kgdx.graph.snapshot import Snapshot
+from kgdx.files import known
+from kgdx.graph.snapshot import LIST, Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.terms.dictionary import Entries, build_dictionary, in_scope
 from kgdx.terms.extractor import Extractor
@@ -31,8 +32,10 @@ def test_same_ontology_gives_the_same_files(snapshot: Snapshot) -> None:
     again = folder.with_name("again")
     again.mkdir()
     compile_dictionary(snapshot, again)
-    for file in folder.iterdir():
-        assert file.read_bytes() == (again / file.name).read_bytes(), file.name
+    files = known.listed(again)
+    assert known.listed(folder, without=[LIST]) == files
+    for name in files:
+        assert (folder / name).read_bytes() == (again / name).read_bytes(), name
 
 
 def test_scope_is_what_lies_below_phenotypic_abnormality(snapshot: Snapshot) -> None:
@@ -101,18 +104,40 @@ def test_known_and_short_words_are_not_corrected() -> None:
 
 @pytest.mark.parametrize("name", ["en-keys.npy", "zh-terms.npy", "spelling-known.npy", "zh.json"])
 @pytest.mark.parametrize("share", [None, 0.0, 0.5])
-def test_a_damaged_dictionary_says_what_to_do(
+def test_a_damaged_dictionary_is_made_again(snapshot: Snapshot, tmp_path: Path, name: str, share: float | None) -> None:
+    shutil.copytree(snapshot.path, tmp_path / "copy")
+    said: list[str] = []
+    copy = Snapshot.open(tmp_path / "copy", tell=said.append)
+    folder = build_dictionary(copy)
+    assert said == []
+    content = damage(folder / name, share)
+    found = Extractor.open(copy).extract("The patient had seizures.")
+    assert said == [f"{folder} is damaged and made again"]
+    assert (folder / name).read_bytes() == content
+    assert found == Extractor.open(snapshot).extract("The patient had seizures.")
+
+
+@pytest.mark.parametrize("name", ["en-keys.npy", "zh-terms.npy", "spelling-known.npy", "zh.json"])
+@pytest.mark.parametrize("share", [None, 0.0, 0.5])
+def test_a_dictionary_that_was_written_damaged_says_what_to_do(
     snapshot: Snapshot, tmp_path: Path, name: str, share: float | None
 ) -> None:
     shutil.copytree(snapshot.path, tmp_path / "copy")
     copy = Snapshot.open(tmp_path / "copy")
-    file = build_dictionary(copy) / name
+    folder = build_dictionary(copy)
+    damage(folder / name, share)
+    known.write_list(folder / LIST, known.known(folder, known.listed(folder, without=[LIST])))
+    with pytest.raises(StoreError, match="is damaged .*: build the graph again with `kgdx build`"):
+        Extractor.open(copy)
+
+
+def damage(file: Path, share: float | None) -> bytes:
+    """Cut a file down to a share of it, or remove it; return what it held."""
     content = file.read_bytes()
     file.unlink()
     if share is not None:
         file.write_bytes(content[: int(len(content) * share)])
-    with pytest.raises(StoreError, match="is damaged .*: build the graph again with `kgdx build`"):
-        Extractor.open(copy)
+    return content
 
 
 def test_a_word_of_thousands_of_letters_is_no_typo(monkeypatch: pytest.MonkeyPatch) -> None:

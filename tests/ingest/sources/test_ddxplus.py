@@ -67,7 +67,12 @@ def test_patients_are_observed_with_codes_and_terms(check_files: Callable[..., C
     first = {row["end"] for row in rows(checked, "OBSERVED") if row["start"] == "ddxplus_patients:patient-2"}
     assert first >= {"DDXPLUS:E_91", "DDXPLUS:E_55_@_V_29"}
     assert {row["end"] for row in rows(checked, "EXCLUDED")} >= {"DDXPLUS:E_136"}
-    assert {row["end"] for row in rows(checked, "DIAGNOSED")} == {"DDXPLUS:pneumonia", "DDXPLUS:bronchitis"}
+    assert {(row["start"], row["end"]) for row in rows(checked, "DIAGNOSED")} == {
+        ("ddxplus_patients:patient-2", "DDXPLUS:pneumonia"),
+        ("ddxplus_patients:patient-3", "DDXPLUS:bronchitis"),
+    }
+    stated = {row["id"] for row in rows(check_files("hp", "hpoa", "ddxplus"), "Disease")}
+    assert {row["id"] for row in rows(checked, "Disease")} == stated, "no disease is made from a condition's name"
 
 
 def test_unknown_codes_of_patients_are_refused_one_by_one(parse: Parse, tiny: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from kgdx.ingest.manifest import Manifest
 from kgdx.ingest.records import Records, minted
 from kgdx.ingest.sources.record_files import MAX_TEXT, WORDS, Reading, phrase, problem_of_phrase
 
-VERSION = "1"
+VERSION = "2"
 
 FRAMES = {
     "case": ("id", "label", "sex", "age", "language", "origin", "synthetic", "text", "dialogue"),
@@ -42,6 +42,8 @@ _HAN = re.compile("[\u4e00-\u9fff]")
 MINTED = "case:"
 """How an id begins that was minted from a case's content."""
 _SHOWN_TEXT = 200
+_DDXPLUS = "ddxplus"
+"""Where a case says that it is from, if it is a patient of DDXPlus."""
 _DIALOGUES = "dx_dialogues"
 """The source of the DX dataset's symptoms: their ids are minted in its name, so that both sources give one node."""
 _LONGEST_LINE = 1 << 17
@@ -72,7 +74,7 @@ def read_ddxplus(path: Path, manifest: Manifest) -> Records:
     Raises:
         SourceError: The path does not exist or holds no such patient at all.
     """
-    return collect(path, manifest, "a patient of DDXPlus", lambda case: case.source == "ddxplus")
+    return collect(path, manifest, "a patient of DDXPlus", lambda case: case.source == _DDXPLUS)
 
 
 def collect(path: Path, manifest: Manifest, form: str, wanted: Callable[[Case], bool] | None = None) -> Records:
@@ -153,7 +155,8 @@ class _Adding:
             label = phrase(labels.get(disease, ""))
             stated = label and not problem_of_phrase(label)
             self._disease(disease, label if stated else disease, None, self.source if stated else "id")
-        self._named_diseases(path)
+        if case.source != _DDXPLUS:  # its names are those of the condition that it states by id
+            self._named_diseases(path)
         for publication in case.publications:
             self.put("reported", self.id, publication)
             self.put("publication", publication)
