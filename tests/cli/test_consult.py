@@ -18,7 +18,7 @@ ANSWERS = "n\ny\n?\n" * 4
 
 
 def start(kgdx_: Callable[..., Run], transcript: Path, answers: str, *more: str) -> Run:
-    """Begin with a seizure, and ask as long as an answer tells anything: in a graph of three diseases one leads early."""
+    """Begin with a seizure and ask while an answer tells anything: of three diseases one leads early."""
     known = ("--hpo", "HP:0001250", "--certain", "1", "--transcript", str(transcript))
     return kgdx_("consult", *known, *more, stdin=answers)
 
