@@ -224,6 +224,8 @@ def test_json_form_is_complete_and_without_the_text(graph: kgdx.Graph) -> None:
         "policy",
         "reason",
         "case",
+        "findings",
+        "unread",
         "n_candidates",
         "candidates",
         "evidence",

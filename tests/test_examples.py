@@ -84,8 +84,11 @@ def test_the_batch_gives_a_result_for_every_case(python: Callable[..., Run]) -> 
     assert done.returncode == 0, done.stderr
     expected = {"marfan-like": "OMIM:154700", "cystic-fibrosis-like": "OMIM:219700", "wilson-like": "OMIM:277900"}
     for case, disease in expected.items():
-        listed = {member for candidate in lines[case]["candidates"] for member in candidate["members"]}
-        assert disease in listed, f"{case}: {listed}"
+        families = [
+            {*each["members"], *each["nested"], *(other["id"] for other in each["in_family"])}
+            for each in lines[case]["candidates"]
+        ]
+        assert any(disease in family for family in families[:3]), f"{case}: {families}"
 
 
 @pytest.mark.parametrize(

@@ -146,12 +146,20 @@ def test_plain_json_round_trip() -> None:
 
 
 def test_a_strange_sex_is_noted_and_read_as_unknown() -> None:
-    case = case_from_document(PLAIN | {"sex": "m"})
+    case = case_from_document(PLAIN | {"sex": "x"})
     assert case.sex == "UNKNOWN"
     assert [(issue.level, issue.message) for issue in case.issues] == [
-        ("warning", "'M' is not one of FEMALE, MALE, OTHER, UNKNOWN")
+        ("warning", "'x' is not one of FEMALE, MALE, OTHER, UNKNOWN")
     ]
-    assert case_from_document(PLAIN | {"sex": "female"}).sex == "FEMALE"
+
+
+@pytest.mark.parametrize(
+    ("said", "sex"),
+    [("female", "FEMALE"), ("F", "FEMALE"), ("女", "FEMALE"), ("m", "MALE"), ("Male", "MALE"), ("other", "OTHER")],
+)
+def test_a_sex_is_read_in_any_form_that_tables_have(said: str, sex: str) -> None:
+    case = case_from_document(PLAIN | {"sex": said})
+    assert (case.sex, case.issues) == (sex, ())
 
 
 def test_the_text_is_written_only_when_asked_for() -> None:

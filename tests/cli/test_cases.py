@@ -20,7 +20,7 @@ def test_made_up_cases_are_written_read_and_evaluated(invoke: Run, tmp_path: Pat
     assert len(cases) == 5
     assert all(case.synthetic and case.observed and case.diseases for case in cases)
     assert invoke("cases", "synthesize", "--n", "5", "--seed", "3").stdout == file.read_text()
-    assert "5 cases made up from annotations" in invoke("evaluate", "rank", str(file)).stdout
+    assert "5 cases made up rather than observed" in invoke("evaluate", "rank", str(file)).stdout
     lines = [json.loads(line) for line in invoke("batch", str(file)).stdout.splitlines()]
     assert [line["id"] for line in lines] == [case.id for case in cases]
 

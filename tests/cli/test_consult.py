@@ -18,7 +18,9 @@ ANSWERS = "n\ny\n?\n" * 4
 
 
 def start(kgdx_: Callable[..., Run], transcript: Path, answers: str, *more: str) -> Run:
-    return kgdx_("consult", "--hpo", "HP:0001250", "--transcript", str(transcript), *more, stdin=answers)
+    """Begin with a seizure and ask while an answer tells anything: of three diseases one leads early."""
+    known = ("--hpo", "HP:0001250", "--certain", "1", "--transcript", str(transcript))
+    return kgdx_("consult", *known, *more, stdin=answers)
 
 
 def finished(transcript: Path) -> bool:
@@ -33,6 +35,13 @@ def test_piped_answers_lead_to_a_ranking(kgdx_: Callable[..., Run], tmp_path: Pa
     assert finished(tmp_path / "log")
     if os.name == "posix":
         assert stat.S_IMODE((tmp_path / "log").stat().st_mode) == 0o600
+
+
+def test_nothing_is_asked_where_the_first_disease_is_certain_enough(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
+    done = start(kgdx_, tmp_path / "log", "", "--certain", "0.5")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Tiny epilepsy syndrome 1" in done.stdout
+    assert finished(tmp_path / "log")
 
 
 def test_where_the_answers_end_it_waits_and_another_process_goes_on_with_an_equal_log(

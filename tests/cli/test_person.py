@@ -48,7 +48,10 @@ def test_the_person_is_shown_and_counts(invoke: Run) -> None:
 
 def test_nothing_of_the_person_leaves_the_ranking_as_it_was(invoke: Run) -> None:
     plain = diagnosed(invoke)
-    assert set(plain["OMIM:100001"]["parts"]) == {"likelihood", "coverage", "typicality", "excluded"}  # type: ignore[call-overload]
+    findings = {"likelihood", "coverage", "typicality", "excluded", "obligate", "hub"}
+    assert set(plain["OMIM:100001"]["parts"]) == findings  # type: ignore[call-overload]
+    for candidate in plain.values():
+        assert sum(candidate["parts"].values()) == pytest.approx(candidate["score"], abs=1e-4)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ def templated(pack: EvidencePack, language: str = "en", strict: bool = True) -> 
         strict: Recorded in the answer; it rests on nothing but the evidence either way.
 
     Example:
+        >>> from kgdx.answer.evidence_pack import Nothing
         >>> print(templated(EvidencePack()))
         Not enough evidence: nothing was asked of the graph for this question.
         >>> print(templated(EvidencePack(nothing=(Nothing("get_symptom"),)), "zh"))

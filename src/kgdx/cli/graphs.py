@@ -182,7 +182,7 @@ def status(as_json: Json = False, store: Store = None) -> None:
 
 
 def verify(as_json: Json = False, store: Store = None) -> None:
-    """Compare all files of the graph with the digests of its build.
+    """Compare the graph's files with their digests.
 
     Every opening looks at sizes, and reads what was touched; this reads everything. The exit code is 6 when something
     is damaged.

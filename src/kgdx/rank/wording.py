@@ -28,7 +28,7 @@ def units(text: str) -> list[str]:
 
     Example:
         >>> units("Burning when passing urine"), units("发热3天，咳嗽痰多")
-        (['burning', 'passing', 'urine'], ['发热', '天', '咳嗽', '嗽痰', '痰多'])
+        (['burning', 'when', 'passing', 'urine'], ['发热', '天', '咳嗽', '嗽痰', '痰多'])
     """
     found = [inflection(word) for word in scan(text)[0] if not word.isdigit()]
     if has_chinese(text):

@@ -55,7 +55,7 @@ def schemas() -> dict[str, Any]:
 
     Example:
         >>> schemas()["Candidate"]["properties"]["rank"]["description"]
-        '1 is best; equal scores are ordered by id.'
+        'Rank by disease; 1 is best; equal scores are ordered by id.'
     """
     _, found = models_json_schema(
         [(DiagnosisDocument, "serialization"), (AnswerDocument, "serialization")], ref_template="#/$defs/{model}"

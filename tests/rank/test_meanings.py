@@ -1,0 +1,115 @@
+"""What ranking by meaning claims, with an encoder of which every vector can be worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import small_graph
+from kgdx.case.patient import Case, Finding
+from kgdx.graph.snapshot import Snapshot
+from kgdx.graph.snapshot_compile import compile_snapshot
+from kgdx.rank import Ranker, meanings
+from kgdx.rank.meanings import FAR, NEAR
+from small_graph import SEIZURE
+
+TOPICS = (("toe", "podagra", "gout"), ("muscles", "myalgia", "influenza"), ("sneezing", "sternutation"))
+"""Words that mean the same, for the encoder: each topic is a direction of its own, and what has none another."""
+
+WEIGHTS = {"likelihood": 1.0, "words": 1.0, "meaning": 1.0, "names": 1.0}
+GOUT, FLU, RARE = "KGDX:gout", "KGDX:flu", "OMIM:1"
+
+
+class Topics:
+    """Turns a text into the direction of what it is about."""
+
+    name = "topics"
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row of length 1 a text."""
+        found = np.zeros((len(texts), len(TOPICS) + 1), np.float32)
+        for row, text in zip(found, texts, strict=True):
+            told = [at for at, words in enumerate(TOPICS) if any(word in text.lower() for word in words)]
+            row[told or [len(TOPICS)]] = 1
+        return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def encoder() -> Iterator[None]:
+    """The encoder of topics in place of the one that is installed or not."""
+    meanings.vectors_of.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(meanings, "_encoder", Topics)
+        patch.setattr(meanings, "_installed", lambda: True)
+        yield
+    meanings.vectors_of.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def worded(encoder: None, tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    return compile_snapshot(small_graph.worded(), tmp_path_factory.mktemp("meanings") / "snapshot", "f2")
+
+
+@pytest.fixture(scope="module")
+def near(worded: Snapshot) -> Ranker:
+    return Ranker.open(worded, WEIGHTS)
+
+
+def part(ranker: Ranker, scorer: str, *phrases: str) -> dict[str, float]:
+    query = replace(ranker.query(Case("p", (Finding(SEIZURE),)))[0], phrases=phrases)
+    return dict(zip(ranker.ids, ranker.scorers[scorer].score(query).tolist(), strict=True))
+
+
+def nearest(found: dict[str, float]) -> str:
+    return max(found, key=found.__getitem__)
+
+
+def test_a_phrase_that_shares_no_word_finds_the_disease_that_means_the_same(near: Ranker) -> None:
+    assert nearest(part(near, "meaning", "podagra")) == GOUT
+    assert nearest(part(near, "meaning", "myalgia")) == FLU
+    best = near.rank(Case("p", phrases=("big podagra",)), explain=True).candidates[0]
+    assert best.id == GOUT and best.parts["meaning"] > 0
+    told = next(each for each in best.contributions if each.scorer == "meaning" and each.text == "big podagra")
+    assert "toe" in told.words and told.score > 0
+
+
+def test_meaning_is_the_mean_of_the_best_cosines_standardised(near: Ranker) -> None:
+    alone = [part(near, "meaning", phrase) for phrase in ("podagra", "sternutation")]
+    both = part(near, "meaning", "podagra", "sternutation")
+    assert both == pytest.approx({id: (alone[0][id] + alone[1][id]) / 2 for id in both}, abs=1e-5)
+    scorer = near.scorers["meaning"]
+    compared = np.array([1.0, 0.0, 0.0, 0.0], np.float32)
+    scaled = scorer.scaled(compared)  # type: ignore[attr-defined]
+    assert (float(scaled.mean()), float(scaled.std())) == pytest.approx((0, 1), abs=1e-5)
+
+
+@pytest.mark.parametrize(("cosine", "share"), [(FAR, 0.0), ((FAR + NEAR) / 2, 0.5), (NEAR, 1.0), (1.0, 1.0)])
+def test_a_phrase_that_is_near_to_no_symptom_hardly_counts(near: Ranker, cosine: float, share: float) -> None:
+    scaled = near.scorers["meaning"].scaled(np.array([cosine, 0.0], np.float32))  # type: ignore[attr-defined]
+    assert scaled == pytest.approx([share, -share], abs=1e-5)
+
+
+def test_names_count_the_nearest_of_all_phrases(near: Ranker) -> None:
+    found = part(near, "names", "sternutation", "podagra")
+    assert found[GOUT] == pytest.approx(1, abs=1e-6)
+    assert found == pytest.approx(
+        {id: max(part(near, "names", "sternutation")[id], part(near, "names", "podagra")[id]) for id in found}
+    )
+
+
+@pytest.mark.parametrize("scorer", ["meaning", "names"])
+def test_meaning_says_nothing_of_diseases_without_words_and_of_chinese(near: Ranker, scorer: str) -> None:
+    assert part(near, scorer, "podagra")[RARE] == 0
+    assert set(part(near, scorer, "足趾红肿").values()) == {0.0}
+
+
+def test_without_the_encoder_words_rank_alone(worded: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meanings, "_installed", lambda: False)
+    deaf = Ranker.open(worded, WEIGHTS)
+    assert not {"meaning", "names"} & set(deaf.scorers)
+    best = deaf.rank(Case("p", phrases=("big red toe",)), explain=True).candidates[0]
+    assert best.id == GOUT and not best.parts.get("meaning")
