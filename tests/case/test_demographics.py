@@ -34,6 +34,9 @@ from kgdx.case.demographics import described, mentions
         ("When he was 5 years old he fell.", None, "UNKNOWN"),
         ("Temp: 101F, temperature of 99 F", None, "UNKNOWN"),
         ("fever for 5 days, cough for 3 months", None, "UNKNOWN"),
+        ("boy, 4 years, waddling gait", "P4Y", "MALE"),
+        ("Girl (6 months), fever", "P6M", "FEMALE"),
+        ("woman, 3 years of pain", None, "FEMALE"),
         ("Age: 400", None, "UNKNOWN"),
     ],
 )

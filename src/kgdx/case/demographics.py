@@ -51,6 +51,11 @@ _OLD = re.compile(
 )
 _AGED = re.compile(rf"\b(?:aged|age[:=]?)\s+(?P<number>\d{{1,3}})(?:\s*{_UNIT})?\b(?!\s*[-–]\s*\d)", re.IGNORECASE)
 _SHORT = re.compile(r"(?:^|[.;:(\n]|\b(?:a|an|the|patient|pt|this))\s*(?P<all>(?P<number>\d{1,3})\s?(?P<sex>[MFmf]))\b")
+_AFTER = re.compile(  # "Boy, 4 years, …"; what goes on in words may be how long something lasts
+    rf"(?:^|[.;(\n]\s*|\b(?:an?|the|this)\s+)(?P<sex>{_FEMALE}|{_MALE})[\s,:(]+(?:aged?\s+)?(?P<number>\d{{1,3}})\s*"
+    r"(?P<unit>years?|yrs?|months?|mos?|weeks?|days?|y)\b(?=\s*(?:[,.;)]|$))",
+    re.IGNORECASE,
+)
 _HEAT = re.compile(r"(?:temp\w*|fever|\bT)\W*(?:of|is|was|to)?\W*$", re.IGNORECASE)
 _THEN = re.compile(rf"\b(?:when|at|until|since|from|after|before|by|(?:his|her|their)|{_KIN})\b[^.;]*$", re.IGNORECASE)
 _NOUN = re.compile(
@@ -181,7 +186,7 @@ def _sex(word: str) -> str:
 
 
 def _ages(text: str) -> Iterator[Mention]:
-    for match in (*_OLD.finditer(text), *_SHORT.finditer(text), *_AGED.finditer(text)):
+    for match in (each for kind in (_OLD, _SHORT, _AGED, _AFTER) for each in kind.finditer(text)):
         groups = match.groupdict()
         before = text[max(0, match.start("number") - 40) : match.start("number")]
         if _THEN.search(before) or groups.get("kin") or ("all" in groups and _HEAT.search(before)):
