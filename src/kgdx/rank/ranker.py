@@ -434,7 +434,9 @@ class Ranker:
         query = Query(present, absent, given, phrases, tuple(dict.fromkeys(symptoms.values())))
         if not len(present) and not any(scorer.knows(query) for scorer in self.scorers.values()):
             hint = "give at least one phenotypic abnormality that the patient has, such as HP:0001250"
-            raise CaseError("no observed finding of the case can be ranked", hint=hint)
+            words = given is not None and (given.text or given.phrases)
+            reason = "no finding was recognised, and no disease of the graph is described in these words"
+            raise CaseError(reason if words else "no observed finding of the case can be ranked", hint=hint)
         return query, (*issues, *unused(self.scorers.values(), query))
 
     def _rows(self, ids: Iterable[str], issues: list[Issue]) -> Ints:
