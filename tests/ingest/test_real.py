@@ -25,15 +25,26 @@ def default(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[GraphFol
 
 def test_the_default_graph_has_the_counts_of_its_release(default: tuple[GraphFolder, BuildReport]) -> None:
     report = default[1]
-    assert report.nodes == {"Phenotype": 19_484, "Disease": 12_687, "Gene": 5_132, "Source": 3}
+    assert report.nodes == {
+        "Phenotype": 19_484,
+        "Disease": 14_709,
+        "Symptom": 223,
+        "Gene": 5_132,
+        "Source": 6,
+    }
     assert report.relations == {
         "IS_A": 23_392,
         "HAS_PHENOTYPE": 268_948,
         "LACKS_PHENOTYPE": 2_711,
+        "HAS_SYMPTOM": 888,
+        "MAPPED_TO": 92,
+        "SAME_AS": 7_373,
         "ASSOCIATED_GENE": 12_302,
     }
-    hpoa = report.sources["hpoa"]
-    assert (hpoa.read, hpoa.loaded, hpoa.merged, hpoa.quarantined) == (271_702, 271_659, 43, 0)
+    found = {name: (each.read, each.loaded, each.merged, each.quarantined) for name, each in report.sources.items()}
+    assert found["hpoa"] == (271_702, 271_659, 43, 0)
+    assert found["orphanet_omim"] == (11_378, 7_364, 0, 4_014)
+    assert found["hp_zh"] == (18_988, 18_988, 0, 0) and found["ddxplus"] == (1_160, 1_160, 0, 0)
     assert {source.version for source in report.sources.values()} == {"2025-01-16", None}
     assert report.warnings == ()
 
