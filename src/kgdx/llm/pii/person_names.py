@@ -78,7 +78,8 @@ _NOUN = (
     r"\w+(?:itis|opathy|oma|omas|osis|oses|emia|aemia|plasia|trophy|plegia|uria|algia|penia|ectasia|dystonia)"
 )
 _MEDICAL = re.compile(
-    rf"(?:['’]s?)?(?:[ \t\-–/]+(?:and|of|the|de|von|van|unna|[IVX]+|\d+|[a-z]+(?:al|ic|ary|ar|ous|id|ive)|[{_UP}][\w'’]*))"
+    rf"(?:['’]s?)?(?:[ \t\-–/]+(?:and|of|the|de|von|van|unna|[IVX]+|\d+|[a-z]+(?:al|ic|ary|ar|ous|id|ive)|"
+    rf"[{_UP}][\w'’]*))"
     rf"{{0,3}}[ \t\-–/]+(?i:{_NOUN})\b"
 )
 
