@@ -50,7 +50,9 @@ def test_words_alone_rank_in_english_and_chinese(hearing: Ranker) -> None:
 
 
 def test_a_case_of_which_no_word_is_known_is_refused(hearing: Ranker) -> None:
-    with pytest.raises(CaseError, match="no observed finding"):
+    with pytest.raises(
+        CaseError, match="no finding was recognised, and no disease of the graph is described in these words"
+    ):
         hearing.rank(Case("p", text="xylophone"))
 
 
