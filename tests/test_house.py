@@ -243,6 +243,15 @@ def _placed(layers: list[list[str]]) -> Iterator[tuple[int, list[str]]]:
         at += len(layer)
 
 
+def test_no_module_has_the_name_of_one_in_another_room() -> None:
+    rooms: dict[str, set[str]] = {}
+    for path in SOURCES:
+        parts = path.relative_to(ROOT / "src" / "kgdx").with_suffix("").parts
+        if len(parts) > 1 and not parts[-1].startswith("__"):
+            rooms.setdefault(parts[-1], set()).add(parts[0])
+    assert {name: found for name, found in rooms.items() if len(found) > 1} == {}
+
+
 def test_every_public_name_can_be_imported() -> None:
     for path in SOURCES:
         if path.name == "__init__.py":

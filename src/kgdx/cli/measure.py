@@ -83,7 +83,7 @@ def rank(
     """
     from kgdx.evaluate.labels import Labels
     from kgdx.evaluate.rank_accuracy import evaluate_rank
-    from kgdx.evaluate.words_read import words_reader
+    from kgdx.evaluate.words_reader import words_reader
 
     source = inputs.many(cases, known.value)
     with inputs.graph(store) as graph, options.progress_bar("cases", inputs.lines(cases)) as advance:

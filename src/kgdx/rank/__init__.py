@@ -21,7 +21,7 @@ _LAZY = {
     "Query": "query",
     "Ranker": "ranker",
     "SCORERS": "scorers",
-    "Scored": "ranker",
+    "Scored": "fusion",
     "Scorer": "scorers",
     "Weights": "fusion",
     "compile_model": "ranking_model",

@@ -89,9 +89,8 @@ def _preference(id: str) -> int:
 # Which candidates resemble which: by annotation, by the words of their names, by gene.
 #
 # A disease known from few patients lacks most of what its next patient will show; diseases like it tell what that may
-# be
-# (the idea of neighbourhood smoothing in collaborative filtering and of cluster-based language models, Liu and Croft,
-# SIGIR 2004). The neighbours' frequencies enter the likelihood with a small weight and never the evidence.
+# be (the idea of neighbourhood smoothing in collaborative filtering and of cluster-based language models, Liu and
+# Croft, SIGIR 2004). The neighbours' frequencies enter the likelihood with a small weight and never the evidence.
 
 
 COUNT = 20

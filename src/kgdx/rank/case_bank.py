@@ -17,7 +17,7 @@ from kgdx.errors import StoreError
 from kgdx.rank.annotations import Annotations
 from kgdx.rank.feature_matrices import columns, propagate
 from kgdx.rank.fusion import fused
-from kgdx.rank.person import ByPerson
+from kgdx.rank.person_scorer import ByPerson
 from kgdx.rank.query import Query
 from kgdx.results.ranked import Candidate, MatchedCase
 

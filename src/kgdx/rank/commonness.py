@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -126,28 +126,30 @@ def mention_counts(names: Mapping[int, Iterable[str]], texts: Mapping[int, Itera
     for owner, own_texts in texts.items():
         met: set[int] = set()
         for text in own_texts:
-            met |= _english(text, english) if not has_chinese(text) else _chinese(simplify(text), chinese)
+            if has_chinese(text):
+                met |= _named(simplify(text), chinese, 2, 2 * _LONGEST)
+            else:
+                met |= _named(tuple(units(text)), english, 1, _LONGEST)
         counts.update(met - {owner})
     return np.array([counts[number] for number in range(size)])
 
 
-def _english(text: str, names: Mapping[tuple[str, ...], set[int]]) -> set[int]:
-    words, met, at = units(text), set[int](), 0
-    while at < len(words):
-        for length in range(min(_LONGEST, len(words) - at), 0, -1):
-            found = names.get(tuple(words[at : at + length]))
-            if found:
-                met |= found
-                at += length - 1
-                break
-        at += 1
-    return met
+def _named(text: Sequence[str], names: Mapping[Any, set[int]], shortest: int, longest: int) -> set[int]:
+    """Return whose names stand in a text, the longest name first at each place.
 
+    Args:
+        text: Words as a tuple, or a string of characters.
+        names: Whose each name is; a name is a part of such a text.
+        shortest: Least length of a name.
+        longest: Greatest length that is looked for.
 
-def _chinese(text: str, names: Mapping[str, set[int]]) -> set[int]:
-    met, at = set[int](), 0
+    Example:
+        >>> _named(("gout", "and", "lung", "cancer"), {("gout",): {1}, ("cancer",): {2}, ("lung", "cancer"): {3}}, 1, 6)
+        {1, 3}
+    """
+    at, met = 0, set[int]()
     while at < len(text):
-        for length in range(min(2 * _LONGEST, len(text) - at), 1, -1):
+        for length in range(min(longest, len(text) - at), shortest - 1, -1):
             found = names.get(text[at : at + length])
             if found:
                 met |= found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, Sparse, compressed
-from kgdx.rank.described import stated
+from kgdx.rank.descriptions import stated
 from kgdx.rank.phrases import Texts
 from kgdx.rank.query import Field, Query, Told
 from kgdx.rank.scorers import Scorer

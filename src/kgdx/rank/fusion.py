@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite, sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, PositiveInt, ValidationError
@@ -170,13 +170,6 @@ def fused(values: Mapping[str, Floats], scales: Mapping[str, Scale]) -> Floats:
     return np.asarray(total, np.float32)
 
 
-# Ranks the diseases of a snapshot for a case, without a language model; what a place rests on is asked for apart.
-
-
-if TYPE_CHECKING:
-    pass
-
-
 @dataclass(frozen=True, slots=True)
 class Scored:
     """A case with every candidate's scores.
@@ -204,8 +197,7 @@ class Scored:
 # From scores to shares among the annotated diseases, and what a question about a finding is expected to tell of them.
 #
 # Shares are softmax(score / T) over all candidates. They are no probabilities of disease: a patient may have what
-# nobody
-# has annotated, and common diseases weigh like rare ones.
+# nobody has described.
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.person import CandidateGene, GeneEvidence
 from kgdx.rank.inheritance import modes_of
-from kgdx.rank.person import ByPerson
+from kgdx.rank.person_scorer import ByPerson
 
 if TYPE_CHECKING:
     from kgdx.case.patient import Case

@@ -16,7 +16,7 @@ from kgdx.arrays.sparse import Ints, Sparse
 from kgdx.rank import candidates as neighbours
 from kgdx.rank.annotations import Annotations, pooled, read_rows, with_groups
 from kgdx.rank.feature_matrices import Columns, columns, propagate
-from kgdx.rank.person import ByPerson
+from kgdx.rank.person_scorer import ByPerson
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot

@@ -9,7 +9,7 @@ import numpy as np
 
 from kgdx.arrays.sparse import Floats
 from kgdx.case.person import Family
-from kgdx.rank.person import ByPerson, below
+from kgdx.rank.person_scorer import ByPerson, below
 
 if TYPE_CHECKING:
     from kgdx.case.patient import Case

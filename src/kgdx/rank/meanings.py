@@ -5,6 +5,7 @@ The vectors are compiled with the small encoder of the extra ``encoder``; withou
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from importlib.util import find_spec
@@ -39,9 +40,9 @@ class Encoded(Listed):
         return super().open(snapshot, model, version) if _installed() else cls(model, {})
 
     @classmethod
+    @abstractmethod
     def texts_of(cls, snapshot: Snapshot, model: RankModel) -> Mapping[int, Sequence[str]]:
         """Return the texts of the candidates that are compared by meaning."""
-        raise NotImplementedError
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:

@@ -11,7 +11,7 @@ from kgdx.arrays.sparse import Floats
 from kgdx.case.patient import Status
 from kgdx.case.person import years_of
 from kgdx.graph.snapshot import stated
-from kgdx.rank.person import ByPerson, below
+from kgdx.rank.person_scorer import ByPerson, below
 
 if TYPE_CHECKING:
     from kgdx.case.patient import Case

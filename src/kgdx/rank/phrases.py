@@ -6,6 +6,7 @@ say of diseases that the graph describes in other languages, or by annotations a
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
-from kgdx.rank.described import phrases
+from kgdx.rank.descriptions import phrases
 from kgdx.rank.query import Field, Query, Recent, Told
 from kgdx.rank.scorers import Scorer
 from kgdx.rank.wording import WordIndex, units
@@ -118,9 +119,9 @@ class Worded(Scorer):
         """Return how much words count beside findings that are as everyday as the gate is open."""
         return heeded(gate)
 
+    @abstractmethod
     def rows(self, phrases: tuple[str, ...]) -> Floats:
         """Compute the values of each phrase; shape (phrases, candidates)."""
-        raise NotImplementedError
 
     def kept(self, query: Query) -> Floats:
         """Return the rows of the query's phrases, computed where they are not among those last used."""

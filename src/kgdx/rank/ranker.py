@@ -32,7 +32,7 @@ from kgdx.rank.fusion import (
 )
 from kgdx.rank.gaps import few
 from kgdx.rank.gaps import gaps as gaps_of
-from kgdx.rank.person import unused
+from kgdx.rank.person_scorer import unused
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, compile_model, open_model

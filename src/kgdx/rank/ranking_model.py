@@ -13,7 +13,7 @@ from kgdx.errors import StoreError
 from kgdx.rank import candidates as neighbours
 from kgdx.rank.annotations import Rows, pooled, read_rows, with_groups
 from kgdx.rank.candidates import PREFERRED, Candidates, merged
-from kgdx.rank.described import described, joined, pseudo_annotations
+from kgdx.rank.descriptions import described, joined, pseudo_annotations
 from kgdx.rank.families import Families, families
 from kgdx.rank.feature_matrices import Basis, Columns, by_row, columns, propagate, term_statistics
 from kgdx.rank.nesting import nested

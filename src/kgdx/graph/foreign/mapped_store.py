@@ -337,8 +337,7 @@ def missing(wanted: Sequence[str], there: Sequence[str], what: str, uri: str) ->
 # Read templates through a py2neo ``Graph``, for code that has one already.
 #
 # py2neo has ended as a project (its last version is 2021.2.4). That version still reads from Neo4j 5.26, so this
-# adapter
-# exists, but nothing else in kgdx uses it: :class:`kgdx.graph.neo4j.neo4j_store.Neo4jStore` is the main road.
+# adapter exists, but nothing else in kgdx uses it: :class:`kgdx.graph.neo4j.neo4j_store.Neo4jStore` is the main road.
 
 
 class Py2neoReader:

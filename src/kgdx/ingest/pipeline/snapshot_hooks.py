@@ -1,9 +1,8 @@
 """The second process of a build: computes what is derived from the snapshot while the first one loads the store.
 
 Run as ``python -m kgdx.ingest.pipeline.snapshot_hooks MODULE:FUNCTION …``; it imports the functions, reads the
-snapshot's path from
-standard input, runs them, and answers one line of JSON each. When standard input closes, it ends: it does not outlive
-its build.
+snapshot's path from standard input, runs them, and answers one line of JSON each. When standard input closes, it ends:
+it does not outlive its build.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """MeSH descriptors by name: an index of their headings and entry terms, and a decision that says how it came about.
 
 The index is the one of all names (:mod:`kgdx.terms.names.name_index`), in a file of its own. What may be stated is
-decided by the
-rules of every alignment (:mod:`kgdx.terms.names.cascade`), so a name gets the same descriptor here and in the graph's
-own relations.
+decided by the rules of every alignment (:mod:`kgdx.terms.names.cascade`), so a name gets the same descriptor here and
+in the graph's own relations.
 """
 
 from __future__ import annotations

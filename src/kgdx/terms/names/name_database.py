@@ -1,9 +1,8 @@
 """The file of an index of names: names and ids of entities in SQLite, laid out so that no look-up reads much of it.
 
 Forms (:class:`kgdx.terms.normalise.Form`) are numbered by length, so that a full-text search that stops early has found
-the
-shortest names; prefixes that many names share come with their first names. The file is written in one step, and opened
-for reading only where it is of the layout that is wanted.
+the shortest names; prefixes that many names share come with their first names. The file is written in one step, and
+opened for reading only where it is of the layout that is wanted.
 """
 
 from __future__ import annotations

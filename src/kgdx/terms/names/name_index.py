@@ -1,9 +1,8 @@
 """Names of the graph's entities: what one means, how it goes on, and which of them a text mentions.
 
 One SQLite file beside the snapshot (:mod:`kgdx.terms.names.name_database`); every look-up reads a few of its rows. What
-a name
-means is decided by the stages of every alignment (:mod:`kgdx.terms.names.cascade`): an id, the same name, the same but
-for inflection, numerals and word order, a typo, and with an encoder the meaning.
+a name means is decided by the stages of every alignment (:mod:`kgdx.terms.names.cascade`): an id, the same name, the
+same but for inflection, numerals and word order, a typo, and with an encoder the meaning.
 """
 
 from __future__ import annotations
