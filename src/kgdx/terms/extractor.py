@@ -27,7 +27,7 @@ from kgdx.terms.matcher import (
     find_windows,
     hashes_of,
 )
-from kgdx.terms.measured.measured_reader import combined, person_of, read_measured
+from kgdx.terms.measured.measured_reader import combined, judged_values, person_of, values_said
 from kgdx.terms.normalise import MODIFIERS, fold_chinese, has_chinese
 from kgdx.terms.phenotypes import Terms
 from kgdx.terms.tokens import Spelling, corrected, words
@@ -130,10 +130,13 @@ class Extractor:
         if language != "en" and has_chinese(text) and not self.named_in_chinese:
             issues.append(Issue("warning", "text", _NO_CHINESE, _LOAD_CHINESE))
         found.sort(key=lambda f: (f.span.start, f.span.end, f.id) if f.span else (0, 0, f.id))
-        told = statuses(text, [(f.span.start, f.span.end) for f in found if f.span])
-        every = with_values(text, [replace(f, status=s) for f, s in zip(found, told, strict=True)])
-        values = read_measured(text, person_of(patient or described(Case("", text=text))))
-        every = combined(every, values.findings, self.terms)
+        said = values_said(text)
+        spans = [(f.span.start, f.span.end) for f in found if f.span]
+        told = statuses(text, [*spans, *(each.span for each in said)])
+        named = with_values(text, [replace(f, status=s) for f, s in zip(found, told, strict=False)])
+        person = person_of(patient or described(Case("", text=text)))
+        values = judged_values(text, said, told[len(found) :], person)
+        every = combined(named, values.findings, self.terms)
         findings = _without_implied(every)
         doubtful = (*issues, *values.issues, *_contradictions(findings), *_nothing(text, findings, issues))
         return Extraction(findings, doubtful, unread(text, every, values.measures))
