@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kgdx.case.patient import Range
+from kgdx.case.measured_values import Range
 from kgdx.terms.measured.amounts import number
 from kgdx.terms.measured.analytes import Analyte, Grade, Term, Usual, analytes
 from kgdx.terms.measured.statements import CENTILE, DEVIATION, Statement, mended
@@ -237,8 +237,8 @@ def _usual(analyte: Analyte, person: Person, unit: str) -> Range | None:
     high = max((each for each in highs if each is not None), default=None) if None not in highs else None
     scale = analyte.scale
     low, high = (None if each is None else scale.other(each, unit) for each in (low, high))
-    rounded = (None if each is None else float(f"{each:.3g}") for each in (low, high))
-    return Range(*rounded, source=rows[0].whom if len(rows) == 1 else "women and men")
+    low, high = (None if each is None else float(f"{each:.3g}") for each in (low, high))
+    return Range(low, high, source=rows[0].whom if len(rows) == 1 else "women and men")
 
 
 UNNAMED = frozenset({"points", "ratio", "titre"})

@@ -1,12 +1,14 @@
-"""Laboratory values and measurements of a text, read as findings, each with its value and the range it was judged by."""
+"""Laboratory values and measurements of a text as findings, each with its value and the range it was judged by."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from kgdx.case.measured_values import Measurement
 from kgdx.case.patient import Case, Finding, Issue, Span, Status
 from kgdx.case.person import years_of
 from kgdx.terms.context import statuses
@@ -202,6 +204,37 @@ def _issue(place: Span, verdict: Verdict) -> Issue | None:
     if verdict.problem and verdict.remedy:
         return Issue("warning", where, verdict.problem, verdict.remedy)
     return Issue("info", where, verdict.note, "check that it is meant") if verdict.note else None
+
+
+_LOINC = re.compile(r"\s*\[[^]]*\].*?(?:\bin (?P<where>[A-Z].*))?$")
+_SPECIMENS = (("Cerebral", "CSF"), ("Urine", "urine"), ("Stool", "stool"), ("Sweat", "sweat"))
+
+
+def judged_measurement(measurement: Measurement, person: Person) -> Measured:
+    """Return what a value that a source gives in fields comes to, as it would in a text; findings without a place.
+
+    Example:
+        >>> given = Measurement("Potassium [Moles/volume] in Serum or Plasma", 2.1, "mmol/L")
+        >>> [each.label for each in judged_measurement(given, Person()).findings]
+        ['Hypokalemia']
+    """
+    match = _LOINC.search(measurement.label)
+    name = measurement.label[: match.start()] if match else measurement.label
+    where = (match and match["where"]) or ""
+    specimen = next((f"{said} " for kind, said in _SPECIMENS if where.startswith(kind)), "")
+    value = f"{measurement.value:g}" if isinstance(measurement.value, float) else measurement.value
+    text = f"{specimen}{name} {value} {measurement.unit}".rstrip()
+    low, high = measurement.low, measurement.high
+    if low is not None and high is not None:
+        text += f" ({low:g}-{high:g})"
+    elif low is not None or high is not None:
+        text += f" (<{high:g})" if low is None else f" (>{low:g})"
+    read = read_measured(text, person)
+    issues = [replace(issue, where=name[:60]) for issue in read.issues]
+    if not read.findings and not issues:
+        remedy = "it was not used; give the finding as an HPO id"
+        issues.append(Issue("info", name[:60], f"the measurement {name[:60]!r} comes to no finding", remedy))
+    return Measured(tuple(replace(each, span=None) for each in read.findings), tuple(issues))
 
 
 def person_of(case: Case) -> Person:

@@ -15,13 +15,14 @@ _KIND = (
     r"(?:\s*\b(?:levels?|values?|counts?|conc(?:entration)?s?|activity|tit(?:re|er)s?|results?|scores?|readings?|antibod(?:y|ies)"
     r"|test(?:s|ing)?|serology|screen)\b|(?:水平|数值|值|计数|浓度|定量|定性|测定|检测|检查|结果|活性|评分|滴度|抗体|指标)){0,3}"
 )
-_ALIAS = r"(?:\s*[(（](?![Hh][)）]|[Ll][)）]|N[)）])[A-Za-z][\w+/-]{0,9}[)）])?"
+_ALIAS = r"(?:\s*[(（](?![Hh][)）]|[Ll][)）]|N[)）])(?:\d{1,2}-?)?[A-Za-z][\w+/-]{0,9}[)）])?"
 """An abbreviation in brackets behind a name: creatine kinase (CK)."""
 _COPULA = (
-    r"(?:(?:was|were|is|are|of|at|to|about|around|approx(?:imately)?|approx\.|only|measured|measuring|found to be|remains?"
+    r"(?:(?:was|were|is|are|of|at|on|to|about|around|approx(?:imately)?|approx\.|only|measured|measuring"
+    r"|found to be|remains?"
     r"|remained|came back(?: as)?|returned(?: at)?|showed|peak(?:ed|ing)?(?: at)?|rose|fell|dropped|reached|up|down|max"
     r"|today|now|initial(?:ly)?|on admission|repeat(?:ed)?|random|fasting|result)\b"
-    r"|为|是|约|达到?|至|仅|测得|提示|示|最高|最低|高达|低至|升至|降至|可达|分别为|复查|入院时|结果)"
+    r"|为|是|在|位于|约|达到?|至|仅|测得|提示|示|最高|最低|高达|低至|升至|降至|可达|分别为|复查|入院时|结果)"
 )
 _SEPARATOR = rf"(?:\s*(?:[:：=|\t]|{_COPULA})){{0,4}}[\s,，]{{0,3}}"
 _DEGREE = (
@@ -29,7 +30,11 @@ _DEGREE = (
     r"|weakly|also|extremely|a bit|all|both|still|again|clearly|just|entirely|completely|not be|found|be|being|been)\s+"
     r"|明显|显著|轻度|中度|重度|轻微|稍|略|均|都|也|持续|进行性|极度|仍|强|轻)*"
 )
-_SCORE = r"(?P<score>(?:[zZ](?:[- ]?scores?)?|[tT][- ]?scores?|SDS|Z值|T值|SD评分)\s*(?:(?:was|is|of|at|为)\s+|[:：=]\s*|为)?|(?:on|at|below|above|under|over)?\s*(?:the\s+)?(?:P(?=\d)|第))?"
+_SCORE = (
+    r"(?P<score>(?:[zZ](?:[- ]?scores?)?|[tT][- ]?scores?|SDS|Z值|T值|SD评分)\s*"
+    r"(?:(?:was|is|of|at|为)\s+|[:：=]\s*|为)?"
+    r"|(?:on|at|below|above|under|over)?\s*(?:the\s+)?(?:P(?=\d)|第))?"
+)
 """What marks a number as a standard deviation score or a centile before it is written."""
 _FEWER = r"(?:[<>≤≥~≈＜＞]=?|less than|more than|greater than|below|above|over|under|大于|小于|低于|高于|超过|不足)"
 _OCR = r"(?=[\d.,]*[OolI])(?=[OolI.,]*\d)[\dOolI][\dOolI.,]*(?<!l)(?![A-Za-z\d])"
@@ -42,7 +47,8 @@ _VALUE = re.compile(
     re.IGNORECASE,
 )
 _UNIT = re.compile(
-    rf"[ \t|]{{0,4}}(?P<unit>{UNIT}|%\s?ile|(?:per)?cent(?:ile|ages?)s?\b|百分位数?|SDS?\b|s\.d\.|个?标准差|weeks?\b|wks?\b|周|斤|[CF](?![A-Za-z]))"
+    rf"[ \t|]{{0,4}}(?P<unit>{UNIT}|%\s?ile|(?:per)?cent(?:ile|ages?)s?\b|百分位数?|SDS?\b|s\.d\.|个?标准差"
+    r"|weeks?\b|min(?:utes)?\b|wks?\b|周|斤|[CF](?![A-Za-z]))"
 )
 _BEYOND = re.compile(r"\s*(?:(?P<mean>below|under|above|over)(?=\s+(?:the\s+)?mean)|以下|以上)", re.IGNORECASE)
 _PARAGRAPH = re.compile(r"\n\s*(?:\d+[.)、]\s|[-*•]|\n)")
