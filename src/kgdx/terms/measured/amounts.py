@@ -22,7 +22,7 @@ UNIT = (
     r"|°\s?[CF]|℃|℉|摄氏度|mm\s?Hg|mmhg|MMHG|kPa|cm\s?H2O|mm\s?H2O|bpm|(?:beats|breaths)/min|/min|/分钟?"
     r"|(?:fL|fl|FL|ms(?:ec)?|毫秒|secs?|seconds|秒|s)|(?:cells|个)?/(?:[µμu]L|[µμu]l|UL|mm3|mm³|mm\^3|cumm|HPF?|hpf|L)"
     r"|(?:[kKMm]|万|百万|thou|mil|million)(?:/(?:[µμu][Ll]|UL|mm3|mm³|cumm))|百?万|k(?![A-Za-z])"
-    rf"|m/s(?:ec)?|[gm]m?g?%|kg/m(?:2|²|\^2)|{_AMOUNT}(?:\s?/\s?{_PER}){{0,2}})"
+    rf"|m/s(?:ec)?|[µμu]m(?:3|³|\^3)|[gm]m?g?%|kg/m(?:2|²|\^2)|{_AMOUNT}(?:\s?/\s?{_PER}){{0,2}})"
     r"(?![A-Za-z])"
 )
 """A unit of measurement."""

@@ -20,6 +20,10 @@ _ALSO = re.compile(r"([^=]+)=([\d.eE-]+)(?:@(-?[\d.]+))?")
 _WINDOW = re.compile(r"([^:]*)(?::(-?[\d.]+):(-?[\d.]+))?")
 
 
+BLOOD, BODY = "", "body"
+"""Specimens of what is measured in blood unless something else is said, and of what is measured in no specimen."""
+
+
 class Term(NamedTuple):
     """A finding of the ontology.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from kgdx.case.measured_values import Range
 from kgdx.terms.measured.amounts import number
-from kgdx.terms.measured.analytes import Analyte, Grade, Term, Usual, analytes
+from kgdx.terms.measured.analytes import BODY, Analyte, Grade, Term, Usual, analytes
 from kgdx.terms.measured.statements import CENTILE, DEVIATION, Statement, mended
 from kgdx.terms.measured.units import Scale
 
@@ -101,6 +101,8 @@ def _written(said: str) -> tuple[float | None, str]:
 
 def _directed(analyte: Analyte, direction: str, verdict: Verdict) -> Verdict:
     """A verdict by the text's own word of direction."""
+    if direction in ("positive", "negative") and analyte.specimen == BODY and analyte.scale.unit:
+        return Verdict()  # a pulse of 2+ is no fast one
     if direction in ("normal", "negative"):
         return replace(verdict, absent=_ruled_out(analyte))
     term = {

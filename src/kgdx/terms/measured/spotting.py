@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from kgdx.terms.measured.analytes import Analyte, analytes
+from kgdx.terms.measured.analytes import BLOOD, BODY, Analyte, analytes
 from kgdx.terms.normalise import CJK, fold, read_table
 
 _TOKEN = re.compile(rf"(?:(?![{CJK}_])[^\W\d])+\d*(?:(?![{CJK}_])[^\W\d])*|\d+(?:(?![{CJK}_])[^\W\d])*|[+]")
@@ -17,8 +17,6 @@ _GAP = re.compile(r"[\s\-–/.,:()&']{0,2}")
 _HAN = re.compile(f"[{CJK}]")
 _BREAK = re.compile(r"[.;](?=\s|$)|[。；\n]")
 _COLON = re.compile(r"\s*[:：]")
-BLOOD, BODY = "", "body"
-"""Specimens of what is measured in blood unless something else is said, and of what is measured in no specimen."""
 _BESIDE = 2
 """Characters between a specimen and a name that it belongs to."""
 _EXACT = 3

@@ -24,7 +24,7 @@ _COPULA = (
     r"|today|now|initial(?:ly)?|on admission|repeat(?:ed)?|random|fasting|result)\b"
     r"|为|是|在|位于|约|达到?|至|仅|测得|提示|示|最高|最低|高达|低至|升至|降至|可达|分别为|复查|入院时|结果)"
 )
-_SEPARATOR = rf"(?:\s*(?:[:：=|\t]|{_COPULA})){{0,4}}[\s,，]{{0,3}}"
+_SEPARATOR = rf"(?:\s*(?:-?[:：=|\t]|{_COPULA})){{0,4}}[\s,，]{{0,3}}"
 _DEGREE = (
     r"(?:(?:very|markedly|mildly|slightly|moderately|severely|significantly|grossly|massively|persistently|strongly"
     r"|weakly|also|extremely|a bit|all|both|still|again|clearly|just|entirely|completely|not be|found|be|being|been)\s+"
