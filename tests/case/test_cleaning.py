@@ -31,7 +31,7 @@ def test_unknown_id_is_left_out_with_the_nearest_terms(reader: FindingReader) ->
 
 def test_label_beside_an_unknown_id_gives_the_suggestion_and_no_finding() -> None:
     class ByLabel:
-        def extract(self, text: str, language: str | None = None) -> Extraction:
+        def extract(self, text: str, language: str | None = None, patient: object = None) -> Extraction:
             return Extraction()
 
         def resolve(self, term: str) -> Resolution:

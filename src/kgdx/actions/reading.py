@@ -65,10 +65,10 @@ class _Later:
     def __init__(self, reader: FindingReader, begin: int) -> None:
         self._reader, self._begin = reader, begin
 
-    def extract(self, text: str, language: str | None = None) -> Extraction:
+    def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
         """Read the rest of a text; spans are places in the whole."""
         begin = self._begin
-        found = self._reader.extract(text[begin:], language)
+        found = self._reader.extract(text[begin:], language, patient)
         moved = (
             each if each.span is None else replace(each, span=Span(each.span.start + begin, each.span.end + begin))
             for each in found.findings

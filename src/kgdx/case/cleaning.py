@@ -239,7 +239,8 @@ def read_text(
     """
     issues: tuple[Issue, ...] = ()
     if case.text:
-        case, extraction = described(case), reader.extract(case.text, language)
+        case = described(case)
+        extraction = reader.extract(case.text, language, case)
         case, issues = replace(case, findings=(*case.findings, *_outer(extraction.findings))), extraction.issues
         case = replace(case, unread=(*case.unread, *_unread(case.text, extraction)))
     clean = sanitise(case.with_issues(issues), reader, ancestry)
