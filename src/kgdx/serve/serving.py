@@ -204,7 +204,7 @@ def questions(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
 
 
 def _often(ranker: Ranker, terms: list[str], numbers: list[int]) -> list[list[float]]:
-    """Return how often the patients of each disease have each term, as far as the annotations say; shape (terms, diseases)."""
+    """Return how often each disease shows each term, as its annotations say; shape (terms, diseases)."""
     rows = [ranker.names.terms[term] for term in terms]
     columns = []
     for number in numbers:
