@@ -57,15 +57,18 @@ async function read(signal) {
   else patient.setRead({ text: "", findings: [], unread: [], issues: [], case: { findings: [], family: { inheritance: [], consanguineous: null }, genes: [] } });
   unread = false;
   drawPatient();
-  learn(patient.findings().map((each) => each.id)).then((new_) => new_ && drawPatient());
+  nameFindings();
+}
+
+/** Show findings in Chinese where the page is. */
+async function nameFindings() {
+  if ((await learn(patient.findings().map((each) => each.id))) && chinese()) drawPatient();
 }
 
 /** What may come after the ranking is seen. */
 function after(found, signal) {
   clearTimeout(speaking);
-  speaking = setTimeout(ranking.tellLeaders, 500);
-  $("leader").firstElementChild.textContent = "";
-  ranking.tellLeaders();
+  speaking = setTimeout(ranking.tellLeaders, 400); // once, after the last of several changes
   drawCautions(found);
   ranking.learnShown();
   propose(signal);
@@ -112,16 +115,15 @@ function recovered() {
 }
 
 function changed(what) {
-  if (what === "read" || what === "title") {
-    if (what === "title") drawPatient();
-    return;
-  }
+  if (what === "title") drawPatient();
+  if (what === "title" || what === "read") return;
   if (what === "text") {
     unread = true;
     speak(language(), false);
   }
   if (what === "text" && document.activeElement !== $("text")) editNote(false);
   drawPatient();
+  if (what === "findings") nameFindings();
   clearTimeout(timer);
   timer = setTimeout(follow, what === "text" && document.activeElement === $("text") ? REST : 0);
 }
@@ -204,7 +206,7 @@ onLanguage(() => {
   drawNext();
   drawCompare();
   ranking.tellLeaders();
-  learn(patient.findings().map((each) => each.id)).then((new_) => new_ && drawPatient());
+  nameFindings();
   ranking.learnShown();
 });
 openNote();

@@ -27,7 +27,7 @@ function chip(finding) {
   const confirmed = !finding.given && button("confirm", say(finding.doubtful ? "confirmDoubt" : "confirm", { name }), "✓", patient.confirm,
     { class: "confirm", "aria-pressed": String(finding.confirmed) });
   const item = make("li", { class: `chip ${finding.status}${finding.doubtful ? " doubtful" : ""}`, "data-key": finding.key },
-    button("flip", say("turn", { name, status }), [make("span", { class: "sign", "aria-hidden": "true" }, SIGN[finding.status]), status], patient.flip, { class: "flip" }),
+    button("flip", say("turn", { name, status }), [make("span", { class: "sign", "aria-hidden": "true" }, SIGN[finding.status]), finding.status === "present" ? "" : status], patient.flip, { class: "flip" }),
     make("span", { class: "name" }, name, finding.value !== null && finding.value !== undefined ? make("small", {}, ` ${finding.value} ${finding.unit}`) : ""),
     confirmed || "",
     button("remove", say("remove", { name }), "×", patient.remove, { class: "remove" }));
@@ -82,7 +82,7 @@ function plainAge(value) {
 
 export function openChips() {
   terms($("term"), $("terms"), (entry) => {
-    patient.add(entry.id, entry.shown);
+    patient.add(entry.id, entry.name);
     $("term-status").textContent = "";
   }, (n) => ($("term-status").textContent = n ? say("found", { n }) : say("none")));
   $("chips").addEventListener("keydown", (event) => {

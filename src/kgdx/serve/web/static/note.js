@@ -1,5 +1,5 @@
 // The note: its text with findings marked in place, and what mends a mark: another status, another term, a term at all.
-import { $, json, make, named, number, say, tell, teach, identifier } from "./shared.js";
+import { $, json, identifier, make, named, number, say, tell } from "./shared.js";
 import * as patient from "./patient.js";
 
 const STATUSES = ["present", "absent", "hypothetical", "family"];
@@ -112,8 +112,8 @@ function mend(mark, finding, words) {
   const close = make("button", { type: "button", class: "quiet-button", "aria-label": say("close"), onclick: closeMend }, "×");
   box.replaceChildren(close, title, make("p", { class: "choices" }, ...statuses, ...more), make("div", { class: "combobox" }, input, list));
   const take = (entry) => {
-    if (finding) patient.replaceTerm(finding, entry.id, entry.shown);
-    else patient.add(entry.id, entry.shown, "present", words);
+    if (finding) patient.replaceTerm(finding, entry.id, entry.name);
+    else patient.add(entry.id, entry.name, "present", words);
     closeMend();
   };
   terms(input, list, take, () => {});
@@ -155,8 +155,7 @@ export function terms(input, list, choose, told) {
 function shown(entry) {
   const matched = entry.matched === entry.name ? "" : entry.matched;
   const han = /\p{Script=Han}/u.test(matched);
-  if (han) teach(entry.id, matched);
-  return han ? { id: entry.id, shown: entry.name, label: matched, also: entry.name } : { id: entry.id, shown: entry.name, also: matched };
+  return { id: entry.id, name: entry.name, shown: han ? matched : entry.name, also: han ? entry.name : matched };
 }
 
 /** Offer a term for words that a person selects. */

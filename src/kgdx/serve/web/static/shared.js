@@ -103,20 +103,22 @@ export function identifier(id) {
   return page ? make("a", { href: page(rest), rel: "noopener noreferrer", target: "_blank" }, id) : id;
 }
 
-const names = new Map(); // id of a phenotype → its Chinese name, or nothing
+const names = new Map(); // id of a phenotype → its names, as far as the server has told them
 /** The name of a phenotype in the page's language, as far as it is known by now. */
-export const named = (id, name) => (chinese() && names.get(id)) || name || id;
-/** Learn the Chinese names of phenotypes, where the page is Chinese; whether there was anything to learn. */
+export function named(id, name) {
+  const known_ = names.get(id);
+  return (chinese() && known_?.name_zh) || name || known_?.name || id;
+}
+/** Learn the names of phenotypes; whether there was anything to learn. */
 export async function learn(ids) {
   const unknown = [...new Set(ids)].filter((id) => /^HP:\d+$/.test(id) && !names.has(id)).slice(0, 500);
-  if (!chinese() || !unknown.length) return false;
-  for (const id of unknown) names.set(id, "");
+  if (!unknown.length) return false;
+  for (const id of unknown) names.set(id, null);
   try {
-    for (const each of (await json("names", { ids: unknown })).names) names.set(each.id, each.name_zh || "");
+    for (const each of (await json("names", { ids: unknown })).names) names.set(each.id, each);
   } catch {
     for (const id of unknown) names.delete(id);
     return false;
   }
   return true;
 }
-export const teach = (id, name) => { if (name) names.set(id, name); };
