@@ -59,7 +59,7 @@ class Hierarchy:
 
     def __init__(self, ids: list[str], child: Rows, parent: Rows) -> None:
         self._ids = ids
-        self._up, self._down = _adjacency(child, parent, len(ids)), _adjacency(parent, child, len(ids))
+        self._up = _adjacency(child, parent, len(ids))
         self._reach = lru_cache(maxsize=4096)(self._walk)
 
     @classmethod
@@ -72,21 +72,9 @@ class Hierarchy:
         """Return the ids of all terms above ``id``, without itself; empty for an unknown id."""
         return self._reach(id)
 
-    def children(self, id: str) -> list[str]:
-        """Return the ids of the terms right below ``id``; empty for an unknown id."""
-        row = self._row(id)
-        if row < 0:
-            return []
-        pointers, neighbours = self._down
-        return [self._ids[each] for each in sorted(neighbours[pointers[row] : pointers[row + 1]].tolist())]
-
-    def _row(self, id: str) -> int:
-        row = bisect_left(self._ids, id)
-        return row if row < len(self._ids) and self._ids[row] == id else -1
-
     def _walk(self, id: str) -> frozenset[str]:
-        start = self._row(id)
-        if start < 0:
+        start = bisect_left(self._ids, id)
+        if start == len(self._ids) or self._ids[start] != id:
             return frozenset()
         pointers, neighbours = self._up
         seen, queue = {start}, [start]

@@ -36,11 +36,6 @@ class Turn:
     before: tuple[Leader, ...] = ()
     after: tuple[Leader, ...] = ()
 
-    @property
-    def narrowing(self) -> bool:
-        """Whether it asks which narrower finding it is; such a question is part of the one before."""
-        return bool(self.asked.options)
-
 
 def leaders_of(segment: Segment) -> tuple[Leader, ...] | None:
     """Return the leading diseases that a segment tells; ``None`` where it is about something else."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -73,13 +73,6 @@ class Remark(Wish):
     """What is said, for people; without anybody's words."""
 
 
-class Option(NamedTuple):
-    """A finding that a patient may name."""
-
-    id: str
-    label: str = ""
-
-
 class AskPatient(Wish):
     """Ask the patient whether a finding is present, which narrower one it is, or openly.
 
@@ -99,8 +92,10 @@ class AskPatient(Wish):
     """What the term is, where it is no phenotype: a test, an evidence of DDXPlus."""
     gain: float | None = None
     """Bits that the answer is expected to tell about which disease it is."""
-    options: tuple[Option, ...] = ()
-    """Narrower findings to choose from: the finding itself is known to be present."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Ids and names of narrower findings, or of an evidence's values, of which a yes may name one."""
+    which: bool = False
+    """Whether it asks for one of them alone: the finding itself is known to be present."""
 
 
 class Reply(BaseModel):
@@ -119,8 +114,8 @@ class Reply(BaseModel):
     """A more specific finding than the one that was asked for: "yes, namely …"."""
     label: str = ""
     """Its name."""
-    more: tuple[Option, ...] = ()
-    """Further findings that are present beside it, where several were to choose from."""
+    more: tuple[tuple[str, str], ...] = ()
+    """Ids and names of further ones, where several were to choose from."""
     skipped: bool = False
     """Whether the question is passed over: nothing is known, and it is not asked again."""
     text: Annotated[str, Field(max_length=MAX_WORDS)] = ""
@@ -134,13 +129,13 @@ class Reply(BaseModel):
             ('HP:0001250',)
         """
         term, label = (self.term, self.label) if self.term else (asked.term, asked.label)
-        if asked.options and not self.term:
-            term = None  # which kind it is remains open
-        if self.term and asked.options and self.status is Status.PRESENT:  # the narrower finding says all of it
+        if asked.which and not self.term:
+            term = None  # which one it is remains open
+        elif asked.which:  # the narrower finding says all of it
             case = replace(case, findings=tuple(each for each in case.findings if each.id != asked.term))
         if self.status is not None and term is not None:
-            for one in (Option(term, label), *self.more):
-                case = _stated(case, Finding(one.id, self.status, one.label, text=self.text, method="asked"))
+            for id, name in ((term, label), *self.more):
+                case = _stated(case, Finding(id, self.status, name, text=self.text, method="asked"))
         if self.text.strip():
             case = replace(case, text=f"{case.text}\n{self.text}" if case.text else self.text)
         return case
@@ -292,7 +287,6 @@ ACTIONS: Registry[Action] = Registry(
         "rank": "kgdx.actions.reading:Rank",
         "believe": "kgdx.actions.believing:Believe",
         "propose_questions": "kgdx.actions.believing:ProposeQuestions",
-        "narrow": "kgdx.actions.narrowing:Narrow",
         "explain": "kgdx.actions.explaining:Explain",
         "retrieve": "kgdx.actions.retrieving:Retrieve",
         "infer": "kgdx.actions.retrieving:Infer",

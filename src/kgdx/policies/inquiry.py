@@ -13,16 +13,18 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from kgdx.actions.answering import Diagnose
-from kgdx.actions.believing import Believe, ProposeQuestions, Question, Questions, Shares
+from kgdx.actions.believing import Believe, ProposeQuestions, Questions, Shares
 from kgdx.actions.explaining import Explain
-from kgdx.actions.narrowing import Narrow, Narrower
 from kgdx.actions.reading import Extract, Rank
 from kgdx.answer.artifacts import Explained, Ranked, Read
 from kgdx.case import Status
+from kgdx.case.ddxplus_release import values_of
 from kgdx.episode.policy import Capabilities, Policy
 from kgdx.episode.state import State
 from kgdx.episode.turns import Turn, turns
 from kgdx.episode.wish import AskPatient, Wish
+from kgdx.rank.proposing import Question
+from kgdx.rank.selectors import DEFAULT
 
 OPENLY = 3
 """Open questions in a row, with nothing found in the answers, after which no more is asked."""
@@ -46,6 +48,8 @@ class InquiryPolicy(Policy):
     """Most questions; which kind of a finding it is belongs to the question before."""
     certain: Annotated[float, Field(gt=0, le=1)] = 0.7
     """Share of the leading disease at which no more is asked."""
+    selector: str = DEFAULT
+    """Who chooses the questions, with settings behind a colon."""
     top: int = 10
     """How many candidates are ranked in the end."""
     explain: int = 3
@@ -64,7 +68,7 @@ class InquiryPolicy(Policy):
             if not state.tried(read):
                 return read
         before = turns(state.log)
-        asked = sum(not each.narrowing for each in before)
+        asked = sum(not each.asked.which for each in before)
         if not state.case.observed:
             return AskPatient() if asked < min(self.questions, OPENLY) else self.close(state)
         if (kind := self._kind(state, before)) is not None:
@@ -91,37 +95,40 @@ class InquiryPolicy(Policy):
     def _kind(self, state: State, before: Sequence[Turn]) -> Wish | None:
         """Ask which kind of the finding it is, where the last answer was a yes without saying so."""
         last = before[-1] if before else None
-        if not self.narrow or last is None or last.reply is None or last.narrowing or last.asked.term is None:
+        if not self.narrow or last is None or last.reply is None or last.asked.which or last.asked.term is None:
             return None
-        if last.reply.status is not Status.PRESENT or last.reply.term:
+        options = values_of(last.asked.term) or last.asked.options
+        if last.reply.status is not Status.PRESENT or last.reply.term or not options:
             return None
-        narrow, found = Narrow(term=last.asked.term, count=self.narrow), state.get(Narrower)
-        if found is None or found.term != last.asked.term:
-            return None if state.tried(narrow) else narrow
-        if not found.options:
-            return None
-        return AskPatient(term=last.asked.term, label=last.asked.label, options=found.options)
+        return last.asked.model_copy(update={"options": options, "which": True, "gain": None})
 
     def _next(self, state: State, before: Sequence[Turn]) -> Wish | None:
         """Ask the best question that is not settled; propose new ones where all are."""
         passed = _passed(before)
         unknown = {each.id for each in state.case.findings if each.status is Status.UNKNOWN} | passed
-        propose, proposed = ProposeQuestions(unknown=tuple(sorted(unknown))), state.get(Questions)
+        propose = ProposeQuestions(selector=self.selector, unknown=tuple(sorted(unknown)))
+        proposed = state.get(Questions)
         if proposed is None:
             return propose
         question = next((each for each in proposed.questions if not _settled(state, proposed, each, passed)), None)
         if question is not None:
-            return AskPatient(term=question.term, label=question.label, gain=round(question.gain, 6))
+            return self._asked(question)
         return self.close(state) if state.tried(propose) else propose
+
+    def _asked(self, question: Question) -> AskPatient:
+        kind = "" if question.kind == "phenotype" else question.kind
+        options = () if values_of(question.id) else tuple((each.id, each.label) for each in question.options[: self.narrow])
+        gain = round(question.gain, 6)
+        return AskPatient(term=question.id, label=question.label, kind=kind, gain=gain, options=options)
 
 
 def _settled(state: State, proposed: Questions, question: Question, passed: set[str]) -> bool:
     """Whether a question was answered since it was proposed, or lies below one that was not answered with yes."""
     answers = {finding.id: finding.status for finding in state.case.findings}
-    above = (each.term for each in proposed.questions if question.term in each.below)
+    above = (each.id for each in proposed.questions if question.id in each.below)
     return (
-        question.term in answers
-        or question.term in passed
+        question.id in answers
+        or question.id in passed
         or any(answers.get(term) in (Status.ABSENT, Status.UNKNOWN) for term in above)
     )
 
@@ -131,7 +138,7 @@ def _passed(before: Sequence[Turn]) -> set[str]:
     found: set[str] = set()
     in_vain: list[str] = []
     for each in before:
-        if each.asked.term is None or each.reply is None or each.narrowing:
+        if each.asked.term is None or each.reply is None or each.asked.which:
             continue
         if each.reply.skipped:
             found.add(each.asked.term)
@@ -146,5 +153,5 @@ def _unchanged(before: Sequence[Turn]) -> int:
     for each in reversed(before):
         if each.asked.term is None or [one.id for one in each.before] != [one.id for one in each.after]:
             break
-        count += not each.narrowing
+        count += not each.asked.which
     return count
