@@ -8,7 +8,7 @@ and goes on in another process.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -56,6 +56,8 @@ class InquiryPolicy(Policy):
     """How many of them are explained."""
     language: str | None = None
     """Language of the patient's words; found out when ``None``."""
+    speaks: Literal["en", "zh"] | None = None
+    """Language of the questions; that of the patient's words when ``None``."""
     narrow: Annotated[int, Field(ge=0, le=100)] = 0
     """How many kinds of a finding are named after a yes, to choose from; 0 asks for none."""
     unchanged: Annotated[int, Field(ge=0)] = 0
@@ -117,7 +119,9 @@ class InquiryPolicy(Policy):
 
     def _asked(self, question: Question) -> AskPatient:
         kind = "" if question.kind == "phenotype" else question.kind
-        options = () if values_of(question.id) else tuple((each.id, each.label) for each in question.options[: self.narrow])
+        options = (
+            () if values_of(question.id) else tuple((each.id, each.label) for each in question.options[: self.narrow])
+        )
         gain = round(question.gain, 6)
         return AskPatient(term=question.id, label=question.label, kind=kind, gain=gain, options=options)
 

@@ -30,6 +30,18 @@ def say(key: str, language: str = "en", /, **values: Any) -> str:
     return (chinese if language == "zh" else english).format(**values)
 
 
+def percent(share: float) -> str:
+    """Return a share as it is shown.
+
+    Example:
+        >>> percent(0.4567), percent(0.0123), percent(0.0002)
+        ('46%', '1.2%', '<0.1%')
+    """
+    if 0 < share < 0.0005:
+        return "<0.1%"
+    return f"{share:.0%}" if share >= 0.0995 or not share else f"{share:.1%}"
+
+
 @cache
 def _sentences() -> dict[str, tuple[str, str]]:
     lines = Path(__file__).with_name("dialogue.tsv").read_text("utf-8").splitlines()
@@ -64,12 +76,14 @@ class QuestionDocument(Part):
 
     number: int = Field(description="Which one it is, from 1; a question which kind of a finding it is has the same.")
     kind: Literal["open", "finding", "which", "test"]
-    term: str | None = Field(None, description="The finding that is asked for; absent from an open question.")
-    label: str = Field("", description="The ontology's name of it.")
-    name: str = Field("", description="Its name in the consultation's language, a layperson's where there is one.")
+    term: str | None = Field(default=None, description="The finding that is asked for; absent from an open question.")
+    label: str = Field(default="", description="The ontology's name of it.")
+    name: str = Field(
+        default="", description="Its name in the consultation's language, a layperson's where there is one."
+    )
     text: str = Field(description="The whole question.")
     why: str = Field(description="Why it is asked.")
-    gain: float | None = Field(None, description="Bits that the answer is expected to tell.")
+    gain: float | None = Field(default=None, description="Bits that the answer is expected to tell.")
     options: list[Choice] = []
 
 
@@ -81,10 +95,10 @@ class TurnDocument(Part):
     term: str | None = None
     label: str = ""
     gain: float | None = None
-    answer: Answered | None = Field(None, description="Absent while it is waited for.")
-    named: list[str] = Field([], description="Ids of the narrower findings that were named.")
-    words: str = Field("", description="What was said, where it was said in words.")
-    differential: list[Lead] = Field([], description="The leading diseases after the answer.")
+    answer: Answered | None = Field(default=None, description="Absent while it is waited for.")
+    named: list[str] = Field(default=[], description="Ids of the narrower findings that were named.")
+    words: str = Field(default="", description="What was said, where it was said in words.")
+    differential: list[Lead] = Field(default=[], description="The leading diseases after the answer.")
 
 
 class FindingDocument(Part):
@@ -96,7 +110,7 @@ class FindingDocument(Part):
     source: Literal["given", "read", "asked"] = Field(
         description="Known at the beginning, read in words, or an answer to a question."
     )
-    turn: int | None = Field(None, description="Number of the question that it came up at.")
+    turn: int | None = Field(default=None, description="Number of the question that it came up at.")
     words: str = ""
 
 
@@ -126,9 +140,9 @@ class Record(Part):
         'kgdx.consultation/1'
     """
 
-    schema_: Literal["kgdx.consultation/1"] = Field(RECORD_SCHEMA, alias="schema")
-    author: str = Field("rules", description="Who wrote it: rules, or the name of a model.")
-    complaint: str = Field("", description="What was said at the beginning, or the findings that were given.")
+    schema_: Literal["kgdx.consultation/1"] = Field(default=RECORD_SCHEMA, alias="schema")
+    author: str = Field(default="rules", description="Who wrote it: rules, or the name of a model.")
+    complaint: str = Field(default="", description="What was said at the beginning, or the findings that were given.")
     sex: str = "UNKNOWN"
     age: str | None = None
     findings: list[FindingDocument] = []
@@ -136,11 +150,11 @@ class Record(Part):
     turns: list[TurnDocument] = []
     differential: list[Lead] = []
     contradictions: list[ContradictionDocument] = []
-    reason: str = Field("", description="Why it ended; empty while it goes on.")
+    reason: str = Field(default="", description="Why it ended; empty while it goes on.")
     policy: str = ""
     selector: str = ""
     language: str | None = None
-    fingerprint: str = Field("", description="Of the graph.")
+    fingerprint: str = Field(default="", description="Of the graph.")
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 

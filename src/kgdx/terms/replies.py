@@ -16,7 +16,7 @@ STATUSES = ("present", "absent", "unknown")
 COMMANDS = ("skip", "back", "why", "finish")
 """What is no answer; it has to be said alone."""
 
-_BREAK = re.compile(r"\s*(?:[,.;:!，。；：！、–—-]+|(?=\bbut\b)|(?=但))\s*")  # noqa: RUF001 - Chinese punctuation
+_BREAK = re.compile(r"\s*(?:[,.;:!，。；：！、–—-]+|(?=\bbut\b)|(?=但))\s*")
 _HAN = re.compile(f"[{CJK}]")
 
 
@@ -44,7 +44,7 @@ def read_reply(text: str) -> Said:
         ('', 'absent', True)
     """
     words = text.strip()
-    folded = words.casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").rstrip(".。!！ ")  # noqa: RUF001
+    folded = words.casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").rstrip(".。!！ ")
     if not folded:
         return Said("unknown" if not words else "")
     for phrase, meaning, alone in _openings():
