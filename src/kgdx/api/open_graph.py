@@ -188,8 +188,8 @@ class Graph(GraphContext):
                 policy and settings.
             seed: Of all random choices.
             keep: Given the whole log after each change.
-            settings: Of the policy: ``questions``, ``certain``, ``selector``, ``speaks`` (``en`` or ``zh``), ``narrow``,
-                ``unchanged``.
+            settings: Of the policy: ``questions``, ``certain``, ``selector``, ``speaks`` (``en`` or ``zh``),
+                ``narrow``, ``unchanged``.
 
         Raises:
             UsageError: The transcript cannot be gone on with on this graph, no such policy, or a setting that it does
@@ -217,7 +217,7 @@ class Graph(GraphContext):
         asking(chooser)
         patient = None if case is None else self.case(case)
         episode = self.episode(patient, policy=chooser, model=model, limits=PATIENCE, seed=seed)
-        return Consultation(self, self.world(chooser, model=model), chooser, episode, keep)
+        return Consultation(self, self.world(chooser, model=model), chooser, episode, self.diagnosis, keep)
 
     def world(
         self,
