@@ -13,12 +13,15 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kgdx.case import Case, Finding, Status
+from kgdx.case import Case, Finding, Issue, Status
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.errors import UsageError
 from kgdx.llm.chat import Message
 from kgdx.registry import Registry
+
+MAX_WORDS = 100_000
+"""Longest reply of a patient, in characters."""
 
 Effect = Literal["graph", "patient", "model", "note", "end"]
 
@@ -71,7 +74,7 @@ class Remark(Wish):
 
 
 class AskPatient(Wish):
-    """Ask the patient whether a finding is present, or openly.
+    """Ask the patient whether a finding is present, which narrower one it is, or openly.
 
     Example:
         >>> AskPatient(term="HP:0001250", label="Seizure").effect
@@ -85,10 +88,18 @@ class AskPatient(Wish):
     """The finding that is asked for; ``None`` for an open question."""
     label: str = ""
     """Its name."""
+    kind: str = ""
+    """What the term is, where it is no phenotype: a test, an evidence of DDXPlus."""
+    gain: float | None = None
+    """Bits that the answer is expected to tell about which disease it is."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Ids and names of narrower findings, or of an evidence's values, of which a yes may name one."""
+    which: bool = False
+    """Whether it asks for one of them alone: the finding itself is known to be present."""
 
 
 class Reply(BaseModel):
-    """What a patient answers: a status of what was asked, a more specific finding, or words.
+    """What a patient answers: a status of what was asked, a more specific finding, words, or nothing.
 
     Example:
         >>> Reply(status="present").status
@@ -103,7 +114,11 @@ class Reply(BaseModel):
     """A more specific finding than the one that was asked for: "yes, namely …"."""
     label: str = ""
     """Its name."""
-    text: Annotated[str, Field(max_length=100_000)] = ""
+    more: tuple[tuple[str, str], ...] = ()
+    """Ids and names of further ones, where several were to choose from."""
+    skipped: bool = False
+    """Whether the question is passed over: nothing is known, and it is not asked again."""
+    text: Annotated[str, Field(max_length=MAX_WORDS)] = ""
     """Words; they join the case's text and are read like it."""
 
     def heard(self, case: Case, asked: AskPatient) -> Case:
@@ -114,11 +129,29 @@ class Reply(BaseModel):
             ('HP:0001250',)
         """
         term, label = (self.term, self.label) if self.term else (asked.term, asked.label)
+        if asked.which and not self.term:
+            term = None  # which one it is remains open
+        elif asked.which:  # the narrower finding says all of it
+            case = replace(case, findings=tuple(each for each in case.findings if each.id != asked.term))
         if self.status is not None and term is not None:
-            case = case.with_finding(Finding(term, self.status, label, text=self.text, method="asked"))
+            for id, name in ((term, label), *self.more):
+                case = _stated(case, Finding(id, self.status, name, text=self.text, method="asked"))
         if self.text.strip():
             case = replace(case, text=f"{case.text}\n{self.text}" if case.text else self.text)
         return case
+
+
+_CONTRARY = {Status.PRESENT: Status.ABSENT, Status.ABSENT: Status.PRESENT}
+
+
+def _stated(case: Case, finding: Finding) -> Case:
+    """Return the case with what was said last; an issue says so where the opposite was said before."""
+    before = next((each for each in case.findings if each.id == finding.id), None)
+    case = case.with_finding(finding)
+    if before is None or before.status is not _CONTRARY.get(finding.status):
+        return case
+    message = f"{finding.label or finding.id} was first said to be {before.status}, then {finding.status}"
+    return case.with_issues([Issue("warning", finding.id, message, "the later answer counts; go back to change it")])
 
 
 class AskModel(Wish):

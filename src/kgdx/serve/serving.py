@@ -188,17 +188,17 @@ def questions(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     if given["between"]:
         numbers = [ranker.numbered(disease) for disease in given["between"]]
         shares = [1 / len(numbers)] * len(numbers)
-        asked = ranker.questions(case, given["count"], between=numbers)
+        asked = ranker.proposer.propose(case, count=given["count"], between=numbers)
     else:
         beliefs = ranker.beliefs(case)
         numbers, shares = beliefs.numbers[: given["leaders"]].tolist(), beliefs.shares.tolist()
-        asked = ranker.questions(case, given["count"])
+        asked = ranker.proposer.propose(case, count=given["count"])
     told = zip(map(ranker.names.candidate, numbers), shares, strict=False)
     return {
         "leaders": [{"id": one.id, "name": one.name, "name_zh": one.name_zh, "share": share} for one, share in told],
         "questions": [
-            {"id": term, "name": ranker.names.label(term), "bits": bits, "often": often}
-            for (term, bits), often in zip(asked, _often(ranker, [term for term, _ in asked], numbers), strict=True)
+            {"id": each.id, "name": each.label, "bits": each.gain, "often": often}
+            for each, often in zip(asked, _often(ranker, [each.id for each in asked], numbers), strict=True)
         ],
     }
 
