@@ -20,6 +20,9 @@ from kgdx.errors import UsageError
 from kgdx.llm.chat import Message
 from kgdx.registry import Registry
 
+MAX_SPOKEN = 2_000
+"""Letters of a question at most."""
+
 Effect = Literal["graph", "patient", "model", "note", "end"]
 
 
@@ -71,7 +74,7 @@ class Remark(Wish):
 
 
 class AskPatient(Wish):
-    """Ask the patient whether a finding is present, or openly.
+    """Ask the patient whether a finding is present, or openly; or order an examination or a test of the patient.
 
     Example:
         >>> AskPatient(term="HP:0001250", label="Seizure").effect
@@ -80,11 +83,16 @@ class AskPatient(Wish):
 
     name: ClassVar[str] = "ask_patient"
     effect: ClassVar[Effect] = "patient"
+    private: ClassVar[frozenset[str]] = frozenset({"spoken"})
 
     term: str | None = None
     """The finding that is asked for; ``None`` for an open question."""
     label: str = ""
     """Its name."""
+    kind: Literal["question", "examination", "test"] = "question"
+    """Whether the patient is asked, examined, or tested."""
+    spoken: Annotated[str, Field(max_length=MAX_SPOKEN)] = ""
+    """The question as it is put, or what is ordered, where somebody has worded it."""
 
 
 class Reply(BaseModel):
@@ -105,6 +113,8 @@ class Reply(BaseModel):
     """Its name."""
     text: Annotated[str, Field(max_length=100_000)] = ""
     """Words; they join the case's text and are read like it."""
+    remarks: tuple[str, ...] = ()
+    """What a program that plays the patient has to say of its answer, such as ``masked``; nobody's words."""
 
     def heard(self, case: Case, asked: AskPatient) -> Case:
         """Return the case after the reply.
