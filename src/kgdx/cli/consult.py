@@ -234,7 +234,7 @@ def _after(graph: Graph, episode: Episode, word: str, world: Any) -> State | Non
     if word in ("w", "why", "为什么"):
         proposed = state.get(Questions)
         term = getattr(state.pending, "term", None)
-        gain = next((each.gain for each in proposed.questions if each.term == term), None) if proposed else None
+        gain = next((each.gain for each in proposed.questions if each.id == term), None) if proposed else None
         options.remark(
             "it is an open question: nothing is known yet"
             if gain is None

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from kgdx.actions.answering import Diagnose
-from kgdx.actions.believing import Believe, ProposeQuestions, Question, Questions, Shares
+from kgdx.actions.believing import Believe, ProposeQuestions, Questions, Shares
 from kgdx.actions.explaining import Explain
 from kgdx.actions.reading import Extract, Rank
 from kgdx.answer.artifacts import Explained, Ranked, Read
@@ -20,6 +20,8 @@ from kgdx.case import Status
 from kgdx.episode.policy import Capabilities, Policy
 from kgdx.episode.state import State
 from kgdx.episode.wish import AskPatient, Wish
+from kgdx.rank.proposing import Question
+from kgdx.rank.selectors import DEFAULT
 
 
 class InquiryPolicy(Policy):
@@ -38,6 +40,8 @@ class InquiryPolicy(Policy):
     """Most questions."""
     certain: Annotated[float, Field(gt=0, le=1)] = 0.7
     """Share of the leading disease at which no more is asked."""
+    selector: str = DEFAULT
+    """Who chooses the questions, with settings behind a colon."""
     top: int = 10
     """How many candidates are ranked in the end."""
     explain: int = 3
@@ -62,9 +66,9 @@ class InquiryPolicy(Policy):
         proposed = state.get(Questions)
         if proposed is None:
             unknown = (each.id for each in state.case.findings if each.status is Status.UNKNOWN)
-            return ProposeQuestions(unknown=tuple(unknown))
+            return ProposeQuestions(selector=self.selector, unknown=tuple(unknown))
         question = next((each for each in proposed.questions if not _settled(state, proposed, each)), None)
-        return self.close(state) if question is None else AskPatient(term=question.term, label=question.label)
+        return self.close(state) if question is None else AskPatient(term=question.id, label=question.label)
 
     def close(self, state: State) -> Wish | None:
         """Return what ends the consultation: rank, explain, declare."""
@@ -80,5 +84,5 @@ class InquiryPolicy(Policy):
 def _settled(state: State, proposed: Questions, question: Question) -> bool:
     """Whether a question was answered since it was proposed, or lies below one that was not answered with yes."""
     answers = {finding.id: finding.status for finding in state.case.findings}
-    above = (each.term for each in proposed.questions if question.term in each.below)
-    return question.term in answers or any(answers.get(term) in (Status.ABSENT, Status.UNKNOWN) for term in above)
+    above = (each.id for each in proposed.questions if question.id in each.below)
+    return question.id in answers or any(answers.get(term) in (Status.ABSENT, Status.UNKNOWN) for term in above)
