@@ -16,6 +16,7 @@ from kgdx.case import Case, Status
 from kgdx.episode.segment import Author, Kind, Segment
 from kgdx.episode.state import State
 from kgdx.episode.wish import AskPatient, Reply
+from kgdx.policies.doctor_forms import WrittenRecord
 
 if TYPE_CHECKING:
     from kgdx.policies.doctor_reading import Named
@@ -116,6 +117,20 @@ def findings(case: Case) -> str:
     return "\n".join(parts) or NOTHING
 
 
+def written(record: WrittenRecord) -> str:
+    """Return a record that a model wrote."""
+    examined = [f"{each.name}: {each.result}" if each.result else each.name for each in record.examinations]
+    parts = {
+        "complaint": (record.complaint,),
+        "present": record.present,
+        "absent": record.absent,
+        "history": record.history,
+        "examinations": tuple(filter(None, examined)),
+    }
+    lines = (f"{name}: {clean('; '.join(items), SAID)}" for name, items in parts.items() if any(items))
+    return "\n".join(lines) or NOTHING
+
+
 def differential(named: Sequence[Named]) -> str:
     """Return a differential, a disease a line."""
     return "\n".join(f"{at}. {clean(each.name, 200)}" for at, each in enumerate(named, 1)) or NOTHING
@@ -140,5 +155,5 @@ def offered(questions: Questions | None, count: int, asked: Iterable[str]) -> li
     """Return id, name and gain of the best questions that were not asked yet."""
     before = set(asked)
     listed = () if questions is None else questions.questions
-    free = [(each.term, each.label, each.gain) for each in listed if each.term not in before]
+    free = [(each.id, each.label, each.gain) for each in listed if each.id not in before]
     return free[:count]
