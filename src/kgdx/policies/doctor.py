@@ -21,28 +21,23 @@ from kgdx.answer.artifacts import Explained, Ranked, Read
 from kgdx.answer.evidence_pack import clean
 from kgdx.case import Status
 from kgdx.episode.conversation import exchanges
-from kgdx.episode.policy import Capabilities, Policy
+from kgdx.episode.policy import Capabilities
 from kgdx.episode.segment import Kind
 from kgdx.episode.state import State
 from kgdx.episode.wish import Action, AskModel, AskPatient, Remark, Wish
 from kgdx.llm.chat import prompt
 from kgdx.policies import doctor_briefing as briefing
+from kgdx.policies.doctor_artifacts import Chosen, Differential, Named, Recorded
+from kgdx.policies.doctor_by_rules import OPENING, RulesDoctorPolicy
 from kgdx.policies.doctor_forms import Hearing, WrittenRecord, WrittenTurn, read_question
 from kgdx.policies.doctor_reading import (
     Alignment,
-    Chosen,
-    Differential,
-    Forget,
-    Named,
     ReadAnswer,
     ReadDifferential,
     ReadRecord,
     ReadTurn,
-    Recorded,
 )
-from kgdx.policies.inquiry import InquiryPolicy
 from kgdx.policies.planner import FINAL
-from kgdx.rank.selectors import DEFAULT
 
 LEFT = "left"
 """Code of the remark that rules take over from a model for the rest of the consultation."""
@@ -52,77 +47,6 @@ LACKING = "no_such_disease"
 
 MOST_TOKENS = 2_048
 """Tokens of an answer at most, as in the paper."""
-
-OPENING = "What brings you here today?"
-
-INTERVIEW = (
-    OPENING,
-    "When did it begin, and how has it changed since?",
-    "What makes it better or worse?",
-    "What other complaints do you have?",
-    "Which diseases have you had before, and which drugs do you take?",
-    "Which diseases are there in your family?",
-    "Do you smoke, drink alcohol or take other substances, and what is your work?",
-    "Have you had fever, weight loss, pain, or trouble with breathing, digestion or urination?",
-)
-"""What is asked without a graph."""
-
-
-class RulesDoctorPolicy(Policy):
-    """A doctor without a model: the stand-in of :class:`DoctorPolicy`, and what it falls back on.
-
-    Example:
-        >>> RulesDoctorPolicy(graph=False).capabilities.models
-        False
-    """
-
-    name: ClassVar[str] = "doctor_by_rules"
-    capabilities: ClassVar[Capabilities] = Capabilities(asks=True)
-
-    questions: Annotated[int, Field(ge=0)] = 20
-    """Most turns."""
-    certain: Annotated[float, Field(gt=0, le=1)] = 0.7
-    """Share of the leading disease at which no more is asked."""
-    selector: str = DEFAULT
-    """Who chooses the questions, with settings behind a colon."""
-    graph: bool = True
-    """Whether the graph says which question tells most."""
-    record: bool = True
-    """Whether there is a record; without one, what was said more than three turns ago is forgotten."""
-    top: int = 10
-    """How many candidates are ranked in the end."""
-    explain: int = 3
-    """How many of them are explained."""
-    language: str | None = None
-    """Language of the consultation, ``en`` or ``zh``; that of the patient's words when ``None``."""
-
-    def choose(self, state: State) -> Wish | None:
-        """Return the next step by rules."""
-        return self.by_rules(state)
-
-    def close(self, state: State) -> Wish | None:
-        """Return what ends the consultation: rank, explain, declare."""
-        return self.inquiry.close(state)
-
-    @property
-    def inquiry(self) -> InquiryPolicy:
-        """The consultation by the selector."""
-        shared = self.model_dump(include=set(InquiryPolicy.model_fields))
-        return InquiryPolicy(**shared)
-
-    def by_rules(self, state: State) -> Wish | None:
-        """Return the next step by the selector; of a fixed interview where there is no graph."""
-        turn = state.counts.questions
-        if not self.record and turn > briefing.LAST and not state.tried(forget := Forget(turn=turn)):
-            return forget
-        if self.graph:
-            return self.inquiry.choose(state)
-        if turn < min(len(INTERVIEW), self.questions):
-            return AskPatient(spoken=INTERVIEW[turn])
-        read = Extract(language=self.language)
-        if state.get(Read) is None and (state.case.text or state.case.findings) and not state.tried(read):
-            return read
-        return self.close(state)
 
 
 class DoctorPolicy(RulesDoctorPolicy):

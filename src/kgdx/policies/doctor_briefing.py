@@ -19,7 +19,7 @@ from kgdx.episode.wish import AskPatient, Reply
 from kgdx.policies.doctor_forms import WrittenRecord
 
 if TYPE_CHECKING:
-    from kgdx.policies.doctor_reading import Named
+    from kgdx.policies.doctor_artifacts import Named
 
 LAST = 3
 """Turns that a model is shown beside the record, as MedKGI does."""
