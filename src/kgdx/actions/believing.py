@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
@@ -15,6 +15,9 @@ from kgdx.rank.selectors import DEFAULT
 
 LEADERS = 200
 """Candidates that beliefs are about."""
+
+SHOWN = 5
+"""Leaders that a log names, for its readers and to see whether an answer changed which diseases lead."""
 
 QUESTIONS = 48
 """Questions that are proposed at once: most answers are "unknown", and leave them fresh."""
@@ -37,6 +40,10 @@ class Shares(Artifact):
     def digest(self) -> str:
         """Return a digest of ids and shares."""
         return digest_of("\n".join(f"{each.id} {each.share:.6f}" for each in self.shares))
+
+    def summary(self) -> dict[str, Any]:
+        """Return the first leaders."""
+        return {"leaders": [[each.id, each.name, round(each.share, 6)] for each in self.shares[:SHOWN]]}
 
 
 @dataclass(frozen=True, slots=True)

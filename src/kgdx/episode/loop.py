@@ -172,6 +172,8 @@ def settle(state: State, done: Done, milliseconds: float = 0.0) -> State:
     digest = "" if found is None else found.digest()
     data: dict[str, Any] = {"digest": digest}
     words: dict[str, Any] = {}
+    if found is not None and (summary := found.summary()):
+        data["summary"] = summary
     if found is not None and found.kept:
         data["artifact"], words = found.to_data(), found.to_words()
     if done.problems:
@@ -208,8 +210,9 @@ def answered(state: State, reply: Reply) -> State:
         raise UsageError("no question to the patient is pending", hint="answer the question that the episode asks")
     words = {"text": reply.text} if reply.text else {}
     data: dict[str, Any] = {"status": reply.status and str(reply.status), "term": reply.term, "label": reply.label}
-    if reply.remarks:
-        data["remarks"] = list(reply.remarks)
+    data |= {"more": [list(each) for each in reply.more]} if reply.more else {}
+    data |= {"skipped": True} if reply.skipped else {}
+    data |= {"remarks": list(reply.remarks)} if reply.remarks else {}
     return state.add(Segment(Author.PATIENT, Kind.RESULT, asked.name, data, words), case=reply.heard(state.case, asked))
 
 

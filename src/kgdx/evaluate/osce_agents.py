@@ -15,11 +15,12 @@ from typing import Protocol
 from kgdx.answer.evidence_pack import clean
 from kgdx.case import Case, Status
 from kgdx.episode.state import State
+from kgdx.episode.turns import Turn, turns
 from kgdx.episode.wish import AskPatient, Reply
 from kgdx.episode.world import Patient
 from kgdx.errors import CaseError, LlmError
 from kgdx.llm.chat import ChatModel, Message, Request, private_loop, prompt, seed_of
-from kgdx.policies.doctor_briefing import NOTHING, Turn, profile, told, turns
+from kgdx.policies.doctor_briefing import NOTHING, profile, told
 
 NORMAL = "NORMAL READINGS"
 """What is reported of an examination or a test that the case does not have."""
@@ -204,7 +205,7 @@ class RulesMeasurement:
     async def answer(self, asked: AskPatient, state: State) -> Reply:
         """Report; an examination that is not narrowed down reports all that it finds."""
         wanted = _telling(asked.spoken)
-        if asked.kind == "examination" and wanted <= _telling("full complete general physical examination exam"):
+        if asked.order == "examination" and wanted <= _telling("full complete general physical examination exam"):
             found: Sequence[Fact] = self.osce.examination
         else:
             found = matching(self.osce.results, asked.spoken, 4)
@@ -242,7 +243,7 @@ class ModelAgent:
                 raise
             stood_in = await self.rules.answer(asked, state)
             return stood_in.model_copy(update={"remarks": (*stood_in.remarks, f"stood_in:{error.kind}")})
-        if asked.kind != "question":
+        if asked.order:
             return Reply(text=made.text.strip()[:4_000])
         text, remarks = checked(made.text, self.osce.story, self.hidden, openly=not (asked.term or asked.spoken))
         return Reply(text=text, remarks=remarks) if text else Reply(status=Status.UNKNOWN, remarks=remarks)
@@ -251,7 +252,7 @@ class ModelAgent:
         words = asked.spoken or (f"{asked.label or asked.term}?" if asked.term else "What brings you here?")
         question = clean(words, 2_000)
         messages: tuple[Message, ...]
-        if asked.kind == "question":
+        if not asked.order:
             said: list[Turn] = [each for each in turns(state.log) if each.reply is not None]
             messages = prompt("patient").messages(
                 profile=profile(self.osce.case),
@@ -328,7 +329,7 @@ class Encounter:
 
     async def awaited(self, asked: AskPatient, state: State) -> Reply:
         """Answer a question, or report what was ordered."""
-        agent = self.patient if asked.kind == "question" else self.measurement
+        agent = self.measurement if asked.order else self.patient
         return await agent.answer(asked, state)
 
     def reply(self, asked: AskPatient, state: State) -> Reply:

@@ -24,6 +24,7 @@ from kgdx.episode.conversation import exchanges
 from kgdx.episode.policy import Capabilities
 from kgdx.episode.segment import Kind
 from kgdx.episode.state import State
+from kgdx.episode.turns import Turn, turns
 from kgdx.episode.wish import Action, AskModel, AskPatient, Remark, Wish
 from kgdx.llm.chat import prompt
 from kgdx.policies import doctor_briefing as briefing
@@ -100,7 +101,7 @@ class DoctorPolicy(RulesDoctorPolicy):
 
     def _worded(self, state: State) -> Wish | None:
         """What the selector chooses; the model puts its questions into words, and reads answers in words."""
-        said = briefing.turns(state.log)
+        said = turns(state.log)
         last = said[-1] if said else None
         if last is not None and last.asked.term and last.reply and last.reply.status is None and last.reply.text:
             asked = {"term": last.asked.term, "label": last.asked.label}
@@ -116,7 +117,7 @@ class DoctorPolicy(RulesDoctorPolicy):
             return wish
         return self._wording(state, wish, said)
 
-    def _wording(self, state: State, wish: AskPatient, said: Sequence[briefing.Turn]) -> Wish:
+    def _wording(self, state: State, wish: AskPatient, said: Sequence[Turn]) -> Wish:
         worded = exchanges(briefing.since_reply(state.log), "doctor_wording@")
         if not worded:
             label = clean(wish.label or wish.term or "", 200)
@@ -138,7 +139,7 @@ class DoctorPolicy(RulesDoctorPolicy):
         """What is left to do in this turn before the doctor speaks, in order."""
         turn, paper = state.counts.questions, self.way == "medkgi"
         if paper and self.record:
-            shown = {"record": self._record(state), "turns": briefing.told(briefing.turns(state.log), 1)}
+            shown = {"record": self._record(state), "turns": briefing.told(turns(state.log), 1)}
             yield from self._step(state, "doctor_record", shown, ReadRecord(turn=turn), WrittenRecord)
         if self._reading(state):
             yield Extract(language=self.language)
@@ -183,7 +184,7 @@ class DoctorPolicy(RulesDoctorPolicy):
         if chosen.doing == "diagnosis":
             return self._declared(state)
         if chosen.doing != "question":
-            return AskPatient(kind=chosen.doing, spoken=chosen.said)
+            return AskPatient(order=chosen.doing, spoken=chosen.said)
         label = next((label for id, label, _ in self._offered(state) if id == chosen.asks), "")
         return AskPatient(term=chosen.asks or None, label=label, spoken=chosen.said)
 
@@ -227,7 +228,7 @@ class DoctorPolicy(RulesDoctorPolicy):
 
     def _known(self, state: State) -> dict[str, str]:
         """What a model is shown of the consultation."""
-        said = briefing.turns(state.log)
+        said = turns(state.log)
         paper = self.way == "medkgi"
         return {
             "turns": briefing.told(said, briefing.LAST if paper else None),
@@ -261,7 +262,7 @@ class DoctorPolicy(RulesDoctorPolicy):
     def _offered(self, state: State) -> list[tuple[str, str, float]]:
         if self.way != "medkgi" or not self.graph:
             return []
-        asked = (each.asked.term for each in briefing.turns(state.log) if each.asked.term)
+        asked = (each.asked.term for each in turns(state.log) if each.asked.term)
         return briefing.offered(state.get(Questions), self.offered, asked)
 
     def _tongue(self, state: State) -> str:

@@ -6,16 +6,15 @@ Words of patients and models are quoted: nothing in them can end its part of a p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgdx.actions.believing import Questions
 from kgdx.answer.artifacts import Retrieved
 from kgdx.answer.evidence_pack import clean
 from kgdx.case import Case, Status
-from kgdx.episode.segment import Author, Kind, Segment
+from kgdx.episode.segment import Author, Segment
 from kgdx.episode.state import State
-from kgdx.episode.wish import AskPatient, Reply
+from kgdx.episode.turns import Turn
 from kgdx.policies.doctor_forms import WrittenRecord
 
 if TYPE_CHECKING:
@@ -35,26 +34,6 @@ TRIPLES = 80
 """Relations of the graph that a model is shown."""
 
 LANGUAGES = {"en": "English", "zh": "Chinese (中文)"}
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A question or an order, and what came of it; ``None`` while it is waited for."""
-
-    asked: AskPatient
-    reply: Reply | None = None
-
-
-def turns(log: Iterable[Segment]) -> list[Turn]:
-    """Return the turns of a consultation, in order."""
-    found: list[Turn] = []
-    for segment in log:
-        given = {**segment.data, **segment.words}
-        if segment.kind is Kind.WISH and segment.name == AskPatient.name:
-            found.append(Turn(AskPatient.model_validate(given)))
-        elif segment.author is Author.PATIENT and found:
-            found[-1] = Turn(found[-1].asked, Reply.model_validate(given))
-    return found
 
 
 def since_reply(log: Sequence[Segment]) -> tuple[Segment, ...]:
@@ -91,7 +70,7 @@ def told(said: Sequence[Turn], last: int | None = None, *, of_patient: bool = Fa
         last: How many of the last ones; all where ``None``.
         of_patient: Only what patient and doctor said to each other, without what was ordered.
     """
-    shown = [each for each in said if not of_patient or each.asked.kind == "question"]
+    shown = [each for each in said if not of_patient or not each.asked.order]
     shown = shown if last is None else shown[-last:]
     return "\n".join(line for each in shown for line in _turn(each)) or NOTHING
 
@@ -99,12 +78,12 @@ def told(said: Sequence[Turn], last: int | None = None, *, of_patient: bool = Fa
 def _turn(turn: Turn) -> Iterator[str]:
     asked, reply = turn.asked, turn.reply
     words = asked.spoken or (f"{asked.label or asked.term}?" if asked.term else "What are the signs and symptoms?")
-    yield f"{'Doctor asks' if asked.kind == 'question' else f'Doctor orders {asked.kind}'}: {clean(words, SAID)}"
+    yield f"{f'Doctor orders {asked.order}' if asked.order else 'Doctor asks'}: {clean(words, SAID)}"
     if reply is not None:
         status = "" if reply.status is None else str(reply.status)
         named = f" ({reply.label or reply.term})" if reply.term else ""
         answer = f"{status}{named}. {reply.text}" if status and reply.text else (reply.text or f"{status}{named}")
-        yield f"{'Patient' if asked.kind == 'question' else 'Result'}: {clean(answer, SAID) or '(nothing)'}"
+        yield f"{'Result' if asked.order else 'Patient'}: {clean(answer, SAID) or '(nothing)'}"
 
 
 def findings(case: Case) -> str:

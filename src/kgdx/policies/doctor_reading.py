@@ -17,9 +17,10 @@ from kgdx.episode.conversation import exchanges
 from kgdx.episode.loop import CASE_FORM
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
+from kgdx.episode.turns import turns
 from kgdx.episode.wish import Action, Outcome
 from kgdx.policies.doctor_artifacts import Chosen, Differential, Forgotten, Heard, Named, Recorded
-from kgdx.policies.doctor_briefing import LAST, since_reply, turns
+from kgdx.policies.doctor_briefing import LAST, since_reply
 from kgdx.policies.doctor_forms import (
     Hearing,
     WrittenRecord,

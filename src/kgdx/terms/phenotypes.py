@@ -61,6 +61,11 @@ class Terms:
         """Return a term's Chinese name, or an empty string."""
         return self._table.column("name_zh")[row].as_py() or ""
 
+    def everyday(self, curie: str, language: str = "en") -> str:
+        """Return a term's name as a person says it, or an empty string: the Chinese name, or a layperson's synonym."""
+        row = self.row(curie)
+        return "" if row is None or language != "zh" else self.name_zh(row)
+
     def label(self, row: int, number: int) -> str:
         """Return a term's name (0) or its n-th synonym."""
         if number == 0:
