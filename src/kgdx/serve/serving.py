@@ -188,7 +188,7 @@ def questions(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     if given["between"]:
         numbers = [ranker.numbered(disease) for disease in given["between"]]
         shares = [1 / len(numbers)] * len(numbers)
-        asked = ranker.proposer.propose(case, count=given["count"], between=numbers)
+        asked = ranker.proposer.propose(case, count=given["count"], among=given["between"], evenly=True)
     else:
         beliefs = ranker.beliefs(case)
         numbers, shares = beliefs.numbers[: given["leaders"]].tolist(), beliefs.shares.tolist()
