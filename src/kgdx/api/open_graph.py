@@ -209,9 +209,8 @@ class Graph(GraphContext):
                 )
             log = log_of(resume)
             chooser = asking(policy_of(log))
-            return Consultation(
-                self, self.world(chooser, model=model), chooser, self.episode(log=log, model=model), keep
-            )
+            episode = self.episode(log=log, model=model)
+            return Consultation(self, self.world(chooser, model=model), chooser, episode, self.diagnosis, keep)
         chooser = policy if isinstance(policy, Policy) else asking_policy(policy, settings)
         asking(chooser)
         patient = None if case is None else self.case(case)

@@ -119,7 +119,8 @@ def diagnose(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
 
 def explain(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     """Return all that speaks for and against one disease, and where it stands."""
-    graph, disease = serving.graph, given["disease"]
+    graph = serving.graph
+    disease = graph.ranked_disease(given["disease"])
     result = graph.explain(case_of(given, graph), disease, top=1)
     candidate = result.candidate(disease)
     document = result.to_dict(trace=False)
@@ -161,9 +162,9 @@ class Heard:
     def __init__(self, reader: FindingReader) -> None:
         self._reader, self.found = reader, Extraction()
 
-    def extract(self, text: str, language: str | None = None) -> Extraction:
+    def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
         """Read all findings of a free text."""
-        self.found = self._reader.extract(text, language)
+        self.found = self._reader.extract(text, language, patient)
         return self.found
 
     def resolve(self, term: str) -> Resolution:
@@ -288,7 +289,7 @@ def case_of(given: Given, graph: Graph) -> Case:
         >>> case_of({"text": "She has seizures.", "sex": "FEMALE"}, None).sex
         'FEMALE'
     """
-    from kgdx.case import with_person
+    from kgdx.case import with_person, with_terms
 
     packet, text = given.get("phenopacket"), given.get("text") or ""
     observed, excluded = given.get("observed") or (), given.get("excluded") or ()
@@ -302,8 +303,7 @@ def case_of(given: Given, graph: Graph) -> Case:
     else:
         case = Case.from_text(text) if text.strip() else Case("")
     if observed or excluded:
-        found = Case.from_terms(observed, graph, excluded)
-        case = replace(case, findings=(*case.findings, *found.findings)).with_issues(found.issues)
+        case = with_terms(case, graph, observed, excluded)
     elif packet is None and not (text.strip() or case.findings):
         raise CaseError("the case is empty", hint="give text, observed terms or a phenopacket")
     if packet is None:
