@@ -56,7 +56,7 @@ def test_a_correction_takes_the_place_of_what_was_read_and_its_words() -> None:
 
 
 def test_terms_given_beside_a_text_outweigh_it_and_presence_outweighs_absence(reader: FindingReader) -> None:
-    told = with_terms(Case("p", text="no fits"), reader, ["HP:0001250"], ["HP:0001250"], ["Fever"])
+    told = with_terms(Case("p", text="no fits"), reader, ["HP:0001250"], ["HP:0001250"], ["HP:0001945"])
     assert [(each.id, each.status, each.method) for each in told.findings] == [
         ("HP:0001945", Status.UNKNOWN, CORRECTED),
         ("HP:0001250", Status.PRESENT, CORRECTED),
