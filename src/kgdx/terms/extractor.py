@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from rapidfuzz import fuzz, process
 
 from kgdx.case.demographics import described
+from kgdx.case.measured_values import Measurement
 from kgdx.case.patient import Case, Extraction, Finding, Issue, Resolution, Span, Status
 from kgdx.errors import StoreError
 from kgdx.terms.context import statuses
@@ -27,7 +28,7 @@ from kgdx.terms.matcher import (
     find_windows,
     hashes_of,
 )
-from kgdx.terms.measured.measured_reader import combined, person_of, read_measured
+from kgdx.terms.measured.measured_reader import combined, judged_measurement, judged_values, person_of, values_said
 from kgdx.terms.normalise import MODIFIERS, fold_chinese, has_chinese
 from kgdx.terms.phenotypes import Terms
 from kgdx.terms.tokens import Spelling, corrected, words
@@ -130,13 +131,23 @@ class Extractor:
         if language != "en" and has_chinese(text) and not self.named_in_chinese:
             issues.append(Issue("warning", "text", _NO_CHINESE, _LOAD_CHINESE))
         found.sort(key=lambda f: (f.span.start, f.span.end, f.id) if f.span else (0, 0, f.id))
-        told = statuses(text, [(f.span.start, f.span.end) for f in found if f.span])
-        every = with_values(text, [replace(f, status=s) for f, s in zip(found, told, strict=True)])
-        values = read_measured(text, person_of(patient or described(Case("", text=text))))
-        every = combined(every, values.findings, self.terms)
+        said = values_said(text)
+        spans = [(f.span.start, f.span.end) for f in found if f.span]
+        told = statuses(text, [*spans, *(each.span for each in said)])
+        named = with_values(text, [replace(f, status=s) for f, s in zip(found, told, strict=False)])
+        person = person_of(patient or described(Case("", text=text)))
+        values = judged_values(text, said, told[len(found) :], person)
+        every = combined(named, values.findings, self.terms)
         findings = _without_implied(every)
         doubtful = (*issues, *values.issues, *_contradictions(findings), *_nothing(text, findings, issues))
         return Extraction(findings, doubtful, unread(text, every, values.measures))
+
+    def judge(self, measurements: Iterable[Measurement], patient: Case) -> Extraction:
+        """Return the findings that values which a source gives in fields come to."""
+        person = person_of(patient)
+        read = [judged_measurement(each, person) for each in measurements]
+        known = (f for each in read for f in each.findings if self.terms.row(f.id) is not None)
+        return Extraction(tuple(known), tuple(issue for each in read for issue in each.issues))
 
     def mentions(self, text: str, language: str | None = None) -> list[Finding]:
         """Return the findings that a text names or (with an encoder) comes near to, all as present, in no order."""
