@@ -24,7 +24,7 @@ from kgdx.terms.tokens import NONE, SOFT, Spelling, scan, stable_hash
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 7
+VERSION = 11
 """Changes with the files' layout or with the rules that fill them."""
 
 CHINESE = "zh.json"
@@ -38,6 +38,8 @@ MAX_WORDS = 12
 
 _SCOPE_RANK = {"EXACT": 1, "NARROW": 3, "BROAD": 3, "RELATED": 3}
 _REWRITTEN = 4
+WORDING = -1
+"""Rank of Chinese wordings: they were chosen by hand, and outweigh a translation."""
 SHORTENED = 12
 """Rank of names with one word left out."""
 _LONGEST_SHORTENED = 6
@@ -89,7 +91,7 @@ class Name(NamedTuple):
 
     Attributes:
         term: Row of the ``phenotype`` table.
-        number: 0 for the term's name, n for its n-th synonym.
+        number: 0 for the term's name, n for its n-th synonym, -n for the n-th of :func:`english_wordings`.
         rank: How good it is; see :class:`Entries`.
         folded: Content words.
         partings: How each is parted from the one before.
@@ -116,7 +118,7 @@ class Entries:
     Attributes:
         keys: int64, the sum of the hashes of the name's words (Chinese: the hash of the name's characters).
         terms: int32, row of the snapshot's ``phenotype`` table.
-        labels: int16, 0 for the term's name, n for its n-th synonym.
+        labels: int16, 0 for the term's name, n for its n-th synonym, -n for the n-th of :func:`english_wordings`.
         ranks: int8, how good the name is: 0 the term's own, higher for looser synonyms and for rewritten forms.
         joined: bool, the name itself holds a comma, slash or conjunction.
     """
@@ -196,6 +198,34 @@ def lay_wordings() -> Iterator[tuple[str, str]]:
         yield phrase, curie
 
 
+class Wording(NamedTuple):
+    """An English wording that HPO lacks.
+
+    Attributes:
+        phrase: The words.
+        id: The HPO id of the finding that they mean.
+        alone: They mean it only where no word follows that they describe ("short", but not "short fingers").
+        absent: They say that the finding is not there ("afebrile").
+    """
+
+    phrase: str
+    id: str
+    alone: bool
+    absent: bool
+
+
+@cache
+def english_wordings() -> dict[str, Wording]:
+    """Return wordings of everyday and clinical English that HPO lacks, by phrase.
+
+    Example:
+        >>> english_wordings()["afebrile"].absent
+        True
+    """
+    rows = read_table(Path(__file__).with_name("lay_en.tsv"))
+    return {phrase: Wording(phrase, id, note == "alone", note == "absent") for phrase, id, _, note in rows}
+
+
 def build_dictionary(snapshot: Snapshot) -> Path:
     """Return the folder of the snapshot's dictionary, compiling it when it is not there yet."""
     return snapshot.derived("text", VERSION, lambda folder: compile_dictionary(snapshot, folder))
@@ -207,6 +237,7 @@ def compile_dictionary(snapshot: Snapshot, folder: Path) -> None:
     scope = in_scope(snapshot)
     rows = table.select(["name", "synonyms", "synonym_scopes", "name_zh"]).to_pylist()
     names = [name for term in np.flatnonzero(scope).tolist() for name in _names(term, rows[term])]
+    names += _everyday(snapshot, scope)
     vocabulary = {word for name in names for word in name.folded}
     Entries.of(list(_english(names))).save(folder, "en")
     _spelling(snapshot, vocabulary).save(folder)
@@ -228,7 +259,17 @@ def _chinese(
     for phrase, curie in lay_wordings():
         term = place.get(curie, -1)
         if term >= 0 and scope[term]:
-            yield fold_chinese(phrase).text, term, 1
+            yield fold_chinese(phrase).text, term, WORDING
+
+
+def _everyday(snapshot: Snapshot, scope: npt.NDArray[np.bool_]) -> Iterator[Name]:
+    """English wordings as names, numbered from -1 downwards."""
+    place = {curie: row for row, curie in enumerate(snapshot.table("phenotype").column("id").to_pylist())}
+    for number, wording in enumerate(english_wordings().values(), start=1):
+        term = place.get(wording.id, -1)
+        if term >= 0 and scope[term]:
+            folded, _, _, partings = scan(wording.phrase)
+            yield Name(term, -number, 1, folded, partings, [word_hash(word) for word in folded])
 
 
 def _key(name: str) -> int:
@@ -341,7 +382,7 @@ def shortened(names: Sequence[Name], taken: Set[int]) -> Iterator[tuple[int, Nam
     rare = {value for value, terms in owners.items() if len(terms) <= _RARE}
     rests: dict[int, dict[int, Name]] = defaultdict(dict)
     for name in names:
-        if name.rank > 1 or not 2 < len(name.folded) <= _LONGEST_SHORTENED or rare.isdisjoint(name.hashes):
+        if name.rank > 1 or name.number < 0 or not 2 < len(name.folded) <= _LONGEST_SHORTENED or rare.isdisjoint(name.hashes):
             continue
         for place in _spare(name):
             rest = [*name.hashes[:place], *name.hashes[place + 1 :]]

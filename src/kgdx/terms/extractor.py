@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from rapidfuzz import fuzz, process
 from kgdx.case.patient import Extraction, Finding, Issue, Resolution, Span, Status
 from kgdx.errors import StoreError
 from kgdx.terms.context import statuses
-from kgdx.terms.dictionary import CHINESE, Entries, build_dictionary
+from kgdx.terms.dictionary import CHINESE, Entries, build_dictionary, english_wordings
 from kgdx.terms.matcher import (
     Choice,
     Lexicon,
@@ -128,7 +129,7 @@ class Extractor:
             issues.append(Issue("warning", "text", _NO_CHINESE, _LOAD_CHINESE))
         found.sort(key=lambda f: (f.span.start, f.span.end, f.id) if f.span else (0, 0, f.id))
         told = statuses(text, [(f.span.start, f.span.end) for f in found if f.span])
-        every = with_values(text, [replace(f, status=s) for f, s in zip(found, told, strict=True)])
+        every = with_values(text, [replace(f, status=_said(f.status, s)) for f, s in zip(found, told, strict=True)])
         findings = _without_implied(every)
         doubtful = (*issues, *_contradictions(findings), *_nothing(text, findings, issues))
         return Extraction(findings, doubtful, unread(text, every))
@@ -190,13 +191,18 @@ class Extractor:
         return findings
 
     def _label(self, position: int) -> str:
-        return self.terms.label(int(self.english.terms[position]), int(self.english.labels[position]))
+        number = int(self.english.labels[position])
+        if number < 0:
+            return _phrases()[-number - 1]
+        return self.terms.label(int(self.english.terms[position]), number)
 
     def _finding(self, text: str, choice: Choice) -> Finding:
         exact = choice.exact and choice.rank < 2 and not choice.corrected
         score = 1.0 if exact else _LOOSE[min(choice.rank, len(_LOOSE) - 1)]
+        wording = english_wordings().get(choice.label)
         return Finding(
             id=self.terms.id(choice.term),
+            status=Status.ABSENT if wording and wording.absent else Status.PRESENT,
             label=self.terms.name(choice.term),
             span=Span(choice.start, choice.end),
             text=text[choice.start : choice.end],
@@ -224,6 +230,18 @@ class Extractor:
                 )
             )
         return found
+
+
+@cache
+def _phrases() -> list[str]:
+    return list(english_wordings())
+
+
+def _said(own: Status, told: Status) -> Status:
+    """What a text says of a finding whose own words may say that it is not there: "afebrile", "not afebrile"."""
+    if own is not Status.ABSENT or told not in (Status.PRESENT, Status.ABSENT):
+        return told
+    return Status.ABSENT if told is Status.PRESENT else Status.UNKNOWN
 
 
 def _without_implied(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:

@@ -10,12 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
-from kgdx.terms.dictionary import MAX_WORDS, SHORTENED, Entries, single_hash, substring_keys, sum_hashes, word_hash
-from kgdx.terms.normalise import MODIFIERS, inflection, word_class, word_rows
+from kgdx.terms.dictionary import (
+    MAX_WORDS,
+    SHORTENED,
+    Entries,
+    english_wordings,
+    single_hash,
+    substring_keys,
+    sum_hashes,
+    word_hash,
+)
+from kgdx.terms.normalise import MODIFIERS, inflection, word_class, word_list, word_rows
 from kgdx.terms.tokens import ATTACHED, HARD, LINKED, NONE, SOFT, Words, words
 
 _CONJUNCT = 3
@@ -26,6 +36,7 @@ _REACH = 8
 
 
 (_ADJECTIVE,) = word_rows("adjective")
+_FOLLOWING = word_list("following")
 
 _CHROMOSOMAL = (["short", "arm"], ["long", "arm"])
 """Parts of a chromosome; people who have short or long arms have two."""
@@ -300,6 +311,8 @@ def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:
         name = lexicon.label(position)
         if not _fits(found.text[start:end], said, name, crossing):
             continue
+        if name in _alone() and _describes(found, match):
+            continue
         parts = words(name).folded
         exact = parts == said
         rank = int(entries.ranks[position])
@@ -311,6 +324,20 @@ def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:
         if best is None or value < best[0]:
             best = value, Choice(start, end, int(entries.terms[position]), name, exact, rank, corrected)
     return best[1] if best else None
+
+
+@cache
+def _alone() -> frozenset[str]:
+    """Wordings that mean a finding only where no noun follows."""
+    return frozenset(wording.phrase for wording in english_wordings().values() if wording.alone)
+
+
+def _describes(found: Words, match: Match) -> bool:
+    """Whether a noun may follow that the match describes: "short" before "fingers", but not before "since birth"."""
+    after = match.end
+    if after >= len(found) or found.parting[after] != NONE:
+        return False
+    return found.folded[after] not in _FOLLOWING
 
 
 def _fits(text: str, said: list[str], name: str, crossing: bool) -> bool:
