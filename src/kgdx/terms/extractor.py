@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
@@ -15,6 +15,7 @@ from rapidfuzz import fuzz, process
 
 from kgdx.case.patient import Extraction, Finding, Issue, Resolution, Span, Status
 from kgdx.errors import StoreError
+from kgdx.terms import abbreviations
 from kgdx.terms.context import statuses
 from kgdx.terms.dictionary import CHINESE, Entries, build_dictionary, english_wordings
 from kgdx.terms.matcher import (
@@ -127,6 +128,7 @@ class Extractor:
         found += self.mentions(text, language)
         if language != "en" and has_chinese(text) and not self.named_in_chinese:
             issues.append(Issue("warning", "text", _NO_CHINESE, _LOAD_CHINESE))
+        issues += abbreviations.uses(text, {short for short, _ in introduced(text)})[1] if language != "zh" else []
         found.sort(key=lambda f: (f.span.start, f.span.end, f.id) if f.span else (0, 0, f.id))
         told = statuses(text, [(f.span.start, f.span.end) for f in found if f.span])
         every = with_values(text, [replace(f, status=_said(f.status, s)) for f, s in zip(found, told, strict=True)])
@@ -172,23 +174,30 @@ class Extractor:
         split = find_coordinated(found, hashes, self.english, whole)
         lexicon = Lexicon(self.english, self._label, self.terms.above, mended)
         choices = choose(found, whole, split, lexicon)
-        return self._with_acronyms(text, [self._finding(text, choice) for choice in choices])
+        explained = list(introduced(text))
+        findings = _with_acronyms(text, [self._finding(text, choice) for choice in choices], explained)
+        return self._with_abbreviations(text, findings, {short for short, _ in explained})
 
-    def _with_acronyms(self, text: str, findings: list[Finding]) -> list[Finding]:
-        """Add the uses of abbreviations that the text introduces for a finding; drop those it uses otherwise."""
-        for short, place in introduced(text):
-            named = [f for f in findings if f.span and place - 2 < f.span.end <= place and abbreviates(short, f.text)]
-            if named:
-                taken = {f.span.start for f in findings if f.span and f.text == short}
-                findings += [
-                    replace(named[0], span=Span(*span), text=short, method="variant")
-                    for span in uses(text, short, taken)
-                ]
-            elif len(short) > 2 and abbreviates(
-                short, " ".join(text[max(0, place - 100) : place].split()[-len(short) :])
-            ):
-                findings = [f for f in findings if f.text != short]
-        return findings
+    def _with_abbreviations(self, text: str, findings: list[Finding], explained: Set[str]) -> list[Finding]:
+        """Add what abbreviations mean that the text does not explain, in place of what the dictionary takes them for."""
+        used, open_ones = abbreviations.uses(text, explained)
+        spans = {(use.start, use.end) for use in used}
+        undecided = {issue.where for issue in open_ones}
+        kept = [
+            f
+            for f in findings
+            if not f.span or ((f.span.start, f.span.end) not in spans and _place(f) not in undecided)
+        ]
+        taken = [(f.span.start, f.span.end) for f in kept if f.span]
+        for use in used:
+            row = self.terms.row(use.reading.id)
+            inside = any(start <= use.start and use.end <= end for start, end in taken)
+            if row is None or inside:
+                continue
+            said = text[use.start : use.end]
+            name = self.terms.name(row)
+            kept.append(Finding(use.reading.id, Status.PRESENT, name, Span(use.start, use.end), said, name, "variant", _LOOSE[0]))
+        return kept
 
     def _label(self, position: int) -> str:
         number = int(self.english.labels[position])
@@ -242,6 +251,19 @@ def _said(own: Status, told: Status) -> Status:
     if own is not Status.ABSENT or told not in (Status.PRESENT, Status.ABSENT):
         return told
     return Status.ABSENT if told is Status.PRESENT else Status.UNKNOWN
+
+
+def _with_acronyms(text: str, findings: list[Finding], explained: Sequence[tuple[str, int]]) -> list[Finding]:
+    """Add the uses of abbreviations that the text introduces for a finding; drop those it uses otherwise."""
+    for short, place in explained:
+        named = [f for f in findings if f.span and place - 2 < f.span.end <= place and abbreviates(short, f.text)]
+        if named:
+            taken = {f.span.start for f in findings if f.span and f.text == short}
+            spans = uses(text, short, taken)
+            findings += [replace(named[0], span=Span(*span), text=short, method="variant") for span in spans]
+        elif len(short) > 2 and abbreviates(short, " ".join(text[max(0, place - 100) : place].split()[-len(short) :])):
+            findings = [f for f in findings if f.text != short]
+    return findings
 
 
 def _without_implied(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
