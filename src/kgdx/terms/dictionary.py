@@ -24,7 +24,7 @@ from kgdx.terms.tokens import NONE, SOFT, Spelling, scan, stable_hash
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 11
+VERSION = 12
 """Changes with the files' layout or with the rules that fill them."""
 
 CHINESE = "zh.json"
@@ -237,10 +237,10 @@ def compile_dictionary(snapshot: Snapshot, folder: Path) -> None:
     scope = in_scope(snapshot)
     rows = table.select(["name", "synonyms", "synonym_scopes", "name_zh"]).to_pylist()
     names = [name for term in np.flatnonzero(scope).tolist() for name in _names(term, rows[term])]
-    names += _everyday(snapshot, scope)
+    everyday = list(_everyday(snapshot, scope))
     vocabulary = {word for name in names for word in name.folded}
-    Entries.of(list(_english(names))).save(folder, "en")
-    _spelling(snapshot, vocabulary).save(folder)
+    Entries.of(list(_english([*names, *everyday]))).save(folder, "en")
+    _spelling(snapshot, vocabulary, {word for name in everyday for word in name.folded}).save(folder)
     chinese = list(_chinese(snapshot, rows, scope))
     Entries.of([(_key(name), term, 0, rank, False) for name, term, rank in chinese]).save(folder, "zh")
     about = {"lengths": sorted({len(name) for name, *_ in chinese}), "named": any(row["name_zh"] for row in rows)}
@@ -276,11 +276,12 @@ def _key(name: str) -> int:
     return int(substring_keys(name, len(name))[0])
 
 
-def _spelling(snapshot: Snapshot, vocabulary: set[str]) -> Spelling:
+def _spelling(snapshot: Snapshot, vocabulary: set[str], everyday: set[str]) -> Spelling:
+    """Words of names are what misspelt words are mended to; those of definitions and wordings are right as they are."""
     table = snapshot.table("phenotype")
     texts = [text or "" for name in ("name", "definition") for text in table.column(name).to_pylist()]
     known = {fold(word) for word in re.findall(r"[^\W\d_]{4,}", " ".join(texts))}
-    return Spelling.of(vocabulary, known)
+    return Spelling.of(vocabulary, known | everyday)
 
 
 def in_scope(snapshot: Snapshot) -> npt.NDArray[np.bool_]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -311,7 +310,8 @@ def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:
         name = lexicon.label(position)
         if not _fits(found.text[start:end], said, name, crossing):
             continue
-        if name in _alone() and _describes(found, match):
+        wording = english_wordings().get(name)
+        if wording and (match.gap != (0, 0) or (wording.alone and _describes(found, match))):
             continue
         parts = words(name).folded
         exact = parts == said
@@ -326,18 +326,14 @@ def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:
     return best[1] if best else None
 
 
-@cache
-def _alone() -> frozenset[str]:
-    """Wordings that mean a finding only where no noun follows."""
-    return frozenset(wording.phrase for wording in english_wordings().values() if wording.alone)
-
-
 def _describes(found: Words, match: Match) -> bool:
     """Whether a noun may follow that the match describes: "short" before "fingers", but not before "since birth"."""
     after = match.end
-    if after >= len(found) or found.parting[after] != NONE:
+    if after >= len(found) or found.parting[after] in (LINKED, HARD):
         return False
-    return found.folded[after] not in _FOLLOWING
+    if found.parting[after] == SOFT:  # "short and broad hands", but "he is short and floppy"
+        return found.parting[match.start] < LINKED
+    return found.parting[after] == ATTACHED or found.folded[after] not in _FOLLOWING
 
 
 def _fits(text: str, said: list[str], name: str, crossing: bool) -> bool:
