@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from kgdx.case.ages import subject
 from kgdx.case.patient import Status
 from kgdx.terms.checklist import answers
 from kgdx.terms.headings import OTHER, kind_at, parts
-from kgdx.terms.kin import relatives, subject
+from kgdx.terms.kin import relatives
 from kgdx.terms.normalise import CJK, has_chinese, read_table, simplify
 
 _SENTENCE = re.compile(
@@ -40,6 +41,9 @@ _AFTER = ("backward", "behind")
 """Kinds of phrases that stand after the finding."""
 
 _MORE = re.compile(r"[^.;]{0,80}?,?\s(?:or|nor)\s")
+_GOES_ON = re.compile(r"\s*(?:有|患|曾|也|均|因|死于|确诊|诊断|表现)")
+"""How a clause begins that goes on to tell of the relative of the clause before it."""
+_FEW_WORDS = re.compile(r"\s*(?:[\w-]+\s+){0,2}")
 _HAN = re.compile(f"[{CJK}]")
 _VERB = re.compile(r"\b(?:is|are|was|were|has|had|have)\b", re.IGNORECASE)
 
@@ -112,7 +116,8 @@ def statuses(text: str, spans: Sequence[tuple[int, int]]) -> list[Status]:
         [<Status.ABSENT: 'absent'>, <Status.PRESENT: 'present'>]
     """
     plain = simplify(text)
-    known, said, whose = parts(plain), answers(plain, spans), subject(plain)
+    known, said, about = parts(plain), answers(plain, spans), subject(plain)
+    whose = (about["kin"] or about["zh"]).lower() if about else ""
     starts = sorted({*sentences(plain), *(place for part in known for place in (part.start, part.body, part.end))})
     by_sentence: dict[int, list[int]] = {}
     for number, (start, _) in enumerate(spans):
@@ -196,12 +201,13 @@ def _reaches(
     if kind in ("adjacent", "behind") and len(between.strip()) > 1:
         return False
     if kind == "query":
-        return not between.strip() and not part[: trigger.start].rstrip(" ,(/").endswith(_MASK)
+        return bool(_FEW_WORDS.fullmatch(between)) and not part[: trigger.start].rstrip(" ,(/").endswith(_MASK)
     ends = [t for t in triggers if t.start >= low and t.end <= high]
     if any(kind_ == "end" and _ends(end, status) for t in ends for kind_, end in t.kinds):
         return False
     if trigger.chinese and kind != "farther" and _PAUSE.search(between.strip()):
-        return False
+        goes_on = status == "family" and all(map(_GOES_ON.match, _COMMA.split(between)[1:]))
+        return goes_on and kind == "forward"
     if forward:
         if status == "absent" and not trigger.chinese and _list_ended(part, between, span[1]):
             return False

@@ -24,7 +24,7 @@ from kgdx.terms.tokens import NONE, SOFT, Spelling, scan, stable_hash
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 12
+VERSION = 14
 """Changes with the files' layout or with the rules that fill them."""
 
 CHINESE = "zh.json"
@@ -280,6 +280,8 @@ def _spelling(snapshot: Snapshot, vocabulary: set[str], everyday: set[str]) -> S
     """Words of names are what misspelt words are mended to; those of definitions and wordings are right as they are."""
     table = snapshot.table("phenotype")
     texts = [text or "" for name in ("name", "definition") for text in table.column(name).to_pylist()]
+    tables = (Path(__file__).with_name(name) for name in ("context.tsv", "headings.tsv", "words.tsv"))
+    texts += [table.read_text(encoding="utf-8") for table in tables]
     known = {fold(word) for word in re.findall(r"[^\W\d_]{4,}", " ".join(texts))}
     return Spelling.of(vocabulary, known | everyday)
 

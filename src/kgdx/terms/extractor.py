@@ -17,12 +17,14 @@ from kgdx.case.patient import Extraction, Finding, Issue, Resolution, Span, Stat
 from kgdx.errors import StoreError
 from kgdx.terms import abbreviations
 from kgdx.terms.context import statuses
+from kgdx.terms.headings import patients
 from kgdx.terms.dictionary import CHINESE, Entries, build_dictionary, english_wordings
 from kgdx.terms.matcher import (
     Choice,
     Lexicon,
     choose,
     find_chinese,
+    find_chinese_parted,
     find_coordinated,
     find_modified,
     find_windows,
@@ -130,10 +132,10 @@ class Extractor:
             issues.append(Issue("warning", "text", _NO_CHINESE, _LOAD_CHINESE))
         issues += abbreviations.uses(text, {short for short, _ in introduced(text)})[1] if language != "zh" else []
         found.sort(key=lambda f: (f.span.start, f.span.end, f.id) if f.span else (0, 0, f.id))
-        told = statuses(text, [(f.span.start, f.span.end) for f in found if f.span])
+        told = _nested(found, statuses(text, [(f.span.start, f.span.end) for f in found if f.span]))
         every = with_values(text, [replace(f, status=_said(f.status, s)) for f, s in zip(found, told, strict=True)])
         findings = _without_implied(every)
-        doubtful = (*issues, *_contradictions(findings), *_nothing(text, findings, issues))
+        doubtful = (*issues, *_several(text), *_contradictions(findings), *_nothing(text, findings, issues))
         return Extraction(findings, doubtful, unread(text, every))
 
     def mentions(self, text: str, language: str | None = None) -> list[Finding]:
@@ -222,35 +224,18 @@ class Extractor:
 
     def _chinese(self, text: str) -> list[Finding]:
         folded = fold_chinese(text)
-        found = []
-        for start, end, term in find_chinese(folded.text, self.chinese, self.lengths):
-            first, last = folded.places[start], folded.places[end - 1] + 1
-            said = text[first:last]
-            name = self.terms.name_zh(term) or said
-            found.append(
-                Finding(
-                    id=self.terms.id(term),
-                    label=self.terms.name(term),
-                    span=Span(first, last),
-                    text=said,
-                    matched=name,
-                    method="exact" if said == name else "variant",
-                    score=1.0 if said == name else _LOOSE[0],
-                )
-            )
-        return found
+        found = find_chinese(folded.text, self.chinese, self.lengths)
+        found += find_chinese_parted(folded.text, self.chinese, self.lengths, found)
+        return [self._chinese_finding(text, folded.places, *each) for each in found]
 
-
-@cache
-def _phrases() -> list[str]:
-    return list(english_wordings())
-
-
-def _said(own: Status, told: Status) -> Status:
-    """What a text says of a finding whose own words may say that it is not there: "afebrile", "not afebrile"."""
-    if own is not Status.ABSENT or told not in (Status.PRESENT, Status.ABSENT):
-        return told
-    return Status.ABSENT if told is Status.PRESENT else Status.UNKNOWN
+    def _chinese_finding(self, text: str, places: Sequence[int], start: int, end: int, term: int) -> Finding:
+        span = Span(places[start], places[end - 1] + 1)
+        said = text[span.start : span.end]
+        name = self.terms.name_zh(term) or said
+        exact = said == name
+        label, method = self.terms.name(term), "exact" if exact else "variant"
+        score = 1.0 if exact else _LOOSE[0]
+        return Finding(self.terms.id(term), Status.PRESENT, label, span, said, name, method, score)
 
 
 def _with_acronyms(text: str, findings: list[Finding], explained: Sequence[tuple[str, int]]) -> list[Finding]:
@@ -277,6 +262,14 @@ def _without_implied(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
             outer = finding.span
             kept.append(finding)
     return tuple(kept)
+
+
+def _several(text: str) -> Iterator[Issue]:
+    """Say that a text tells of several patients: those of the first are read, the others' are not counted."""
+    if places := patients(text):
+        named = ", ".join(f"{text[start:end]} (characters {start}-{end})" for start, end in places)
+        message = f"the text tells of {len(places)} patients: {named}"
+        yield Issue("warning", "text", message, "only the first one's findings count; give each a text of its own")
 
 
 def _contradictions(findings: tuple[Finding, ...]) -> Iterator[Issue]:
