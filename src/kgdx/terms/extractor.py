@@ -238,6 +238,30 @@ class Extractor:
         return Finding(self.terms.id(term), Status.PRESENT, label, span, said, name, method, score)
 
 
+@cache
+def _phrases() -> list[str]:
+    return list(english_wordings())
+
+
+def _said(own: Status, told: Status) -> Status:
+    """What a text says of a finding whose own words may say that it is not there: "afebrile", "not afebrile"."""
+    if own is not Status.ABSENT or told not in (Status.PRESENT, Status.ABSENT):
+        return told
+    return Status.ABSENT if told is Status.PRESENT else Status.UNKNOWN
+
+
+def _nested(found: Sequence[Finding], told: list[Status]) -> list[Status]:
+    """Give a finding inside a longer one what is said of that one, where it is a relative's or a mere possibility."""
+    spans = [finding.span or Span(0, 0) for finding in found]
+    outer, status = Span(0, 0), Status.PRESENT
+    for number in sorted(range(len(told)), key=lambda n: (spans[n].start, -spans[n].end)):
+        if spans[number].end > outer.end:
+            outer, status = spans[number], told[number]
+        elif status in (Status.FAMILY, Status.HYPOTHETICAL, Status.UNKNOWN):
+            told[number] = status
+    return told
+
+
 def _with_acronyms(text: str, findings: list[Finding], explained: Sequence[tuple[str, int]]) -> list[Finding]:
     """Add the uses of abbreviations that the text introduces for a finding; drop those it uses otherwise."""
     for short, place in explained:
