@@ -12,8 +12,11 @@ from dataclasses import dataclass
 
 from kgdx.case.person import OLDEST
 
-_ONES = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_ONES = tuple(
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen".split(" ")
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _NUMBERS = {word: number for number, word in enumerate(_ONES, start=1)}
 _WORD_NUMBER = rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(_ONES[:9])}))?|{'|'.join(reversed(_ONES))})"
 NUMBER = rf"(?:\d{{1,3}}(?:\.\d{{1,2}}|\s?½|\s1/2)?|{_WORD_NUMBER})"
@@ -37,7 +40,8 @@ _KIN = (
 KIN = rf"{_KIN}|sons?|daughters?"
 """English nouns for relatives."""
 _OLD = re.compile(
-    rf"(?<![\w./-])(?:{_AGE}[\s-]*(?:old|of age|aged)\b|{_TWELFTHS}\s*old\b|(?P<yo>{NUMBER})[\s-]*(?:y\W?/?\W?o\b\.?|yo(?=[MFmf\W])))"
+    rf"(?<![\w./-])(?:{_AGE}[\s-]*(?:old|of age|aged)\b|{_TWELFTHS}\s*old\b|(?P<yo>{NUMBER})[\s-]*"
+    r"(?:y\W?/?\W?o\b\.?|yo(?=[MFmf\W])))"
     rf"(?P<after>[\s,(-]*(?:[\w-]+\s+){{0,4}}?(?:(?P<sex>{_SEX}\b|{_LETTER})|(?P<kin>(?:{_KIN})\b)))?",
     re.IGNORECASE,
 )
@@ -61,7 +65,8 @@ _AFTER = re.compile(
     re.IGNORECASE,
 )
 _PERSON = re.compile(
-    rf"\b(?:(?:s?he|I|patient|pt|child|baby|infant|(?:my|our)\s+(?:[\w-]+\s+){{0,2}}?(?:daughter|son|child|baby|girl|boy|\w+ one))"
+    rf"\b(?:(?:s?he|I|patient|pt|child|baby|infant"
+    r"|(?:my|our)\s+(?:[\w-]+\s+){0,2}?(?:daughter|son|child|baby|girl|boy|\w+ one))"
     rf"(?:\s+(?:is|am|was|turned)|['’](?:s|m))|(?:Mr|Mrs|Ms|Miss)\.?\s+[A-Z]\w*(?:\s+is)?,?|(?:patient|pt|child|baby|infant)\s*[,:(]"
     rf"|(?:my|our)\s+(?:[\w-]+\s+){{0,2}}?(?:daughter|son|child|baby|girl|boy)\s*[,(])"
     rf"\s*(?:now|just|only|about|almost|nearly|currently|aged?|an?)?\s*(?:{_AGE}|{_TWELFTHS}|(?P<bare>\d{{1,3}}|{_WORD_NUMBER}))"

@@ -9,7 +9,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from kgdx.case.ages import FEMALE, KIN, MALE, NUMBER, UNIT, Said, about_relative, ages, chinese, duration, has_han, number_of, sex_of
+from kgdx.case.ages import (
+    FEMALE,
+    KIN,
+    MALE,
+    NUMBER,
+    UNIT,
+    Said,
+    about_relative,
+    ages,
+    chinese,
+    duration,
+    has_han,
+    number_of,
+    sex_of,
+)
 from kgdx.case.patient import Case, Issue, Span
 from kgdx.case.person import ONSETS, Family, checked_onset, years_of
 from kgdx.errors import CaseError

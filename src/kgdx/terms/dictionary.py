@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from kgdx.terms.normalise import fold, fold_chinese, inflection, read_table, word_class, word_list, wordings
+from kgdx.terms.everyday import english_wordings, lay_wordings
+from kgdx.terms.normalise import fold, fold_chinese, inflection, word_class, word_list, wordings
 from kgdx.terms.tokens import NONE, SOFT, Spelling, scan, stable_hash
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ class Name(NamedTuple):
 
     Attributes:
         term: Row of the ``phenotype`` table.
-        number: 0 for the term's name, n for its n-th synonym, -n for the n-th of :func:`english_wordings`.
+        number: 0 for the term's name, n for its n-th synonym, -n for the n-th wording
+            of :func:`kgdx.terms.everyday.english_wordings`.
         rank: How good it is; see :class:`Entries`.
         folded: Content words.
         partings: How each is parted from the one before.
@@ -118,7 +120,8 @@ class Entries:
     Attributes:
         keys: int64, the sum of the hashes of the name's words (Chinese: the hash of the name's characters).
         terms: int32, row of the snapshot's ``phenotype`` table.
-        labels: int16, 0 for the term's name, n for its n-th synonym, -n for the n-th of :func:`english_wordings`.
+        labels: int16, 0 for the term's name, n for its n-th synonym, -n for the n-th wording
+            of :func:`kgdx.terms.everyday.english_wordings`.
         ranks: int8, how good the name is: 0 the term's own, higher for looser synonyms and for rewritten forms.
         joined: bool, the name itself holds a comma, slash or conjunction.
     """
@@ -185,45 +188,6 @@ def substring_keys(text: str, size: int) -> npt.NDArray[np.int64]:
     for place in range(size):
         total = total * np.uint64(0x94D049BB133111EB) + mixed[place : place + len(total)]
     return total.view(np.int64)
-
-
-def lay_wordings() -> Iterator[tuple[str, str]]:
-    """Yield wordings of everyday and clinical Chinese that translations lack, and the HPO id that each means.
-
-    Example:
-        >>> dict(lay_wordings())["拉肚子"]
-        'HP:0002014'
-    """
-    for phrase, curie, _ in read_table(Path(__file__).with_name("lay_zh.tsv")):
-        yield phrase, curie
-
-
-class Wording(NamedTuple):
-    """An English wording that HPO lacks.
-
-    Attributes:
-        phrase: The words.
-        id: The HPO id of the finding that they mean.
-        alone: They mean it only where no word follows that they describe ("short", but not "short fingers").
-        absent: They say that the finding is not there ("afebrile").
-    """
-
-    phrase: str
-    id: str
-    alone: bool
-    absent: bool
-
-
-@cache
-def english_wordings() -> dict[str, Wording]:
-    """Return wordings of everyday and clinical English that HPO lacks, by phrase.
-
-    Example:
-        >>> english_wordings()["afebrile"].absent
-        True
-    """
-    rows = read_table(Path(__file__).with_name("lay_en.tsv"))
-    return {phrase: Wording(phrase, id, note == "alone", note == "absent") for phrase, id, _, note in rows}
 
 
 def build_dictionary(snapshot: Snapshot) -> Path:
@@ -385,7 +349,12 @@ def shortened(names: Sequence[Name], taken: Set[int]) -> Iterator[tuple[int, Nam
     rare = {value for value, terms in owners.items() if len(terms) <= _RARE}
     rests: dict[int, dict[int, Name]] = defaultdict(dict)
     for name in names:
-        if name.rank > 1 or name.number < 0 or not 2 < len(name.folded) <= _LONGEST_SHORTENED or rare.isdisjoint(name.hashes):
+        if (
+            name.rank > 1
+            or name.number < 0
+            or not 2 < len(name.folded) <= _LONGEST_SHORTENED
+            or rare.isdisjoint(name.hashes)
+        ):
             continue
         for place in _spare(name):
             rest = [*name.hashes[:place], *name.hashes[place + 1 :]]

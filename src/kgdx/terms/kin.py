@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from kgdx.terms.normalise import has_chinese
 
 KIN = (
-    r"(?:great[- ])?(?:grand|step|god)?(?:mothers?|fathers?|parents?|ma|pa|mom|mum|dad|sons?|daughters?)|grandchild(?:ren)?"
+    r"(?:great[- ])?(?:grand|step|god)?(?:mothers?|fathers?|parents?|ma|pa|mom|mum|dad|sons?|daughters?)"
+    r"|grandchild(?:ren)?"
     r"|gran(?:ny|dma|dpa|ddad)|nan(?:na)?|momm?y|mumm?y|mam|mama|daddy|papa|(?:co-?)?twin(?:[ -](?:brother|sister))?"
     r"|(?:half|step)?[- ]?(?:brother|sister)s?|sibs?|siblings?|aunt(?:ie)?s?|uncles?|cousins?|nieces?|nephews?"
     r"|(?:blood |close )?relatives?|(?:other |several |many )?family members?|husband|wife|spouse|MG[MF]|PG[MF]"
@@ -33,8 +34,8 @@ _SPEECH = (
 )
 _SPEAKS = rf"(?!(?:['’]s)?(?:\s+(?:also|has|have|had|now|first|both|is|are|was|were|anxiously))*\s+{_SPEECH})"
 _WELL = (
-    r"(?!\s*(?:[,:]|(?:and|&)\s+\w+)?\s*(?:(?:is|are|was|were|both|all)\s+)*(?:fit and )?(?:well|healthy|unaffected|normal"
-    r"|alive|asymptomatic|(?:non-?|un)?(?:consanguineous|related)|of \w+ (?:origin|descent)|first cousins)\b)"
+    r"(?!\s*(?:[,:]|(?:and|&)\s+\w+)?\s*(?:(?:is|are|was|were|both|all)\s+)*(?:fit and )?(?:well|healthy"
+    r"|unaffected|normal|alive|asymptomatic|(?:non-?|un)?(?:consanguineous|related)|of \w+ (?:origin|descent)|first cousins)\b)"
 )
 _AGENT = re.compile(
     r"(?:\b(?:with|by|from|to|per|for|tells?|told|asked|see|sees|saw|visit(?:s|ed)?|according to)|\bborn (?:to|of))"
@@ -86,6 +87,8 @@ _CHINESE = re.compile(
     rf"|(?:其|患儿|患者)[父母兄姐弟妹子女]{_SAYS_ZH}"
 )
 _HISTORY_ZH = re.compile(r"(?:的)?家族(?:病|遗传)?史")
+
+
 @dataclass(frozen=True, slots=True)
 class Kin:
     """A relative in a text.

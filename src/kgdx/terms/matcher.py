@@ -20,12 +20,12 @@ from kgdx.terms.dictionary import (
     MAX_WORDS,
     SHORTENED,
     Entries,
-    english_wordings,
     single_hash,
     substring_keys,
     sum_hashes,
     word_hash,
 )
+from kgdx.terms.everyday import english_wordings
 from kgdx.terms.normalise import MODIFIERS, inflection, word_class, word_list, word_rows
 from kgdx.terms.tokens import ATTACHED, HARD, LINKED, NONE, SOFT, Words, words
 
@@ -230,7 +230,7 @@ def find_chinese_parted(
         text: Folded.
         entries: Chinese names.
         lengths: The lengths that names have.
-        whole: Names found in the text as it is; one that goes beyond a name and reads on at its edge is taken beside it.
+        whole: Names found in the text as it is; what lies within one of them is left out.
     """
     left_out = [match.span() for match in _PARTING_ZH.finditer(text)]
     if not left_out:
