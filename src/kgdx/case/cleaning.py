@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from kgdx.case.ddxplus_release import PREFIX
-from kgdx.case.demographics import described, mentions
+from kgdx.case.demographics import Mention, described, mentions
 from kgdx.case.patient import (
     CORRECTED,
     Case,
@@ -254,10 +254,11 @@ def read_text(
     """
     issues: tuple[Issue, ...] = ()
     if case.text:
-        case = described(case)
+        said = mentions(case.text)
+        case = described(case, said)
         extraction = reader.extract(case.text, language, case)
         case, issues = replace(case, findings=(*case.findings, *_outer(extraction.findings))), extraction.issues
-        case = replace(case, unread=(*case.unread, *_unread(case.text, extraction)))
+        case = replace(case, unread=(*case.unread, *_unread(said, extraction)))
     clean = sanitise(case.with_issues(issues), reader, ancestry)
     if clean.observed or clean.excluded or (words and (case.text or case.phrases)):
         return clean
@@ -271,9 +272,9 @@ def read_text(
     )
 
 
-def _unread(text: str, extraction: Extraction) -> tuple[Unread, ...]:
+def _unread(mentioned: Iterable[Mention], extraction: Extraction) -> tuple[Unread, ...]:
     """What was not read of a text, without what says who the patient is."""
-    said = [each.span for each in mentions(text)]
+    said = [each.span for each in mentioned]
     return tuple(
         part
         for part in extraction.unread
