@@ -81,7 +81,9 @@ def measure(graph: kgdx.Graph, questions: Sequence[Mapping[str, Any]]) -> tuple[
         text, cited, took = _asked(graph, each["question"])
         found = outcome(each, text, cited)
         rows.append({"id": each["id"], "language": each["language"], "outcome": found, "ms": took, "text": text})
-    return {name: _total([row for row in rows if name in ("all", row["language"])]) for name in ("all", "en", "zh")}, rows
+    return {
+        name: _total([row for row in rows if name in ("all", row["language"])]) for name in ("all", "en", "zh")
+    }, rows
 
 
 def _total(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

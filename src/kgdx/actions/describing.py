@@ -220,7 +220,9 @@ class GetPassage(Action):
         texts = retrieve(graph, self, "texts_of_diseases", arguments, found)
         articles = graph.query("articles_of_diseases", **arguments)
         rows = (*texts.rows, *({**row, "kind": "article"} for row in articles))
-        return replace(texts, rows=tuple(passages(rows, self.about, self.limit)))
+        called = {each.given.casefold() for each in found}
+        named = [row for row in rows if (row["disease_name"] or "").casefold() in called]
+        return replace(texts, rows=tuple(passages(rows, self.about, self.limit, [row["disease"] for row in named])))
 
 
 # The action that says what was found in the language of the answer.

@@ -269,6 +269,14 @@ class GetComorbidity(OfDiseases):
     template: ClassVar[str] = "comorbidities_of_diseases"
     gives: ClassVar[str] = "Disease"
 
+    def run(self, graph: Operations, view: State) -> Retrieved:
+        """Return the rows, those first that are said of the diseases themselves, and how the names were understood."""
+        found = super().run(graph, view)
+        ids = sorted({row["disease"] for row in found.rows})
+        own = {(row["disease"], row["id"]) for row in graph.query("complications_of_diseases", diseases=ids)}
+        rows = [{**row, "own": True} if (row["disease"], row["id"]) in own else row for row in found.rows]
+        return replace(found, rows=tuple(sorted(rows, key=lambda row: "own" not in row)))
+
 
 class GetPhenotype(OfDiseases):
     """Findings (HPO) that diseases present with, how often, and on whose word.

@@ -162,7 +162,8 @@ class _Writer:
             yield from self._listing(stated, subject, want, room)
             return
         if stated:
-            yield from self._listing(stated, subject, want, room)
+            own = [each for each in stated if each.details.get("own")]
+            yield from self._listing(own or stated, subject, want, room)
             if want in TREATMENTS:
                 yield self._weighed(stated)
         if listed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -22,6 +22,8 @@ _DEFINING = 2
 """Sentences of a definition that say what a disease is."""
 _OWN = 10
 """What a text that says nothing else is worth, beside one for each telling word of another one."""
+_NAMED = 2
+"""What it is worth that an entry is called as was asked."""
 _CLAUSE = re.compile(r"(?<=[,;，；、：:])")
 
 
@@ -31,13 +33,14 @@ def _cues() -> Mapping[str, re.Pattern[str]]:
     return MappingProxyType({row[0]: re.compile(f"{row[1]}|{row[2]}", re.IGNORECASE) for row in rows if row[1:]})
 
 
-def passages(texts: Iterable[Row], about: str, most: int) -> list[Row]:
+def passages(texts: Iterable[Row], about: str, most: int, named: Sequence[str] = ()) -> list[Row]:
     """Return the passages that are about something, those that say most of it first.
 
     Args:
         texts: Rows with ``disease``, ``disease_name``, ``kind``, ``text`` and ``source``.
         about: One of :data:`kgdx.answer.wants.TEXTS`.
         most: Passages of each disease at most.
+        named: Diseases that are called in full as was asked: of passages that say as much, theirs come first.
 
     Returns:
         The rows, each with a passage in the place of its text and ``about``.
@@ -51,8 +54,9 @@ def passages(texts: Iterable[Row], about: str, most: int) -> list[Row]:
     found: dict[str, list[tuple[int, int, Row]]] = {}
     for row in texts:
         of_disease = found.setdefault(row["disease"], [])
+        own = _NAMED if row["disease"] in named else 0
         for worth, text in _telling(row, about):
-            of_disease.append((-worth, len(of_disease), row | {"text": text, "about": about}))
+            of_disease.append((-worth - own, len(of_disease), row | {"text": text, "about": about}))
     best = [each for of_disease in found.values() for each in sorted(of_disease, key=lambda each: each[:2])[:most]]
     return [row for _, _, row in sorted(best, key=lambda each: each[0])]
 

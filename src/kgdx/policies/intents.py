@@ -200,7 +200,9 @@ _WHETHER = re.compile(
     r"|(?:吗|么|嘛|不)\W*$|是不是|会不会|能不能|有没有|是否|可不可以|要不要|有无",
     re.IGNORECASE,
 )
-_DISEASES_NAMED = re.compile(rf"病(?!因|程|史|情)|疾患|综合征|诊断|\b{_EN_DISEASES}\b|\bdiagnos", re.IGNORECASE)
+_DISEASES_NAMED = re.compile(
+    rf"病(?!因|程|史|情|毒|菌|原)|疾患|综合征|诊断|\b{_EN_DISEASES}\b|\bdiagnos", re.IGNORECASE
+)
 
 _ONWARD = re.compile(
     rf"""
@@ -265,6 +267,8 @@ def wants(rest: str) -> tuple[Want, ...]:
         ['drug', 'test']
     """
     found = {want: match.start() for want, pattern in _PATTERNS.items() if (match := pattern.search(rest))}
+    if Want.DISEASE in found and (names_diseases(rest) or rest.count(GAP) > 1):
+        found.pop(Want.CAUSE, None)  # the causes that are asked for are diseases
     for want in [want for want in _INSTEAD if want in found]:
         for other in _INSTEAD[want]:
             found.pop(other, None)

@@ -26,6 +26,7 @@ from kgdx.policies.intents import (
     remainder,
     wants,
 )
+from kgdx.terms.normalise import has_chinese
 
 if TYPE_CHECKING:
     from kgdx.terms.names.name_decision import Mention
@@ -249,8 +250,16 @@ def _read(state: State) -> _Reading:
 def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str:
     """What may be a disease's name, shortened or misspelt, where the question names none and wants something of one."""
     left = _name(rest)
+    asked = [want for want in wanted if want in GIVEN or want in IN_WORDS]
     if any(each.kind == "Disease" for each in named):
-        return ""
+        return left if Want.DIFFERENCE in wanted and len(_texts(named)) == 1 else ""
+    if (
+        asked
+        and Want.DISEASE not in wanted
+        and len(_texts(named)) == 1
+        and all(each.kind in FINDINGS for each in named)
+    ):
+        return left + named[0].text if left and has_chinese(left) else left if left else named[0].text
     if not named:
         return "" if Want.DISEASE in wanted and len(left.split()) > 4 else left
     return left if asks_whether(rest) and any(each.kind in CONFIRMED for each in named) else ""
@@ -258,10 +267,9 @@ def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str
 
 def _subjects(read: _Reading, state: State) -> tuple[str, ...]:
     """The diseases that the question is about, in its words."""
-    if read.diseases:
-        return read.diseases[:MOST_COMPARED]
     known = state.get(Understood)
-    return (read.unnamed,) if known is not None and any(each.ids for each in known.resolved) else ()
+    found = (read.unnamed,) if known is not None and any(each.ids for each in known.resolved) else ()
+    return (*found, *read.diseases)[:MOST_COMPARED]
 
 
 def _others(read: _Reading, about: Sequence[str]) -> tuple[str, ...]:
@@ -346,14 +354,12 @@ def _classes(named: Sequence[Mention], wanted: Sequence[Want], *, causes: bool =
     meant = {kind for kind, (_, _, want) in INFERRED.items() if want in wanted}
     kinds = {text: {each.kind for each in named if each.text == text} & INFERRED.keys() for text in _texts(named)}
     shared = set.intersection(*kinds.values()) if kinds else set()
-    if len(kinds) > 1 and not causes and all(mine & set(FINDINGS) for mine in kinds.values()):
-        meant = meant or set(FINDINGS)  # a disease that has several things has them as its findings
+    if len(kinds) > 1 and not causes and not meant and any(mine & set(FINDINGS) for mine in kinds.values()):
+        return {kind: tuple(kinds) for kind in FINDINGS}  # a disease that has several things has them as its findings
     found: dict[str, list[str]] = {}
     for text, mine in kinds.items():
         for kind in mine & meant or _usual(mine & shared or mine, causes):
             found.setdefault(kind, []).append(text)
-    if set(found) == set(FINDINGS) and len(kinds) > 1:
-        found = {kind: list(kinds) for kind in FINDINGS}  # a name of one class may be known in the other, too
     return {kind: tuple(found[kind]) for kind in INFERRED if kind in found}
 
 
