@@ -11,6 +11,7 @@ from pydantic import Field
 
 from kgdx.actions.entities import Name, NameList, ids_of, resolve
 from kgdx.answer.artifacts import Retrieved
+from kgdx.answer.focused_answer import family_of
 from kgdx.answer.saved_runs import case_key
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
@@ -152,6 +153,12 @@ def retrieve(
 # They are the GET actions of DeepDoctor-RAG; each runs one template.
 
 
+MOST_FORMS = 30
+"""Most forms of a disease that are looked at."""
+
+LEAST_PART = 4
+"""Letters from which on a name stands for whatever has it in its own."""
+
 MOST_OF_DISEASE = 1_000
 """Most rows of one disease that an action asks for."""
 
@@ -172,6 +179,9 @@ class OfDiseases(Action, ABC):
     only: NameList | None = None
     """Get these alone, and what is below them."""
 
+    forms: bool = False
+    """Where nothing is stated of them, whether to get it of their numbered or named forms."""
+
     limit: Annotated[int, Field(ge=1, le=MOST_OF_DISEASE)] = 50
     """Most rows of each disease; each row says how many there are in all."""
 
@@ -183,6 +193,9 @@ class OfDiseases(Action, ABC):
         """
         found = resolve(graph, self.diseases, ("Disease",))
         if self.only is None:
+            every = retrieve(graph, self, self.template, {"diseases": ids_of(found), "limit": self.limit}, found)
+            if every.rows or not self.forms or not (found := _forms(graph, found)):
+                return every
             return retrieve(graph, self, self.template, {"diseases": ids_of(found), "limit": self.limit}, found)
         things = resolve(graph, self.only, (self.gives,))
         arguments = {"diseases": ids_of(found), "limit": MOST_OF_DISEASE}
@@ -190,12 +203,27 @@ class OfDiseases(Action, ABC):
         return replace(every, rows=tuple(_within(graph, every.rows, things, self.gives)))
 
 
+def _forms(graph: Operations, known: Sequence[Resolved]) -> tuple[Resolved, ...]:
+    """The forms of diseases: the entries whose names are theirs with a number, a type or a mode behind."""
+    made = []
+    for each in known:
+        names = tuple(dict.fromkeys(name for name in (each.given, *each.names) if name.isascii()))
+        found = [form for name in names for form in graph.graph.names.complete(name, ("Disease",), MOST_FORMS)]
+        forms = {form.id: form.name for form in found if any(family_of(form.name) == family_of(name) for name in names)}
+        new = {id: name for id, name in forms.items() if id not in each.ids}
+        if new:
+            made.append(replace(each, ids=tuple(new), names=tuple(new.values()), via=(), sources=()))
+    return tuple(made)
+
+
 def _within(graph: Operations, rows: Sequence[Row], things: Sequence[Resolved], kind: str) -> Iterator[Row]:
     """The rows of some entities, of those that are called alike, and of phenotypes below them."""
     ids = {id for each in things for id in each.ids}
     called = {name.casefold() for each in things for name in (each.given, each.matched, *each.names) if name}
+    parts = [word for each in called if len(word := each.removeprefix("the ").rstrip("s")) >= LEAST_PART]
     for row in rows:
-        same = row["id"] in ids or (row["name"] or "").casefold() in called
+        name = (row["name"] or "").casefold()
+        same = row["id"] in ids or name in called or any(part in name for part in parts)
         if same or (kind == "Phenotype" and ids & graph.graph.ancestry.ancestors(row["id"])):
             yield row
 
@@ -271,11 +299,16 @@ class GetComorbidity(OfDiseases):
 
     def run(self, graph: Operations, view: State) -> Retrieved:
         """Return the rows, those first that are said of the diseases themselves, and how the names were understood."""
-        found = super().run(graph, view)
+        found = self.model_copy(update={"limit": MOST_OF_DISEASE})._all(graph, view)
         ids = sorted({row["disease"] for row in found.rows})
         own = {(row["disease"], row["id"]) for row in graph.query("complications_of_diseases", diseases=ids)}
         rows = [{**row, "own": True} if (row["disease"], row["id"]) in own else row for row in found.rows]
-        return replace(found, rows=tuple(sorted(rows, key=lambda row: "own" not in row)))
+        return replace(
+            found, rows=tuple(sorted(rows, key=lambda row: "own" not in row)[: self.limit * max(1, len(ids))])
+        )
+
+    def _all(self, graph: Operations, view: State) -> Retrieved:
+        return super().run(graph, view)
 
 
 class GetPhenotype(OfDiseases):

@@ -42,6 +42,7 @@ class Phrases:
         quoted: The words of a source in the language of the answer, and in another one.
         listed: Items of a list that a source has of a disease.
         kinds: Kind of text → what its items are called, where it is not called as what is wanted.
+        worth: A source, and what it is worth.
         weighed: How many sources state a treatment, one and several, and what they are worth.
         caution: Follows treatments.
         shared: What two diseases have in common.
@@ -77,6 +78,7 @@ class Phrases:
     quoted: tuple[str, str]
     listed: str
     kinds: Mapping[str, str]
+    worth: str
     weighed: tuple[str, str]
     caution: str
     shared: str
@@ -173,6 +175,7 @@ ENGLISH = Phrases(
     quoted=("“{text}” ({source}) {mark}.", "{source} says in Chinese: “{text}” {mark}."),
     listed="{subject}: {noun}: {list}.",
     kinds=MappingProxyType({"diet": "foods that are good", "diet to avoid": "foods to avoid"}),
+    worth="{name} ({worth})",
     weighed=(
         "This is stated by 1 source, {sources} {mark}.",
         "This is stated by {n} sources, {sources} {mark}.",
@@ -230,6 +233,7 @@ CHINESE = Phrases(
     quoted=("“{text}”（{source}）{mark}。", "{source}（英文原文）：“{text}”{mark}。"),
     listed="{subject}的{noun}：{list}。",
     kinds=MappingProxyType({"diet": "宜食", "diet to avoid": "忌食"}),
+    worth="{name}（{worth}）",
     weighed=("以上出自1个来源：{sources}{mark}。", "以上出自{n}个来源：{sources}{mark}。"),
     caution="是否适用及剂量须由医生判断。",
     shared="{one}与{other}共有：{list}。",

@@ -28,8 +28,8 @@ LEAST_ROOM = 110
 QUOTED = 2
 """Passages that are quoted at most for one thing that is wanted."""
 
-_LISTED = 40
-"""Characters of a text at most that is an item of a list, such as the name of a department."""
+_LISTS = frozenset({"department", "diet", "diet to avoid", "inheritance", "onset"})
+"""Kinds of text that are items of a list."""
 _MARKS_ALONE = 3
 """Names up to which each stands before its own marks; the marks of more stand together."""
 _NUMBERED = re.compile(
@@ -100,16 +100,16 @@ def focused(pack: EvidencePack, asked: Asked, language: str = "en", strict: bool
 class _Writer:
     def __init__(self, pack: EvidencePack, asked: Asked, words: Phrases) -> None:
         self.pack, self.asked, self.words = pack, asked, words
+        self._treatments: list[EvidenceItem] = []
 
     @cached_property
     def subjects(self) -> list[_Subject]:
         """The diseases that are asked about."""
         found = []
         for given in self.asked.subjects:
-            resolved = next(
-                (each for each in self.pack.resolved if each.given == given and "Disease" in each.kinds), None
-            )
-            ids = frozenset(resolved.ids if resolved else ())
+            known = [each for each in self.pack.resolved if each.given == given and "Disease" in each.kinds]
+            resolved = known[0] if known else None
+            ids = frozenset(id for each in known for id in each.ids)
             found.append(_Subject(self._label(given, resolved), ids))
         return found
 
@@ -122,23 +122,26 @@ class _Writer:
         if Want.DIFFERENCE in self.asked.wants and len(self.subjects) > 1:
             yield from self._compared()
             return
-        if not self.subjects:
+        if Want.DISEASE in self.asked.wants or not self.subjects:
             yield from self._inferred()
-            return
+            if not self.subjects:
+                return
+        wants = [want for want in self.asked.wants if want is not Want.DISEASE]
         room = max(LEAST_ROOM, ROOM // max(1, len(self.asked.wants) * len(self.subjects)))
         lacking: list[tuple[Want, str]] = []
         if not any(subject.ids for subject in self.subjects):
             yield from self._unknown()
             return
         for subject in self.subjects:
-            for want in self.asked.wants:
+            for want in wants:
                 told = list(self._of(want, subject, room))
                 yield from told
-                if not told:
+                if not told and Want.DISEASE not in self.asked.wants:
                     lacking.append((want, subject.label))
         for want, label in lacking:
             yield self._lacking(want, label), ()
-        if TREATMENTS.intersection(self.asked.wants) and len(lacking) < len(self.asked.wants) * len(self.subjects):
+        if self._treatments:
+            yield self._weighed(self._treatments)
             yield self.words.caution, ()
 
     def _taken(self) -> Iterator[_Said]:
@@ -152,9 +155,9 @@ class _Writer:
     def _of(self, want: Want, subject: _Subject, room: int) -> Iterator[_Said]:
         """What is said of one thing that is wanted of one disease."""
         items = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
-        stated = [each for each in items if each.kind == "relation" and _aspect(each) in STATED.get(want, ())]
+        stated = [each for each in items if each.kind == "relation" and _aspect(each) in self._stating(want)]
         passages = [each for each in items if each.kind == "description" and each.details.get("about") == _about(want)]
-        listed = [each for each in passages if len(each.text) <= _LISTED and each.relation != "definition"]
+        listed = [each for each in passages if each.relation in _LISTS]
         quoted = [each for each in passages if each not in listed]
         native = [each for each in quoted if each.language == self.words.language]
         if want is Want.CAUSE or (want is Want.DESCRIPTION and native):
@@ -163,14 +166,23 @@ class _Writer:
             return
         if stated:
             own = [each for each in stated if each.details.get("own")]
-            yield from self._listing(own or stated, subject, want, room)
-            if want in TREATMENTS:
-                yield self._weighed(stated)
+            for relation in dict.fromkeys(map(_aspect, stated)) if want is Want.CURE else ("",):
+                same = [each for each in own or stated if relation in ("", _aspect(each))]
+                yield from self._listing(same, subject, want, room)
+            self._treatments += stated if want in TREATMENTS else []
         if listed:
             yield from self._items(listed, subject, want)
         if want in (Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.COMORBIDITY) and stated:
             return
         yield from self._quotes(native if stated or listed else quoted, room)
+
+    def _stating(self, want: Want) -> Sequence[str]:
+        """The relations that answer what is wanted, but for those that answer something else that is."""
+        if want is Want.DESCRIPTION and Want.SYMPTOM in self.asked.wants:
+            return ()
+        if want is Want.CURE and Want.DRUG in self.asked.wants:
+            return ("RECOMMEND_CURE",)
+        return STATED.get(want, ())
 
     def _listing(self, stated: Sequence[EvidenceItem], subject: _Subject, want: Want, room: int) -> Iterator[_Said]:
         """One sentence for all that sources state."""
@@ -214,7 +226,10 @@ class _Writer:
         """How much the sources of a treatment weigh, and how many there are."""
         sources = list(dict.fromkeys(source for each in stated for source in each.sources))
         weights = [
-            f"{name} ({worth})" if (worth := _weights(self.words.language).get(name)) else name for name in sources
+            self.words.worth.format(name=name, worth=worth)
+            if (worth := _weights(self.words.language).get(name))
+            else name
+            for name in sources
         ]
         cites = tuple(each.id for each in stated[:1])
         listed = self.words.list(weights, 5)
@@ -236,6 +251,8 @@ class _Writer:
         elif lacks:
             listed, cites = self._list(self._things(lacks), ROOM // 2)
             yield self.words.no.format(subject=subject.label, list=listed), cites
+        elif told := [each for each in about if each.details.get("about")]:
+            yield from self._quotes(told, ROOM)
         else:
             yield self.words.unstated.format(subject=subject.label, other=other), ()
 
@@ -278,7 +295,7 @@ class _Writer:
             families: dict[str, list[EvidenceItem]] = {}
             for item in items:
                 families.setdefault(family_of(item.subject.name if item.subject else ""), []).append(item)
-            things = [self._family(members) for members in families.values()]
+            things = sorted(map(self._family, families.values()), key=lambda each: not each.native)
             text, cites = self._list(things, ROOM // min(len(best), 3) - 60)
             noun = self.words.noun(relation, several=asked > 1)
             yield (
@@ -308,7 +325,9 @@ class _Writer:
         """A disease, or the forms of one as one thing."""
         cites = [each.id for each in members[:3]]
         if len(members) == 1:
-            return _Thing(self._named(members[0]), self._named(members[0], original=False), cites, set(), 0.0, True)
+            bare = self._named(members[0], original=False)
+            native = language_of(bare) == self.words.language
+            return _Thing(self._named(members[0]), bare, cites, set(), 0.0, native)
         name = self._named(members[0], original=False)
         shown = self.words.forms.format(name=_NUMBERED.sub("", name).strip() or name, n=len(members))
         return _Thing(shown, shown, cites, set(), 0.0, True)

@@ -24,6 +24,9 @@ _OWN = 10
 """What a text that says nothing else is worth, beside one for each telling word of another one."""
 _NAMED = 2
 """What it is worth that an entry is called as was asked."""
+_WIDE = frozenset({"definition", "clinical description", "article"})
+"""Kinds of text that say whatever there is to say."""
+_IT = re.compile(r"\b(?:disease|disorder|condition|syndrome|infection|illness|virus|bacteri\w+)\b|病", re.IGNORECASE)
 _CLAUSE = re.compile(r"(?<=[,;，；、：:])")
 
 
@@ -61,20 +64,41 @@ def passages(texts: Iterable[Row], about: str, most: int, named: Sequence[str] =
     return [row for _, _, row in sorted(best, key=lambda each: each[0])]
 
 
+def sentences_of(text: str) -> list[str]:
+    """Return the sentences of a text, each short enough to be quoted.
+
+    Example:
+        >>> sentences_of("Flu is caused by a virus. It is unpleasant.")
+        ['Flu is caused by a virus.', 'It is unpleasant.']
+    """
+    return [_cut(piece.text, None) for piece in split(text) if not piece.title]
+
+
 def _telling(row: Mapping[str, Any], about: str) -> Iterator[tuple[int, str]]:
     """The passages of one text, each with what it is worth."""
     own = row["kind"] in TEXTS[about]
+    if not own and row["kind"] not in _WIDE:
+        return
     text = row["text"] if isinstance(row["text"], str) else ""
     if about == "definition":
         if own:
             yield _OWN, _cut(" ".join(piece.text for piece in split(text)[:_DEFINING]), None)
         return
     cue = _cues().get(about)
+    article = row["kind"] == "article"
     for piece in split(text):
         said = list(cue.finditer(piece.text)) if cue is not None else []
+        if article and not own and (piece.title or not _of_disease(piece.text, row["disease_name"] or "")):
+            continue
         if own or said:
             worth = (_OWN if own else 0) + len({each[0].lower() for each in said})
             yield worth, _cut(piece.text, said[0] if said else None)
+
+
+def _of_disease(text: str, name: str) -> bool:
+    """Whether a sentence of an article is about the disease, and not about a sign of it: it names it."""
+    word = max(re.findall(r"\w+", name), key=len, default="")
+    return bool(word and word.casefold() in text.casefold()) or _IT.search(text) is not None
 
 
 def _cut(text: str, said: re.Match[str] | None) -> str:

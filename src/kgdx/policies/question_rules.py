@@ -40,8 +40,8 @@ MOST_COMPARED = 4
 Given = tuple[str, Mapping[str, Any]]
 """An action, and its fields beside the diseases."""
 
-_ABNORMAL: Given = ("get_phenotype", {"aspect": "P", "limit": 200})
-_COURSE: Given = ("get_phenotype", {"aspect": "C", "limit": 200})
+_ABNORMAL: Given = ("get_phenotype", {"aspect": "P", "limit": 200, "forms": True})
+_COURSE: Given = ("get_phenotype", {"aspect": "C", "limit": 200, "forms": True})
 
 GIVEN: Mapping[Want, tuple[Given, ...]] = MappingProxyType(
     {
@@ -49,11 +49,11 @@ GIVEN: Mapping[Want, tuple[Given, ...]] = MappingProxyType(
         Want.TEST: (("get_test", {}),),
         Want.DRUG: (("get_drug", {}), ("get_medicine", {})),
         Want.CONTRAINDICATION: (("get_medicine", {}),),
-        Want.CURE: (("get_cure", {}),),
+        Want.CURE: (("get_cure", {}), ("get_drug", {})),
         Want.COMORBIDITY: (("get_comorbidity", {}),),
         Want.TOGETHER: (("get_comorbidity", {}),),
-        Want.GENE: (("get_gene", {}),),
-        Want.INHERITANCE: (("get_phenotype", {"aspect": "I", "limit": 200}),),
+        Want.GENE: (("get_gene", {"forms": True}),),
+        Want.INHERITANCE: (("get_phenotype", {"aspect": "I", "limit": 200, "forms": True}),),
         Want.ONSET: (_COURSE,),
         Want.COURSE: (_COURSE,),
         Want.CAUSE: (("get_gene", {}),),
@@ -168,6 +168,8 @@ class _Reading:
             return False
         if Want.CAUSE in self.wanted and len(self.diseases) == 1 and self.diseases == _texts(self.named):
             return names_diseases(self.rest)
+        if Want.DESCRIPTION in self.wanted and len(_texts(self.named)) == 1 and self.diseases and not self.findings:
+            return False
         asked = [want for want in self.asked if want is not Want.DESCRIPTION]
         return Want.DISEASE in self.wanted or not self.diseases or (not asked and _findings(self.named))
 
@@ -218,16 +220,14 @@ class RulesPolicy(EndingPolicy):
         about = _subjects(read, state)
         asked = [want for want in read.asked if want is not Want.DESCRIPTION]
         if others := _others(read, about):
-            yield from _confirming(read, about[0], others)
+            yield from _confirming(read, about[0], others, state)
         elif Want.TOGETHER in read.wanted and about and about == _texts(read.named):
             yield from _getting(about, asked, state)
             yield from _inferring({"Disease": about}, likeliest=False)
         elif read.inferring and about != (read.unnamed,):
             causes = of_causes(read.rest)
             yield from _inferring(_classes(read.named, read.wanted, causes=causes), likeliest=True)
-            further = [
-                want for want in asked if want not in (Want.TOGETHER, Want.CAUSE) and not _meant(want, read.named)
-            ]
+            further = [want for want in _further(read) if not _meant(want, read.named)]
             yield from _getting(_focus(state), further, state)
         elif about:
             yield from _getting(about, read.asked or OVERVIEW_WANTS, state)
@@ -261,7 +261,7 @@ def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str
     ):
         return left + named[0].text if left and has_chinese(left) else left if left else named[0].text
     if not named:
-        return "" if Want.DISEASE in wanted and len(left.split()) > 4 else left
+        return "" if Want.DISEASE in wanted and not asked else left
     return left if asks_whether(rest) and any(each.kind in CONFIRMED for each in named) else ""
 
 
@@ -274,10 +274,16 @@ def _subjects(read: _Reading, state: State) -> tuple[str, ...]:
 
 def _others(read: _Reading, about: Sequence[str]) -> tuple[str, ...]:
     """What may be stated of the disease that a question is about, where it asks whether it is."""
-    if not about or not asks_whether(read.rest) or Want.DIFFERENCE in read.wanted or Want.DISEASE in read.wanted:
+    other = {Want.DIFFERENCE, Want.DISEASE, *(IN_WORDS - {Want.CAUSE, Want.DESCRIPTION})}
+    if not about or not asks_whether(read.rest) or other.intersection(read.wanted):
         return ()
     texts = _texts(read.named)
     return tuple(text for text in texts if text != _subject(read, about)) if len({*texts, *about}) > 1 else ()
+
+
+def _further(read: _Reading) -> list[Want]:
+    """What is wanted of the diseases that are found."""
+    return [want for want in read.asked if want not in (Want.TOGETHER, Want.CAUSE, Want.DESCRIPTION)]
 
 
 def _subject(read: _Reading, about: Sequence[str]) -> str:
@@ -288,13 +294,15 @@ def _subject(read: _Reading, about: Sequence[str]) -> str:
     return about[-1] if _OF.search(read.rest) else about[0]
 
 
-def _confirming(read: _Reading, disease: str, others: Sequence[str]) -> Iterator[Action]:
+def _confirming(read: _Reading, disease: str, others: Sequence[str], state: State) -> Iterator[Action]:
     """Yield what says whether things are stated of a disease."""
     subject = _subject(read, (disease, *(text for text in read.diseases if text != disease)))
     for kind, names in CONFIRMED.items():
         texts = _texts(each for each in read.named if each.kind == kind and each.text in others)
         for name in names if texts else ():
             yield _action(name, diseases=[subject], only=list(texts[:MOST]))
+    if not any(each.rows for each in state.all(Retrieved)):
+        yield _action("get_passage", diseases=[subject], about="symptoms", naming=list(others[:MOST]))
 
 
 def _answered(read: _Reading, state: State) -> dict[str, Any]:
@@ -309,8 +317,8 @@ def _answered(read: _Reading, state: State) -> dict[str, Any]:
             "whether": True,
         }
     if (read.inferring and about != (read.unnamed,)) or (not about and not read.unnamed):
-        further = tuple(want for want in read.asked if not _meant(want, read.named)) if state.case.observed else ()
-        return {"wants": (Want.DISEASE, *further)}
+        further = tuple(want for want in _further(read) if not _meant(want, read.named))
+        return {"wants": (Want.DISEASE, *further), "subjects": _focus(state) if further else ()}
     subjects = about or (read.unnamed,)
     return {"wants": read.asked or OVERVIEW_WANTS, "subjects": subjects, "whether": whether}
 

@@ -25,7 +25,7 @@ from kgdx.terms.names.mentions import complete, mentions, near
 from kgdx.terms.names.name_database import FILE, layout, marks, opened, unreadable, write_index
 from kgdx.terms.names.name_decision import ALL_KINDS, KINDS, Entry, Mention, NameDecision, kinds_of
 from kgdx.terms.names.sssom import BASES, PREFIXES
-from kgdx.terms.names.suggestions import Meanings, shortened, typos_of
+from kgdx.terms.names.suggestions import Meanings, lay_names, shortened, typos_of
 from kgdx.terms.normalise import Form, bare, fold_name, form
 
 if TYPE_CHECKING:
@@ -118,11 +118,14 @@ class NameIndex:
         searched = tuple(dict.fromkeys((*wanted, *(_BRIDGES[kind] for kind in wanted if kind in _BRIDGES))))
         asked = [form(text) for text in dict.fromkeys((given, bare(given)))]
         asked = [each for each in asked if each.folded]
+        said = [form(name) for name in lay_names(given)]
         numbers = kinds_of(searched)
         for stage in (self._by_id, self._exact, self._normalised, self._typos, self._shortened, self._near_in_meaning):
             found = stage(given, asked, numbers)
             if stage == self._by_id and all(row[0] == row[2] for row, *_ in found):
                 found = self._exact(given, asked, numbers) or found  # a database may have no ids but names
+            if stage == self._exact and said:
+                found = [*found, *(each for each in self._exact(given, said, [_DISEASE]) if _DISEASE in numbers)]
             entries = self._with_namesakes(self._with_same(_stated(found), wanted))
             if entries:
                 kept = tuple(entries[:limit])
