@@ -329,7 +329,7 @@ class _Writer:
             native = language_of(bare) == self.words.language
             return _Thing(self._named(members[0]), bare, cites, set(), 0.0, native)
         name = self._named(members[0], original=False)
-        shown = self.words.forms.format(name=_NUMBERED.sub("", name).strip() or name, n=len(members))
+        shown = self.words.forms.format(name=_stem(name), n=len(members))
         return _Thing(shown, shown, cites, set(), 0.0, True)
 
     def _named(self, item: EvidenceItem, *, original: bool = True) -> str:
@@ -411,7 +411,16 @@ def family_of(name: str) -> str:
         >>> {family_of(name) for name in ("Usher syndrome, type IF", "Usher syndrome type 2", "Usher syndrome")}
         {'usher syndrome'}
     """
-    return (_NUMBERED.sub("", name).strip() or name).casefold()
+    return _stem(name).casefold()
+
+
+def _stem(name: str) -> str:
+    """A name without the number, type or mode behind it."""
+    while shorter := _NUMBERED.sub("", name).strip():
+        if shorter == name:
+            break
+        name = shorter
+    return name
 
 
 def marks_of(cites: Sequence[str]) -> str:

@@ -270,6 +270,8 @@ def wants(rest: str) -> tuple[Want, ...]:
     found = {want: match.start() for want, pattern in _PATTERNS.items() if (match := pattern.search(rest))}
     if Want.DISEASE in found and (names_diseases(rest) or rest.count(GAP) > 1):
         found.pop(Want.CAUSE, None)  # the causes that are asked for are diseases
+    if Want.GENE in found and not names_diseases(rest):
+        found.pop(Want.DISEASE, None)
     for want in [want for want in _INSTEAD if want in found]:
         for other in _INSTEAD[want]:
             found.pop(other, None)
@@ -337,4 +339,5 @@ def remainder(rest: str) -> str:
     """
     for pattern in _PATTERNS.values():
         rest = pattern.sub(" ", rest)
-    return " ".join(re.sub(r"[^\w\s'-]", " ", _FILLER.sub(" ", rest.replace(GAP, " "))).split())
+    words = re.sub(r"[^\w\s'-]", " ", _FILLER.sub(" ", rest.replace(GAP, " "))).split()
+    return " ".join(word for word in words if len(word.strip("'-")) > 1 or word.isdigit() or not word.isascii())

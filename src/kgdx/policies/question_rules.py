@@ -252,7 +252,10 @@ def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str
     left = _name(rest)
     asked = [want for want in wanted if want in GIVEN or want in IN_WORDS]
     if any(each.kind == "Disease" for each in named):
-        return left if Want.DIFFERENCE in wanted and len(_texts(named)) == 1 else ""
+        if Want.DIFFERENCE not in wanted or len(_texts(named)) > 1 or not left:
+            return ""
+        _, _, behind = named[0].text.partition(" ")  # "Becker and Duchenne muscular dystrophy"
+        return f"{left} {behind}" if behind and " " not in left else left
     if (
         asked
         and Want.DISEASE not in wanted

@@ -118,14 +118,11 @@ class NameIndex:
         searched = tuple(dict.fromkeys((*wanted, *(_BRIDGES[kind] for kind in wanted if kind in _BRIDGES))))
         asked = [form(text) for text in dict.fromkeys((given, bare(given)))]
         asked = [each for each in asked if each.folded]
-        said = [form(name) for name in lay_names(given)]
         numbers = kinds_of(searched)
         for stage in (self._by_id, self._exact, self._normalised, self._typos, self._shortened, self._near_in_meaning):
             found = stage(given, asked, numbers)
             if stage == self._by_id and all(row[0] == row[2] for row, *_ in found):
                 found = self._exact(given, asked, numbers) or found  # a database may have no ids but names
-            if stage == self._exact and said:
-                found = [*found, *(each for each in self._exact(given, said, [_DISEASE]) if _DISEASE in numbers)]
             entries = self._with_namesakes(self._with_same(_stated(found), wanted))
             if entries:
                 kept = tuple(entries[:limit])
@@ -200,7 +197,9 @@ class NameIndex:
         return [(row, "id", 1.0) for row in [row for row in found if row[4] == given] or found]
 
     def _exact(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
-        return [(row, "exact", 1.0) for each in asked for row in self._of("t.folded", each.folded, kinds)]
+        found = [(row, "exact", 1.0) for each in asked for row in self._of("t.folded", each.folded, kinds)]
+        lay = [form(name) for name in lay_names(given)] if _DISEASE in kinds else []
+        return found + [(row, "exact", 1.0) for each in lay for row in self._of("t.folded", each.folded, [_DISEASE])]
 
     def _normalised(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
         found = [(row, "normalised", NORMALISED) for each in asked for row in self._of("f.key", each.key, kinds)]
