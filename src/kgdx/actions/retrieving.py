@@ -193,21 +193,32 @@ class OfDiseases(Action, ABC):
         """
         found = resolve(graph, self.diseases, ("Disease",))
         if self.only is None:
-            every = retrieve(graph, self, self.template, {"diseases": ids_of(found), "limit": self.limit}, found)
+            every = self._stated(graph, found)
             if every.rows or not self.forms or not (found := _forms(graph, found)):
                 return every
-            return retrieve(graph, self, self.template, {"diseases": ids_of(found), "limit": self.limit}, found)
+            return self._stated(graph, found)
         things = resolve(graph, self.only, (self.gives,))
         arguments = {"diseases": ids_of(found), "limit": MOST_OF_DISEASE}
         every = retrieve(graph, self, self.template, arguments, (*found, *things))
         return replace(every, rows=tuple(_within(graph, every.rows, things, self.gives)))
+
+    def _stated(self, graph: Operations, found: tuple[Resolved, ...]) -> Retrieved:
+        """The rows of diseases."""
+        arguments = {"diseases": ids_of(found), "limit": self.limit}
+        return self._wanted(retrieve(graph, self, self.template, arguments, found))
+
+    def _wanted(self, found: Retrieved) -> Retrieved:
+        """Those rows that are wanted: all of them."""
+        return found
 
 
 def _forms(graph: Operations, known: Sequence[Resolved]) -> tuple[Resolved, ...]:
     """The forms of diseases: the entries whose names are theirs with a number, a type or a mode behind."""
     made = []
     for each in known:
-        names = tuple(dict.fromkeys(name for name in (each.given, *each.names) if name.isascii()))
+        names = tuple(
+            dict.fromkeys(name for name in (each.given, each.matched, *each.names) if name.isascii() and name)
+        )
         found = [form for name in names for form in graph.graph.names.complete(name, ("Disease",), MOST_FORMS)]
         forms = {form.id: form.name for form in found if any(family_of(form.name) == family_of(name) for name in names)}
         new = {id: name for id, name in forms.items() if id not in each.ids}
@@ -299,16 +310,16 @@ class GetComorbidity(OfDiseases):
 
     def run(self, graph: Operations, view: State) -> Retrieved:
         """Return the rows, those first that are said of the diseases themselves, and how the names were understood."""
-        found = self.model_copy(update={"limit": MOST_OF_DISEASE})._all(graph, view)
+        whole = self.model_copy(update={"limit": MOST_OF_DISEASE})
+        found = super(GetComorbidity, whole).run(graph, view)
+        if not found.rows:
+            return found
         ids = sorted({row["disease"] for row in found.rows})
         own = {(row["disease"], row["id"]) for row in graph.query("complications_of_diseases", diseases=ids)}
         rows = [{**row, "own": True} if (row["disease"], row["id"]) in own else row for row in found.rows]
         return replace(
             found, rows=tuple(sorted(rows, key=lambda row: "own" not in row)[: self.limit * max(1, len(ids))])
         )
-
-    def _all(self, graph: Operations, view: State) -> Retrieved:
-        return super().run(graph, view)
 
 
 class GetPhenotype(OfDiseases):
@@ -327,9 +338,8 @@ class GetPhenotype(OfDiseases):
     aspect: Literal["P", "I", "C"] | None = None
     """Abnormalities (P), modes of inheritance (I), or onset and course (C) alone."""
 
-    def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return the rows of the aspect, and the names as they were understood."""
-        found = super().run(graph, view)
+    def _wanted(self, found: Retrieved) -> Retrieved:
+        """The rows of the aspect."""
         if self.aspect is None:
             return found
         return replace(found, rows=tuple(row for row in found.rows if (row["aspect"] or "P") == self.aspect))

@@ -33,6 +33,7 @@ class Phrases:
         row: A row of a template that has no words of its own.
         missing: What was asked for and not found.
         nothing: There is no evidence at all; and why, where no look-up was answered.
+        unnamed: The question names nothing that the graph knows.
         unknown: A name that the graph does not know; and what follows where others are near.
         taken: What a name was taken for that is written otherwise.
         yes: Begins an answer to whether something is so.
@@ -69,6 +70,7 @@ class Phrases:
     missing: str
     nothing: str
     unasked: str
+    unnamed: str
     unknown: tuple[str, str]
     taken: str
     yes: str
@@ -166,6 +168,7 @@ ENGLISH = Phrases(
     missing="The graph has no {things} for {names}.",
     nothing="Not enough evidence: the graph returned nothing for this question.",
     unasked="Not enough evidence: nothing was asked of the graph for this question.",
+    unnamed="Not enough evidence: the question names no disease, finding, test, drug or gene; name the one that is meant.",
     unknown=("Not enough evidence: the graph has no entry called {given}", "; near it are {list}."),
     taken="“{given}” is taken for {name}.",
     yes="Yes: ",
@@ -224,6 +227,7 @@ CHINESE = Phrases(
     missing="图谱中没有{names}的{things}记录。",
     nothing="证据不足：图谱没有返回与该问题有关的内容。",
     unasked="证据不足：没有就该问题查询图谱。",
+    unnamed="证据不足：问题中没有可识别的疾病、症状、检查、药物或基因，请写出其名称。",
     unknown=("证据不足：图谱中没有名为“{given}”的条目", "，相近的有{list}。"),
     taken="“{given}”按{name}理解。",
     yes="是：",

@@ -32,6 +32,10 @@ _LISTS = frozenset({"department", "diet", "diet to avoid", "inheritance", "onset
 """Kinds of text that are items of a list."""
 _MARKS_ALONE = 3
 """Names up to which each stands before its own marks; the marks of more stand together."""
+_SUBSTANCE = 3
+"""Characters of the shortest name that is sought within the name of a preparation."""
+_LAST = frozenset({"ddxplus"})
+"""Sources whose symptoms are the questions of a questionnaire: what others say comes first."""
 _NUMBERED = re.compile(
     r"(?:[,;]?\s+(?:type|subtype|group))?\s+(?:[IVX]+|\d+)[A-Za-z]{0,2}\d?$|[,;].*$|[（(].*$", re.IGNORECASE
 )
@@ -110,7 +114,8 @@ class _Writer:
             known = [each for each in self.pack.resolved if each.given == given and "Disease" in each.kinds]
             resolved = known[0] if known else None
             ids = frozenset(id for each in known for id in each.ids)
-            found.append(_Subject(self._label(given, resolved), ids))
+            if not ids or not any(ids & each.ids for each in found):  # one disease may be named in both languages
+                found.append(_Subject(self._label(given, resolved), ids))
         return found
 
     def said(self) -> Iterator[_Said]:
@@ -319,7 +324,7 @@ class _Writer:
             listed = self.words.list([clean(name) for name in each.candidates], 5)
             yield text.format(given=clean(each.given)) + (near.format(list=listed) if listed else near[-1]), ()
         if not unknown:
-            yield (self.words.nothing if self.pack.nothing else self.words.unasked), ()
+            yield (self.words.nothing if self.pack.nothing else self.words.unnamed), ()
 
     def _family(self, members: Sequence[EvidenceItem]) -> _Thing:
         """A disease, or the forms of one as one thing."""
@@ -351,12 +356,13 @@ class _Writer:
                 _Thing(shown, clean(bare) + _often(each), [each.id], set(each.sources), _weight(each), native)
             )
         merged = _merged(things)
-        first = {id(each): place for place, each in enumerate(merged)}
-        return sorted(merged, key=lambda each: (-len(each.sources), not each.native, -each.weight, first[id(each)]))
+        return sorted(
+            merged, key=lambda each: (each.sources <= _LAST, -len(each.sources - _LAST), not each.native, -each.weight)
+        )
 
     def _list(self, things: Sequence[_Thing], room: int) -> _Said:
         """Names up to a length with the marks of their evidence, and how many are left."""
-        if len(things) > _MARKS_ALONE:
+        if len(things) > _MARKS_ALONE and self.words.language == "zh":
             things = [replace(each, shown=each.bare) for each in things]
         shown: list[_Thing] = []
         size = 0
@@ -398,7 +404,7 @@ class _Writer:
         language = self.words.language
         if language_of(name) == language:
             return name
-        other = self.pack.called.get(id, {}).get(language) or (_terms().get(name) if language == "en" else None)
+        other = self.pack.called.get(id, {}).get(language) or (_english(name) if language == "en" else None)
         if not other or not original:
             return other or name
         return f"{other} ({name})" if language == "en" else f"{other}（{name}）"
@@ -505,6 +511,18 @@ def wanted(want: str) -> Mapping[str, str]:
 def _weights(language: str) -> Mapping[str, str]:
     rows = read_table(Path(__file__).with_name("source_weight.tsv"))
     return {row[0]: row[2] if language == "zh" else row[1] for row in rows}
+
+
+def _english(name: str) -> str | None:
+    """What a Chinese name of a department, a treatment, a test or a preparation is in English, where it is known.
+
+    Example:
+        >>> _english("内分泌科"), _english("盐酸二甲双胍片")
+        ('endocrinology', 'metformin')
+    """
+    terms = _terms()
+    within = max((term for term in terms if len(term) >= _SUBSTANCE and term in name), key=len, default="")
+    return terms.get(name) or terms.get(within)
 
 
 @cache

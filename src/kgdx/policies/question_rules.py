@@ -366,7 +366,8 @@ def _classes(named: Sequence[Mention], wanted: Sequence[Want], *, causes: bool =
     kinds = {text: {each.kind for each in named if each.text == text} & INFERRED.keys() for text in _texts(named)}
     shared = set.intersection(*kinds.values()) if kinds else set()
     if len(kinds) > 1 and not causes and not meant and any(mine & set(FINDINGS) for mine in kinds.values()):
-        return {kind: tuple(kinds) for kind in FINDINGS}  # a disease that has several things has them as its findings
+        present = [kind for kind in FINDINGS if any(kind in mine for mine in kinds.values())]
+        return {kind: tuple(kinds) for kind in present}  # a disease that has several things has them as its findings
     found: dict[str, list[str]] = {}
     for text, mine in kinds.items():
         for kind in mine & meant or _usual(mine & shared or mine, causes):

@@ -123,7 +123,9 @@ class NameIndex:
             found = stage(given, asked, numbers)
             if stage == self._by_id and all(row[0] == row[2] for row, *_ in found):
                 found = self._exact(given, asked, numbers) or found  # a database may have no ids but names
-            entries = self._with_namesakes(self._with_same(_stated(found), wanted))
+            entries = self._with_same(_stated(found), wanted)
+            if entries and entries[0].method != "id":
+                entries = self._with_namesakes(entries)
             if entries:
                 kept = tuple(entries[:limit])
                 return NameDecision(name, wanted, kept, _reason(given, entries), (), len(entries) - len(kept))

@@ -40,6 +40,8 @@ _LEAST_SHORT = 4
 """Letters of the shortest name that another one may begin with."""
 _BEGUN = 40
 """Names that are looked at of those that begin with a name."""
+_LONGEST_SHORT = 6
+"""Letters of an abbreviation at most."""
 _ABBREVIATION = re.compile(r"[A-Z][A-Z0-9]{1,5}")
 _TRIED = 20
 """Names that are looked at for the nearest one that does not say the contrary."""
@@ -79,7 +81,19 @@ def lay_names(given: str) -> list[str]:
         >>> lay_names("ALS"), lay_names("als"), lay_names("牛皮癣")
         (['amyotrophic lateral sclerosis'], [], ['银屑病'])
     """
-    return _said().get(given if _ABBREVIATION.fullmatch(given) else fold_name(given), [])
+    return lay_names_in(given, () if _ABBREVIATION.fullmatch(given) else (fold_name(given),))
+
+
+def lay_names_in(said: str, forms: Sequence[str]) -> list[str]:
+    """Return the names of the disease that a part of a text stands for, whose folded forms are known.
+
+    Args:
+        said: The part, as it is written; capitals count for abbreviations.
+        forms: Its folded forms.
+    """
+    known = _said()
+    found = [name for each in forms for name in known.get(each, ())]
+    return found or (known.get(said, []) if len(said) <= _LONGEST_SHORT else [])
 
 
 def shortened(database: sqlite3.Connection, given: str, asked: Form, kind: int) -> list[str]:
