@@ -21,7 +21,7 @@ from kgdx.episode.wish import Action
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import Row
 from kgdx.results.cited import Description, MeshHeading
-from kgdx.terms.normalise import has_chinese
+from kgdx.terms.normalise import bare, has_chinese
 
 if TYPE_CHECKING:
     from kgdx.terms.names.mesh_index import MeshDecision
@@ -30,6 +30,8 @@ MAX_DISEASES = 20
 """Most diseases that one request describes."""
 
 _TEXT_CHARS = 2_000
+FINDINGS = ("Disease", "Symptom", "Phenotype")
+"""Classes of what a passage may name."""
 _GIVEN = re.compile(r"^([^（(。]{1,40})[（(]\s*([A-Za-z][A-Za-z0-9 ,'’\-]{2,80}?)\s*(?:[，,;；、][^）)]{0,80})?[）)]")
 """The English name that Chinese texts give in brackets behind the name they begin with."""
 
@@ -224,7 +226,8 @@ class GetPassage(Action):
         articles = graph.query("articles_of_diseases", **arguments)
         rows = (*texts.rows, *({**row, "kind": "article"} for row in articles))
         if self.naming is not None:
-            said = [name.casefold() for name in self.naming]
+            named = (graph.graph.names.resolve(name, FINDINGS) for name in self.naming)
+            said = [name.casefold() for each in named for name in (each.given, *each.names)]
             pieces = ({**row, "text": text} for row in rows for text in sentences_of(row["text"]))
             naming = (row for row in pieces if any(name in row["text"].casefold() for name in said))
             return replace(texts, rows=tuple({**row, "about": self.about} for row in naming)[: self.limit])
@@ -299,5 +302,5 @@ def _in_both(*names: str | None) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in names:
         if name:
-            found.setdefault("zh" if has_chinese(name) else "en", name)
+            found.setdefault("zh" if has_chinese(name) else "en", bare(name))
     return found

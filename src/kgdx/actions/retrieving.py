@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from kgdx.actions.entities import Name, NameList, ids_of, resolve
+from kgdx.actions.entities import Name, NameList, ids_of, resolve, understood
 from kgdx.answer.artifacts import Retrieved
-from kgdx.answer.focused_answer import family_of
+from kgdx.answer.focused_answer import chinese_of, family_of
 from kgdx.answer.saved_runs import case_key
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
@@ -20,6 +20,8 @@ from kgdx.errors import TemplateError, UsageError
 from kgdx.graph.protocol import Row
 from kgdx.graph.templates import template, templates
 from kgdx.results.cited import Resolved
+from kgdx.terms.names.suggestions import lay_names
+from kgdx.terms.normalise import has_chinese
 
 MAX_ROWS = 10_000
 """Most rows of a template that an episode keeps."""
@@ -197,14 +199,20 @@ class OfDiseases(Action, ABC):
             if every.rows or not self.forms or not (found := _forms(graph, found)):
                 return every
             return self._stated(graph, found)
-        things = resolve(graph, self.only, (self.gives,))
-        arguments = {"diseases": ids_of(found), "limit": MOST_OF_DISEASE}
-        every = retrieve(graph, self, self.template, arguments, (*found, *things))
-        return replace(every, rows=tuple(_within(graph, every.rows, things, self.gives)))
+        index = graph.graph.names
+        things = tuple(understood(index.resolve(name, (self.gives,))) for name in self.only)
+        whole = self.model_copy(update={"limit": MOST_OF_DISEASE})
+        every = whole._stated(graph, (*found, *things))
+        rows = tuple(_within(graph, every.rows, things, self.gives))
+        if not rows and self.forms and (forms := _forms(graph, found)):
+            every = whole._stated(graph, (*forms, *things))
+            rows = tuple(_within(graph, every.rows, things, self.gives))
+        return replace(every, rows=rows)
 
     def _stated(self, graph: Operations, found: tuple[Resolved, ...]) -> Retrieved:
         """The rows of diseases."""
-        arguments = {"diseases": ids_of(found), "limit": self.limit}
+        diseases = [each for each in found if "Disease" in each.kinds]
+        arguments = {"diseases": ids_of(diseases), "limit": self.limit}
         return self._wanted(retrieve(graph, self, self.template, arguments, found))
 
     def _wanted(self, found: Retrieved) -> Retrieved:
@@ -217,7 +225,11 @@ def _forms(graph: Operations, known: Sequence[Resolved]) -> tuple[Resolved, ...]
     made = []
     for each in known:
         names = tuple(
-            dict.fromkeys(name for name in (each.given, each.matched, *each.names) if name.isascii() and name)
+            dict.fromkeys(
+                name
+                for name in (each.given, each.matched, *lay_names(each.given), *each.names)
+                if name.isascii() and name
+            )
         )
         found = [form for name in names for form in graph.graph.names.complete(name, ("Disease",), MOST_FORMS)]
         forms = {form.id: form.name for form in found if any(family_of(form.name) == family_of(name) for name in names)}
@@ -231,7 +243,12 @@ def _within(graph: Operations, rows: Sequence[Row], things: Sequence[Resolved], 
     """The rows of some entities, of those that are called alike, and of phenotypes below them."""
     ids = {id for each in things for id in each.ids}
     called = {name.casefold() for each in things for name in (each.given, each.matched, *each.names) if name}
-    parts = [word for each in called if len(word := each.removeprefix("the ").rstrip("s")) >= LEAST_PART]
+    called |= {term for each in things for term in chinese_of(each.given)}
+    parts = [
+        word
+        for each in called
+        if len(word := each.removeprefix("the ").rstrip("s")) >= (2 if has_chinese(each) else LEAST_PART)
+    ]
     for row in rows:
         name = (row["name"] or "").casefold()
         same = row["id"] in ids or name in called or any(part in name for part in parts)

@@ -40,6 +40,7 @@ class Phrases:
         no: Something is stated not to be so.
         unstated: Nobody states whether it is so.
         lacking: What is wanted is not in the graph, and which source would bring it.
+        lacking_several: Several things that are wanted are not in the graph.
         quoted: The words of a source in the language of the answer, and in another one.
         listed: Items of a list that a source has of a disease.
         kinds: Kind of text → what its items are called, where it is not called as what is wanted.
@@ -77,6 +78,7 @@ class Phrases:
     no: str
     unstated: str
     lacking: str
+    lacking_several: str
     quoted: tuple[str, str]
     listed: str
     kinds: Mapping[str, str]
@@ -175,6 +177,7 @@ ENGLISH = Phrases(
     no="No: {list} is recorded as absent in {subject}.",
     unstated="Not recorded: no source of this graph states {other} of {subject}, which does not exclude it.",
     lacking="Not in this graph: no source of it states the {noun} of {subject}; {source} would bring it.",
+    lacking_several="Not in this graph: no source of it states the {nouns} of {subject}.",
     quoted=("“{text}” ({source}) {mark}.", "{source} says in Chinese: “{text}” {mark}."),
     listed="{subject}: {noun}: {list}.",
     kinds=MappingProxyType({"diet": "foods that are good", "diet to avoid": "foods to avoid"}),
@@ -234,6 +237,7 @@ CHINESE = Phrases(
     no="否：{subject}记录为没有{list}。",
     unstated="未见记录：图谱中没有来源说明{subject}与{other}的关系，但不能据此排除。",
     lacking="图谱中没有{subject}的{noun}：现有来源均未记载；可补充的来源：{source}。",
+    lacking_several="图谱中没有{subject}的{nouns}：现有来源均未记载。",
     quoted=("“{text}”（{source}）{mark}。", "{source}（英文原文）：“{text}”{mark}。"),
     listed="{subject}的{noun}：{list}。",
     kinds=MappingProxyType({"diet": "宜食", "diet to avoid": "忌食"}),

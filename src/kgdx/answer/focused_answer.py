@@ -37,7 +37,8 @@ _SUBSTANCE = 3
 _LAST = frozenset({"ddxplus"})
 """Sources whose symptoms are the questions of a questionnaire: what others say comes first."""
 _NUMBERED = re.compile(
-    r"(?:[,;]?\s+(?:type|subtype|group))?\s+(?:[IVX]+|\d+)[A-Za-z]{0,2}\d?$|[,;].*$|[（(].*$", re.IGNORECASE
+    r"(?:[,;]?\s+(?:type|subtype|group))?\s+(?:[IVX]+|\d+)[A-Za-z]{0,2}\d?$|[,;].*$|[（(].*$|\s+due\s+to\s.*$",
+    re.IGNORECASE,
 )
 
 
@@ -141,10 +142,9 @@ class _Writer:
             for want in wants:
                 told = list(self._of(want, subject, room))
                 yield from told
-                if not told and Want.DISEASE not in self.asked.wants:
+                if not told and not self._aside(want):
                     lacking.append((want, subject.label))
-        for want, label in lacking:
-            yield self._lacking(want, label), ()
+        yield from self._all_lacking(lacking)
         if self._treatments:
             yield self._weighed(self._treatments)
             yield self.words.caution, ()
@@ -177,6 +177,8 @@ class _Writer:
             self._treatments += stated if want in TREATMENTS else []
         if listed:
             yield from self._items(listed, subject, want)
+        if self._aside(want) and not native:
+            return
         if want in (Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.COMORBIDITY) and stated:
             return
         yield from self._quotes(native if stated or listed else quoted, room)
@@ -382,6 +384,23 @@ class _Writer:
         rest = [""] * (count - len(names))
         return self.words.list([*names, *rest], len(names))
 
+    def _aside(self, want: Want) -> bool:
+        """Whether nothing need be said of what is not there: it was looked for beside something else."""
+        overview = {Want.DESCRIPTION, Want.SYMPTOM} <= set(self.asked.wants)
+        return Want.DISEASE in self.asked.wants or (overview and want is Want.DESCRIPTION)
+
+    def _all_lacking(self, lacking: Sequence[tuple[Want, str]]) -> Iterator[_Said]:
+        """What is wanted and not there: of one thing, which source would bring it, too."""
+        by_label: dict[str, list[Want]] = {}
+        for want, label in lacking:
+            by_label.setdefault(label, []).append(want)
+        for label, wants in by_label.items():
+            if len(wants) == 1:
+                yield self._lacking(wants[0], label), ()
+                continue
+            nouns = self.words.alternatives([wanted(want.value)[self.words.language] for want in wants])
+            yield self.words.lacking_several.format(nouns=nouns, subject=label), ()
+
     def _lacking(self, want: Want, label: str) -> str:
         row = wanted(want.value)
         return self.words.lacking.format(
@@ -523,6 +542,16 @@ def _english(name: str) -> str | None:
     terms = _terms()
     within = max((term for term in terms if len(term) >= _SUBSTANCE and term in name), key=len, default="")
     return terms.get(name) or terms.get(within)
+
+
+def chinese_of(name: str) -> tuple[str, ...]:
+    """Return the Chinese names of a department, a treatment, a test or a substance that is given in English.
+
+    Example:
+        >>> chinese_of("Metformin")
+        ('二甲双胍',)
+    """
+    return tuple(term for term, english in _terms().items() if english.casefold() == name.casefold())
 
 
 @cache

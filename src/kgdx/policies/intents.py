@@ -72,7 +72,7 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             | \bsymptoms?\b | \bsigns?\b | \bpresent(?:s|ing|ation)?\b | \bmanifest\w* | \bcomplain\w*
             | \bclinical\s+(?:features?|picture)
             | \bhow\s+(?:do|does|can|would)\b.{0,60}?\b(?:know|tell|feel|recogni[sz]e)\b
-            | \bfeatures?\b | \bphenotypes?\b | 表型 | \b(?:look|feel)s?\s+like\b
+            | \bfeatures?\b | \bfindings?\b | \bproblems?\b | \bphenotypes?\b | 表型 | \b(?:look|feel)s?\s+like\b
         """,
         Want.TEST: r"""
             检查 | 检验 | 化验 | 检测 | 确诊 | 筛查 | 排查 | 诊断(?!为|是|有|应|考虑|\W*$)
@@ -118,7 +118,7 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             遗传 | 家族性 | 传给(?:我的?|自己的?)?(?:孩子|小孩|下一代|后代|子女|宝宝) | 下一代
             | \binherit\w* | \bhereditary\b | \bheredity\b | \bgenetic(?:ally)?\s*\W*$ | \bruns?\s+in\s+(?:the\s+|my\s+)?famil\w+
             | \bfamilial\b | \bpass(?:ed|es)?\s+(?:it\s+|this\s+|〇\s+)?(?:on\s+)?(?:down\s+)?to\s+(?:\w+\s+)?(?:child\w*|kids?|baby|babies|offspring|sons?|daughters?)
-            | \bautosomal\b | \b(?:dominant|recessive)\b | \bx-linked\b
+            | \bpassed\s+(?:on|down)\b | \bautosomal\b | \b(?:dominant|recessive)\b | \bx-linked\b
         """,
         Want.ONSET: r"""
             发病年龄 | 好发年龄 | 起病年龄 | 几岁 | 多大(?:年龄|年纪|岁数)? | (?:什么|哪个|哪些|啥)(?:年龄|年纪|岁数)
@@ -198,9 +198,11 @@ _INSTEAD: Mapping[Want, tuple[Want, ...]] = MappingProxyType(
 
 _WHETHER = re.compile(
     r"^\W*(?:is|are|was|does|do|did|can|could|will|would|has|have|may|might|should)\b"
-    r"|(?:吗|么|嘛|不)\W*$|是不是|会不会|能不能|有没有|是否|可不可以|要不要|有无",
+    r"|(?:吗|(?<![什怎多那这要])么|嘛|(?<!不)不)\W*$|是不是|会不会|能不能|有没有|是否|可不可以|要不要|有无",
     re.IGNORECASE,
 )
+_EITHER = re.compile(r"\bor\b|还是", re.IGNORECASE)
+"""Leaves a choice, which yes or no does not make."""
 _DISEASES_NAMED = re.compile(
     rf"病(?!因|程|史|情|毒|菌|原)|疾患|综合征|诊断|\b{_EN_DISEASES}\b|\bdiagnos", re.IGNORECASE
 )
@@ -232,7 +234,7 @@ _NEGATED = re.compile(
 
 _FILLER = re.compile(
     r"""(?:请问|请|列出|介绍|了解|讲讲|说说|简介|方法|方案|手段|常见的?|一般|通常|主要|需要|应该|应当|可以|可能|有哪些|哪些|什么|
-    怎么|怎样|如何|多少|哪个|哪种|哪一个|问题|小孩|宝宝|大人|老人|到底|究竟|啥|咋|么|吗|呢|的|得了|患了|患者|病人|孩子|我|你|他|她|做|用|吃|是|会|有|了|啊|呀|吧|想|知道|告诉|一下|去|看|要|能|该|得|大家|别人|和|与|及|、)
+    怎么|怎样|如何|多少|必须|一定|非得|哪个|哪种|哪一个|问题|小孩|宝宝|大人|老人|到底|究竟|啥|咋|么|吗|呢|的|得了|患了|患者|病人|孩子|我|你|他|她|做|用|吃|是|会|有|了|啊|呀|吧|想|知道|告诉|一下|去|看|要|能|该|得|大家|别人|和|与|及|、)
     | \b(?:what|which|how|who|when|why|is|are|was|were|do|does|did|can|could|should|would|may|might|the|an?|of|for|to|in
     |on|with|by|from|and|or|have|has|had|be|been|i|you|we|my|me|there|it|used|use|done|recommended|needed?|please|list
     |show|give|tell|about|explain|overview|causes?|caused|diseases?|patients?|people|someone|suspected|first|line|early|late|main|untreated|new|x-|test|tests|affect|affects|diagnosed|organ|system|systems|body|number|at|age|ages|start|starts|begin|begins|appear|long|old|get|gets|getting|will|go|goes|away|as|if|into|its|their|am|so|not|any|this|that|these|they|he|she|his|her|him|kind|sort|type|doctor|see|should|must|happen|happens|live|someone|anyone|person|child|children|kid|kids|baby|my|son|daughter|mother|father|known|between|work|works|involved|responsible|best|common|usual(?:ly)?|typical(?:ly)?)\b""",
@@ -296,7 +298,7 @@ def asks_whether(rest: str) -> bool:
         >>> asks_whether("Does 〇 cause 〇?"), asks_whether("〇会遗传吗？"), asks_whether("What does 〇 cause?")
         (True, True, False)
     """
-    return _WHETHER.search(rest) is not None
+    return _WHETHER.search(rest) is not None and _EITHER.search(rest) is None
 
 
 def names_diseases(rest: str) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,7 +28,7 @@ from kgdx.policies.intents import (
     remainder,
     wants,
 )
-from kgdx.terms.normalise import has_chinese
+from kgdx.terms.normalise import has_chinese, read_table
 
 if TYPE_CHECKING:
     from kgdx.terms.names.name_decision import Mention
@@ -108,6 +110,16 @@ CONFIRMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Class of what may be stated of a disease → the actions that say whether it is."""
+
+MOST_WORDS = 4
+"""Words of what may be stated of a disease and is no name of the graph, at most."""
+
+_CONFIRMABLE = {Want.SYMPTOM, Want.DRUG, Want.CURE, Want.TEST, Want.COMORBIDITY, Want.CAUSE, Want.GENE, Want.TOGETHER}
+
+_WRONG = frozenset(
+    {"the", "problem", "problems", "finding", "findings", "signs", "disease", "defect", "defects", "trouble"}
+)
+"""Words that leave a part of the body what it is."""
 
 FINDINGS = ("Symptom", "Phenotype")
 """Classes of findings."""
@@ -229,6 +241,8 @@ class RulesPolicy(EndingPolicy):
             yield from _inferring(_classes(read.named, read.wanted, causes=causes), likeliest=True)
             further = [want for want in _further(read) if not _meant(want, read.named)]
             yield from _getting(_focus(state), further, state)
+        elif about and read.asked and set(read.asked) <= {Want.SYMPTOM} and (part := _part(_name(read.rest))):
+            yield _action("get_phenotype", diseases=list(about), only=[part], forms=True)
         elif about:
             yield from _getting(about, read.asked or OVERVIEW_WANTS, state)
         elif state.case.observed:
@@ -281,12 +295,16 @@ def _others(read: _Reading, about: Sequence[str]) -> tuple[str, ...]:
     if not about or not asks_whether(read.rest) or other.intersection(read.wanted):
         return ()
     texts = _texts(read.named)
-    return tuple(text for text in texts if text != _subject(read, about)) if len({*texts, *about}) > 1 else ()
+    if len({*texts, *about}) > 1:
+        return tuple(text for text in texts if text != _subject(read, about))
+    left = _name(read.rest)
+    beside = left and left != read.unnamed and len(left.split()) <= MOST_WORDS and not (set(read.asked) - _CONFIRMABLE)
+    return (left,) if beside else ()
 
 
 def _further(read: _Reading) -> list[Want]:
     """What is wanted of the diseases that are found."""
-    return [want for want in read.asked if want not in (Want.TOGETHER, Want.CAUSE, Want.DESCRIPTION)]
+    return [want for want in read.asked if want not in (Want.TOGETHER, Want.CAUSE, Want.DESCRIPTION, Want.COMORBIDITY)]
 
 
 def _subject(read: _Reading, about: Sequence[str]) -> str:
@@ -300,10 +318,14 @@ def _subject(read: _Reading, about: Sequence[str]) -> str:
 def _confirming(read: _Reading, disease: str, others: Sequence[str], state: State) -> Iterator[Action]:
     """Yield what says whether things are stated of a disease."""
     subject = _subject(read, (disease, *(text for text in read.diseases if text != disease)))
+    named = _texts(read.named)
     for kind, names in CONFIRMED.items():
         texts = _texts(each for each in read.named if each.kind == kind and each.text in others)
+        texts += tuple(text for text in others if text not in named)  # no name of the graph: sought in others
+        part = [id for text in texts if kind == "Phenotype" and (id := _part(text))]
         for name in names if texts else ():
-            yield _action(name, diseases=[subject], only=list(texts[:MOST]))
+            forms = {"forms": True} if kind in ("Phenotype", "Gene") else {}
+            yield _action(name, diseases=[subject], only=[*texts[:MOST], *part], **forms)
     if not any(each.rows for each in state.all(Retrieved)):
         yield _action("get_passage", diseases=[subject], about="symptoms", naming=list(others[:MOST]))
 
@@ -434,6 +456,19 @@ def _inferring(classes: Mapping[str, tuple[str, ...]], *, likeliest: bool) -> It
 
 def _action(name: str, **fields: Any) -> Action:
     return parse_action({"action": name, **fields}, ACTIONS)
+
+
+@cache
+def _body() -> Mapping[str, str]:
+    rows = read_table(Path(__file__).with_name("body_parts.tsv"))
+    return {word: id for english, chinese, id in rows for word in (*english.split(), *chinese.split())}
+
+
+def _part(text: str) -> str:
+    """The phenotype that stands for what is wrong with a part of the body; empty where none is named."""
+    said = text.casefold()
+    words = [said] if has_chinese(said) else [word for word in said.split() if word not in _WRONG]
+    return _body().get(words[0], "") if len(words) == 1 else ""
 
 
 def _parts(text: str) -> tuple[str, ...]:
