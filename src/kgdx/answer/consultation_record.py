@@ -50,7 +50,7 @@ def record_of(log: Sequence[Segment]) -> Record:
         age=case.get("age"),
         findings=list(known.findings.values()),
         examinations=[examined(each, number) for number, each in _numbered(asked) if each.asked.kind == TEST],
-        turns=[_turn(each, number) for number, each in _numbered(asked)],
+        turns=record_turns(log),
         differential=_leads(next((found for each in reversed(log) if (found := leaders_of(each))), ())),
         contradictions=known.contradictions,
         reason=log[-1].name if log[-1].kind is Kind.END else "",
@@ -59,6 +59,16 @@ def record_of(log: Sequence[Segment]) -> Record:
         language=settings.get("speaks"),
         fingerprint=str(start.data.get("fingerprint", "")),
     )
+
+
+def record_turns(log: Iterable[Segment]) -> list[TurnDocument]:
+    """Return the questions of a log with their answers; a log without its words will do.
+
+    Example:
+        >>> record_turns([])
+        []
+    """
+    return [_turn(each, number) for number, each in _numbered(turns(log))]
 
 
 def number_of(asked: Iterable[Turn]) -> int:

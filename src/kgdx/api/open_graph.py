@@ -205,18 +205,14 @@ class Graph(GraphContext):
         """
         if resume is not None:
             if case is not None or settings or policy is not None:
-                raise UsageError(
-                    "a transcript has its own patient and settings", hint="leave them out, or the transcript"
-                )
+                hint = "leave them out, or the transcript"
+                raise UsageError("a transcript has its own patient and settings", hint=hint)
             log = log_of(resume)
             chooser = asking(policy_of(log))
-            return Consultation(
-                self, self.world(chooser, model=model), chooser, self.episode(log=log, model=model), keep
-            )
-        chooser = policy if isinstance(policy, Policy) else asking_policy(policy, settings)
-        asking(chooser)
-        patient = None if case is None else self.case(case)
-        episode = self.episode(patient, policy=chooser, model=model, limits=PATIENCE, seed=seed)
+            episode = self.episode(log=log, model=model)
+        else:
+            chooser = asking(policy if isinstance(policy, Policy) else asking_policy(policy, settings))
+            episode = self.episode(case, policy=chooser, model=model, limits=PATIENCE, seed=seed)
         return Consultation(self, self.world(chooser, model=model), chooser, episode, self.diagnosis, keep)
 
     def world(
