@@ -132,7 +132,13 @@ class ProposeQuestions(Action):
         def propose() -> tuple[Question, ...]:
             found: tuple[Question, ...] = proposer.propose(
                 *(case, self.selector, self.count),
-                **{"unknown": self.unknown, "kinds": self.kinds, "costs": self.costs, "among": self.among, "seed": view.seed},
+                **{
+                    "unknown": self.unknown,
+                    "kinds": self.kinds,
+                    "costs": self.costs,
+                    "among": self.among,
+                    "seed": view.seed,
+                },
             )
             return found
 
