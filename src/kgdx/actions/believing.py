@@ -117,6 +117,8 @@ class ProposeQuestions(Action):
     """What may be asked about: phenotype, evidence, symptom, test."""
     costs: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     """Price by way of answering (ask, examine, laboratory, imaging); 1 for a way that is not named."""
+    among: tuple[str, ...] = ()
+    """Ids of the diseases that are to be told apart; all diseases when absent."""
 
     def run(self, graph: Operations, view: State) -> Questions:
         """Return the questions.
@@ -130,7 +132,13 @@ class ProposeQuestions(Action):
         def propose() -> tuple[Question, ...]:
             found: tuple[Question, ...] = proposer.propose(
                 *(case, self.selector, self.count),
-                **{"unknown": self.unknown, "kinds": self.kinds, "costs": self.costs, "seed": view.seed},
+                **{
+                    "unknown": self.unknown,
+                    "kinds": self.kinds,
+                    "costs": self.costs,
+                    "among": self.among,
+                    "seed": view.seed,
+                },
             )
             return found
 

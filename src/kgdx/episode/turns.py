@@ -56,7 +56,7 @@ def turns(log: Iterable[Segment]) -> list[Turn]:
     leading: tuple[Leader, ...] = ()
     for at, segment in enumerate(log):
         if segment.kind is Kind.WISH and segment.name == AskPatient.name:
-            found.append(Turn(at, AskPatient.model_validate(segment.data), None, leading, leading))
+            found.append(Turn(at, AskPatient.model_validate({**segment.data, **segment.words}), None, leading, leading))
         elif segment.author is Author.PATIENT and found:
             found[-1] = replace(found[-1], reply=Reply.model_validate({**segment.data, **segment.words}))
         elif (now := leaders_of(segment)) is not None:

@@ -22,6 +22,8 @@ from kgdx.registry import Registry
 
 MAX_WORDS = 100_000
 """Longest reply of a patient, in characters."""
+MAX_SPOKEN = 2_000
+"""Letters of a question at most."""
 
 Effect = Literal["graph", "patient", "model", "note", "end"]
 
@@ -74,7 +76,7 @@ class Remark(Wish):
 
 
 class AskPatient(Wish):
-    """Ask the patient whether a finding is present, which narrower one it is, or openly.
+    """Ask the patient whether a finding is present, which narrower one it is, or openly; or order an examination.
 
     Example:
         >>> AskPatient(term="HP:0001250", label="Seizure").effect
@@ -83,6 +85,7 @@ class AskPatient(Wish):
 
     name: ClassVar[str] = "ask_patient"
     effect: ClassVar[Effect] = "patient"
+    private: ClassVar[frozenset[str]] = frozenset({"spoken"})
 
     term: str | None = None
     """The finding that is asked for; ``None`` for an open question."""
@@ -96,6 +99,10 @@ class AskPatient(Wish):
     """Ids and names of narrower findings, or of an evidence's values, of which a yes may name one."""
     which: bool = False
     """Whether it asks for one of them alone: the finding itself is known to be present."""
+    order: Literal["", "examination", "test"] = ""
+    """What is ordered in place of a question; empty for a question."""
+    spoken: Annotated[str, Field(max_length=MAX_SPOKEN)] = ""
+    """The question as it is put, or what is ordered, where somebody has worded it."""
 
 
 class Reply(BaseModel):
@@ -120,6 +127,8 @@ class Reply(BaseModel):
     """Whether the question is passed over: nothing is known, and it is not asked again."""
     text: Annotated[str, Field(max_length=MAX_WORDS)] = ""
     """Words; they join the case's text and are read like it."""
+    remarks: tuple[str, ...] = ()
+    """What a program that plays the patient has to say of its answer, such as ``masked``; nobody's words."""
 
     def heard(self, case: Case, asked: AskPatient) -> Case:
         """Return the case after the reply.
@@ -292,6 +301,11 @@ ACTIONS: Registry[Action] = Registry(
         "infer": "kgdx.actions.retrieving:Infer",
         "match": "kgdx.actions.retrieving:Match",
         "read_plan": "kgdx.policies.planner:ReadPlan",
+        "read_record": "kgdx.policies.doctor_reading:ReadRecord",
+        "read_differential": "kgdx.policies.doctor_reading:ReadDifferential",
+        "read_turn": "kgdx.policies.doctor_reading:ReadTurn",
+        "read_answer": "kgdx.policies.doctor_reading:ReadAnswer",
+        "forget": "kgdx.policies.doctor_reading:Forget",
         "diagnose": "kgdx.actions.answering:Diagnose",
         "respond": "kgdx.actions.answering:Respond",
     },
