@@ -49,7 +49,7 @@ def record_of(log: Sequence[Segment]) -> Record:
         sex=case.get("sex", "UNKNOWN"),
         age=case.get("age"),
         findings=list(known.findings.values()),
-        examinations=[examined(each, number) for number, each in _numbered(asked) if each.asked.kind == TEST],
+        examinations=[examined(each, number) for number, each in _numbered(asked) if is_examination(each.asked)],
         turns=record_turns(log),
         differential=_leads(next((found for each in reversed(log) if (found := leaders_of(each))), ())),
         contradictions=known.contradictions,
@@ -83,11 +83,23 @@ def kind_of(asked: AskPatient) -> Literal["open", "finding", "which", "test"]:
         >>> kind_of(AskPatient()), kind_of(AskPatient(term="HP:0001250"))
         ('open', 'finding')
     """
+    if asked.order:
+        return "test"
     if asked.term is None:
         return "open"
     if asked.which:
         return "which"
     return "test" if asked.kind == TEST else "finding"
+
+
+def is_examination(asked: AskPatient) -> bool:
+    """Return whether something is ordered rather than asked: a test of the graph, or what a doctor orders in words.
+
+    Example:
+        >>> is_examination(AskPatient(order="test", spoken="a blood count")), is_examination(AskPatient())
+        (True, False)
+    """
+    return bool(asked.order) or asked.kind == TEST
 
 
 def answer_of(reply: Reply | None) -> Answered | None:
@@ -110,7 +122,7 @@ def answer_of(reply: Reply | None) -> Answered | None:
 def examined(turn: Turn, number: int) -> ExaminationDocument:
     """Return the examination that a turn ordered."""
     words = turn.reply.text if turn.reply is not None else ""
-    id, name = turn.asked.term or "", turn.asked.label
+    id, name = turn.asked.term or "", turn.asked.label or turn.asked.spoken
     return ExaminationDocument(id=id, name=name, turn=number, result=answer_of(turn.reply), words=words)
 
 
@@ -126,7 +138,7 @@ class _Known:
     def hear(self, segment: Segment) -> None:
         """Take in one segment."""
         if segment.kind is Kind.WISH and segment.name == AskPatient.name:
-            self._asked = AskPatient.model_validate(segment.data)
+            self._asked = AskPatient.model_validate({**segment.data, **segment.words})
             self._number += not self._asked.which
         elif segment.author is Author.PATIENT and self._asked is not None:
             self._answer(self._asked, Reply.model_validate({**segment.data, **segment.words}))
@@ -138,7 +150,7 @@ class _Known:
                 self._contradict(where, message, remedy)
 
     def _answer(self, asked: AskPatient, reply: Reply) -> None:
-        if reply.status is None or asked.term is None or asked.kind == TEST or (asked.which and not reply.term):
+        if reply.status is None or asked.term is None or is_examination(asked) or (asked.which and not reply.term):
             return
         if asked.which:
             self.findings.pop(asked.term, None)
@@ -178,6 +190,7 @@ def _turn(turn: Turn, number: int) -> TurnDocument:
         kind=kind_of(asked),
         term=asked.term,
         label=asked.label,
+        text=asked.spoken,
         gain=asked.gain,
         answer=answer_of(reply),
         named=named,

@@ -5,15 +5,17 @@ It is an episode that waits: all that it knows is in the log, so it is copied, c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import ValidationError
 
 from kgdx.actions.believing import Questions
 from kgdx.answer.consultation_record import kind_of, number_of, record_of
-from kgdx.case import Finding, Status
+from kgdx.case import Case, Finding, Status
 from kgdx.case.ddxplus_release import PREFIX, evidence_words
-from kgdx.episode.loop import Episode, answered
+from kgdx.episode.loop import Episode, answered, begin
 from kgdx.episode.loop import run as run_episode
 from kgdx.episode.policy import POLICIES, make_policy
 from kgdx.episode.resume import resume
@@ -21,9 +23,20 @@ from kgdx.episode.segment import Author, Kind, Segment, load
 from kgdx.episode.state import Limits, State
 from kgdx.episode.turns import Leader, leaders_of, turns
 from kgdx.episode.wish import MAX_WORDS, AskPatient, Reply
+from kgdx.episode.world import World
 from kgdx.errors import CaseError, UsageError
 from kgdx.rank.proposing import Question
-from kgdx.results.consulted import Choice, Language, Lead, QuestionDocument, Record, percent, say
+from kgdx.results.consulted import (
+    Choice,
+    ConsultationDocument,
+    FindingDocument,
+    Language,
+    Lead,
+    QuestionDocument,
+    Record,
+    percent,
+    say,
+)
 from kgdx.terms.normalise import has_chinese
 from kgdx.terms.replies import STATUSES, Said, read_reply
 
@@ -31,7 +44,6 @@ if TYPE_CHECKING:
     from kgdx.actions.graph_context import GraphContext
     from kgdx.answer.diagnosis import Diagnosis
     from kgdx.episode.policy import Policy
-    from kgdx.episode.world import World
 
 Keep = Callable[[tuple[Segment, ...]], None]
 """Given the whole log whenever it has changed, to put it where nothing is lost."""
@@ -92,6 +104,11 @@ class Consultation:
         return self._episode.waiting
 
     @property
+    def known(self) -> bool:
+        """Whether anything is known of the patient that the graph could compare."""
+        return bool(self._episode.state.case.observed)
+
+    @property
     def language(self) -> Language:
         """Language of the questions: the one that was asked for, or that of the patient's words."""
         wanted = getattr(self._policy, "speaks", None)
@@ -121,7 +138,7 @@ class Consultation:
             term=asked.term,
             label=asked.label,
             name=name,
-            text=say(key, self.language, name=name),
+            text=asked.spoken or say(key, self.language, name=name),
             why=self._why(asked),
             gain=asked.gain,
             options=self._options(asked),
@@ -142,7 +159,7 @@ class Consultation:
         episode = self._episode
         if episode.waiting:
             episode = run_episode(self._world, _finished(episode.state), self._policy)
-        if not episode.state.case.observed:
+        if not self.known:
             raise CaseError(say("nothing", self.language), hint="name a finding, or begin with another description")
         return self._diagnosed(episode)
 
@@ -151,13 +168,19 @@ class Consultation:
 
         :meth:`Graph.consult` goes on from it.
         """
-        question = self.question
-        return {
-            "question": None if question is None else question.model_dump(mode="json"),
-            "differential": [each.model_dump(mode="json") for each in self.differential],
-            "record": self.record.to_dict(),
-            "transcript": [each.to_dict(private=True) for each in self.log],
-        }
+        document = ConsultationDocument(
+            question=self.question,
+            language=self.language,
+            heard=[
+                FindingDocument(id=each.id, label=each.label, status=str(each.status), source=_source(each))
+                for each in self.heard
+            ],
+            contradictions=list(self.contradictions),
+            differential=self.differential,
+            record=self.record,
+            transcript=[each.to_dict(private=True) for each in self.log],
+        )
+        return document.model_dump(mode="json", by_alias=True)
 
     # -- what is done
 
@@ -191,6 +214,30 @@ class Consultation:
         if meant.meaning == "skip":
             return self.skip()
         return self._take(self._reply(asked, said, meant))
+
+    def reply(self, status: str | None, named: Sequence[str] = (), text: str = "") -> Reply | str:
+        """Return an answer that was given by status, by chosen options, or in words.
+
+        Args:
+            status: ``present``, ``absent`` or ``unknown``.
+            named: Ids of options of the question.
+            text: Words, which are read where there is neither.
+
+        Raises:
+            UsageError: An option is none of the question's, or nothing is answered.
+        """
+        options = dict(self._pending(None).options)
+        for id in named:
+            if id not in options:
+                raise UsageError(f"{id[:60]} is not among the options", hint="choose one of those that are shown")
+        if named:
+            first, *more = ((id, options[id]) for id in dict.fromkeys(named))
+            return Reply(status=Status.PRESENT, term=first[0], label=first[1], more=tuple(more))
+        if status is not None:
+            return Reply.model_validate({"status": status, "text": text})
+        if not text.strip():
+            raise UsageError("the answer is empty", hint="give a status, options, or words")
+        return text
 
     def skip(self) -> QuestionDocument | None:
         """Pass over the question; it is not asked again.
@@ -360,6 +407,68 @@ def asking(policy: Policy) -> Policy:
         able = ", ".join(name for name, kind in POLICIES.items() if kind.capabilities.asks)
         raise UsageError(f"the policy {policy.name} asks no patient", hint=f"take one of {able}")
     return policy
+
+
+def _source(finding: Finding) -> Literal["read", "asked"]:
+    return "asked" if finding.method == "asked" else "read"
+
+
+def begun(graph: GraphContext, world: World, policy: Policy, case: Case, seed: int) -> Episode:
+    """Return a new consultation's episode until it first waits.
+
+    Args:
+        graph: The graph.
+        world: What the episode acts on.
+        policy: Who chooses the questions.
+        case: What is known of the patient.
+        seed: Of all random choices.
+    """
+    start = begin(case, policy, seed=seed, limits=PATIENCE, fingerprint=graph.fingerprint)
+    return run_episode(world, start, policy)
+
+
+def resumed(world: World, policy: Policy, log: Sequence[Segment]) -> Episode:
+    """Return the episode of a log that nobody could change, until it waits.
+
+    Raises:
+        UsageError: The log cannot be gone on with on this graph.
+    """
+    return run_episode(world, resume(world, log), policy)
+
+
+def verified(graph: GraphContext, world: World, policy: Policy, log: Sequence[Segment]) -> Episode:
+    """Return the episode of a log that somebody else kept, if it is what comes of its answers on this graph.
+
+    Nothing of the log is believed but the patient, the settings and the answers: all else is done again, and compared.
+
+    Args:
+        graph: The graph.
+        world: What the episode acts on; without models.
+        policy: That of the log.
+        log: A log, or the beginning of one.
+
+    Raises:
+        UsageError: The log was changed, or is of another graph or version.
+    """
+    given = resume(World(), log[:1])
+    episode = begun(graph, world, policy, given.case, given.seed)
+    for segment in log:
+        if segment.author is Author.PATIENT:
+            episode = run_episode(world, answered(episode.state, _said(segment)), policy)
+        elif segment.author is Author.USER and episode.waiting:
+            episode = run_episode(world, _finished(episode.state), policy)
+    if episode.log[: len(log)] != tuple(log):
+        hint = "send back what was sent, or begin again"
+        raise UsageError("the transcript was changed, or is of another version of kgdx", hint=hint)
+    return episode
+
+
+def _said(segment: Segment) -> Reply:
+    try:
+        return Reply.model_validate({**segment.data, **segment.words})
+    except ValidationError as error:
+        hint = "send back what was sent, or begin again"
+        raise UsageError("the transcript has an answer that is none", hint=hint) from error
 
 
 def _finished(state: State) -> State:

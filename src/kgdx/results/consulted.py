@@ -94,6 +94,7 @@ class TurnDocument(Part):
     kind: Literal["open", "finding", "which", "test"]
     term: str | None = None
     label: str = ""
+    text: str = Field(default="", description="The question as it was put, where somebody has worded it.")
     gain: float | None = None
     answer: Answered | None = Field(default=None, description="Absent while it is waited for.")
     named: list[str] = Field(default=[], description="Ids of the narrower findings that were named.")
@@ -161,3 +162,15 @@ class Record(Part):
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON values."""
         return self.model_dump(mode="json", by_alias=True)
+
+
+class ConsultationDocument(Part):
+    """A consultation as it stands: what is asked now, what is known, and what to send back to go on with it."""
+
+    question: QuestionDocument | None = Field(default=None, description="Absent where no question waits any more.")
+    language: Language = "en"
+    heard: list[FindingDocument] = Field(default=[], description="Findings that the last answer brought.")
+    contradictions: list[str] = Field(default=[], description="What the last answer contradicts.")
+    differential: list[Lead] = []
+    record: Record
+    transcript: list[dict[str, Any]] = Field(description="The log, with the patient's words: to go on, send it back.")

@@ -48,7 +48,7 @@ for _status, _words in {
     400: "The request cannot be read, or is not as it is described here.",
     401: "A valid token is needed.",
     403: "A page of another site asks.",
-    409: "The server has no such part: it is not installed, or not configured.",
+    409: "The server has no such part: it is not installed, or not configured. Or the graph has changed since.",
     408: "The request did not arrive in time.",
     413: "The request is too large.",
     415: "The request is not JSON.",
@@ -199,6 +199,20 @@ def _api(options: Options, workers: Pool) -> APIRouter:
     async def diagnose(request: http_models.Diagnose) -> Response:
         """Rank the diseases that fit a patient, with what each finding contributes."""
         return await ask("diagnose", request)
+
+    @api.post("/consult", response_model=http_models.Consultation, tags=["consultation"])
+    async def consult(request: http_models.Consult) -> Response:
+        """Begin a consultation: the question that tells most about which disease it is."""
+        return await ask("consult", request)
+
+    @api.post("/consult/answer", response_model=http_models.Consultation, tags=["consultation"])
+    async def consult_answer(request: http_models.Answer) -> Response:
+        """Answer a question, and get the next one, or the ranked diseases.
+
+        The server keeps nothing: the transcript comes with each question, and goes back with the answer. One that was
+        changed is refused; where the graph has changed since, the answer is 409.
+        """
+        return await ask("consult_answer", request)
 
     @api.post("/explain", response_model=DiagnosisDocument, tags=["diagnosis"])
     async def explain(request: http_models.Explain) -> Response:

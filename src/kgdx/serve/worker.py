@@ -29,6 +29,7 @@ from kgdx.serve.problems import Problem, Refused, problem_of
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
+    from kgdx.api.consulting import Consultation
     from kgdx.case import About, Case
 
 HEADER = struct.Struct(">IB")
@@ -296,6 +297,42 @@ def diagnose(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     return graph.diagnose(case, top=top, explain=min(given.get("explain", 0), top)).to_dict(trace=False)
 
 
+def consult(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Begin a consultation."""
+    graph = serving.graph
+    known = any(given.get(name) for name in ("text", "observed", "excluded", "phenopacket"))
+    case = case_of(given, graph) if known else None
+    wanted = {name: given[name] for name in ("questions", "certain", "selector", "speaks") if given[name] is not None}
+    return _stands(graph.consult(case, explain=0, **wanted))
+
+
+def consult_answer(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Go on with a consultation that the client kept."""
+    graph = serving.graph
+    begun = given["transcript"][0].get("data")
+    if isinstance(begun, dict) and begun.get("fingerprint") not in (None, graph.fingerprint):
+        hint = "begin the consultation again; what was said is in its record"
+        raise Refused(Problem(409, "graph-changed", "the graph has changed since the consultation began", hint))
+    consultation = graph.consult(resume={"transcript": given["transcript"]}, trusted=False)
+    what, number = given["what"], given["number"]
+    if what == "back":
+        consultation.back()
+    elif what == "skip":
+        consultation.skip()
+    elif what == "finish":
+        consultation.finish()
+    elif what == "answer":
+        consultation.answer(consultation.reply(given["status"], given["named"], given["text"]), number=number)
+    return _stands(consultation)
+
+
+def _stands(consultation: Consultation) -> dict[str, Any]:
+    """Return a consultation as it stands, with the ranked diseases once it has ended."""
+    document = consultation.to_dict()
+    ended = not consultation.waiting and consultation.known
+    return {**document, "diagnosis": consultation.diagnosis.to_dict(trace=False) if ended else None}
+
+
 def explain(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     """Return all that speaks for and against one disease, and where it stands."""
     graph, disease = serving.graph, given["disease"]
@@ -412,7 +449,10 @@ def _silent(document: dict[str, Any]) -> None:
 
 
 OPERATIONS: Mapping[str, Callable[[Serving, Given, Event], dict[str, Any]]] = MappingProxyType(
-    {each.__name__: each for each in (ready, diagnose, explain, extract, terms, disease, sources, page, ask)}
+    {
+        each.__name__: each
+        for each in (ready, diagnose, consult, consult_answer, explain, extract, terms, disease, sources, page, ask)
+    }
 )
 """Name → what a worker does."""
 
