@@ -34,6 +34,7 @@ from kgdx.results.consulted import (
     Lead,
     QuestionDocument,
     Record,
+    TurnDocument,
     percent,
     say,
 )
@@ -86,6 +87,8 @@ class Consultation:
         self._diagnosed, self._keep = diagnosed, keep
         self.heard: tuple[Finding, ...] = ()
         """Findings that the last answer brought."""
+        self.speaks: Language | None = None
+        """Language to go on in, whatever it was so far."""
         self.contradictions: tuple[str, ...] = ()
         """What the last answer contradicts, in words."""
         self._episode = episode
@@ -111,7 +114,7 @@ class Consultation:
     @property
     def language(self) -> Language:
         """Language of the questions: the one that was asked for, or that of the patient's words."""
-        wanted = getattr(self._policy, "speaks", None)
+        wanted = self.speaks or getattr(self._policy, "speaks", None)
         if wanted is not None:
             return "zh" if wanted == "zh" else "en"
         said = (each.words.get("text") or each.words.get("case", {}).get("text") for each in self.log)
@@ -147,7 +150,14 @@ class Consultation:
     @property
     def record(self) -> Record:
         """The record: complaint, findings, examinations, questions with their answers, differential by turn."""
-        return record_of(self.log)
+        record = record_of(self.log)
+        named = {
+            "findings": [each.model_copy(update={"name": self._name(each.id, each.label)}) for each in record.findings],
+            "turns": [self._in_words(each) for each in record.turns],
+            "differential": self.differential,
+            "language": self.language,
+        }
+        return record.model_copy(update=named)
 
     @property
     def diagnosis(self) -> Diagnosis:
@@ -172,7 +182,13 @@ class Consultation:
             question=self.question,
             language=self.language,
             heard=[
-                FindingDocument(id=each.id, label=each.label, status=str(each.status), source=_source(each))
+                FindingDocument(
+                    id=each.id,
+                    label=each.label,
+                    name=self._name(each.id, each.label),
+                    status=str(each.status),
+                    source=_source(each),
+                )
                 for each in self.heard
             ],
             contradictions=list(self.contradictions),
@@ -375,6 +391,11 @@ class Consultation:
 
     def _lead(self, leader: Leader) -> Lead:
         return Lead(id=leader.id, name=self._disease(leader.id, leader.name), share=leader.share)
+
+    def _in_words(self, turn: TurnDocument) -> TurnDocument:
+        leads = [each.model_copy(update={"name": self._disease(each.id, each.name)}) for each in turn.differential]
+        name = self._name(turn.term, turn.label) if turn.term else ""
+        return turn.model_copy(update={"name": name, "differential": leads})
 
     def _disease(self, id: str, name: str) -> str:
         if self.language != "zh":

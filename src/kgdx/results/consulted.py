@@ -94,6 +94,7 @@ class TurnDocument(Part):
     kind: Literal["open", "finding", "which", "test"]
     term: str | None = None
     label: str = ""
+    name: str = Field(default="", description="In the consultation's language, where the graph is at hand.")
     text: str = Field(default="", description="The question as it was put, where somebody has worded it.")
     gain: float | None = None
     answer: Answered | None = Field(default=None, description="Absent while it is waited for.")
@@ -107,6 +108,7 @@ class FindingDocument(Part):
 
     id: str
     label: str
+    name: str = Field(default="", description="In the consultation's language, where the graph is at hand.")
     status: str
     source: Literal["given", "read", "asked"] = Field(
         description="Known at the beginning, read in words, or an answer to a question."

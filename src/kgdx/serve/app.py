@@ -160,6 +160,7 @@ def create_app(
     app.add_api_route("/static/report.js", _report_script, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=WEB / "static"), name="static")
     app.add_api_route("/", _page, include_in_schema=False)
+    app.add_api_route("/consult", _consult_page, include_in_schema=False)
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -309,6 +310,10 @@ def _json(content: bytes) -> Response:
 
 async def _page() -> Response:
     return FileResponse(WEB / "index.html", headers={"Cache-Control": "no-cache"})
+
+
+async def _consult_page() -> Response:
+    return FileResponse(WEB / "consult.html", headers={"Cache-Control": "no-cache"})
 
 
 async def _report_style() -> Response:

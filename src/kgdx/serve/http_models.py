@@ -145,6 +145,7 @@ class Answer(Request):
     )
     named: Annotated[list[Id], Field(max_length=200)] = Field([], description="Ids of the options that are chosen.")
     text: Annotated[str, Field(max_length=100_000)] = Field("", description="The answer in words, instead.")
+    speaks: Literal["en", "zh"] | None = Field(None, description="Language to go on in; as before when absent.")
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": []})
 

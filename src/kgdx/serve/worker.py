@@ -314,6 +314,7 @@ def consult_answer(serving: Serving, given: Given, event: Event) -> dict[str, An
         hint = "begin the consultation again; what was said is in its record"
         raise Refused(Problem(409, "graph-changed", "the graph has changed since the consultation began", hint))
     consultation = graph.consult(resume={"transcript": given["transcript"]}, trusted=False)
+    consultation.speaks = given["speaks"]
     what, number = given["what"], given["number"]
     if what == "back":
         consultation.back()
