@@ -44,21 +44,23 @@ def record_of(log: Sequence[Segment]) -> Record:
         known.hear(segment)
     given = ", ".join(each.label or each.id for each in known.findings.values() if each.source == "given")
     settings = start.data.get("settings", {})
-    return Record(
-        complaint=case.get("text") or given,
-        sex=case.get("sex", "UNKNOWN"),
-        age=case.get("age"),
-        findings=list(known.findings.values()),
-        examinations=[examined(each, number) for number, each in _numbered(asked) if is_examination(each.asked)],
-        turns=record_turns(log),
-        differential=_leads(next((found for each in reversed(log) if (found := leaders_of(each))), ())),
-        contradictions=known.contradictions,
-        reason=log[-1].name if log[-1].kind is Kind.END else "",
-        policy=str(start.data.get("policy", "")),
-        selector=str(settings.get("selector") or ""),
-        language=settings.get("speaks"),
-        fingerprint=str(start.data.get("fingerprint", "")),
-    )
+    told: dict[str, Any] = {
+        "complaint": case.get("text") or given,
+        "sex": case.get("sex", "UNKNOWN"),
+        "age": case.get("age"),
+        "findings": tuple(known.findings.values()),
+        "examinations": tuple(examined(each, at) for at, each in _numbered(asked) if is_examination(each.asked)),
+        "turns": tuple(record_turns(log)),
+        "differential": _leads(next((found for each in reversed(log) if (found := leaders_of(each))), ())),
+        "contradictions": tuple(known.contradictions),
+        "reason": log[-1].name if log[-1].kind is Kind.END else "",
+        "policy": str(start.data.get("policy", "")),
+        "selector": str(settings.get("selector") or ""),
+        "language": settings.get("speaks"),
+        "fingerprint": str(start.data.get("fingerprint", "")),
+        "kgdx_version": str(start.data.get("kgdx", "")),
+    }
+    return Record(**told)
 
 
 def record_turns(log: Iterable[Segment]) -> list[TurnDocument]:
@@ -184,7 +186,7 @@ def _numbered(asked: Iterable[Turn]) -> Iterable[tuple[int, Turn]]:
 
 def _turn(turn: Turn, number: int) -> TurnDocument:
     reply, asked = turn.reply, turn.asked
-    named = [] if reply is None or not reply.term else [reply.term, *(id for id, _ in reply.more)]
+    named = () if reply is None or not reply.term else (reply.term, *(id for id, _ in reply.more))
     return TurnDocument(
         number=number,
         kind=kind_of(asked),
@@ -195,9 +197,9 @@ def _turn(turn: Turn, number: int) -> TurnDocument:
         answer=answer_of(reply),
         named=named,
         words="" if reply is None else reply.text,
-        differential=_leads(turn.after) if reply is not None else [],
+        differential=_leads(turn.after) if reply is not None else (),
     )
 
 
-def _leads(leaders: Iterable[Leader]) -> list[Lead]:
-    return [Lead(id=each.id, name=each.name, share=each.share) for each in leaders]
+def _leads(leaders: Iterable[Leader]) -> tuple[Lead, ...]:
+    return tuple(Lead(id=each.id, name=each.name, share=each.share) for each in leaders)

@@ -15,6 +15,7 @@ from kgdx.actions.believing import Questions
 from kgdx.answer.consultation_record import kind_of, number_of, record_of
 from kgdx.case import Case, Finding, Status
 from kgdx.case.ddxplus_release import PREFIX, evidence_words
+from kgdx.case.phenopacket import case_to_phenopacket
 from kgdx.episode.loop import Episode, answered, begin
 from kgdx.episode.loop import run as run_episode
 from kgdx.episode.policy import POLICIES, make_policy
@@ -121,10 +122,10 @@ class Consultation:
         return "zh" if has_chinese(next(filter(None, said), "")) else "en"
 
     @property
-    def differential(self) -> list[Lead]:
+    def differential(self) -> tuple[Lead, ...]:
         """The leading diseases with their shares, best first; empty while nothing is known."""
         found = next((found for each in reversed(self.log) if (found := leaders_of(each))), ())
-        return [self._lead(each) for each in found]
+        return tuple(self._lead(each) for each in found)
 
     @property
     def question(self) -> QuestionDocument | None:
@@ -152,8 +153,8 @@ class Consultation:
         """The record: complaint, findings, examinations, questions with their answers, differential by turn."""
         record = record_of(self.log)
         named = {
-            "findings": [each.model_copy(update={"name": self._name(each.id, each.label)}) for each in record.findings],
-            "turns": [self._in_words(each) for each in record.turns],
+            "findings": tuple(self._named(each) for each in record.findings),
+            "turns": tuple(self._in_words(each) for each in record.turns),
             "differential": self.differential,
             "language": self.language,
         }
@@ -173,30 +174,39 @@ class Consultation:
             raise CaseError(say("nothing", self.language), hint="name a finding, or begin with another description")
         return self._diagnosed(episode)
 
+    @property
+    def unread(self) -> bool:
+        """Whether the last answer was words in which nothing could be read; they are kept."""
+        given = [each.reply for each in turns(self.log) if each.reply is not None][-1:]
+        return any(each.text and each.status is None for each in given) and not self.heard
+
+    def to_phenopacket(self) -> dict[str, Any]:
+        """Return what is known of the patient as a GA4GH phenopacket v2."""
+        return case_to_phenopacket(self._episode.state.case)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values, the patient's words among them.
 
         :meth:`Graph.consult` goes on from it.
         """
+        record = self.record
         document = ConsultationDocument(
             question=self.question,
             language=self.language,
-            heard=[
-                FindingDocument(
-                    id=each.id,
-                    label=each.label,
-                    name=self._name(each.id, each.label),
-                    status=str(each.status),
-                    source=_source(each),
+            heard=tuple(
+                self._named(
+                    FindingDocument(id=each.id, label=each.label, status=str(each.status), source=_source(each))
                 )
                 for each in self.heard
-            ],
-            contradictions=list(self.contradictions),
+            ),
+            contradictions=self.contradictions,
+            unread=self.unread,
             differential=self.differential,
-            record=self.record,
+            record=record,
             transcript=[each.to_dict(private=True) for each in self.log],
         )
-        return document.model_dump(mode="json", by_alias=True)
+        whole = document.model_dump(mode="json", by_alias=True, exclude={"record"})
+        return whole | {"record": record.to_dict()}
 
     # -- what is done
 
@@ -370,13 +380,13 @@ class Consultation:
             told += "\n" + say(key, language, leaders=leaders)
         return told
 
-    def _options(self, asked: AskPatient) -> list[Choice]:
+    def _options(self, asked: AskPatient) -> tuple[Choice, ...]:
         """Return what can be chosen; names that two of them share are told apart by the ontology's."""
         names = [self._name(id, label) for id, label in asked.options]
-        return [
+        return tuple(
             Choice(id=id, label=label, name=f"{name} ({label})" if names.count(name) > 1 else name)
             for (id, label), name in zip(asked.options, names, strict=True)
-        ]
+        )
 
     def _proposed(self, asked: AskPatient) -> Question | None:
         proposed = self._episode.state.get(Questions)
@@ -392,8 +402,11 @@ class Consultation:
     def _lead(self, leader: Leader) -> Lead:
         return Lead(id=leader.id, name=self._disease(leader.id, leader.name), share=leader.share)
 
+    def _named(self, finding: FindingDocument) -> FindingDocument:
+        return finding.model_copy(update={"name": self._name(finding.id, finding.label)})
+
     def _in_words(self, turn: TurnDocument) -> TurnDocument:
-        leads = [each.model_copy(update={"name": self._disease(each.id, each.name)}) for each in turn.differential]
+        leads = tuple(each.model_copy(update={"name": self._disease(each.id, each.name)}) for each in turn.differential)
         name = self._name(turn.term, turn.label) if turn.term else ""
         return turn.model_copy(update={"name": name, "differential": leads})
 

@@ -158,13 +158,14 @@
   }
 
   function showNotes() {
-    const term = now.question?.kind === "which" ? now.question.term : null;
-    const read = now.heard.filter((finding) => finding.source === "read" && finding.id !== term);
+    const asked = now.record.turns.filter((turn) => turn.answer).at(-1);
+    const read = asked?.kind === "which" ? [] : now.heard.filter((finding) => finding.id !== asked?.term);
     const named = read.map((finding) => {
       const name = finding.name || finding.label;
       return finding.status === "absent" ? say("not", { name }) : name;
     });
     const notes = named.length ? [made("p", say("read", { findings: named.join(", ") }))] : [];
+    if (now.unread) notes.push(made("p", say("noted")));
     for (const line of now.contradictions) notes.push(made("p", line, "contradiction"));
     $("notes").replaceChildren(...notes);
   }
