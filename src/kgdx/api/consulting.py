@@ -5,23 +5,21 @@ It is an episode that waits: all that it knows is in the log, so it is copied, c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
-
-from pydantic import ValidationError
 
 from kgdx.actions.believing import Questions
 from kgdx.answer.consultation_record import kind_of, number_of, record_of
-from kgdx.case import Case, Finding, Status
+from kgdx.api.consult_logs import finished
+from kgdx.api.consult_replies import reply_to
+from kgdx.case import Finding, Status
 from kgdx.case.ddxplus_release import PREFIX, evidence_words
 from kgdx.case.phenopacket import case_to_phenopacket
-from kgdx.episode.loop import Episode, answered, begin
+from kgdx.episode.loop import Episode, answered
 from kgdx.episode.loop import run as run_episode
-from kgdx.episode.policy import POLICIES, make_policy
 from kgdx.episode.resume import resume
-from kgdx.episode.segment import Author, Kind, Segment, load
-from kgdx.episode.state import Limits, State
+from kgdx.episode.segment import Segment
+from kgdx.episode.state import State
 from kgdx.episode.turns import Leader, leaders_of, turns
 from kgdx.episode.wish import MAX_WORDS, AskPatient, Reply
 from kgdx.episode.world import World
@@ -40,7 +38,7 @@ from kgdx.results.consulted import (
     say,
 )
 from kgdx.terms.normalise import has_chinese
-from kgdx.terms.replies import STATUSES, Said, read_reply
+from kgdx.terms.replies import read_reply
 
 if TYPE_CHECKING:
     from kgdx.actions.graph_context import GraphContext
@@ -49,15 +47,6 @@ if TYPE_CHECKING:
 
 Keep = Callable[[tuple[Segment, ...]], None]
 """Given the whole log whenever it has changed, to put it where nothing is lost."""
-
-Transcript = Mapping[str, Any] | Iterable[Segment] | str | Path
-"""What can be gone on with: :meth:`Consultation.to_dict`, a log, or the file of one."""
-
-PATIENCE = Limits(steps=100_000, stagnation=1_000, errors=1_000)
-"""A person decides when it is enough, and a step that fails ends nothing."""
-
-FOR_PEOPLE = {"narrow": 8, "unchanged": 5}
-"""Settings with which people are asked: after a yes, which kind; openly where five questions changed nothing."""
 
 SHOWN = 3
 """Leading diseases that an explanation names."""
@@ -169,7 +158,7 @@ class Consultation:
         """
         episode = self._episode
         if episode.waiting:
-            episode = run_episode(self._world, _finished(episode.state), self._policy)
+            episode = run_episode(self._world, finished(episode.state), self._policy)
         if not self.known:
             raise CaseError(say("nothing", self.language), hint="name a finding, or begin with another description")
         return self._diagnosed(episode)
@@ -239,7 +228,8 @@ class Consultation:
             return self.finish()
         if meant.meaning == "skip":
             return self.skip()
-        return self._take(self._reply(asked, said, meant))
+        names = [each.name for each in self._options(asked)]
+        return self._take(reply_to(self._graph, asked, said, names))
 
     def reply(self, status: str | None, named: Sequence[str] = (), text: str = "") -> Reply | str:
         """Return an answer that was given by status, by chosen options, or in words.
@@ -295,7 +285,7 @@ class Consultation:
             UsageError: It has ended already.
         """
         self._pending(None)
-        self._go_on(_finished(self._episode.state))
+        self._go_on(finished(self._episode.state))
         return self.question
 
     # -- how
@@ -327,39 +317,6 @@ class Consultation:
     def _told(self) -> None:
         if self._keep is not None:
             self._keep(self.log)
-
-    def _reply(self, asked: AskPatient, words: str, said: Said) -> Reply:
-        """Return what words answer to a question."""
-        if asked.term is None:
-            return Reply(status=Status.UNKNOWN) if said.meaning in STATUSES and not said.rest else Reply(text=words)
-        if asked.which:
-            return _chosen(asked, words, [each.name for each in self._options(asked)], said)
-        if said.meaning == "present" and said.rest:
-            below = self._below(asked, f"{asked.label} {said.rest}")
-            return _present(asked, below, said.rest)
-        if said.meaning:
-            return Reply.model_validate({"status": said.meaning, "text": said.rest})
-        return self._read(asked, words, said)
-
-    def _read(self, asked: AskPatient, words: str, said: Said) -> Reply:
-        """Return what words that are neither yes nor no say about the finding: read it in them, or only keep them."""
-        above = self._graph.ancestry.ancestors(asked.term or "")
-        found = self._graph.extract(words).findings
-        below = self._below(asked, words)
-        if below is not None:
-            return _present(asked, below, words)
-        if any(each.status is Status.ABSENT and each.id in {asked.term, *above} for each in found):
-            return Reply(status=Status.ABSENT, text=words)
-        if said.dated and not found:
-            return Reply(status=Status.PRESENT, text=words)
-        return Reply(text=words)
-
-    def _below(self, asked: AskPatient, words: str) -> Finding | None:
-        """Return the finding, or the first narrower one, that words say to be present."""
-        ancestors = self._graph.ancestry.ancestors
-        found = [each for each in self._graph.extract(words).findings if each.status is Status.PRESENT]
-        narrower = (each for each in found if asked.term in ancestors(each.id))
-        return next(narrower, None) or next((each for each in found if each.id == asked.term), None)
 
     def _why(self, asked: AskPatient) -> str:
         language = self.language
@@ -417,152 +374,5 @@ class Consultation:
         return ranker.names.candidate(ranker.number_of(id)).name_zh or name
 
 
-def asking_policy(name: str | None, settings: Mapping[str, Any]) -> Policy:
-    """Return the policy of a name, by default the first that asks patients, set for people.
-
-    Raises:
-        UsageError: No such policy, or a setting that it does not have or take.
-
-    Example:
-        >>> asking_policy(None, {"questions": 5}).narrow
-        8
-    """
-    chosen = name or next(each for each in POLICIES.builtin if POLICIES.get(each).capabilities.asks)
-    return make_policy(chosen, settings, **{key: each for key, each in FOR_PEOPLE.items() if key not in settings})
-
-
-def asking(policy: Policy) -> Policy:
-    """Return a policy that asks patients.
-
-    Raises:
-        UsageError: It asks none.
-    """
-    if not policy.capabilities.asks:
-        able = ", ".join(name for name, kind in POLICIES.items() if kind.capabilities.asks)
-        raise UsageError(f"the policy {policy.name} asks no patient", hint=f"take one of {able}")
-    return policy
-
-
 def _source(finding: Finding) -> Literal["read", "asked"]:
     return "asked" if finding.method == "asked" else "read"
-
-
-def begun(graph: GraphContext, world: World, policy: Policy, case: Case, seed: int) -> Episode:
-    """Return a new consultation's episode until it first waits.
-
-    Args:
-        graph: The graph.
-        world: What the episode acts on.
-        policy: Who chooses the questions.
-        case: What is known of the patient.
-        seed: Of all random choices.
-    """
-    start = begin(case, policy, seed=seed, limits=PATIENCE, fingerprint=graph.fingerprint)
-    return run_episode(world, start, policy)
-
-
-def resumed(world: World, policy: Policy, log: Sequence[Segment]) -> Episode:
-    """Return the episode of a log that nobody could change, until it waits.
-
-    Raises:
-        UsageError: The log cannot be gone on with on this graph.
-    """
-    return run_episode(world, resume(world, log), policy)
-
-
-def verified(graph: GraphContext, world: World, policy: Policy, log: Sequence[Segment]) -> Episode:
-    """Return the episode of a log that somebody else kept, if it is what comes of its answers on this graph.
-
-    Nothing of the log is believed but the patient, the settings and the answers: all else is done again, and compared.
-
-    Args:
-        graph: The graph.
-        world: What the episode acts on; without models.
-        policy: That of the log.
-        log: A log, or the beginning of one.
-
-    Raises:
-        UsageError: The log was changed, or is of another graph or version.
-    """
-    given = resume(World(), log[:1])
-    episode = begun(graph, world, policy, given.case, given.seed)
-    for segment in log:
-        if segment.author is Author.PATIENT:
-            episode = run_episode(world, answered(episode.state, _said(segment)), policy)
-        elif segment.author is Author.USER and episode.waiting:
-            episode = run_episode(world, _finished(episode.state), policy)
-    if episode.log[: len(log)] != tuple(log):
-        hint = "send back what was sent, or begin again"
-        raise UsageError("the transcript was changed, or is of another version of kgdx", hint=hint)
-    return episode
-
-
-def _said(segment: Segment) -> Reply:
-    try:
-        return Reply.model_validate({**segment.data, **segment.words})
-    except ValidationError as error:
-        hint = "send back what was sent, or begin again"
-        raise UsageError("the transcript has an answer that is none", hint=hint) from error
-
-
-def _finished(state: State) -> State:
-    return state.add(Segment(Author.USER, Kind.LIMIT, "finished"))
-
-
-def _present(asked: AskPatient, below: Finding | None, words: str) -> Reply:
-    """Return a yes, which names a narrower finding where one was said."""
-    if below is None or below.id == asked.term:
-        return Reply(status=Status.PRESENT, text=words)
-    return Reply(status=Status.PRESENT, term=below.id, label=below.label, text=words)
-
-
-def _chosen(asked: AskPatient, words: str, names: list[str], said: Said) -> Reply:
-    """Return which of the options words name, by number or by name.
-
-    Raises:
-        UsageError: They name none.
-    """
-    if said.meaning in STATUSES and not said.rest:
-        return Reply(status=Status.UNKNOWN)
-    parts = [each.strip().casefold() for each in words.replace("，", ",").replace("、", ",").split(",") if each.strip()]
-    found: list[tuple[str, str]] = []
-    for part in parts:
-        for number, (option, name) in enumerate(zip(asked.options, names, strict=True), 1):
-            if part in (str(number), option[0].casefold(), option[1].casefold(), name.casefold()):
-                found.append(option)
-                break
-        else:
-            return Reply(status=Status.UNKNOWN, text=words)
-    first, *more = found
-    return Reply(status=Status.PRESENT, term=first[0], label=first[1], more=tuple(more))
-
-
-def log_of(transcript: Transcript) -> tuple[Segment, ...]:
-    """Return the log of what can be gone on with.
-
-    Raises:
-        UsageError: It is no transcript.
-        CaseError: The file cannot be read.
-
-    Example:
-        >>> log_of({"transcript": []})
-        Traceback (most recent call last):
-            ...
-        kgdx.errors.UsageError: the transcript is empty: give one that kgdx wrote, whole
-    """
-    if isinstance(transcript, str | Path):
-        try:
-            log = load(Path(transcript).read_text("utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            hint = "give one that kgdx wrote"
-            raise CaseError(f"the transcript {transcript} cannot be read ({error})", hint=hint) from error
-    elif isinstance(transcript, Mapping):
-        given = transcript.get("transcript")
-        if not isinstance(given, list) or not all(isinstance(each, Mapping) for each in given):
-            raise UsageError("the transcript has no log", hint="give what a consultation wrote, whole")
-        log = tuple(Segment.from_dict(each) for each in given)
-    else:
-        log = tuple(transcript)
-    if not log:
-        raise UsageError("the transcript is empty", hint="give one that kgdx wrote, whole")
-    return log

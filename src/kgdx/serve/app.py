@@ -27,7 +27,7 @@ from starlette.staticfiles import StaticFiles
 from kgdx.results.cited import AnswerDocument
 from kgdx.results.ranked import NOTICE, DiagnosisDocument
 from kgdx.results.reference import documented
-from kgdx.serve import http_models
+from kgdx.serve import consult_models, http_models
 from kgdx.serve.problems import MEDIA_TYPE, Problem, Refused, busy
 from kgdx.serve.request_guard import PAGE_VALUES, VALUES, Guard, values
 from kgdx.serve.server_options import Options
@@ -201,13 +201,13 @@ def _api(options: Options, workers: Pool) -> APIRouter:
         """Rank the diseases that fit a patient, with what each finding contributes."""
         return await ask("diagnose", request)
 
-    @api.post("/consult", response_model=http_models.Consultation, tags=["consultation"])
-    async def consult(request: http_models.Consult) -> Response:
+    @api.post("/consult", response_model=consult_models.Consultation, tags=["consultation"])
+    async def consult(request: consult_models.Consult) -> Response:
         """Begin a consultation: the question that tells most about which disease it is."""
         return await ask("consult", request)
 
-    @api.post("/consult/answer", response_model=http_models.Consultation, tags=["consultation"])
-    async def consult_answer(request: http_models.Answer) -> Response:
+    @api.post("/consult/answer", response_model=consult_models.Consultation, tags=["consultation"])
+    async def consult_answer(request: consult_models.Answer) -> Response:
         """Answer a question, and get the next one, or the ranked diseases.
 
         The server keeps nothing: the transcript comes with each question, and goes back with the answer. One that was
@@ -220,10 +220,20 @@ def _api(options: Options, workers: Pool) -> APIRouter:
         """Show all that speaks for and against one disease, with the paths in the graph, wherever it stands."""
         return await ask("explain", request)
 
-    @api.post("/extract", response_model=http_models.Extraction, tags=["words"])
+    @api.post("/questions", response_model=http_models.Proposals, tags=["diagnosis"])
+    async def questions(request: http_models.Questions) -> Response:
+        """Name the findings whose presence or absence would separate the leading diseases most."""
+        return await ask("questions", request)
+
+    @api.post("/extract", response_model=http_models.Reading, tags=["words"])
     async def extract(request: http_models.Extract) -> Response:
-        """Read the findings of a text."""
+        """Read a text, or a case in another form: findings and their places, who it is, and what was not read."""
         return await ask("extract", request)
+
+    @api.post("/names", response_model=http_models.Names, tags=["words"])
+    async def names(request: http_models.Ids) -> Response:
+        """Name phenotypes in English and Chinese."""
+        return await ask("names", request)
 
     @api.post("/terms", response_model=http_models.Completions, tags=["words"])
     async def terms(request: http_models.Complete) -> Response:
@@ -237,7 +247,7 @@ def _api(options: Options, workers: Pool) -> APIRouter:
 
     @api.get("/sources", response_model=http_models.Sources, tags=["graph"])
     async def sources() -> Response:
-        """Show what the graph was made of, with versions, licences and citations."""
+        """Show what the graph holds and was made of, with versions, licences and citations, and what it lacks."""
         return await ask("sources", {})
 
     @api.post("/page", response_model=http_models.Html, tags=["diagnosis"])
