@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from kgdx.actions.graph_source import FolderSource, ForeignSource, GraphSource, NothingCompiled, ServerSource
 from kgdx.case import Case, Extraction, Measurement, Resolution
+from kgdx.episode.world import Memo
 from kgdx.graph.protocol import USER
 
 if TYPE_CHECKING:
@@ -231,6 +232,12 @@ class GraphContext:
 
         hierarchy: Hierarchy = self._once("ancestry", make)
         return hierarchy
+
+    @property
+    def memo(self) -> Memo:
+        """What actions of consultations found, so that none is done again to go on or back."""
+        memo: Memo = self._once("memo", Memo)
+        return memo
 
     @property
     def terms(self) -> Terms:

@@ -10,7 +10,7 @@ import asyncio
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from kgdx.answer.evidence_pack import clean
 from kgdx.case import Case, Status
@@ -21,6 +21,7 @@ from kgdx.episode.world import Patient
 from kgdx.errors import CaseError, LlmError
 from kgdx.llm.chat import ChatModel, Message, Request, private_loop, prompt, seed_of
 from kgdx.policies.doctor_briefing import NOTHING, profile, told
+from kgdx.terms.replies import STATUSES, read_reply
 
 NORMAL = "NORMAL READINGS"
 """What is reported of an examination or a test that the case does not have."""
@@ -246,7 +247,9 @@ class ModelAgent:
         if asked.order:
             return Reply(text=made.text.strip()[:4_000])
         text, remarks = checked(made.text, self.osce.story, self.hidden, openly=not (asked.term or asked.spoken))
-        return Reply(text=text, remarks=remarks) if text else Reply(status=Status.UNKNOWN, remarks=remarks)
+        if not text:
+            return Reply(status=Status.UNKNOWN, remarks=remarks)
+        return Reply(status=_status(text) if asked.term else None, text=text, remarks=remarks)
 
     def _request(self, asked: AskPatient, state: State) -> Request:
         words = asked.spoken or (f"{asked.label or asked.term}?" if asked.term else "What brings you here?")
@@ -265,6 +268,12 @@ class ModelAgent:
             messages = prompt("measurement").messages(results=results or NOTHING, ordered=question)
         seed = seed_of(state.seed, state.counts.questions)
         return Request(messages, max_tokens=TOKENS, temperature=TEMPERATURE, seed=seed)
+
+
+def _status(text: str) -> Any:
+    """The status that words state at their beginning, if they do."""
+    meaning = read_reply(text).meaning
+    return Status(meaning) if meaning in STATUSES else None
 
 
 def checked(text: str, story: Sequence[Fact], hidden: Iterable[str], *, openly: bool) -> tuple[str, tuple[str, ...]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from kgdx.case.patient import Case, Extraction, Finding, FindingReader, Resolution, Span, Status
 from kgdx.errors import CaseError
+from kgdx.serve import consult_requests
 from kgdx.serve.http_models import Reading
 from kgdx.serve.problems import Problem, Refused
 
@@ -115,6 +116,18 @@ def diagnose(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     case = case_of(given, graph)
     top = given.get("top", 10)
     return graph.diagnose(case, top=top, explain=min(given.get("explain", 0), top)).to_dict(trace=False)
+
+
+def consult(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Begin a consultation."""
+    graph = serving.graph
+    known = any(given.get(name) for name in ("text", "observed", "excluded", "phenopacket"))
+    return consult_requests.begun(graph, case_of(given, graph) if known else None, given)
+
+
+def consult_answer(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Go on with a consultation that the client kept."""
+    return consult_requests.answered(serving.graph, given)
 
 
 def explain(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
@@ -358,10 +371,10 @@ def _silent(document: dict[str, Any]) -> None:
     """Take an event that nobody waits for."""
 
 
+_ABOUT_PATIENTS = (diagnose, consult, consult_answer, explain, extract, questions)
+_ABOUT_GRAPH = (ready, names, terms, disease, sources, page, ask)
+
 OPERATIONS: Mapping[str, Callable[[Serving, Given, Event], dict[str, Any]]] = MappingProxyType(
-    {
-        each.__name__: each
-        for each in (ready, diagnose, explain, extract, questions, names, terms, disease, sources, page, ask)
-    }
+    {each.__name__: each for each in (*_ABOUT_PATIENTS, *_ABOUT_GRAPH)}
 )
 """Name → what a worker does."""
