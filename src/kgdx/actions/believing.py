@@ -111,6 +111,9 @@ class ProposeQuestions(Action):
     costs: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     """Price by way of answering (ask, examine, laboratory, imaging); 1 for a way that is not named."""
 
+    named: bool = True
+    """Whether a yes is followed by "which?"."""
+
     def run(self, graph: Operations, view: State) -> Questions:
         """Return the questions.
 
@@ -123,7 +126,8 @@ class ProposeQuestions(Action):
         def propose() -> tuple[Question, ...]:
             found: tuple[Question, ...] = proposer.propose(
                 *(case, self.selector, self.count),
-                **{"unknown": self.unknown, "kinds": self.kinds, "costs": self.costs, "seed": view.seed},
+                **{"unknown": self.unknown, "kinds": self.kinds, "costs": self.costs},
+                **{"named": self.named, "seed": view.seed},
             )
             return found
 

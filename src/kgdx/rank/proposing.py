@@ -140,6 +140,7 @@ class Proposer:
         unknown: Iterable[str] = (),
         kinds: Sequence[str] = ("phenotype",),
         costs: Mapping[str, float] = EVEN,
+        named: bool = True,
         seed: int = 0,
         scored: Scored | None = None,
     ) -> tuple[Question, ...]:
@@ -152,6 +153,7 @@ class Proposer:
             unknown: Ids to which the answer was "unknown", beside those of the case.
             kinds: What may be asked about; a kind of which the graph knows nothing gives no question.
             costs: Price by way of answering; 1 for a way that is not named.
+            named: Whether a yes is followed by "which?".
             seed: Of random choices.
             scored: The case as it was scored, where it was scored otherwise than by the ranker.
 
@@ -172,7 +174,7 @@ class Proposer:
             if kind in self.pools:
                 pool = self.pools[kind]
                 free = pool.free(case.observed, (*case.excluded, *asked))
-                situation = Situation(belief, pool, free, scored, seed)
+                situation = Situation(belief, pool, free, scored, named, seed)
                 found += self._best(situation, chosen, count, prices)
         found.sort(key=lambda each: -each.value)
         return _with_below(found[:count], self.pools)
