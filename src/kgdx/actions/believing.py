@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
@@ -15,6 +15,9 @@ from kgdx.rank.selectors import DEFAULT
 
 LEADERS = 200
 """Candidates that beliefs are about."""
+
+SHOWN = 5
+"""Leaders that a log names, for its readers and to see whether an answer changed which diseases lead."""
 
 QUESTIONS = 48
 """Questions that are proposed at once: most answers are "unknown", and leave them fresh."""
@@ -37,6 +40,10 @@ class Shares(Artifact):
     def digest(self) -> str:
         """Return a digest of ids and shares."""
         return digest_of("\n".join(f"{each.id} {each.share:.6f}" for each in self.shares))
+
+    def summary(self) -> dict[str, Any]:
+        """Return the first leaders."""
+        return {"leaders": [[each.id, each.name, round(each.share, 6)] for each in self.shares[:SHOWN]]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +117,8 @@ class ProposeQuestions(Action):
     """What may be asked about: phenotype, evidence, symptom, test."""
     costs: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     """Price by way of answering (ask, examine, laboratory, imaging); 1 for a way that is not named."""
-
+    among: tuple[str, ...] = ()
+    """Ids of the diseases that are to be told apart; all diseases when absent."""
     named: bool = True
     """Whether a yes is followed by "which?"."""
 
@@ -126,7 +134,7 @@ class ProposeQuestions(Action):
         def propose() -> tuple[Question, ...]:
             found: tuple[Question, ...] = proposer.propose(
                 *(case, self.selector, self.count),
-                **{"unknown": self.unknown, "kinds": self.kinds, "costs": self.costs},
+                **{"unknown": self.unknown, "kinds": self.kinds, "costs": self.costs, "among": self.among},
                 **{"named": self.named, "seed": view.seed},
             )
             return found

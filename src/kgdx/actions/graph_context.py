@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kgdx.terms.extractor import Extractor
     from kgdx.terms.names.mesh_index import Headings, MeshIndex
     from kgdx.terms.names.name_index import NameIndex
+    from kgdx.terms.phenotypes import Terms
 
 
 # The is-a hierarchy of phenotypes, walked on the snapshot's arrays.
@@ -230,6 +231,18 @@ class GraphContext:
 
         hierarchy: Hierarchy = self._once("ancestry", make)
         return hierarchy
+
+    @property
+    def terms(self) -> Terms:
+        """Names of the phenotypes."""
+
+        def make() -> Terms:
+            from kgdx.terms.phenotypes import Terms
+
+            return Terms(self.snapshot)
+
+        terms: Terms = self._once("terms", make)
+        return terms
 
     @property
     def names(self) -> NameIndex:

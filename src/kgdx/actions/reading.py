@@ -51,7 +51,16 @@ class Extract(Action):
             return with_phrases(read, begin) if words else read
 
         found = graph.tool("reader", given, read, lambda case: len(case.findings))
-        return Outcome(Read(len(case.text), found.digest), found)
+        known = {(each.id, each.status) for each in case.findings}
+        new = tuple(
+            (each.id, each.label, str(each.status)) for each in found.findings if (each.id, each.status) not in known
+        )
+        doubts = tuple(
+            (each.where, each.message, each.remedy)
+            for each in found.issues
+            if each.level == "warning" and each.where.startswith("HP:") and each not in case.issues
+        )
+        return Outcome(Read(len(case.text), found.digest, new, doubts), found)
 
 
 class _Later:

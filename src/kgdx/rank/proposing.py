@@ -29,6 +29,8 @@ EVEN: Mapping[str, float] = dict.fromkeys(WAYS, 1.0)
 """Prices by which all questions cost the same."""
 MOVED = 5
 """Leaders of which an explanation tells how an answer moves them."""
+LEAST_SHARE = 1e-9
+"""Share of a disease that somebody has named, however unlikely it is."""
 OPTIONS = 8
 """Narrower findings, or values, that a question offers after a yes."""
 
@@ -115,6 +117,10 @@ class Believer(Protocol):
         """Return the share of each candidate."""
         ...
 
+    def number_of(self, disease: str) -> int:
+        """Return the number of the candidate that a disease is, or -1."""
+        ...
+
 
 class Proposer:
     """Proposes questions for cases of one graph.
@@ -140,6 +146,7 @@ class Proposer:
         unknown: Iterable[str] = (),
         kinds: Sequence[str] = ("phenotype",),
         costs: Mapping[str, float] = EVEN,
+        among: Iterable[str] = (),
         named: bool = True,
         seed: int = 0,
         scored: Scored | None = None,
@@ -153,6 +160,7 @@ class Proposer:
             unknown: Ids to which the answer was "unknown", beside those of the case.
             kinds: What may be asked about; a kind of which the graph knows nothing gives no question.
             costs: Price by way of answering; 1 for a way that is not named.
+            among: Ids of the diseases that are to be told apart; all where none of them is a candidate.
             named: Whether a yes is followed by "which?".
             seed: Of random choices.
             scored: The case as it was scored, where it was scored otherwise than by the ranker.
@@ -166,7 +174,7 @@ class Proposer:
         if scored is None:
             scored = self._ranker.score_query(self._ranker.query(case)[0])
         asked = [*unknown, *(each.id for each in case.findings if each.status is Status.UNKNOWN)]
-        belief = self._ranker.posterior(scored)
+        belief = _among(self._ranker.posterior(scored), [self._ranker.number_of(each) for each in among])
         found: list[Question] = []
         for kind in kinds:
             if kind not in KINDS:
@@ -225,6 +233,17 @@ class Proposer:
                         ways[row if pool.down is None else pool.down.columns(row)] = WAYS.index(way)
             found[kind] = ways
         return found
+
+
+def _among(belief: Floats, numbers: Sequence[int]) -> Floats:
+    """Return the shares of some candidates among themselves; those of all where none of them is one."""
+    kept = [number for number in numbers if number >= 0]
+    if not kept:
+        return belief
+    shares = np.zeros_like(belief)
+    shares[kept] = np.maximum(belief[kept], LEAST_SHARE)
+    found: Floats = shares / shares.sum()
+    return found
 
 
 def _moved(share: Floats, likelihood: Floats, mass: float) -> Floats:
