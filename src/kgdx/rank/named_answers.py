@@ -25,38 +25,35 @@ def named_information(pool: Pool, shares: Floats, leaders: Ints, free: Ints) -> 
         free: Which items may still be named; shape (items,).
     """
     items = len(pool.ids)
+    gain = np.zeros(items)
     share = shares[leaders].astype(np.float64)
     mass = float(share.sum())
     if pool.up is None or mass <= 0:
-        return np.zeros(items)
+        return gain
     share /= mass
     place, owner = gather(pool.neighbours.start, leaders)
     finding = pool.neighbours.index[place]
     use = free[finding]
-    finding, owner = finding[use], owner[use]
-    rate = TOLD * pool.neighbours.values[place][use].astype(np.float64)
+    finding, owner, place = finding[use], owner[use], place[use]
     pair, entry = gather(pool.up.start, finding)  # a pair is a finding and an item above it
-    candidate, asked, rate = owner[entry], pool.up.index[pair], rate[entry]
-    cell = candidate * items + asked
-    size = len(leaders) * items
-    total = np.bincount(cell, rate, size)
-    which = _safe_log(total) - np.bincount(cell, rate * np.log2(rate), size) / np.maximum(total, 1e-300)
+    rate = TOLD * pool.neighbours.values[place].astype(np.float64)[entry]
+    cells, cell = np.unique(owner[entry] * np.int64(items) + pool.up.index[pair], return_inverse=True)
+    candidate, asked = np.divmod(cells, items)
+    total = np.bincount(cell, rate, len(cells))
+    which = np.log2(total) - np.bincount(cell, rate * np.log2(rate), len(cells)) / total
     yes = -np.expm1(-total)
-    known = np.where(total > 0, _terms(yes) + _terms(1 - yes) + yes * which, 0).reshape(len(leaders), items)
-    chance = share @ yes.reshape(len(leaders), items)
-    scale = yes / np.maximum(total, 1e-300)
-    named = np.bincount(pair, share[candidate] * scale[cell] * rate, len(pool.up.index))
-    heard = np.bincount(pool.up.index, _terms(named), items) + _terms(1 - chance)
-    gain: Floats = np.where(chance > 0, np.maximum(heard - share @ known, 0), 0) * mass
+    weight = share[candidate]
+    known = np.bincount(asked, weight * (_terms(yes) + _terms(1 - yes) + yes * which), items)
+    chance = np.bincount(asked, weight * yes, items)
+    pairs, named = np.unique(pair, return_inverse=True)
+    told = np.bincount(named, (weight * yes / total)[cell] * rate, len(pairs))
+    heard = np.bincount(pool.up.index[pairs], _terms(told), items)
+    possible = np.flatnonzero(chance > 0)
+    gain[possible] = np.maximum(heard[possible] + _terms(1 - chance[possible]) - known[possible], 0) * mass
     return gain
 
 
 def _terms(chance: Floats) -> Floats:
-    """−p log2 p of each."""
-    return -chance * _safe_log(chance)
-
-
-def _safe_log(value: Floats) -> Floats:
-    """Logarithm to base 2, 0 for 0."""
-    found: Floats = np.log2(np.where(value > 0, value, 1.0))
+    """−p log2 p of each, 0 for 0."""
+    found: Floats = -chance * np.log2(np.where(chance > 0, chance, 1.0))
     return found

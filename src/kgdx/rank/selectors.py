@@ -56,7 +56,7 @@ class Situation:
     @cached_property
     def gain(self) -> Floats:
         """What the answer to each question is expected to tell, in bits; shape (items,)."""
-        if self.named and self.pool.up is not None:
+        if self.named and self.pool.kind == "phenotype":
             return named_information(self.pool, self.told, self.leaders(COMPARED), self.free)
         return mutual_information(self.pool, self.told)
 
@@ -166,6 +166,22 @@ class Degree(Selector):
         return np.where(subgraph(situation, self.leaders), degrees(situation.pool), 0)
 
 
+class Common(Selector):
+    """How common a finding is over all diseases, whatever is known of the patient: asking without the graph's help.
+
+    Example:
+        >>> Common().name
+        'common'
+    """
+
+    name: ClassVar[str] = "common"
+
+    def value(self, situation: Situation) -> Floats:
+        """Return the mean likelihood of each question over the candidates."""
+        pool = situation.pool
+        return np.bincount(pool.neighbours.index, pool.neighbours.values, len(pool.ids)) / len(pool.described)
+
+
 class Random(Selector):
     """Any finding of the leaders, by the seed and what is known.
 
@@ -202,7 +218,7 @@ def degrees(pool: Pool) -> Ints:
 SELECTORS: Registry[Selector] = Registry(
     "selector",
     "kgdx.selectors",
-    {each.name: f"{__name__}:{each.__name__}" for each in (InfoGain, Split, Degree, Random)}
+    {each.name: f"{__name__}:{each.__name__}" for each in (InfoGain, Split, Degree, Common, Random)}
     | {"medkgi": "kgdx.rank.medkgi:MedKGI"},
 )
 """Name → selector; installed packages add theirs by entry points of the group ``kgdx.selectors``."""
