@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import CaseArgument, Excluded, Force, Html, Json, Observed, Store, grouped
+from kgdx.cli.options import CaseArgument, Force, Html, Json, Store, Terms, grouped
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
@@ -25,14 +25,6 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command()(consult)
-
-
-@dataclass(frozen=True)
-class Terms:
-    """Findings that are given as terms."""
-
-    hpo: Observed = None
-    exclude_hpo: Excluded = None
 
 
 @dataclass(frozen=True)
@@ -106,7 +98,7 @@ def consult(
     from kgdx.errors import UsageError
 
     page_files.check(result.html, force=result.force)
-    if keep.resume is not None and (case or terms.hpo or terms.exclude_hpo or asking.settings or asking.policy):
+    if keep.resume is not None and (case or terms.given or asking.settings or asking.policy):
         raise UsageError("a transcript has its own patient and settings", hint="leave them out, or --resume")
     given = inputs.one(case)
     with inputs.graph(store) as graph:
@@ -132,8 +124,7 @@ def _begun(graph: Graph, given: Case | None, terms: Terms, asking: Asking, keep:
     kept = _Transcript(keep.resume or keep.transcript)
     if keep.resume is not None:
         return graph.consult(resume=keep.resume, keep=kept.write)
-    told = given or terms.hpo or terms.exclude_hpo
-    known = inputs.with_terms(given, terms.hpo, terms.exclude_hpo, graph) if told else None
+    known = inputs.with_terms(given, terms, graph) if given or terms.given else None
     return graph.consult(known, policy=asking.policy, keep=kept.write, **asking.settings)
 
 

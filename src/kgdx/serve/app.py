@@ -205,10 +205,20 @@ def _api(options: Options, workers: Pool) -> APIRouter:
         """Show all that speaks for and against one disease, with the paths in the graph, wherever it stands."""
         return await ask("explain", request)
 
-    @api.post("/extract", response_model=http_models.Extraction, tags=["words"])
+    @api.post("/questions", response_model=http_models.Proposals, tags=["diagnosis"])
+    async def questions(request: http_models.Questions) -> Response:
+        """Name the findings whose presence or absence would separate the leading diseases most."""
+        return await ask("questions", request)
+
+    @api.post("/extract", response_model=http_models.Reading, tags=["words"])
     async def extract(request: http_models.Extract) -> Response:
-        """Read the findings of a text."""
+        """Read a text, or a case in another form: findings and their places, who it is, and what was not read."""
         return await ask("extract", request)
+
+    @api.post("/names", response_model=http_models.Names, tags=["words"])
+    async def names(request: http_models.Ids) -> Response:
+        """Name phenotypes in English and Chinese."""
+        return await ask("names", request)
 
     @api.post("/terms", response_model=http_models.Completions, tags=["words"])
     async def terms(request: http_models.Complete) -> Response:
@@ -222,7 +232,7 @@ def _api(options: Options, workers: Pool) -> APIRouter:
 
     @api.get("/sources", response_model=http_models.Sources, tags=["graph"])
     async def sources() -> Response:
-        """Show what the graph was made of, with versions, licences and citations."""
+        """Show what the graph holds and was made of, with versions, licences and citations, and what it lacks."""
         return await ask("sources", {})
 
     @api.post("/page", response_model=http_models.Html, tags=["diagnosis"])
