@@ -204,8 +204,9 @@ class Graph(GraphContext):
         """
         if resume is not None:
             if case is not None or settings or policy is not None:
-                hint = "leave them out, or the transcript"
-                raise UsageError("a transcript has its own patient and settings", hint=hint)
+                raise UsageError(
+                    "a transcript has its own patient and settings", hint="leave them out, or the transcript"
+                )
             log = log_of(resume)
             chooser = asking(policy_of(log))
             episode = self.episode(log=log, model=model)

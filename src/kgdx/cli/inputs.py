@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kgdx.case import Case, Failure, FindingReader
     from kgdx.case.ddxplus_patients import Known
     from kgdx.cli.options import Terms
+    from kgdx.config import LlmAccess
     from kgdx.ingest.pipeline.build_report import Progress
     from kgdx.llm.chat import ChatModel
 
