@@ -89,7 +89,7 @@ def doctor(name: str, *, model: bool, questions: int = 20) -> Doctor:
         hint = f"one of {', '.join(WAYS)}, with {', '.join(f':{each}' for each in ABLATIONS)}"
         raise UsageError(f"no doctor {name[:40]!r}", hint=hint)
     settings: dict[str, Any] = {"questions": questions, "selector": "medkgi"} if way == "medkgi" else {}
-    settings |= {"questions": questions, **ABLATIONS.get(without, {})}
+    settings |= {"questions": questions, "examine": way in ("medkgi", "house"), **ABLATIONS.get(without, {})}
     if model:
         paper: dict[str, Any] = {"alignment": "paper"} if way == "medkgi" else {}
         return Doctor(name, DoctorPolicy.model_validate({"way": way, **paper, **settings}))

@@ -98,7 +98,7 @@ class ReadRecord(_Reads):
         terms = [(each, Status.PRESENT) for each in record.present] + [(each, Status.ABSENT) for each in record.absent]
         found, unknown = _terms(graph, terms)
         case, contrary = _written(view.case, found)
-        return Outcome(Recorded(self.turn, unknown=unknown, contrary=contrary, record=record), case)
+        return Outcome(Recorded(self.turn, "", unknown, contrary, _shown(found), record), case)
 
 
 class ReadDifferential(_Reads):
@@ -195,7 +195,7 @@ class ReadAnswer(_Reads):
         case = view.case
         for finding in found:
             case = case.with_finding(finding)
-        return Outcome(Heard(self.turn, status=str(heard.status), findings=len(found)), case)
+        return Outcome(Heard(self.turn, "", str(heard.status), _shown(found)), case)
 
 
 class Forget(_Reads):
@@ -252,6 +252,10 @@ def _nearest(name: str, candidates: Iterable[Any]) -> tuple[str, ...]:
         return tuple(each.id for edits, each in near if edits == best)
     alike = [each for _, each in near if each.method == "meaning" and each.score >= COSINE]
     return (max(alike, key=lambda each: each.score).id,) if alike else ()
+
+
+def _shown(found: Iterable[Finding]) -> tuple[tuple[str, str, str], ...]:
+    return tuple((each.id, each.label, str(each.status)) for each in found)
 
 
 def _terms(graph: Operations, phrases: Sequence[tuple[str, Status]]) -> tuple[list[Finding], int]:

@@ -150,6 +150,7 @@ class Record(Part):
     turns: list[TurnDocument] = []
     differential: list[Lead] = []
     contradictions: list[ContradictionDocument] = []
+    remarks: list[str] = Field(default=[], description="What else has to be known of it, such as a model that failed.")
     reason: str = Field(default="", description="Why it ended; empty while it goes on.")
     policy: str = ""
     selector: str = ""
