@@ -207,8 +207,8 @@ class ConsultEvaluation:
                     self.progress()
         return rows
 
-    def _consulted(self, who: Doctor, some: Sequence[_Played]) -> list[dict[str, Any]]:
-        """Let a doctor meet some patients at once."""
+    def _consulted(self, who: Doctor, some: Sequence[_Played]) -> Iterator[dict[str, Any]]:
+        """Let a doctor meet some patients at once; what a used up budget has spoilt is not measured."""
         graph, cast = self.graph, self.cast
         ward = Ward({one.osce.case.id: self._encounter(one.osce) for one in some})
         models = {} if cast.doctor is None else {cast.doctor.name: cast.doctor}
@@ -219,11 +219,12 @@ class ConsultEvaluation:
         ]
         work = run_many(world, starts, who.policy, concurrency=self.jobs)
         episodes = asyncio.run_coroutine_threadsafe(work, private_loop()).result()
-        for episode in episodes:
-            _afford(episode)
+        whole = [pair for pair in zip(some, episodes, strict=True) if not _broke(pair[1])]
         with ThreadPoolExecutor(max(1, self.jobs)) as pool:
-            pairs = zip([who] * len(some), some, episodes, strict=True)
-            return list(pool.map(lambda pair: self._row(*pair), pairs))
+            yield from pool.map(lambda pair: self._row(who, *pair), whole)
+        if len(whole) < len(some):
+            hint = "raise the limit, and run it again: what is finished is kept"
+            raise LlmError("the budget of the doctor's model is used up", hint=hint, kind="budget")
 
     def _encounter(self, osce: Osce) -> Encounter:
         """The patient, who by rules knows of findings what is read in the story, and whoever measures."""
@@ -364,15 +365,9 @@ def _left(state: State) -> bool:
     )
 
 
-def _afford(episode: Episode) -> None:
-    """Stop where the budget was used up: what follows would be measured without the model.
-
-    Raises:
-        LlmError: It was.
-    """
-    if any(each.failed == "budget" for each in exchanges(episode.log)):
-        hint = "raise the limit, and run it again: what is finished is kept"
-        raise LlmError("the budget of the doctor's model is used up", hint=hint, kind="budget")
+def _broke(episode: Episode) -> bool:
+    """Whether the budget was used up in a consultation: what follows would be measured without the model."""
+    return any(each.failed == "budget" for each in exchanges(episode.log))
 
 
 def _name(model: ChatModel | None) -> str:

@@ -199,7 +199,7 @@ class ReadAnswer(_Reads):
 
 
 class Forget(_Reads):
-    """Forget what was said more than three turns ago: a consultation without a record.
+    """Forget what was said more than three turns ago, but for the complaint: a consultation without a record.
 
     Example:
         >>> Forget(turn=4).parameters()
@@ -211,9 +211,10 @@ class Forget(_Reads):
     changes_case: ClassVar[bool] = True
 
     def run(self, graph: Operations, view: State) -> Outcome:
-        """Return the case as the last turns alone tell it, with what was known at the beginning."""
+        """Return the case as the first turn and the last ones alone tell it."""
         case: Case = CASE_FORM.validate_python(view.log[0].words["case"])
-        for each in turns(view.log)[-LAST:]:
+        said = turns(view.log)
+        for each in (*said[:1], *said[max(1, len(said) - LAST) :]):
             if each.reply is not None:
                 case = each.reply.heard(case, each.asked)
         if case.text or case.findings:
