@@ -15,7 +15,7 @@ from kgdx.actions.believing import ProposeQuestions, Questions
 from kgdx.answer.consultation_record import record_of
 from kgdx.api import Graph
 from kgdx.case import Case, Finding, read_text
-from kgdx.episode import Author, Episode, Kind, Limits, State, World, begin, dump, load, resume, run
+from kgdx.episode import AskPatient, Author, Episode, Kind, Limits, Reply, State, World, begin, dump, load, resume, run
 from kgdx.episode.operations import Operations
 from kgdx.episode.turns import turns
 from kgdx.episode.world import Memo
@@ -27,7 +27,8 @@ from kgdx.llm.chat import ChatModel
 from kgdx.policies.doctor import DoctorPolicy, diagnosis
 from kgdx.policies.doctor_artifacts import Chosen, Differential, Recorded
 from kgdx.policies.doctor_by_rules import RulesDoctorPolicy
-from llm.server import Body, Fail, Raw, Reply, Say, Script, answering
+from llm.server import Body, Fail, Raw, Say, Script, answering
+from llm.server import Reply as Served
 from osce_cases import EPILEPSY, UNKNOWN, osces
 from policies.conftest import behind
 
@@ -73,7 +74,7 @@ def writing(**said: str) -> Script:
     """Answers as the right agent does, but for the roles that are given words of their own."""
     right = agent()
 
-    def reply(body: Body, number: int) -> Reply:
+    def reply(body: Body, number: int) -> Served:
         asked = right.asked(request_of(body))
         return Say(said[asked.role]) if asked.role in said else Say(right.ask(request_of(body)).text)
 
@@ -175,11 +176,16 @@ def test_rules_stand_in_for_every_part(graph: Graph) -> None:
     assert any(each.asked.order for each in turns(consulted(graph, RulesDoctorPolicy(examine=True), None)[0].log))
 
 
-def test_without_a_record_what_was_said_long_ago_is_forgotten(graph: Graph) -> None:
-    policy = RulesDoctorPolicy(certain=1.0, graph=False, record=False)
-    episode, _ = consulted(graph, policy, None)
-    whole, _ = consulted(graph, policy.model_copy(update={"record": True}), None)
-    assert len(episode.state.case.text) < len(whole.state.case.text)
+def test_without_a_record_what_was_said_long_ago_is_forgotten_but_for_the_complaint(graph: Graph) -> None:
+    class Telling:
+        def reply(self, asked: AskPatient, state: State) -> Reply:
+            return Reply(text=f"Answer {state.counts.questions}.")
+
+    policy = RulesDoctorPolicy(graph=False, record=False)
+    episode = run(World(graph, Telling()), begin(Case("p"), policy, limits=LIMITS), policy)
+    said = len(turns(episode.log))
+    assert said > 5
+    assert episode.state.case.text.split("\n") == [f"Answer {at}." for at in (1, said - 2, said - 1, said)]
 
 
 # --- what goes wrong ------------------------------------------------------------------------------------------------
@@ -203,10 +209,10 @@ def test_a_model_whose_answers_cannot_be_used_leaves_the_consultation_to_rules(
 
 @pytest.mark.parametrize("reply", [Fail(401), Fail(500), Raw(b"<html>", 200)], ids=["denied", "failing", "no JSON"])
 @pytest.mark.parametrize("after", [0, 4])
-def test_a_model_that_fails_in_the_middle_leaves_it_to_rules(graph: Graph, reply: Reply, after: int) -> None:
+def test_a_model_that_fails_in_the_middle_leaves_it_to_rules(graph: Graph, reply: Served, after: int) -> None:
     right = answering(agent())
 
-    def script(body: Body, number: int) -> Reply:
+    def script(body: Body, number: int) -> Served:
         return right(body, number) if number < after else reply  # type: ignore[return-value]
 
     with behind(script) as (model, _):
