@@ -14,6 +14,7 @@ from cli.conftest import Run, home, invoke
 from kgdx.api import Graph
 from kgdx.case import Case, case_from_osce
 from kgdx.case.case_files import Failure
+from kgdx.episode import load
 from kgdx.errors import CaseError, LlmError, UsageError
 from kgdx.evaluate.consultations import ABLATIONS, Cast, ConsultEvaluation, doctor, expanded
 from kgdx.evaluate.diagnosis_judges import DiseaseJudge, same_by_graph
@@ -96,6 +97,8 @@ def test_what_is_finished_is_kept_and_not_asked_again(graph: Graph, tmp_path: Pa
     asked = model.calls
     again = evaluation(graph, "medkgi", cast=Cast(model), jobs=1).run(cases(), Journal(tmp_path / "run"))
     assert (again, model.calls) == (first, asked)
+    logs = sorted((tmp_path / "run" / "consultations" / "medkgi").iterdir())
+    assert [load(each.read_text("utf-8"))[-1].name for each in logs] == ["diagnosed"] * 3
     journal = (tmp_path / "run" / "journal.jsonl").read_text("utf-8").splitlines(keepends=True)
     (tmp_path / "run" / "journal.jsonl").write_text("".join(journal[:2]) + journal[2][:20], "utf-8")
     cut = evaluation(graph, "medkgi", cast=Cast(model), jobs=1).run(cases(), Journal(tmp_path / "run"))
