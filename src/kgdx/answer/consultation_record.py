@@ -57,7 +57,7 @@ def record_of(log: Sequence[Segment]) -> Record:
         examinations=[
             examined(each, number) for number, each in _numbered(asked) if each.asked.kind == TEST or each.asked.order
         ],
-        turns=[_turn(each, number) for number, each in _numbered(asked)],
+        turns=record_turns(log),
         differential=_leads(next((found for each in reversed(log) if (found := leaders_of(each))), ())),
         contradictions=known.contradictions,
         remarks=[each.data["text"] for each in log if each.kind is Kind.WISH and each.name == "remark"],
@@ -85,6 +85,16 @@ def _author(log: Sequence[Segment], written: Segment) -> str:
     """The model that wrote a record."""
     before = log[: log.index(written)]
     return next((each.name for each in reversed(before) if each.author is Author.MODEL), "")
+
+
+def record_turns(log: Iterable[Segment]) -> list[TurnDocument]:
+    """Return the questions of a log with their answers; a log without its words will do.
+
+    Example:
+        >>> record_turns([])
+        []
+    """
+    return [_turn(each, number) for number, each in _numbered(turns(log))]
 
 
 def number_of(asked: Iterable[Turn]) -> int:

@@ -28,8 +28,8 @@ from kgdx.terms.normalise import has_chinese
 from kgdx.terms.replies import STATUSES, Said, read_reply
 
 if TYPE_CHECKING:
+    from kgdx.actions.graph_context import GraphContext
     from kgdx.answer.diagnosis import Diagnosis
-    from kgdx.api.open_graph import Graph
     from kgdx.episode.policy import Policy
     from kgdx.episode.world import World
 
@@ -57,11 +57,21 @@ class Consultation:
         world: What its episode acts on.
         policy: Who chooses the questions.
         episode: Where it goes on.
+        diagnosed: Returns what an episode has found.
         keep: Given the log after each change.
     """
 
-    def __init__(self, graph: Graph, world: World, policy: Policy, episode: Episode, keep: Keep | None = None) -> None:
-        self._graph, self._world, self._policy, self._keep = graph, world, policy, keep
+    def __init__(
+        self,
+        graph: GraphContext,
+        world: World,
+        policy: Policy,
+        episode: Episode,
+        diagnosed: Callable[[Episode], Diagnosis],
+        keep: Keep | None = None,
+    ) -> None:
+        self._graph, self._world, self._policy = graph, world, policy
+        self._diagnosed, self._keep = diagnosed, keep
         self.heard: tuple[Finding, ...] = ()
         """Findings that the last answer brought."""
         self.contradictions: tuple[str, ...] = ()
@@ -87,7 +97,8 @@ class Consultation:
         wanted = getattr(self._policy, "speaks", None)
         if wanted is not None:
             return "zh" if wanted == "zh" else "en"
-        return "zh" if has_chinese(self._episode.state.case.text) else "en"
+        said = (each.words.get("text") or each.words.get("case", {}).get("text") for each in self.log)
+        return "zh" if has_chinese(next(filter(None, said), "")) else "en"
 
     @property
     def differential(self) -> list[Lead]:
@@ -133,7 +144,7 @@ class Consultation:
             episode = run_episode(self._world, _finished(episode.state), self._policy)
         if not episode.state.case.observed:
             raise CaseError(say("nothing", self.language), hint="name a finding, or begin with another description")
-        return self._graph.diagnosis(episode)
+        return self._diagnosed(episode)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values, the patient's words among them.

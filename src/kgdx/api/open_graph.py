@@ -188,8 +188,8 @@ class Graph(GraphContext):
                 policy and settings.
             seed: Of all random choices.
             keep: Given the whole log after each change.
-            settings: Of the policy: ``questions``, ``certain``, ``selector``, ``speaks`` (``en`` or ``zh``), ``narrow``,
-                ``unchanged``.
+            settings: Of the policy: ``questions``, ``certain``, ``selector``, ``speaks`` (``en`` or ``zh``),
+                ``narrow``, ``unchanged``.
 
         Raises:
             UsageError: The transcript cannot be gone on with on this graph, no such policy, or a setting that it does
@@ -205,19 +205,15 @@ class Graph(GraphContext):
         """
         if resume is not None:
             if case is not None or settings or policy is not None:
-                raise UsageError(
-                    "a transcript has its own patient and settings", hint="leave them out, or the transcript"
-                )
+                hint = "leave them out, or the transcript"
+                raise UsageError("a transcript has its own patient and settings", hint=hint)
             log = log_of(resume)
             chooser = asking(policy_of(log))
-            return Consultation(
-                self, self.world(chooser, model=model), chooser, self.episode(log=log, model=model), keep
-            )
-        chooser = policy if isinstance(policy, Policy) else asking_policy(policy, settings)
-        asking(chooser)
-        patient = None if case is None else self.case(case)
-        episode = self.episode(patient, policy=chooser, model=model, limits=PATIENCE, seed=seed)
-        return Consultation(self, self.world(chooser, model=model), chooser, episode, keep)
+            episode = self.episode(log=log, model=model)
+        else:
+            chooser = asking(policy if isinstance(policy, Policy) else asking_policy(policy, settings))
+            episode = self.episode(case, policy=chooser, model=model, limits=PATIENCE, seed=seed)
+        return Consultation(self, self.world(chooser, model=model), chooser, episode, self.diagnosis, keep)
 
     def world(
         self,
