@@ -222,11 +222,13 @@ def test_a_model_that_fails_in_the_middle_leaves_it_to_rules(graph: Graph, reply
 
 
 def test_a_disease_that_the_graph_lacks_is_said_in_a_line_and_kept(graph: Graph) -> None:
-    known = osces()[2]
-    episode, _ = consulted(graph, MEDKGI, agent(), None, known)
-    stated = diagnosis(episode.state)
-    assert (stated[0].name, stated[0].ids) == (UNKNOWN, ())
+    said = json.dumps({"diagnosis": UNKNOWN, "differential": [EPILEPSY]})
+    with behind(writing(turn=said)) as (model, _):
+        episode, _ = consulted(graph, MEDKGI, model)
+    first, second = diagnosis(episode.state)
+    assert (first.name, first.ids) == (UNKNOWN, ()) and second.ids
     assert remarks(episode).count("no_such_disease") == 1
+    assert episode.reason == "diagnosed", "what the graph knows of the differential is declared"
 
 
 def test_an_answer_that_cannot_be_read_costs_its_turn_alone(graph: Graph) -> None:
