@@ -42,7 +42,7 @@ def gain(ranker: Ranker, shares: list[float], term: str) -> float:
     return entropy_of(*shares) - left
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(observed=st.lists(st.sampled_from(PHENOTYPES), min_size=1, max_size=4, unique=True))
 def test_the_gain_of_a_question_is_what_its_answer_tells_of_the_disease(ranker: Ranker, observed: list[str]) -> None:
     shares = ranker.posterior(ranker.score((observed, ())))

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgdx.actions.graph_source import FolderSource, ForeignSource, GraphSource, NothingCompiled, ServerSource
-from kgdx.case import Extraction, Resolution
+from kgdx.case import Case, Extraction, Resolution
+from kgdx.episode.world import Memo
 from kgdx.graph.protocol import USER
 
 if TYPE_CHECKING:
@@ -233,6 +234,12 @@ class GraphContext:
         return hierarchy
 
     @property
+    def memo(self) -> Memo:
+        """What actions of consultations found, so that none is done again to go on or back."""
+        memo: Memo = self._once("memo", Memo)
+        return memo
+
+    @property
     def terms(self) -> Terms:
         """Names of the phenotypes."""
 
@@ -341,9 +348,9 @@ class GraphContext:
         found: tuple[Row, ...] = self._once("sources", lambda: tuple(self.run("sources")))
         return found
 
-    def extract(self, text: str, language: str | None = None) -> Extraction:
-        """Read all findings of a free text."""
-        return self.reader.extract(text, language)
+    def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
+        """Read all findings of a free text; the patient's age and sex decide which values are usual."""
+        return self.reader.extract(text, language, patient)
 
     def resolve(self, term: str) -> Resolution:
         """Find the current term for an HPO id, a label or a phrase."""

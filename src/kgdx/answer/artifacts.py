@@ -50,6 +50,15 @@ class Mentioned(Artifact):
 
 
 @dataclass(frozen=True, slots=True)
+class Understood(Artifact):
+    """How names were understood that no part of the question is in full."""
+
+    depends: ClassVar[tuple[Reads, ...]] = ("question",)
+
+    resolved: tuple[Resolved, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Ranked(Artifact):
     """The diseases that fit the case's findings, best first."""
 
@@ -107,6 +116,16 @@ class Described(Artifact):
     many: ClassVar[bool] = True
 
     descriptions: tuple[Description, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Named(Artifact):
+    """What the entities that were found are called in English and in Chinese."""
+
+    depends: ClassVar[tuple[Reads, ...]] = ()
+
+    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
+    """Id → language (``en``, ``zh``) → name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +189,20 @@ def candidates_of(state: State) -> tuple[Candidate, ...]:
 
 def resolved_of(state: State) -> tuple[Resolved, ...]:
     """Return how names that were given to actions were understood, each once."""
-    return tuple(dict.fromkeys(each for found in state.all(Retrieved) for each in found.resolved))
+    before = state.get(Understood)
+    later = (each for found in state.all(Retrieved) for each in found.resolved)
+    return tuple(dict.fromkeys((*(before.resolved if before is not None else ()), *later)))
 
 
 def described_of(state: State) -> tuple[Description, ...]:
     """Return the descriptions of diseases, each once."""
     return tuple({each.id: each for found in state.all(Described) for each in found.descriptions}.values())
+
+
+def names_of(state: State) -> Mapping[str, Mapping[str, str]]:
+    """Return the names by id and language of what was found."""
+    found = state.last(Named)
+    return {} if found is None else found.names
 
 
 def citations_of(state: State) -> tuple[Citation, ...]:

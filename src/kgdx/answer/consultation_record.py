@@ -48,25 +48,25 @@ def record_of(log: Sequence[Segment]) -> Record:
     settings = start.data.get("settings", {})
     written = _written(log)
     complaint = "" if written is None else str(written.words["record"].get("complaint", ""))
-    return Record(
-        author="rules" if written is None else _author(log, written),
-        complaint=case.get("text") or given or complaint or _first(asked),
-        sex=case.get("sex", "UNKNOWN"),
-        age=case.get("age"),
-        findings=list(known.findings.values()),
-        examinations=[
-            examined(each, number) for number, each in _numbered(asked) if each.asked.kind == TEST or each.asked.order
-        ],
-        turns=record_turns(log),
-        differential=_leads(next((found for each in reversed(log) if (found := leaders_of(each))), ())),
-        contradictions=known.contradictions,
-        remarks=[each.data["text"] for each in log if each.kind is Kind.WISH and each.name == "remark"],
-        reason=log[-1].name if log[-1].kind is Kind.END else "",
-        policy=str(start.data.get("policy", "")),
-        selector=str(settings.get("selector") or ""),
-        language=settings.get("speaks"),
-        fingerprint=str(start.data.get("fingerprint", "")),
-    )
+    told: dict[str, Any] = {
+        "author": "rules" if written is None else _author(log, written),
+        "complaint": case.get("text") or given or complaint or _first(asked),
+        "sex": case.get("sex", "UNKNOWN"),
+        "age": case.get("age"),
+        "findings": tuple(known.findings.values()),
+        "examinations": tuple(examined(each, at) for at, each in _numbered(asked) if is_examination(each.asked)),
+        "turns": tuple(record_turns(log)),
+        "differential": _leads(next((found for each in reversed(log) if (found := leaders_of(each))), ())),
+        "contradictions": tuple(known.contradictions),
+        "remarks": tuple(each.data["text"] for each in log if each.kind is Kind.WISH and each.name == "remark"),
+        "reason": log[-1].name if log[-1].kind is Kind.END else "",
+        "policy": str(start.data.get("policy", "")),
+        "selector": str(settings.get("selector") or ""),
+        "language": settings.get("speaks"),
+        "fingerprint": str(start.data.get("fingerprint", "")),
+        "kgdx_version": str(start.data.get("kgdx", "")),
+    }
+    return Record(**told)
 
 
 def _written(log: Sequence[Segment]) -> Segment | None:
@@ -118,6 +118,16 @@ def kind_of(asked: AskPatient) -> Literal["open", "finding", "which", "test"]:
     return "test" if asked.kind == TEST else "finding"
 
 
+def is_examination(asked: AskPatient) -> bool:
+    """Return whether something is ordered rather than asked: a test of the graph, or what a doctor orders in words.
+
+    Example:
+        >>> is_examination(AskPatient(order="test", spoken="a blood count")), is_examination(AskPatient())
+        (True, False)
+    """
+    return bool(asked.order) or asked.kind == TEST
+
+
 def answer_of(reply: Reply | None) -> Answered | None:
     """Return a reply in one word.
 
@@ -154,7 +164,7 @@ class _Known:
     def hear(self, segment: Segment) -> None:
         """Take in one segment."""
         if segment.kind is Kind.WISH and segment.name == AskPatient.name:
-            self._asked = AskPatient.model_validate(segment.data)
+            self._asked = AskPatient.model_validate({**segment.data, **segment.words})
             self._number += not self._asked.which
         elif segment.author is Author.PATIENT and self._asked is not None:
             self._answer(self._asked, Reply.model_validate({**segment.data, **segment.words}))
@@ -166,7 +176,7 @@ class _Known:
                 self._contradict(where, message, remedy)
 
     def _answer(self, asked: AskPatient, reply: Reply) -> None:
-        if reply.status is None or asked.term is None or asked.kind == TEST or (asked.which and not reply.term):
+        if reply.status is None or asked.term is None or is_examination(asked) or (asked.which and not reply.term):
             return
         if asked.which:
             self.findings.pop(asked.term, None)
@@ -200,19 +210,20 @@ def _numbered(asked: Iterable[Turn]) -> Iterable[tuple[int, Turn]]:
 
 def _turn(turn: Turn, number: int) -> TurnDocument:
     reply, asked = turn.reply, turn.asked
-    named = [] if reply is None or not reply.term else [reply.term, *(id for id, _ in reply.more)]
+    named = () if reply is None or not reply.term else (reply.term, *(id for id, _ in reply.more))
     return TurnDocument(
         number=number,
         kind=kind_of(asked),
         term=asked.term,
         label=asked.label,
+        text=asked.spoken,
         gain=asked.gain,
         answer=answer_of(reply),
         named=named,
         words="" if reply is None else reply.text,
-        differential=_leads(turn.after) if reply is not None else [],
+        differential=_leads(turn.after) if reply is not None else (),
     )
 
 
-def _leads(leaders: Iterable[Leader]) -> list[Lead]:
-    return [Lead(id=each.id, name=each.name, share=each.share) for each in leaders]
+def _leads(leaders: Iterable[Leader]) -> tuple[Lead, ...]:
+    return tuple(Lead(id=each.id, name=each.name, share=each.share) for each in leaders)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import CaseArgument, Excluded, Force, Html, Json, Observed, Store, grouped
+from kgdx.cli.options import CaseArgument, Force, Html, Json, Store, Terms, grouped
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
@@ -25,14 +25,6 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command()(consult)
-
-
-@dataclass(frozen=True)
-class Terms:
-    """Findings that are given as terms."""
-
-    hpo: Observed = None
-    exclude_hpo: Excluded = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +68,12 @@ class Kept:
     resume: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Go on with this transcript, and keep it there.")
     ] = None
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the record: .json, .html to print, or .phenopacket.json for what is known."
+        ),
+    ] = None
     save: Annotated[bool, typer.Option("--save", help="Write the case and the run into the graph.")] = False
 
 
@@ -106,12 +104,14 @@ def consult(
     from kgdx.errors import UsageError
 
     page_files.check(result.html, force=result.force)
-    if keep.resume is not None and (case or terms.hpo or terms.exclude_hpo or asking.settings or asking.policy):
+    page_files.check_record(keep.record, force=result.force)
+    if keep.resume is not None and (case or terms.given or asking.settings or asking.policy):
         raise UsageError("a transcript has its own patient and settings", hint="leave them out, or --resume")
     given = inputs.one(case)
     with inputs.graph(store) as graph:
         consultation = _begun(graph, given, terms, asking, keep)
         _ask(consultation)
+        page_files.write_record(keep.record, consultation, force=result.force)
         if consultation.waiting:
             _unfinished(consultation, keep.resume or keep.transcript)
             return
@@ -132,8 +132,7 @@ def _begun(graph: Graph, given: Case | None, terms: Terms, asking: Asking, keep:
     kept = _Transcript(keep.resume or keep.transcript)
     if keep.resume is not None:
         return graph.consult(resume=keep.resume, keep=kept.write)
-    told = given or terms.hpo or terms.exclude_hpo
-    known = inputs.with_terms(given, terms.hpo, terms.exclude_hpo, graph) if told else None
+    known = inputs.with_terms(given, terms, graph) if given or terms.given else None
     return graph.consult(known, policy=asking.policy, keep=kept.write, **asking.settings)
 
 
@@ -221,13 +220,15 @@ def _say_heard(consultation: Consultation, question: QuestionDocument) -> None:
     from kgdx.results.consulted import say
 
     language = consultation.language
-    read = [each for each in consultation.heard if each.id != question.term and each.method != "asked"]
+    read = [each for each in consultation.heard if each.id != question.term and question.kind != "which"]
     if read:
         named = (
             each.label if each.status == "present" else say("negated", language, name=each.label or each.id)
             for each in read
         )
         options.remark("   " + say("read", language, findings=", ".join(named)))
+    if consultation.unread:
+        options.remark("   " + say("noted", language))
     for each in consultation.contradictions:
         options.remark(f"   ! {each}")
 

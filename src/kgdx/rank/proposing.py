@@ -159,6 +159,7 @@ class Proposer:
         named: bool = True,
         seed: int = 0,
         scored: Scored | None = None,
+        evenly: bool = False,
     ) -> tuple[Question, ...]:
         """Return the questions that are worth most for their price, best first.
 
@@ -173,6 +174,7 @@ class Proposer:
             named: Whether a yes is followed by "which?".
             seed: Of random choices.
             scored: The case as it was scored, where it was scored otherwise than by the ranker.
+            evenly: Whether the diseases to tell apart are taken for equally likely.
 
         Raises:
             CaseError: None of the observed findings can be ranked.
@@ -183,7 +185,7 @@ class Proposer:
         if scored is None:
             scored = self._ranker.score_query(self._ranker.query(case)[0])
         asked = [*unknown, *(each.id for each in case.findings if each.status is Status.UNKNOWN)]
-        belief = _among(self._ranker.posterior(scored), [self._ranker.number_of(each) for each in among])
+        belief = _among(self._ranker.posterior(scored), [self._ranker.number_of(each) for each in among], evenly)
         found: list[_Valued] = []
         for kind in kinds:
             if kind not in KINDS:
@@ -253,13 +255,13 @@ class Proposer:
         return found
 
 
-def _among(belief: Floats, numbers: Sequence[int]) -> Floats:
+def _among(belief: Floats, numbers: Sequence[int], evenly: bool) -> Floats:
     """Return the shares of some candidates among themselves; those of all where none of them is one."""
     kept = [number for number in numbers if number >= 0]
     if not kept:
         return belief
     shares = np.zeros_like(belief)
-    shares[kept] = np.maximum(belief[kept], LEAST_SHARE)
+    shares[kept] = 1.0 if evenly else np.maximum(belief[kept], LEAST_SHARE)
     found: Floats = shares / shares.sum()
     return found
 
