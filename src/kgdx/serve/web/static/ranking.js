@@ -64,8 +64,7 @@ function row(candidate, best) {
   const bar = make("span", { class: "bar", "aria-hidden": "true" }, make("i", {}));
   bar.firstChild.style.width = `${width}%`;
   const button = make("button", { type: "button", class: "row", "aria-expanded": String(isOpen), onclick: () => toggle(candidate.id) },
-    make("span", { class: "rank" }, String(rank)),
-    movement(candidate.id, rank),
+    make("span", { class: "rank" }, String(rank), movement(candidate.id, rank)),
     make("span", { class: "what" }, name, also ? make("small", {}, also) : ""),
     bar,
     make("span", { class: "score" }, make("span", { class: "unseen" }, `${say("fit")} `), candidate.score.toFixed(1)));
