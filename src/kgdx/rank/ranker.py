@@ -150,7 +150,7 @@ class Ranker:
             UsageError: A disease of ``also`` is not among those that are ranked.
         """
         query, issues = self.query(case)
-        others = [self.numbered(disease) for disease in also]
+        others = [self._ranked(disease) for disease in also]
 
         def find() -> tuple[Candidate, ...]:
             left_out = leaving_out(case) if isinstance(case, Case) else frozenset()
@@ -219,7 +219,7 @@ class Ranker:
             UsageError: A candidate is not among the diseases that are ranked.
         """
         given = list(candidates)
-        numbers = np.array([self.numbered(candidate.id) for candidate in given], np.int64)
+        numbers = np.array([self._ranked(candidate.id) for candidate in given], np.int64)
         return tuple(self._explained(self.score_query(self.query(case)[0]), given, numbers))
 
     def _explained(self, scored: Scored, candidates: list[Candidate], numbers: Ints) -> list[Candidate]:
@@ -356,16 +356,13 @@ class Ranker:
         found = gains(beliefs.shares, beliefs.numbers, *known)
         return np.where(askable(self.model.basis, query.observed.tolist(), others), found, 0.0)
 
-    def questions(
-        self, case: Case | Findings, count: int = 48, unknown: Iterable[str] = (), between: Sequence[int] = ()
-    ) -> list[tuple[str, float]]:
+    def questions(self, case: Case | Findings, count: int = 48, unknown: Iterable[str] = ()) -> list[tuple[str, float]]:
         """Return the terms about which a question is expected to tell most, each with its bits, best first.
 
         Args:
             case: What is known of the patient.
             count: How many terms.
             unknown: As for :meth:`gains`.
-            between: Candidates to tell apart, each taken for equally likely; by default those that lead.
 
         Raises:
             CaseError: None of the observed findings is a phenotype of the graph.
@@ -376,13 +373,11 @@ class Ranker:
             asked += [finding.id for finding in case.findings if finding.status is Status.UNKNOWN]
 
         def propose() -> list[tuple[str, float]]:
-            even = np.full(len(between), 1 / max(1, len(between)), np.float32)
-            believed = Beliefs(np.array(between), even, len(query.observed)) if between else self.beliefs(case)
-            found = self.gains(believed, case, asked)
+            found = self.gains(self.beliefs(case), case, asked)
             best = leading(found, count).tolist()
             return [(self.terms[term], float(found[term])) for term in best if found[term] > 0]
 
-        key = "questions", self._key(query), count, tuple(between), *sorted(asked)
+        key = "questions", self._key(query), count, *sorted(asked)
         return list(self._results.get(key, propose))
 
     @cached_property
@@ -405,12 +400,7 @@ class Ranker:
         row = self.names.diseases.get(disease, -1)
         return int(self.model.candidates.of[row]) if row >= 0 else -1
 
-    def numbered(self, disease: str) -> int:
-        """Return the candidate that a disease id belongs to.
-
-        Raises:
-            UsageError: The graph annotates nothing of it.
-        """
+    def _ranked(self, disease: str) -> int:
         number = self.number_of(disease)
         if number < 0:
             hint = "give the id of an annotated disease; `kgdx run search_diseases text=NAME limit=5` finds ids"
