@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import CaseArgument, Excluded, Force, Html, Json, Observed, Store, grouped
+from kgdx.cli.options import CaseArgument, Force, Html, Json, Store, Terms, grouped
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
@@ -33,14 +33,6 @@ WORDS = {
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command()(consult)
-
-
-@dataclass(frozen=True)
-class Terms:
-    """Findings that are given as terms."""
-
-    hpo: Observed = None
-    exclude_hpo: Excluded = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +85,7 @@ def consult(
     from kgdx.errors import UsageError
 
     page_files.check(result.html, force=result.force)
-    if keep.resume is not None and (case or terms.hpo or terms.exclude_hpo):
+    if keep.resume is not None and (case or terms.given):
         raise UsageError("a transcript has its own patient", hint="leave the patient out, or --resume")
     given = inputs.one(case)
     with inputs.graph(store) as graph:
@@ -124,8 +116,7 @@ def _begun(graph: Graph, given: Case | None, terms: Terms, asking: Asking, keep:
         policy: Any = policy_of(log)
         return policy, graph.episode(log=log, policy=policy)
     policy = _policy(asking.policy, asking.max_questions, asking.certain)
-    told = given or terms.hpo or terms.exclude_hpo
-    known = inputs.with_terms(given, terms.hpo, terms.exclude_hpo, graph) if told else None
+    known = inputs.with_terms(given, terms, graph) if given or terms.given else None
     limits = Limits(steps=100_000, stagnation=1_000, errors=1_000)
     return policy, graph.episode(known, policy=policy, limits=limits)
 

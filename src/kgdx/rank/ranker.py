@@ -403,7 +403,7 @@ class Ranker:
     def _ranked(self, disease: str) -> int:
         number = self.number_of(disease)
         if number < 0:
-            hint = "give the id of an annotated disease; `kgdx run search_diseases text=NAME limit=5` finds ids"
+            hint = "give the id of a disease that the graph describes; `kgdx search NAME` finds ids"
             raise UsageError(f"{disease[:40]} is not among the ranked diseases", hint=hint)
         return number
 
