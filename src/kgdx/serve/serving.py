@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
-from kgdx.case.patient import Case, Extraction, Finding, FindingReader, Resolution, Span, Status
-from kgdx.errors import CaseError
+import numpy as np
+
+from kgdx.case.patient import CORRECTED, Case, Extraction, Finding, FindingReader, Resolution, Span, Status
+from kgdx.errors import CaseError, UsageError
+from kgdx.rank.fusion import Beliefs, leading
 from kgdx.serve.http_models import Reading
 from kgdx.serve.problems import Problem, Refused
 
@@ -27,6 +30,9 @@ LOOK_S = 1.0
 
 DETAILS = 500
 """Most annotations of a disease that its page lists."""
+
+RELATED = 8
+"""For each finding that is proposed so many are looked at, since many are kinds of one another."""
 
 REMOVED = "removed"
 """Status of a finding that was read where there is none: its words count for nothing."""
@@ -185,15 +191,13 @@ def questions(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     graph = serving.graph
     ranker = graph.ranker
     case = read_case(case_of(given, graph), graph)
+    beliefs = ranker.beliefs(case)
+    numbers, shares = beliefs.numbers[: given["leaders"]].tolist(), beliefs.shares[: given["leaders"]].tolist()
     if given["between"]:
-        numbers = [ranker.numbered(disease) for disease in given["between"]]
-        shares = [1 / len(numbers)] * len(numbers)
-        asked = ranker.questions(case, given["count"], between=numbers)
-    else:
-        beliefs = ranker.beliefs(case)
-        numbers, shares = beliefs.numbers[: given["leaders"]].tolist(), beliefs.shares.tolist()
-        asked = ranker.questions(case, given["count"])
-    told = zip(map(ranker.names.candidate, numbers), shares, strict=False)
+        numbers = [_number(ranker, disease) for disease in dict.fromkeys(given["between"])]
+        shares = [1.0] * len(numbers)
+    asked = _separating(graph, case, Beliefs(np.array(numbers), np.array(shares, np.float32), 0), given["count"])
+    told = zip(map(ranker.names.candidate, numbers), shares, strict=True)
     return {
         "leaders": [{"id": one.id, "name": one.name, "name_zh": one.name_zh, "share": share} for one, share in told],
         "questions": [
@@ -201,6 +205,26 @@ def questions(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
             for (term, bits), often in zip(asked, _often(ranker, [term for term, _ in asked], numbers), strict=True)
         ],
     }
+
+
+def _number(ranker: Ranker, disease: str) -> int:
+    number = ranker.number_of(disease)
+    if number < 0:
+        raise UsageError(f"{disease[:40]} is not among the ranked diseases", hint="name diseases of the ranking")
+    return number
+
+
+def _separating(graph: Graph, case: Case, beliefs: Beliefs, count: int) -> list[tuple[str, float]]:
+    """Return the terms that tell most about which of some diseases it is, with their bits; none is above another."""
+    whole = replace(beliefs, shares=beliefs.shares / beliefs.shares.sum())
+    gains = graph.ranker.gains(whole, case)
+    found: list[tuple[str, float]] = []
+    for row in leading(gains, count * RELATED).tolist():
+        term = graph.ranker.terms[row]
+        near = graph.ancestry.ancestors(term)
+        if gains[row] > 0 and not any(one in near or term in graph.ancestry.ancestors(one) for one, _ in found):
+            found.append((term, float(gains[row])))
+    return found[:count]
 
 
 def _often(ranker: Ranker, terms: list[str], numbers: list[int]) -> list[list[float]]:
@@ -311,32 +335,30 @@ def case_of(given: Given, graph: Graph) -> Case:
     return with_person(replace(case, id=given.get("title") or case.id), _about(given)).identified()
 
 
-def _corrected(findings: Iterable[Mapping[str, Any]], text: str, graph: Graph) -> Case:
-    """Make a case of findings as somebody left them; of its text only the words count, without those struck out.
+def _corrected(findings: Sequence[Mapping[str, Any]], text: str, graph: Graph) -> Case:
+    """Make a case of findings as somebody left them; of its text only the words count, without those taken back.
 
     Raises:
         CaseError: A term is unknown.
     """
     from kgdx.case.cleaning import unknown
-    from kgdx.rank.said import clauses
+    from kgdx.rank.said import with_phrases
     from kgdx.terms.normalise import has_chinese
 
-    kept: list[Finding] = []
-    struck = list(text)
+    found: list[Finding] = []
     for each in findings:
-        start, end = each.get("start"), each.get("end")
-        span = None if start is None or end is None else Span(start, end)
-        if span is not None and each["status"] != Status.PRESENT:
-            struck[start:end] = " " * len(struck[start:end])
-        if each["status"] == REMOVED:
-            continue
         resolution = graph.resolve(each["id"])
         if resolution.finding is None:
             raise unknown(each["id"], resolution)
-        words = {name: each[name] for name in ("text", "value", "unit") if each.get(name)}
-        kept.append(replace(resolution.finding, status=Status(each["status"]), span=span, **words))
-    phrases = tuple(clauses("".join(struck))) if graph.in_words else ()
-    return Case("", tuple(kept), language="zh" if has_chinese(text) else None, phrases=phrases)
+        start, end = each.get("start"), each.get("end")
+        span = None if start is None or end is None else Span(start, end)
+        said = {name: each[name] for name in ("text", "value", "unit") if each.get(name)}
+        status = Status.UNKNOWN if each["status"] == REMOVED else Status(each["status"])
+        found.append(replace(resolution.finding, status=status, span=span, method=CORRECTED, **said))
+    spoken = with_phrases(Case("", tuple(found), text=text)).phrases if graph.in_words else ()
+    stated = zip(found, findings, strict=True)
+    kept = tuple(replace(one, method="id") for one, each in stated if each["status"] != REMOVED)
+    return Case("", kept, language="zh" if has_chinese(text) else None, phrases=spoken)
 
 
 def read_case(case: Case, graph: Graph) -> Case:

@@ -102,7 +102,10 @@ let away = false;
 function failed(problem) {
   if (!problem.away) {
     recovered();
-    return nothing(problem.detail || String(problem), problem.hint);
+    if (!patient.findings().some((each) => each.status === "present")) return nothing(problem.detail, problem.hint);
+    $("refused").hidden = false; // the last ranking stays, until what was said can be used
+    $("refused").textContent = [/age/.test(problem.detail) ? say("ageRefused") : problem.detail, problem.hint].filter(Boolean).join(" — ");
+    return;
   }
   away = true;
   tell(problem.detail, say("workKept"));

@@ -13,7 +13,7 @@ const percent = (share) => `${Math.round(100 * share)} %`;
 /** Ask what would separate the leading diseases, and show it. */
 export async function propose(signal) {
   try {
-    proposed = await json("questions", { ...patient.request(), count: 12, leaders: 3 }, signal);
+    proposed = await json("questions", { ...patient.request(), count: 12, leaders: 4 }, signal);
     await learn(proposed.questions.map((each) => each.id));
     drawNext();
   } catch (problem) {
