@@ -222,6 +222,12 @@ def test_a_patient_is_kept_as_a_file_and_opened_again(page: Page, tmp_path: Path
     expect(chip(page, "Oculomotor apraxia")).to_contain_text("absent")
 
 
+def test_two_patients_in_one_note_are_told(page: Page) -> None:
+    write(page, "Patient 1: a 12-year-old boy with ataxia. Patient 2: a 40-year-old woman with ptosis.")
+    expect(page.locator("#doubts")).to_contain_text("more than one age")
+    expect(page.get_by_role("textbox", name="Age")).to_have_value("")
+
+
 def test_a_note_of_100_000_characters_is_read(page: Page) -> None:
     write(page, "Progressive ataxia with seizures; keeps glimming. No hearing loss. " * 1500)
     expect(page.locator("#note .mark-present").first).to_be_visible(timeout=20_000)
