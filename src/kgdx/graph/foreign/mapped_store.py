@@ -60,7 +60,7 @@ class Translation:
     def all(self) -> dict[str, Rewritten]:
         """Return all read templates that ask for what the mapping has."""
         found: dict[str, Rewritten] = {}
-        for name, each in templates("neo4j").items():
+        for name, each in templates("mapped").items():
             try:
                 translated = self.of(each) if each.kind == "read" else None
             except TemplateError:
@@ -192,7 +192,7 @@ class ForeignStore(Closing):
             TemplateError: Unknown template, parameters that do not fit its header, or one that cannot be translated.
             StoreError: The server failed.
         """
-        found = template(name, "read", "neo4j")
+        found = template(name, "read", "mapped")
         bound = found.bind(parameters)
         if name == "sources":
             return [self._source(found)]

@@ -155,6 +155,11 @@ def _server_error(error: Any, access: Neo4jAccess) -> StoreError:
         return StoreError(f"{access.uri} ran out of memory", hint=f"{_LOST}; give the server more heap")
     if "Statement.AccessMode" in code:
         return StoreError(f"{access.uri} is open for reading only", hint="open it with read_only=False to write")
+    if "no such fulltext schema index" in text:
+        return StoreError(
+            f"the graph at {access.uri} has no full-text index; it was copied there by an earlier version",
+            hint="push it again with `kgdx push --force`",
+        )
     if "Statement.SyntaxError" in code:
         return TemplateError(f"Neo4j cannot read the template: {text}")
     return StoreError(f"Neo4j at {access.uri} failed: {text}")
