@@ -125,7 +125,7 @@ def add_hits(access: Neo4jAccess, chosen: Iterable[Template], rows: Iterable[dic
         for each in chosen:
             text = find_template(each.name, "read", "neo4j").text
             for suffix, parameters in questions(each).items():
-                plan = session.run(f"PROFILE {text}", parameters).consume().profile  # type: ignore[arg-type]
+                plan = session.run(f"PROFILE {text}", parameters).consume().profile
                 counted[each.name + suffix] = hits(plan or {})
     for row in rows:
         row["db_hits"] = counted[row["template"]]

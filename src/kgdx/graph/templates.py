@@ -326,8 +326,9 @@ def _known(schema: Schema, placeholder: str) -> set[str]:
     """Names of the ontology that may stand in a placeholder's place."""
     if placeholder != "property":
         return {*schema.nodes, *schema.relations}
-    described = [*schema.nodes.values(), *schema.relations.values()]
-    return {name for each in described for name in each.properties}
+    described = [each.properties for each in schema.nodes.values()]
+    described += [each.properties for each in schema.relations.values()]
+    return {name for properties in described for name in properties}
 
 
 @cache

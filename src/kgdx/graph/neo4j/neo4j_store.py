@@ -24,8 +24,8 @@ from kgdx.graph.neo4j.bolt import (
     remove_rows,
     rows_of,
     serial_of,
-    translated,
 )
+from kgdx.graph.neo4j.bolt_errors import translated
 from kgdx.graph.neo4j.schema_statements import schema_statements
 from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row, T, Transaction
 from kgdx.graph.tables import OwnStore, conformed_delta, ordered, refuse_other_counts
