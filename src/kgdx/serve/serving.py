@@ -227,7 +227,7 @@ def _number(ranker: Ranker, disease: str) -> int:
 
 
 def _separating(graph: Graph, case: Case, numbers: list[int], count: int, *, evenly: bool) -> list[Question]:
-    """Return the questions that tell most about which of some diseases it is; none is about a finding above another's."""
+    """Return the questions that tell most about which of some diseases it is; no finding is above another's."""
     among = [graph.ranker.ids[number] for number in numbers]
     found: list[Question] = []
     for each in graph.ranker.proposer.propose(case, count=count * RELATED, among=among, evenly=evenly):
