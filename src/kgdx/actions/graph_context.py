@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from kgdx.actions.graph_source import FolderSource, ForeignSource, GraphSource, NothingCompiled, ServerSource
 from kgdx.case import Case, Extraction, Measurement, Resolution
+from kgdx.episode.world import Memo
 from kgdx.graph.protocol import USER
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from kgdx.terms.extractor import Extractor
     from kgdx.terms.names.mesh_index import Headings, MeshIndex
     from kgdx.terms.names.name_index import NameIndex
+    from kgdx.terms.phenotypes import Terms
 
 
 # The is-a hierarchy of phenotypes, walked on the snapshot's arrays.
@@ -230,6 +232,24 @@ class GraphContext:
 
         hierarchy: Hierarchy = self._once("ancestry", make)
         return hierarchy
+
+    @property
+    def memo(self) -> Memo:
+        """What actions of consultations found, so that none is done again to go on or back."""
+        memo: Memo = self._once("memo", Memo)
+        return memo
+
+    @property
+    def terms(self) -> Terms:
+        """Names of the phenotypes."""
+
+        def make() -> Terms:
+            from kgdx.terms.phenotypes import Terms
+
+            return Terms(self.snapshot)
+
+        terms: Terms = self._once("terms", make)
+        return terms
 
     @property
     def names(self) -> NameIndex:

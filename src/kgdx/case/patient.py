@@ -40,6 +40,10 @@ class Status(StrEnum):
     HYPOTHETICAL = "hypothetical"
 
 
+CORRECTED = "corrected"
+"""Method of a finding that somebody states who may have seen the text: it outweighs what is read there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """Characters ``start`` (inclusive) to ``end`` (exclusive) of the case's text."""
@@ -68,7 +72,8 @@ class Finding:
         span: Where in the text it stands; ``None`` when it was given as a term.
         text: The words it was read from, or the id or phrase that was given.
         matched: The label or synonym that matched.
-        method: How it was matched: ``id``, ``exact``, ``variant``, ``fuzzy``, ``encoder``, ``measured``.
+        method: How it was matched: ``id``, ``exact``, ``variant``, ``fuzzy``, ``encoder``, ``measured``; or
+            :data:`CORRECTED`.
         score: Confidence in the match, 0 to 1.
         onset: HPO CURIE of the age of onset, where the source gives one.
         value: The number that was measured, where the text gives one.
@@ -226,6 +231,7 @@ class Case:
         family: What is known of the patient's family.
         gene_evidence: Genes in which the patient has candidate variants; ``None`` where nothing is known of them.
         source: Where the case comes from.
+        file: Which file of a folder it was read from.
         language: BCP 47 tag of its words, such as ``zh``, where it is known.
         synthetic: Whether it was made up rather than observed; such a case is no evidence for a real one.
         phrases: Symptoms in words, such as ``burning when passing urine``, beside what was read as findings.
@@ -247,6 +253,7 @@ class Case:
     family: Family = field(default_factory=Family)
     gene_evidence: GeneEvidence | None = None
     source: str = "user"
+    file: str = field(default="", compare=False)
     language: str | None = None
     synthetic: bool = False
     phrases: tuple[str, ...] = field(default=(), repr=False)

@@ -27,6 +27,7 @@ def with_values(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return findings, each with the measured value that the text gives right behind it.
 
     Example:
+        >>> from kgdx.case.patient import Span
         >>> fever = Finding("HP:0001945", span=Span(0, 5))
         >>> [(each.value, each.unit) for each in with_values("Fever to 39.2 °C", [fever])]
         [(39.2, '°C')]
@@ -47,6 +48,7 @@ def unread(text: str, findings: Sequence[Finding], unjudged: Sequence[Measure] =
         unjudged: Values of known analytes that came to no finding, each with the reason.
 
     Example:
+        >>> from kgdx.case.patient import Span
         >>> fever = Finding("HP:0001945", span=Span(0, 5))
         >>> parts = unread("Fever, HbA1c 9.8 %, feels odd.", [fever])
         >>> [(each.start, each.end, each.value, each.unit) for each in parts]
