@@ -116,10 +116,12 @@ def _directed(analyte: Analyte, direction: str, verdict: Verdict) -> Verdict:
     return replace(verdict, present=term)
 
 
-def _ruled_out(analyte: Analyte) -> tuple[Term, ...]:
-    return tuple(dict.fromkeys(term for term in (analyte.low, analyte.high) if term)) or tuple(
-        filter(None, (analyte.abnormal,))
-    )
+def _ruled_out(analyte: Analyte, usual: Range | None = None) -> tuple[Term, ...]:
+    """The findings that a usual value denies: those in whose direction the range has an end."""
+    low = analyte.low if usual is None or usual.low is not None else None
+    high = analyte.high if usual is None or usual.high is not None else None
+    found = tuple(dict.fromkeys(term for term in (low, high) if term))
+    return found or tuple(filter(None, (analyte.low or analyte.high or analyte.abnormal,)))
 
 
 def _by_score(analyte: Analyte, said: Statement, value: float, unit: str, bounds: tuple[float, float]) -> Verdict:
@@ -168,6 +170,8 @@ def _measured(analyte: Analyte, said: Statement, value: float, person: Person) -
         side, given = said.direction, given if agrees else replace(given, range=Range(None, None, _STATED))
     if side == "low" and analyte.low is None and analyte.high is not None:
         side = "normal"
+    if side == "normal" and usual is not None:
+        return replace(given, absent=_ruled_out(analyte, usual))
     return _directed(analyte, side, given) if side else replace(given, problem=_untold(analyte, said))
 
 

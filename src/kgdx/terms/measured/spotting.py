@@ -143,7 +143,7 @@ def _specimens(text: str) -> list[tuple[int, int, str]]:
         if reach == "sentence" or _COLON.match(text, match.end()):
             at = bisect_left(breaks, match.end())
             found.append((match.start(), breaks[at] if at < len(breaks) else len(text), kind))
-        else:
+        elif reach != "heading":
             found.append((match.start(), match.end() + _BESIDE, kind))
     return found
 

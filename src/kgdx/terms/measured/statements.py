@@ -67,6 +67,11 @@ _ABOVE = re.compile(r"[>≥＞]|more|greater|above|over|大于|高于|超过")
 CENTILE = re.compile(r"%\s?ile|(?:per)?cent(?:ile|ages?)s?|百分位数?", re.IGNORECASE)
 DEVIATION = re.compile(r"SDS?|s\.d\.|个?标准差", re.IGNORECASE)
 SCORES = ("centile", "SD")
+_AHEAD = re.compile(
+    rf"(?P<number>{NUMBER})(?:st|nd|rd|th)(?:\s+(?:per)?cent(?:ile|ages?))?\s+(?:for|in)\s+(?:(?:his|her|the)\s+)?$",
+    re.IGNORECASE,
+)
+"""A centile that stands before what it is of: on the 2nd centile for height."""
 _LETTERS = re.compile(r"[OolI]")
 
 
@@ -169,7 +174,10 @@ def stated(text: str, start: int, end: int, floor: int, limit: int) -> Statement
         else:
             break
     begin = -1
-    if not found["direction"] and (match := before.search(text, max(floor, start - 60), start)):
+    if not (found["value"] or found["direction"]) and (match := _AHEAD.search(text, max(floor, start - 60), start)):
+        begin, found["value"], found["unit"] = match.start(), match["number"], "centile"
+        place = match.span("number")
+    elif not found["direction"] and (match := before.search(text, max(floor, start - 60), start)):
         begin, found["direction"] = match.start(), kinds[_plain(match["said"])]
     return Statement(at, begin, found["direction"], found["value"], found["second"], place, **_rest(found))
 
