@@ -122,15 +122,23 @@ def _chinese(text: str, names: dict[str, list[_Name]]) -> list[tuple[int, int, t
     if not _HAN.search(text):
         return []
     folded = text.lower() if len(text.lower()) == len(text) else text
-    found, at = [], 0
-    while at < len(folded):
-        for name in names.get(folded[at], ()):
+    found, reach = [], 0
+    for match in _first_signs().finditer(folded):
+        at = match.start()
+        if at < reach:
+            continue
+        for name in names[match.group()]:
             if folded.startswith(name.written, at):
-                found.append((at, at + len(name.written), name.keys))
-                at += len(name.written) - 1
+                reach = at + len(name.written)
+                found.append((at, reach, name.keys))
                 break
-        at += 1
     return found
+
+
+@lru_cache(maxsize=1)
+def _first_signs() -> re.Pattern[str]:
+    """The characters that Chinese names begin with."""
+    return re.compile("[" + re.escape("".join(_names()[1])) + "]")
 
 
 def _specimens(text: str) -> list[tuple[int, int, str]]:
@@ -138,6 +146,9 @@ def _specimens(text: str) -> list[tuple[int, int, str]]:
     _, _, pattern, kinds = _names()
     breaks = [match.start() for match in _BREAK.finditer(text)]
     found = []
+    folded = text.lower()
+    if not any(word in folded for word in kinds):
+        return []
     for match in pattern.finditer(text):
         kind, reach = kinds[match.group().lower()]
         if reach == "sentence" or _COLON.match(text, match.end()):

@@ -36,6 +36,12 @@ _SCORE = (
     r"|(?:on|at|below|above|under|over)?\s*(?:the\s+)?(?:P(?=\d)|第))?"
 )
 """What marks a number as a standard deviation score or a centile before it is written."""
+_WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
+_FILLED, _MOST_WORDS, _LONGEST_HAN = 5, 5, 6
+_BETWEEN = "between"
+"""Kind of the words that stand between a direction and a name: elevated levels of serum CK."""
+_FIRST_SIGN = "\u2190"
+"""The first arrow: it and Chinese characters need no blank around them."""
 _FEWER = r"(?:[<>≤≥~≈＜＞]=?|less than|more than|greater than|below|above|over|under|大于|小于|低于|高于|超过|不足)"
 _OCR = r"(?=[\d.,]*[OolI])(?=[OolI.,]*\d)[\dOolI][\dOolI.,]*(?<!l)(?![A-Za-z\d])"
 """A number in which letters stand for digits; one that ends in l may be a volume."""
@@ -112,9 +118,14 @@ class Statement:
 
 
 @lru_cache(maxsize=1)
-def _directions() -> tuple[dict[str, str], re.Pattern[str], re.Pattern[str]]:
-    """Kinds of the phrases; the pattern of one behind a name, and that of one before."""
-    kinds = {phrase: kind for _, kind, phrase in read_table(Path(__file__).with_name("wordings.tsv"))}
+def _wordings() -> dict[str, str]:
+    return {phrase: kind for _, kind, phrase in read_table(Path(__file__).with_name("wordings.tsv"))}
+
+
+@lru_cache(maxsize=1)
+def _directions() -> tuple[dict[str, str], re.Pattern[str]]:
+    """Kinds of the phrases, and the pattern of one behind a name."""
+    kinds = {phrase: kind for phrase, kind in _wordings().items() if kind != _BETWEEN}
     parts = []
     for phrase in sorted(kinds, key=len, reverse=True):
         left = r"(?<![A-Za-z])" if phrase[0].isascii() and phrase[0].isalpha() else ""
@@ -122,12 +133,7 @@ def _directions() -> tuple[dict[str, str], re.Pattern[str], re.Pattern[str]]:
         parts.append(left + re.escape(phrase).replace(r"\ ", r"\s+") + right)
     said = "|".join(parts)
     behind = rf"{_KIND}{_ALIAS}{_KIND}{_SEPARATOR}[(（]?{_DEGREE}(?P<said>{said})[)）]?"
-    linked = (
-        r"(?:\s+(?:levels?|concentrations?|values?|titres?|titers?|counts?|activity)(?:\s+of)?)?(?:\s+(?:of|in|for))?"
-    )
-    own = r"(?:\s+(?:serum|plasma|blood|whole[- ]blood|circulating|urine|urinary|total|random|fasting|his|her|the))*"
-    before = rf"(?P<said>{said})(?:的)?{linked}{own}\s*$"
-    return kinds, re.compile(behind, re.IGNORECASE), re.compile(before, re.IGNORECASE)
+    return kinds, re.compile(behind, re.IGNORECASE)
 
 
 def stated(text: str, start: int, end: int, floor: int, limit: int) -> Statement:
@@ -149,7 +155,7 @@ def stated(text: str, start: int, end: int, floor: int, limit: int) -> Statement
     if paragraph := _PARAGRAPH.search(text, end, limit):
         limit = paragraph.start()
     at, place = end, (0, 0)
-    kinds, behind, before = _directions()
+    kinds, behind = _directions()
     for _ in range(4):
         if not found["value"] and (match := _VALUE.match(text, at, limit)) and _starts(text, end, at, match):
             at, place = _take_value(text, match, limit, found)
@@ -177,9 +183,28 @@ def stated(text: str, start: int, end: int, floor: int, limit: int) -> Statement
     if not (found["value"] or found["direction"]) and (match := _AHEAD.search(text, max(floor, start - 60), start)):
         begin, found["value"], found["unit"] = match.start(), match["number"], "centile"
         place = match.span("number")
-    elif not found["direction"] and (match := before.search(text, max(floor, start - 60), start)):
-        begin, found["direction"] = match.start(), kinds[_plain(match["said"])]
+    elif not found["direction"] and (before := _before(text, max(floor, start - 60), start)):
+        begin, found["direction"] = before
     return Statement(at, begin, found["direction"], found["value"], found["second"], place, **_rest(found))
+
+
+def _before(text: str, floor: int, start: int) -> tuple[int, str] | None:
+    """Where a direction stands right before a name, and which: elevated levels of, 升高的."""
+    kinds, _ = _directions()
+    end = start
+    for _ in range(_FILLED):
+        head = text[floor:end].rstrip().removesuffix("的")
+        for size in range(min(_LONGEST_HAN, len(head)), 0, -1):
+            if head[-size] >= _FIRST_SIGN and head[-size:] in kinds:
+                return floor + len(head) - size, kinds[head[-size:]]
+        words = list(_WORD.finditer(head))[-_MOST_WORDS:]
+        for word in words:
+            if (kind := kinds.get(_plain(head[word.start() :]))) is not None:
+                return floor + word.start(), kind
+        if not words or words[-1].end() < len(head) or _wordings().get(words[-1].group().lower()) != _BETWEEN:
+            return None
+        end = floor + words[-1].start()
+    return None
 
 
 def _rest(found: dict[str, str]) -> dict[str, str]:
