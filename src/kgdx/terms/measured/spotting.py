@@ -44,7 +44,7 @@ class _Name(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _names() -> tuple[dict[str, list[_Name]], dict[str, list[_Name]], re.Pattern[str], dict[str, tuple[str, str]]]:
+def _names() -> tuple[dict[str, list[_Name]], dict[str, list[_Name]], dict[str, tuple[str, str]]]:
     """Names by their first word, Chinese ones by their first character, and the words that name a specimen."""
     keys: dict[str, list[str]] = defaultdict(list)
     for analyte in analytes().values():
@@ -64,9 +64,7 @@ def _names() -> tuple[dict[str, list[_Name]], dict[str, list[_Name]], re.Pattern
     for listed in (*words.values(), *han.values()):
         listed.sort(key=lambda each: (len(each.tokens), len(each.written)), reverse=True)
     specimens = {word: (kind, reach) for word, kind, reach in read_table(Path(__file__).with_name("specimens.tsv"))}
-    longest = sorted(specimens, key=len, reverse=True)
-    pattern = "|".join(rf"(?<!\w){re.escape(word)}(?!\w)" if word.isascii() else re.escape(word) for word in longest)
-    return dict(words), dict(han), re.compile(pattern, re.IGNORECASE), specimens
+    return dict(words), dict(han), specimens
 
 
 def spotted(text: str) -> list[Mention]:
@@ -76,7 +74,7 @@ def spotted(text: str) -> list[Mention]:
         >>> [(each.start, each.end, each.analytes[0].key) for each in spotted("CK 5000, K 2.1")]
         [(0, 2, 'creatine_kinase'), (9, 10, 'potassium')]
     """
-    words, han, _, _ = _names()
+    words, han, _ = _names()
     found = [*_words(text, words), *_chinese(text, han)]
     found.sort(key=lambda each: (each[0], -each[1]))
     said, reach = _specimens(text), 0
@@ -143,13 +141,14 @@ def _first_signs() -> re.Pattern[str]:
 
 def _specimens(text: str) -> list[tuple[int, int, str]]:
     """Where the text says which specimen is spoken of, and until where that holds."""
-    _, _, pattern, kinds = _names()
+    _, _, kinds = _names()
     breaks = [match.start() for match in _BREAK.finditer(text)]
     found = []
     folded = text.lower()
-    if not any(word in folded for word in kinds):
+    there = tuple(word for word in kinds if word in folded)
+    if not there:
         return []
-    for match in pattern.finditer(text):
+    for match in _specimen_words(there).finditer(text):
         kind, reach = kinds[match.group().lower()]
         if reach == "sentence" or _COLON.match(text, match.end()):
             at = bisect_left(breaks, match.end())
@@ -157,6 +156,13 @@ def _specimens(text: str) -> list[tuple[int, int, str]]:
         elif reach != "heading":
             found.append((match.start(), match.end() + _BESIDE, kind))
     return found
+
+
+@lru_cache(maxsize=256)
+def _specimen_words(words: tuple[str, ...]) -> re.Pattern[str]:
+    longest = sorted(words, key=len, reverse=True)
+    parts = (rf"(?<!\w){re.escape(word)}(?!\w)" if word.isascii() else re.escape(word) for word in longest)
+    return re.compile("|".join(parts), re.IGNORECASE)
 
 
 def _of(keys: tuple[str, ...], said: list[tuple[int, int, str]], start: int) -> tuple[Analyte, ...]:
