@@ -149,7 +149,7 @@ def _specimens(text: str) -> list[tuple[int, int, str]]:
     if not there:
         return []
     for match in _specimen_words(there).finditer(text):
-        kind, reach = kinds[match.group().lower()]
+        kind, reach = kinds.get(match.group().lower(), ("", ""))  # the dotless i is an i to the pattern, not here
         if reach == "sentence" or _COLON.match(text, match.end()):
             at = bisect_left(breaks, match.end())
             found.append((match.start(), breaks[at] if at < len(breaks) else len(text), kind))

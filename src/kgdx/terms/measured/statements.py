@@ -163,7 +163,7 @@ def stated(text: str, start: int, end: int, floor: int, limit: int) -> Statement
             at, place = scored[:2]
             found.update({"fewer": "", **scored[2]})
         elif not found["direction"] and (match := behind.match(text, at, limit)) and not _range(text, at, limit, found):
-            found["direction"], at = kinds[_plain(match["said"])], match.end()
+            found["direction"], at = kinds.get(_plain(match["said"]), "unclear"), match.end()
         elif found["value"] and (match := _FLAG.match(text, at, limit)):
             found["direction"] = found["direction"] or ("high" if match["flag"][0] in "H↑⬆" else "low")
             at = match.end()
