@@ -51,7 +51,7 @@ def _names() -> tuple[dict[str, list[_Name]], dict[str, list[_Name]], dict[str, 
         for written in analyte.names:
             if analyte.key not in keys[written]:
                 keys[written].append(analyte.key)
-    for (written,) in read_table(Path(__file__).with_name("not_analytes.tsv")):
+    for written in _not_analytes("always"):
         keys[written] = []
     words: dict[str, list[_Name]] = defaultdict(list)
     han: dict[str, list[_Name]] = defaultdict(list)
@@ -83,7 +83,7 @@ def spotted(text: str) -> list[Mention]:
         if start < reach:
             continue
         reach = end
-        if of := _of(keys, said, start):
+        if of := _of(keys, said, start, text[start:end].lower()):
             mentions.append(Mention(start, end, of))
     return mentions
 
@@ -165,9 +165,18 @@ def _specimen_words(words: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(parts), re.IGNORECASE)
 
 
-def _of(keys: tuple[str, ...], said: list[tuple[int, int, str]], start: int) -> tuple[Analyte, ...]:
+@lru_cache(maxsize=2)
+def _not_analytes(when: str) -> frozenset[str]:
+    rows = read_table(Path(__file__).with_name("not_analytes.tsv"))
+    return frozenset(name for name, kind in rows if kind == when)
+
+
+def _of(keys: tuple[str, ...], said: list[tuple[int, int, str]], start: int, name: str) -> tuple[Analyte, ...]:
     """The analytes of a name, in the specimen that the sentence speaks of."""
-    specimen = next((kind for begin, end, kind in reversed(said) if begin <= start <= end), BLOOD)
+    itself = name in _names()[2]  # "blood" under a heading of urine is no other specimen
+    held = (kind for begin, end, kind in reversed(said) if begin <= start <= end and not (itself and begin == start))
+    specimen = next(held, BLOOD)
     named = [analytes()[key] for key in keys]
     fitting = [each for each in named if each.specimen in (specimen, BODY)]
-    return tuple(fitting or (named if len(named) == 1 and specimen == BLOOD else ()))
+    telling = len(named) == 1 and specimen == BLOOD and name not in _not_analytes("alone")
+    return tuple(fitting or (named if telling else ()))

@@ -27,7 +27,8 @@ _COPULA = (
 _SEPARATOR = rf"(?:\s*(?:-?[:：=|\t]|{_COPULA})){{0,4}}[\s,，]{{0,3}}"
 _DEGREE = (
     r"(?:(?:very|markedly|mildly|slightly|moderately|severely|significantly|grossly|massively|persistently|strongly"
-    r"|weakly|also|extremely|a bit|all|both|still|again|clearly|just|entirely|completely|not be|found|be|being|been)\s+"
+    r"|weakly|also|really|quite|rather|too|so|fairly|extremely"
+    r"|a bit|all|both|still|again|clearly|just|entirely|completely|not be|found|be|being|been)\s+"
     r"|明显|显著|轻度|中度|重度|轻微|稍|略|均|都|也|持续|进行性|极度|仍|强|轻)*"
 )
 _SCORE = (
@@ -218,6 +219,9 @@ def _plain(said: str) -> str:
 def _starts(text: str, end: int, at: int, match: re.Match[str]) -> bool:
     """Whether a number stands apart from a name that ends in a letter, as in K 2.1 and not in K2."""
     begin = match.start("number")
+    apart = text[at:begin]
+    if at > end and ("," in apart or "，" in apart) and not _UNIT.match(text, match.end()):
+        return False
     if begin == end and text[end - 1 : end].isascii() and text[end - 1].isalnum():
         return False
     return not (match["mark"] and not match["second"])
@@ -261,7 +265,7 @@ def _scored(text: str, at: int, limit: int) -> tuple[int, tuple[int, int], dict[
         return None
     found: dict[str, str] = defaultdict(str)
     end, place = _take_value(text, match, limit, found)
-    return (end, place, dict(found)) if found["unit"] in SCORES or CENTILE.fullmatch(found["unit"]) else None
+    return (end, place, dict(found)) if CENTILE.fullmatch(found["unit"]) or DEVIATION.fullmatch(found["unit"]) else None
 
 
 def _range(text: str, at: int, limit: int, found: dict[str, str]) -> re.Match[str] | None:
