@@ -70,7 +70,8 @@ _PERSON = re.compile(
     rf"(?:\s+(?:is|am|was|turned)|['’](?:s|m))|(?:Mr|Mrs|Ms|Miss)\.?\s+[A-Z]\w*(?:\s+is)?,?|(?:patient|pt|child|baby|infant)\s*[,:(]"
     rf"|(?:my|our)\s+(?:[\w-]+\s+){{0,2}}?(?:daughter|son|child|baby|girl|boy)\s*[,(])"
     rf"\s*(?:now|just|only|about|almost|nearly|currently|aged?|an?)?\s*(?:{_AGE}|{_TWELFTHS}|(?P<bare>\d{{1,3}}|{_WORD_NUMBER}))"
-    r"(?=\s*(?:[,.;)]|$|old\b|of age\b|and\b|with\b|has\b|who\b|gets\b|but\b|male\b|female\b))",
+    rf"(?=\s*(?:[,.;)]|$|old\b|of age\b|and\b|with\b|has\b|who\b|gets\b|but\b|male\b|female\b))"
+    rf"(?:[\s,]+(?:and\s+)?(?P<sex>{_SEX})\b)?",
     re.IGNORECASE,
 )
 _AGED = re.compile(
@@ -137,7 +138,7 @@ _BARE_ZH = re.compile(
 )
 _SEX_ZH = re.compile(
     r"(?:(?<![\u4e00-\u9fff])|(?<=患者)|(?<=患儿)|(?<=病人)|(?<=[岁月龄天周大半])|(?<=[老中青]年)|(?<=性别)|(?<=性别[:：])|(?<=名)|(?<=[的个]))"
-    r"(?P<sex>[男女])(?=性|婴|童|孩|患|宝|生|士|子|[，,。；;、/\s\d]|[一二三四五六七八九十两]|$)|我(?:家|的)?(?P<kin>儿子|女儿|闺女|孙子|孙女)"
+    r"(?P<sex>[男女])(?=性|婴|童|孩|患|宝|生|士|子|的|[，,。；;、/\s\d]|[一二三四五六七八九十两]|$)|(?:我(?:家|的)?|^\s*)(?P<kin>儿子|女儿|闺女|孙子|孙女)"
 )
 
 

@@ -51,6 +51,7 @@ class Mention:
 
 _NOUN = re.compile(
     rf"(?:^|,\s*|\b(?:a|an|this|the|newborn|term|preterm)\s+)(?:[\w-]+\s+){{0,3}}?(?P<sex>{FEMALE}|{MALE})\b(?!\s*[-’'])"
+    r"|\b(?:newborn|neonate|infant|baby|child|toddler|patient|pt)[\s,(:]+(?P<letter>(?-i:[MF]))(?![\w/'’-])"
     r"|\b(?P<title>Mr|Mrs|Ms|Miss)\b\.?\s+[A-Z]"
     rf"|\b(?P<before>female|male)\s+(?:infant|newborn|neonate|child|baby|toddler|patient|adolescent)",
     re.IGNORECASE,
@@ -186,7 +187,7 @@ def _longest_first(said: Said) -> tuple[int, int]:
 def _nouns(text: str) -> Iterator[Mention]:
     first = re.split(r"(?<=[.!?])(?<!Mr\.)(?<!Mrs\.)(?<!Ms\.)\s", text, maxsplit=1)[0]
     for match in _NOUN.finditer(first):
-        group = next(name for name in ("sex", "before", "title") if match[name])
+        group = next(name for name in ("sex", "before", "letter", "title") if match[name])
         yield _mention("sex", sex_of(match[group]), match, group)
 
 

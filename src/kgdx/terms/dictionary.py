@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from kgdx.terms.everyday import english_wordings, lay_wordings
+from kgdx.terms.everyday import chinese_wordings, english_wordings
 from kgdx.terms.normalise import fold, fold_chinese, inflection, word_class, word_list, wordings
 from kgdx.terms.tokens import NONE, SOFT, Spelling, scan, stable_hash
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 14
+VERSION = 16
 """Changes with the files' layout or with the rules that fill them."""
 
 CHINESE = "zh.json"
@@ -220,10 +220,10 @@ def _chinese(
             yield name, term, 0
             yield from ((other, term, _REWRITTEN) for other in wordings(name))
     place = {curie: row for row, curie in enumerate(snapshot.table("phenotype").column("id").to_pylist())}
-    for phrase, curie in lay_wordings():
-        term = place.get(curie, -1)
+    for wording in chinese_wordings().values():
+        term = place.get(wording.id, -1)
         if term >= 0 and scope[term]:
-            yield fold_chinese(phrase).text, term, WORDING
+            yield fold_chinese(wording.phrase).text, term, WORDING
 
 
 def _everyday(snapshot: Snapshot, scope: npt.NDArray[np.bool_]) -> Iterator[Name]:

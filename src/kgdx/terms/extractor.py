@@ -16,7 +16,7 @@ from kgdx.errors import StoreError
 from kgdx.terms import abbreviations
 from kgdx.terms.context import statuses
 from kgdx.terms.dictionary import CHINESE, Entries, build_dictionary
-from kgdx.terms.everyday import english_wordings
+from kgdx.terms.everyday import chinese_wordings, english_wordings
 from kgdx.terms.given_terms import resolved
 from kgdx.terms.headings import patients
 from kgdx.terms.matcher import (
@@ -30,7 +30,7 @@ from kgdx.terms.matcher import (
     find_windows,
     hashes_of,
 )
-from kgdx.terms.normalise import fold_chinese, has_chinese
+from kgdx.terms.normalise import fold_chinese, has_chinese, simplify
 from kgdx.terms.phenotypes import Terms
 from kgdx.terms.tokens import Spelling, corrected, words
 from kgdx.terms.unread import unread, with_values
@@ -227,7 +227,9 @@ class Extractor:
         exact = said == name
         label, method = self.terms.name(term), "exact" if exact else "variant"
         score = 1.0 if exact else _LOOSE[0]
-        return Finding(self.terms.id(term), Status.PRESENT, label, span, said, name, method, score)
+        wording = chinese_wordings().get(simplify(said))
+        status = Status.ABSENT if wording and wording.absent else Status.PRESENT
+        return Finding(self.terms.id(term), status, label, span, said, name, method, score)
 
 
 @cache

@@ -106,8 +106,8 @@ def find_modified(found: Words, hashes: npt.NDArray[np.int64], entries: Entries)
     for match in find_windows(reduced, hashes[kept], entries):
         start, end = kept[match.start], kept[match.end - 1] + 1
         left_out = [index for index in range(start, end) if found.folded[index] in MODIFIERS]
-        if len(left_out) == 1:
-            matches.append(Match(start, end, match.entry, (left_out[0], left_out[0] + 1)))
+        if left_out and left_out[-1] - left_out[0] < len(left_out):  # one run of them: "bruises really easily"
+            matches.append(Match(start, end, match.entry, (left_out[0], left_out[-1] + 1)))
     return matches
 
 
@@ -345,7 +345,7 @@ def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:
         if not _fits(found.text[start:end], said, name, crossing):
             continue
         wording = english_wordings().get(name)
-        if wording and (match.gap != (0, 0) or (wording.alone and _describes(found, match))):
+        if wording and (_splits(found, match) or (wording.alone and _describes(found, match))):
             continue
         parts = words(name).folded
         exact = parts == said
@@ -360,14 +360,19 @@ def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:
     return best[1] if best else None
 
 
+def _splits(found: Words, match: Match) -> bool:
+    """Whether other words than those of degree part a match, as in a coordinated phrase."""
+    return any(found.folded[at] not in MODIFIERS for at in range(*match.gap))
+
+
 def _describes(found: Words, match: Match) -> bool:
     """Whether a noun may follow that the match describes: "short" before "fingers", but not before "since birth"."""
     after = match.end
     if after >= len(found) or found.parting[after] in (LINKED, HARD):
         return False
     between = found.text[int(found.ends[after - 1]) : int(found.starts[after])].split()
-    if found.parting[after] == SOFT:  # "short and broad hands", but "he is short and floppy"
-        return found.parting[match.start] < LINKED and "," not in "".join(between)
+    if found.parting[after] == SOFT:  # "short and broad hands", but "he is short and floppy", "short and he falls"
+        return found.parting[match.start] < LINKED and between in (["and"], ["or"])
     if found.parting[after] == ATTACHED:
         return "of" in between or "the" in between
     return found.folded[after] not in _FOLLOWING
