@@ -53,7 +53,7 @@ _JOINED = re.compile(
     rf"(?<![\w./-])(?P<number>\d{{1,3}})\s?(?P<unit>{_YEARS}|{_MONTHS}|{_WEEKS}|{_DAYS})?\s?o?(?P<letter>[MF])(?![\w/'’-])"
 )
 _SHORT = re.compile(
-    r"(?:^|[.;:(\n,]|\b(?:a|an|the|patient|pt|this|is))[\s#*-]*(?P<number>\d{1,3})\s?/?\s?(?P<letter>[MFmf])(?![\w/'’-])"
+    r"(?:^|[;:(\n,]|\.(?=\s)|\b(?:a|an|the|patient|pt|this|is))[\s#*-]*(?P<number>\d{1,3})\s?/?\s?(?P<letter>[MFmf])(?![\w/'’-])"
 )
 _SLASH = re.compile(
     r"(?<![\w/])(?P<letter>[MFmf])\s?[/,]\s?(?P<number>\d{1,3})(?:\s*(?P<unit>y(?:rs?|ears?)?|m(?:o|onths?)?|d(?:ays?)?|w(?:ks?)?))?(?![\w/.%])"

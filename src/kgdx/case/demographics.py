@@ -174,14 +174,14 @@ def _person(text: str) -> list[Mention]:
         ordered = sorted((each for each in said if each.kind == kind and each.rank == best), key=_longest_first)
         taken: list[Said] = []
         for each in ordered:
-            if not any(each.start < other.end and other.start < each.end for other in taken):
+            if not taken or each.start >= taken[-1].end:
                 taken.append(each)
         kept += [Mention(kind, each.value, Span(each.start, each.end), text[each.start : each.end]) for each in taken]
     return kept
 
 
 def _longest_first(said: Said) -> tuple[int, int]:
-    return said.start - said.end, said.start
+    return said.start, said.start - said.end
 
 
 def _nouns(text: str) -> Iterator[Mention]:
