@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kgdx.case.patient import Extraction, Finding, Issue, Resolution, Span, Status
 from kgdx.errors import StoreError
 from kgdx.terms import abbreviations
+from kgdx.terms.chinese_names import find_chinese, find_chinese_parted
 from kgdx.terms.context import statuses
 from kgdx.terms.dictionary import CHINESE, Entries, build_dictionary
 from kgdx.terms.everyday import chinese_wordings, english_wordings
@@ -23,8 +24,6 @@ from kgdx.terms.matcher import (
     Choice,
     Lexicon,
     choose,
-    find_chinese,
-    find_chinese_parted,
     find_coordinated,
     find_modified,
     find_windows,
@@ -169,7 +168,7 @@ class Extractor:
         return self._with_abbreviations(text, findings, {short for short, _ in explained})
 
     def _with_abbreviations(self, text: str, findings: list[Finding], explained: Set[str]) -> list[Finding]:
-        """Add what abbreviations mean that the text does not explain, in place of what the dictionary takes them for."""
+        """Put what abbreviations mean that the text does not explain in place of what the dictionary takes them for."""
         used, open_ones = abbreviations.uses(text, explained)
         spans = {(use.start, use.end) for use in used}
         undecided = {issue.where for issue in open_ones}

@@ -35,7 +35,8 @@ _SPEECH = (
 _SPEAKS = rf"(?!(?:['’]s)?(?:\s+(?:also|has|have|had|now|first|both|is|are|was|were|anxiously))*\s+{_SPEECH})"
 _WELL = (
     r"(?!\s*(?:[,:]|(?:and|&)\s+\w+)?\s*(?:(?:is|are|was|were|both|all)\s+)*(?:fit and )?(?:well|healthy"
-    r"|unaffected|normal|alive|asymptomatic|(?:non-?|un)?(?:consanguineous|related)|of \w+ (?:origin|descent)|first cousins)\b)"
+    r"|unaffected|normal|alive"
+    r"|asymptomatic|(?:non-?|un)?(?:consanguineous|related)|of \w+ (?:origin|descent)|first cousins)\b)"
 )
 _AGENT = re.compile(
     r"(?:\b(?:with|by|from|to|per|for|tells?|told|asked|see|sees|saw|visit(?:s|ed)?|according to)|\bborn (?:to|of))"

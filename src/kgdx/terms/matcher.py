@@ -8,8 +8,6 @@ a phrase, the words before and after the shared part are also looked up with the
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
@@ -21,7 +19,6 @@ from kgdx.terms.dictionary import (
     SHORTENED,
     Entries,
     single_hash,
-    substring_keys,
     sum_hashes,
     word_hash,
 )
@@ -39,7 +36,6 @@ _REACH = 8
 (_ADJECTIVE,) = word_rows("adjective")
 _FOLLOWING = word_list("following")
 
-_PARTING_ZH = re.compile("|".join(sorted(word_list("modifier_zh"), key=len, reverse=True)))
 
 _CHROMOSOMAL = (["short", "arm"], ["long", "arm"])
 """Parts of a chromosome; people who have short or long arms have two."""
@@ -198,57 +194,6 @@ def _cuts(whole: list[Match], start: int, gap_start: int, gap_end: int, end: int
         if over_right and match.end > end and match.start >= gap_end:
             return True
     return False
-
-
-def find_chinese(text: str, entries: Entries, lengths: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Return (start, end, term) of the names in a folded Chinese text; where two overlap, the longer one.
-
-    Args:
-        text: Folded by :func:`kgdx.terms.normalise.fold_chinese`.
-        entries: Chinese names.
-        lengths: The lengths that names have, in characters.
-    """
-    found: list[tuple[int, int, int]] = []
-    taken = np.zeros(len(text), bool)
-    for size in sorted(lengths, reverse=True):
-        if size > len(text):
-            continue
-        at = entries.find(substring_keys(text, size))
-        for start in np.flatnonzero(at >= 0).tolist():
-            if not taken[start : start + size].any():
-                taken[start : start + size] = True
-                found.append((start, start + size, int(entries.terms[at[start]])))
-    return sorted(found)
-
-
-def find_chinese_parted(
-    text: str, entries: Entries, lengths: Sequence[int], whole: Sequence[tuple[int, int, int]]
-) -> list[tuple[int, int, int]]:
-    """Return names inside which words of degree, side or course stand: 肌张力明显低下, 肝、脾肿大.
-
-    Args:
-        text: Folded.
-        entries: Chinese names.
-        lengths: The lengths that names have.
-        whole: Names found in the text as it is; what lies within one of them is left out.
-    """
-    left_out = [match.span() for match in _PARTING_ZH.finditer(text)]
-    if not left_out:
-        return []
-    places = [at for at in range(len(text)) if not any(start <= at < end for start, end in _near(left_out, at))]
-    known = set(whole)
-    found = []
-    for start, end, term in find_chinese("".join(text[at] for at in places), entries, lengths):
-        first, last = places[start], places[end - 1] + 1
-        parted = last - first > end - start
-        if parted and (first, last, term) not in known and not any(a <= first and last <= b for a, b, _ in whole):
-            found.append((first, last, term))
-    return found
-
-
-def _near(spans: Sequence[tuple[int, int]], place: int) -> Sequence[tuple[int, int]]:
-    at = bisect_right(spans, (place, place + 1))
-    return spans[max(0, at - 1) : at + 1]
 
 
 @dataclass(frozen=True, slots=True)
