@@ -198,7 +198,7 @@ def _reaches(
     between = part[low:high]
     if kind == "clause" and _COMMA.search(between):
         return False
-    if kind in ("adjacent", "behind") and len(between.strip()) > 1:
+    if (kind == "adjacent" and len(between.strip()) > 1) or (kind == "behind" and between.strip(" -–(（")):
         return False
     if kind == "query":
         return bool(_FEW_WORDS.fullmatch(between)) and not part[: trigger.start].rstrip(" ,(/").endswith(_MASK)

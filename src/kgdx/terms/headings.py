@@ -11,8 +11,10 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
+from kgdx.terms.kin import named
 from kgdx.terms.normalise import CJK, read_table, simplify
 
 OTHER = "other"
@@ -148,6 +150,15 @@ def _kind(match: re.Match[str]) -> str:
     return _kinds()[re.sub(r"\s+", " ", said.lower())][0]
 
 
+def _last_of_kin(text: str, body: int, after: int) -> int:
+    """Where the sentences of the family end: the first behind the heading, then those that name a relative."""
+    ends = [match.end() for match in _STOP.finditer(text, body, after)]
+    for end, beyond in pairwise([*ends, after]):
+        if not named(text[end:beyond]):
+            return end
+    return after
+
+
 def _end(text: str, body: int, after: int, kind: str) -> int:
     """Where the part ends that begins at ``body``; the next one begins at ``after``."""
     if kind in ("patient", OTHER):
@@ -158,7 +169,9 @@ def _end(text: str, body: int, after: int, kind: str) -> int:
     inline = text[body:after].split("\n", 1)[0].strip()
     if inline:
         ends += [match.start() for match in [_NEW_ITEM.search(text, body, after)] if match]
-        if kind != "family":
+        if kind == "family":
+            ends.append(_last_of_kin(text, body, after))
+        else:
             ends += [match.end() for match in [_STOP.search(text, body, after)] if match]
     elif first := re.compile(r"\S").search(text, body, after):
         ends += [match.start() for match in [_BLANK_LINE.search(text, first.start(), after)] if match]

@@ -90,6 +90,9 @@ _CHINESE = re.compile(
 _HISTORY_ZH = re.compile(r"(?:的)?家族(?:病|遗传)?史")
 
 
+_NAMED = re.compile(rf"\b(?:{PLAIN_KIN}|sons?|daughters?|maternal|paternal)\b|{_KIN_ZH}|[父母兄姐弟妹]", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class Kin:
     """A relative in a text.
@@ -104,6 +107,16 @@ class Kin:
     start: int
     end: int
     kind: str
+
+
+def named(text: str) -> bool:
+    """Return whether a text names a relative.
+
+    Example:
+        >>> named("Brother: epilepsy."), named("Murmur on auscultation.")
+        (True, False)
+    """
+    return bool(_NAMED.search(text))
 
 
 def relatives(text: str, whose: str = "") -> Iterator[Kin]:

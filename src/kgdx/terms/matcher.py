@@ -8,7 +8,7 @@ a phrase, the words before and after the shared part are also looked up with the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
