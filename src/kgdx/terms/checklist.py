@@ -26,7 +26,7 @@ _TICK = re.compile(r"\[[ \t]*[xX✓✔√][ \t]*\]|[☑☒✓✔√■]")
 _EMPTY = re.compile(r"(?:\[[ \t]*\]|\([ \t]+\)|[☐□])[ \t]*$")
 _CROSSED = re.compile(r"[✗✘❌][ \t]*$")
 _SIGN = re.compile(r"[ \t]*(?:(?P<tick>[✓✔√☑])|[✗✘❌])")
-_SIGN_OR_WORD = re.compile(r"[✓✔√☑✗✘❌]|[^\W_]")
+_SIGN_OR_WORD = re.compile(r"[✓✔√☑✗✘❌☐□]|[^\W_]")
 _BEFORE, _BEHIND = 12, 60
 """Characters that are looked at before a finding and behind it."""
 
@@ -108,7 +108,7 @@ def _ticked_behind(text: str, start: int, end: int) -> Answer | None:
     """A tick or cross behind a finding, in a line whose first one stands behind a word: "fits ✓ fever ✗"."""
     found = _SIGN.match(text, end)
     first = found and _SIGN_OR_WORD.search(text, text.rfind("\n", 0, start) + 1)
-    if not found or not first or _SIGN.fullmatch(first.group()):
+    if not found or not first or not first.group().isalnum():
         return None
     return Answer(Status.PRESENT if found["tick"] else Status.ABSENT, found.start(), found.end())
 

@@ -25,7 +25,7 @@ from kgdx.terms.tokens import NONE, SOFT, Spelling, scan, stable_hash
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 17
+VERSION = 19
 """Changes with the files' layout or with the rules that fill them."""
 
 CHINESE = "zh.json"
@@ -233,7 +233,7 @@ def _everyday(snapshot: Snapshot, scope: npt.NDArray[np.bool_]) -> Iterator[Name
         term = place.get(wording.id, -1)
         if term >= 0 and scope[term]:
             folded, _, _, partings = scan(wording.phrase)
-            yield Name(term, -number, 1, folded, partings, [word_hash(word) for word in folded])
+            yield Name(term, -number, 0, folded, partings, [word_hash(word) for word in folded])
 
 
 def _key(name: str) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ from kgdx.terms.dictionary import (
 )
 from kgdx.terms.everyday import english_wordings
 from kgdx.terms.normalise import MODIFIERS, inflection, word_class, word_list, word_rows
-from kgdx.terms.tokens import ATTACHED, HARD, LINKED, NONE, SOFT, Words, words
+from kgdx.terms.tokens import ATTACHED, HARD, LINKED, NONE, SOFT, Words, scan
 
 _CONJUNCT = 3
 """Content words at most in a conjunct or in the part that conjuncts share."""
@@ -34,7 +35,7 @@ _REACH = 8
 
 
 (_ADJECTIVE,) = word_rows("adjective")
-_FOLLOWING = word_list("following")
+_FOLLOWING, _SENSED, _PARTS = word_list("following"), word_list("sensed"), word_list("part")
 
 
 _CHROMOSOMAL = (["short", "arm"], ["long", "arm"])
@@ -292,7 +293,7 @@ def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:
         wording = english_wordings().get(name)
         if wording and (_splits(found, match) or (wording.alone and _describes(found, match))):
             continue
-        parts = words(name).folded
+        parts = _said_by(name)
         exact = parts == said
         rank = int(entries.ranks[position])
         if rank >= SHORTENED and match.gap != (0, 0):
@@ -320,12 +321,20 @@ def _describes(found: Words, match: Match) -> bool:
         return found.parting[match.start] < LINKED and between in (["and"], ["or"])
     if found.parting[after] == ATTACHED:
         return "of" in between or "the" in between
+    if found.folded[after] in _PARTS and found.folded[match.end - 1] in _SENSED:
+        return False
     return found.folded[after] not in _FOLLOWING
+
+
+@lru_cache(maxsize=65536)
+def _said_by(name: str) -> list[str]:
+    """The folded content words of a name of the dictionary."""
+    return scan(name)[0]
 
 
 def _fits(text: str, said: list[str], name: str, crossing: bool) -> bool:
     """Whether a name whose word classes agree may really be meant by these words."""
-    parts = words(name).folded
+    parts = _said_by(name)
     if said in _CHROMOSOMAL:
         return False
     if len(said) == 1 and len(name) <= 5 and name.isupper():  # an acronym
