@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from kgdx.case.patient import Extraction, Finding, Issue, Resolution, Span, Status
+from kgdx.case.demographics import described
+from kgdx.case.measured_values import Measurement
+from kgdx.case.patient import Case, Extraction, Finding, Issue, Resolution, Span, Status
 from kgdx.errors import StoreError
 from kgdx.terms import abbreviations
 from kgdx.terms.chinese_names import find_chinese, find_chinese_parted
@@ -29,6 +31,7 @@ from kgdx.terms.matcher import (
     find_windows,
     hashes_of,
 )
+from kgdx.terms.measured.measured_reader import combined, judged_measurement, judged_values, person_of, values_said
 from kgdx.terms.normalise import fold_chinese, has_chinese, simplify
 from kgdx.terms.phenotypes import Terms
 from kgdx.terms.tokens import Spelling, corrected, words
@@ -106,12 +109,13 @@ class Extractor:
 
         return replace(reader, meaning=Meaning.open(snapshot, encoder, progress))
 
-    def extract(self, text: str, language: str | None = None) -> Extraction:
+    def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
         """Read all findings of a text, in its order.
 
         Args:
             text: English, Chinese, both mixed, or a list of HPO ids; spans index it as it is.
             language: ``en`` or ``zh`` to read only that one; ``None`` reads what there is.
+            patient: Whose age and sex decide which values are usual; by default they are read from the text.
         """
         found, issues = self._ids(text)
         found += self.mentions(text, language)
@@ -119,11 +123,25 @@ class Extractor:
             issues.append(Issue("warning", "text", _NO_CHINESE, _LOAD_CHINESE))
         issues += abbreviations.uses(text, {short for short, _ in introduced(text)})[1] if language != "zh" else []
         found.sort(key=lambda f: (f.span.start, f.span.end, f.id) if f.span else (0, 0, f.id))
-        told = _nested(found, statuses(text, [(f.span.start, f.span.end) for f in found if f.span]))
-        every = with_values(text, [replace(f, status=_said(f.status, s)) for f, s in zip(found, told, strict=True)])
+        said = values_said(text)
+        spans = [(f.span.start, f.span.end) for f in found if f.span]
+        held = statuses(text, [*spans, *(each.span for each in said)])
+        told = _nested(found, held[: len(spans)])
+        named = with_values(text, [replace(f, status=_said(f.status, s)) for f, s in zip(found, told, strict=True)])
+        person = person_of(patient or described(Case("", text=text)))
+        values = judged_values(text, said, held[len(spans) :], person)
+        every = combined(named, values.findings, self.terms)
         findings = _without_implied(every)
-        doubtful = (*issues, *_several(text), *_contradictions(findings), *_nothing(text, findings, issues))
-        return Extraction(findings, doubtful, unread(text, every))
+        doubtful = (*issues, *_several(text), *values.issues)
+        doubtful += (*_contradictions(findings), *_nothing(text, findings, issues))
+        return Extraction(findings, doubtful, unread(text, every, values.measures))
+
+    def judge(self, measurements: Iterable[Measurement], patient: Case) -> Extraction:
+        """Return the findings that values which a source gives in fields come to."""
+        person = person_of(patient)
+        read = [judged_measurement(each, person) for each in measurements]
+        known = (f for each in read for f in each.findings if self.terms.row(f.id) is not None)
+        return Extraction(tuple(known), tuple(issue for each in read for issue in each.issues))
 
     def mentions(self, text: str, language: str | None = None) -> list[Finding]:
         """Return the findings that a text names or (with an encoder) comes near to, all as present, in no order."""
@@ -237,10 +255,8 @@ def _phrases() -> list[str]:
 
 
 def _said(own: Status, told: Status) -> Status:
-    """What a text says of a finding whose own words may say that it is not there: "afebrile", "not afebrile"."""
-    if own is not Status.ABSENT or told not in (Status.PRESENT, Status.ABSENT):
-        return told
-    return Status.ABSENT if told is Status.PRESENT else Status.UNKNOWN
+    """What a text says of a finding whose own words may say that it is not there: "afebrile", "vision is normal"."""
+    return own if told is Status.PRESENT else told
 
 
 def _nested(found: Sequence[Finding], told: list[Status]) -> list[Status]:
