@@ -80,8 +80,9 @@ _ONSET = re.compile(
 _AFFECTED = re.compile(
     r"\b(?P<who>mother|father|parent|brother|sister|sibling)s?\s+(?:(?:is|was|are|were)\s+(?:also|similarly|likewise)\s+"
     r"affected|(?:also\s+)?(?:has|had|have)\s+(?:the\s+)?(?:same|similar)\s+(?:disease|condition|symptoms?|problems?|"
-    r"disorder|findings))"
-    r"|(?P<亲>母亲|父亲|父母|哥哥|姐姐|弟弟|妹妹)(?:也|亦)?(?:有|患)(?:同样|类似|相同|同)(?:的)?(?:疾病|症状|病|表现|病史)?",
+    r"disorder|findings)|also\s+(?:has|had|have|suffers?)\b)"
+    r"|(?P<同>母亲|父亲|父母|哥哥|姐姐|弟弟|妹妹)(?:也|亦)(?:有|患)"
+    r"|(?P<亲>母亲|父亲|父母|哥哥|姐姐|弟弟|妹妹)(?:有|患)(?:同样|类似|相同|同)(?:的)?(?:疾病|症状|病|表现|病史)?",
     re.IGNORECASE,
 )
 _PARENTS = frozenset({"mother", "father", "parent", "母亲", "父亲", "父母"})
@@ -224,5 +225,5 @@ def _onsets(text: str) -> Iterator[Mention]:
 
 def _relatives(text: str) -> Iterator[Mention]:
     for match in _AFFECTED.finditer(text):
-        who = (match["who"] or match["亲"]).lower()
+        who = (match["who"] or match["同"] or match["亲"]).lower()
         yield _mention("affected", "PARENT" if who in _PARENTS else "SIBLING", match)
