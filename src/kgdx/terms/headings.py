@@ -16,6 +16,7 @@ from pathlib import Path
 
 from kgdx.terms.kin import named
 from kgdx.terms.normalise import CJK, read_table, simplify
+from kgdx.terms.phrase_trees import phrase_tree
 
 OTHER = "other"
 """Kind of a part that tells of a second patient."""
@@ -77,17 +78,13 @@ def _kinds() -> dict[str, tuple[str, bool]]:
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    def any_of(headings: Sequence[str]) -> str:
-        longest_first = sorted(headings, key=len, reverse=True)
-        return "|".join(re.escape(each).replace(r"\ ", r"\s+") for each in longest_first)
-
-    plain = any_of([heading for heading, (_, alone) in _kinds().items() if alone])
-    latin = any_of([heading for heading in _kinds() if heading.isascii()])
-    han = any_of([heading for heading in _kinds() if not heading.isascii()])
+    plain = phrase_tree([heading for heading, (_, alone) in _kinds().items() if alone])
+    latin = phrase_tree([heading for heading in _kinds() if heading.isascii()])
+    han = phrase_tree([heading for heading in _kinds() if not heading.isascii()])
     return re.compile(
         rf"(?<![\w/])(?P<colon>{latin})(?:\s*[:：]|[ \t]*[-–—=]{{1,2}}>?[ \t])"
         rf"|{_CLAUSE_START}(?P<colon2>{han})\s*[:：]"
-        rf"|{_CLAUSE_START}(?P<plain>{plain})(?![\w]*[a-z])(?!\s*(?:of|for|is|was)\b)"
+        rf"|{_CLAUSE_START}(?P<plain>{plain})(?!\s*(?:of|for|is|was)\b)"
         r"(?:\s*[:：]|[ \t]*[-–—=]{1,2}>?[ \t])?"
         rf"|(?:^|(?<=\n))[ \t]*(?P<line>{latin}|{han})[ \t]*(?=\r?\n)",
         re.IGNORECASE,

@@ -90,7 +90,9 @@ _CHINESE = re.compile(
 _HISTORY_ZH = re.compile(r"(?:的)?家族(?:病|遗传)?史")
 
 
-_NAMED = re.compile(rf"\b(?:{PLAIN_KIN}|sons?|daughters?|maternal|paternal)\b|{_KIN_ZH}|[父母兄姐弟妹]", re.IGNORECASE)
+_NAMED = re.compile(
+    rf"\b(?:{PLAIN_KIN}|sons?|daughters?|maternal|paternal|family)\b|{_KIN_ZH}|[父母兄姐弟妹爸妈]|家族", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,8 @@ def relatives(text: str, whose: str = "") -> Iterator[Kin]:
         >>> [each.kind for each in relatives("Mom has migraine, lives with her father")]
         ['forward']
     """
+    if not named(text):
+        return
     lower = text.lower()
     starts: set[int] = set()
     for pattern in (_OWNED, _TELLING, _STARTING):
