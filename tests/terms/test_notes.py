@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -26,7 +27,7 @@ SENTENCES = [
 ]
 
 
-def notes() -> list[dict]:
+def notes() -> list[dict[str, Any]]:
     return [json.loads(line) for line in NOTES.read_text(encoding="utf-8").splitlines()]
 
 
@@ -64,7 +65,7 @@ def test_the_notes_are_read(hpo_reader: Extractor) -> None:
     assert right / given_ > 0.9
 
 
-def matches(finding: Finding, gold: dict) -> bool:
+def matches(finding: Finding, gold: dict[str, Any]) -> bool:
     return finding.id in gold["hpo"] and finding.status == gold["status"]
 
 
