@@ -25,7 +25,7 @@ from kgdx.terms.tokens import NONE, SOFT, Spelling, scan, stable_hash
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 19
+VERSION = 20
 """Changes with the files' layout or with the rules that fill them."""
 
 CHINESE = "zh.json"
@@ -201,7 +201,8 @@ def compile_dictionary(snapshot: Snapshot, folder: Path) -> None:
     scope = in_scope(snapshot)
     rows = table.select(["name", "synonyms", "synonym_scopes", "name_zh"]).to_pylist()
     names = [name for term in np.flatnonzero(scope).tolist() for name in _names(term, rows[term])]
-    everyday = list(_everyday(snapshot, scope))
+    own = {tuple(name.folded) for name in names if name.number == 0}
+    everyday = [name for name in _everyday(snapshot, scope) if tuple(name.folded) not in own]
     vocabulary = {word for name in names for word in name.folded}
     Entries.of(list(_english([*names, *everyday]))).save(folder, "en")
     _spelling(snapshot, vocabulary, {word for name in everyday for word in name.folded}).save(folder)
