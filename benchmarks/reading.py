@@ -146,7 +146,8 @@ def groups(note: Note) -> Iterator[str]:
 
 def evaluate(graph: Graph, notes: Sequence[Note]) -> dict[str, Any]:
     """Read every note and compare; milliseconds are the median of the notes' best of three."""
-    judge, tallies, times = Judge(graph.reader.terms), defaultdict(Tally), []
+    judge, times = Judge(graph.reader.terms), []
+    tallies: dict[str, Tally] = defaultdict(Tally)
     for note in notes:
         best, case = float("inf"), Case("")
         for _ in range(REPEATS):
@@ -168,8 +169,8 @@ def evaluate(graph: Graph, notes: Sequence[Note]) -> dict[str, Any]:
 
 def shown(result: dict[str, Any]) -> str:
     """The result as a table in Markdown."""
-    head = ("words_recall", "words_precision", "laboratory_recall", "laboratory_precision")
-    head += ("relatives_taken_for_patient", "age_right", "sex_right")
+    found = [f"{kind}_{share}" for kind in ("words", "laboratory") for share in ("recall", "precision")]
+    head = [*found, "relatives_taken_for_patient", "age_right", "sex_right"]
     lines = [f"| group | notes | {' | '.join(head)} |", "|---" * (len(head) + 2) + "|"]
     for group, each in result["groups"].items():
         cells = " | ".join(str(each.get(name, "")) for name in head)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from kgdx.case.person import OLDEST
 
-_ONES = tuple(
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-    " eighteen nineteen".split(" ")
+_ONES = (
+    *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen"),
+    *("fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
 )
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _NUMBERS = {word: number for number, word in enumerate(_ONES, start=1)}
@@ -53,7 +53,7 @@ _JOINED = re.compile(
     rf"(?<![\w./-])(?P<number>\d{{1,3}})\s?(?P<unit>{_YEARS}|{_MONTHS}|{_WEEKS}|{_DAYS})?\s?o?(?P<letter>[MF])(?![\w/'’-])"
 )
 _SHORT = re.compile(
-    r"(?:^|[.;:(\n,]|\b(?:a|an|the|patient|pt|this|is))[\s#*-]*(?P<number>\d{1,3})\s?/?\s?(?P<letter>[MFmf])(?![\w/'’-])"
+    r"(?:^|[;:(\n,]|\.(?=\s)|\b(?:a|an|the|patient|pt|this|is))[\s#*-]*(?P<number>\d{1,3})\s?/?\s?(?P<letter>[MFmf])(?![\w/'’-])"
 )
 _SLASH = re.compile(
     r"(?<![\w/])(?P<letter>[MFmf])\s?[/,]\s?(?P<number>\d{1,3})(?:\s*(?P<unit>y(?:rs?|ears?)?|m(?:o|onths?)?|d(?:ays?)?|w(?:ks?)?))?(?![\w/.%])"
@@ -70,7 +70,8 @@ _PERSON = re.compile(
     rf"(?:\s+(?:is|am|was|turned)|['’](?:s|m))|(?:Mr|Mrs|Ms|Miss)\.?\s+[A-Z]\w*(?:\s+is)?,?|(?:patient|pt|child|baby|infant)\s*[,:(]"
     rf"|(?:my|our)\s+(?:[\w-]+\s+){{0,2}}?(?:daughter|son|child|baby|girl|boy)\s*[,(])"
     rf"\s*(?:now|just|only|about|almost|nearly|currently|aged?|an?)?\s*(?:{_AGE}|{_TWELFTHS}|(?P<bare>\d{{1,3}}|{_WORD_NUMBER}))"
-    r"(?=\s*(?:[,.;)]|$|old\b|of age\b|and\b|with\b|has\b|who\b|gets\b|but\b|male\b|female\b))",
+    rf"(?=\s*(?:[,.;)]|$|old\b|of age\b|and\b|with\b|has\b|who\b|gets\b|but\b|male\b|female\b))"
+    rf"(?:[\s,]+(?:and\s+)?(?P<sex>{_SEX})\b)?",
     re.IGNORECASE,
 )
 _AGED = re.compile(
@@ -137,7 +138,7 @@ _BARE_ZH = re.compile(
 )
 _SEX_ZH = re.compile(
     r"(?:(?<![\u4e00-\u9fff])|(?<=患者)|(?<=患儿)|(?<=病人)|(?<=[岁月龄天周大半])|(?<=[老中青]年)|(?<=性别)|(?<=性别[:：])|(?<=名)|(?<=[的个]))"
-    r"(?P<sex>[男女])(?=性|婴|童|孩|患|宝|生|士|子|[，,。；;、/\s\d]|[一二三四五六七八九十两]|$)|我(?:家|的)?(?P<kin>儿子|女儿|闺女|孙子|孙女)"
+    r"(?P<sex>[男女])(?=性|婴|童|孩|患|宝|生|士|子|的|[，,。；;、/\s\d]|[一二三四五六七八九十两]|$)|(?:我(?:家|的)?|^\s*|宝贝)(?P<kin>儿子|女儿|闺女|孙子|孙女)"
 )
 
 

@@ -18,7 +18,7 @@ from kgdx.terms.normalise import read_table
 NONE = "-"
 """Id of a reading that is no finding."""
 
-_TOKEN = re.compile(r"(?<![\w/-])(?:[A-Z][A-Za-z0-9]{1,5}|[A-Z]/[A-Z]|[Ss][Zz]s?)(?![\w-]|/\w)")
+_TOKEN = re.compile(r"(?<![\w/-])(?:[A-Z][A-Za-z0-9]{1,5}|[A-Z][/&][A-Z]|[Ss][Zz]s?)(?![\w-]|/\w)")
 _WORD = re.compile(r"[a-z][a-z0-9-]+")
 _WINDOW = 400
 """Characters on each side in which words decide."""
@@ -73,7 +73,7 @@ def uses(text: str, introduced: Set[str] = frozenset()) -> tuple[list[Use], list
     found: list[Use] = []
     issues: dict[str, Issue] = {}
     for match in _TOKEN.finditer(text):
-        short = match.group()
+        short = match.group() if match.group() in readings() else match.group().rstrip("0123456789ab")
         if short in introduced or short not in readings():
             continue
         choice = _decided(text, match, readings()[short])

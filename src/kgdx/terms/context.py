@@ -20,6 +20,7 @@ from kgdx.terms.checklist import answers
 from kgdx.terms.headings import OTHER, kind_at, parts
 from kgdx.terms.kin import relatives
 from kgdx.terms.normalise import CJK, has_chinese, read_table, simplify
+from kgdx.terms.phrase_trees import phrase_tree
 
 _SENTENCE = re.compile(
     r"[.!;](?=\s|$)|(?<=[^\s(,/])\?(?=\s|$)|[。！；]|(?<=\w)？|\n\s*\n|\n\s*(?=[-*•\d])|\n(?=\s*[A-Z"
@@ -29,8 +30,6 @@ _SENTENCE = re.compile(
 _COMMA = re.compile("[，,]")
 _PAUSE = re.compile(rf"[，,]|(?<=[{CJK}])\s+(?=[{CJK}])")
 _MASK = "\x00"
-_END = "\x01"
-"""Marks the end of a phrase that ends in a letter, where no other letter may follow."""
 _NEAREST = 12
 """Triggers on each side of a finding that are looked at, so that a text without full stops takes no longer."""
 
@@ -78,24 +77,8 @@ def _any_of(phrases: Sequence[str]) -> re.Pattern[str]:
     """A pattern of phrases, the longest first; those of one beginning share it, so that it is tried once."""
     words = [phrase for phrase in phrases if phrase[0].isascii() and phrase[0].isalnum()]
     signs = [phrase for phrase in phrases if phrase not in set(words)]
-    kinds = [rf"\b(?:{_tree(words)})", _tree(signs)]
+    kinds = [rf"\b(?:{phrase_tree(words)})", phrase_tree(signs)]
     return re.compile("|".join(kind for kind, given in zip(kinds, (words, signs), strict=True) if given), re.IGNORECASE)
-
-
-def _tree(phrases: Sequence[str]) -> str:
-    """Phrases as nested alternatives by their first letters."""
-    by_first: dict[str, list[str]] = {}
-    for phrase in phrases:
-        by_first.setdefault(phrase[:1], []).append(phrase[1:])
-    branches = []
-    for first, rests in sorted(by_first.items(), reverse=True):  # where a phrase ends comes last
-        if first in ("", _END):
-            branches.append(r"\b" if first else "")
-            continue
-        sign = r"\s+" if first == " " else "['’]" if first == "'" else re.escape(first)
-        ending = _END if first.isascii() and first.isalnum() else ""
-        branches.append(sign + _tree([rest or ending for rest in rests]))
-    return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
 
 
 def sentences(text: str) -> list[int]:
@@ -198,7 +181,7 @@ def _reaches(
     between = part[low:high]
     if kind == "clause" and _COMMA.search(between):
         return False
-    if kind in ("adjacent", "behind") and len(between.strip()) > 1:
+    if (kind == "adjacent" and len(between.strip()) > 1) or (kind == "behind" and between.strip(" -–(（")):
         return False
     if kind == "query":
         return bool(_FEW_WORDS.fullmatch(between)) and not part[: trigger.start].rstrip(" ,(/").endswith(_MASK)

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from kgdx.terms.everyday import english_wordings, lay_wordings
+from kgdx.terms.everyday import chinese_wordings, english_wordings
 from kgdx.terms.normalise import fold, fold_chinese, inflection, word_class, word_list, wordings
 from kgdx.terms.tokens import NONE, SOFT, Spelling, scan, stable_hash
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 14
+VERSION = 20
 """Changes with the files' layout or with the rules that fill them."""
 
 CHINESE = "zh.json"
@@ -201,7 +201,8 @@ def compile_dictionary(snapshot: Snapshot, folder: Path) -> None:
     scope = in_scope(snapshot)
     rows = table.select(["name", "synonyms", "synonym_scopes", "name_zh"]).to_pylist()
     names = [name for term in np.flatnonzero(scope).tolist() for name in _names(term, rows[term])]
-    everyday = list(_everyday(snapshot, scope))
+    own = {tuple(name.folded) for name in names if name.number == 0}
+    everyday = [name for name in _everyday(snapshot, scope) if tuple(name.folded) not in own]
     vocabulary = {word for name in names for word in name.folded}
     Entries.of(list(_english([*names, *everyday]))).save(folder, "en")
     _spelling(snapshot, vocabulary, {word for name in everyday for word in name.folded}).save(folder)
@@ -220,10 +221,10 @@ def _chinese(
             yield name, term, 0
             yield from ((other, term, _REWRITTEN) for other in wordings(name))
     place = {curie: row for row, curie in enumerate(snapshot.table("phenotype").column("id").to_pylist())}
-    for phrase, curie in lay_wordings():
-        term = place.get(curie, -1)
+    for wording in chinese_wordings().values():
+        term = place.get(wording.id, -1)
         if term >= 0 and scope[term]:
-            yield fold_chinese(phrase).text, term, WORDING
+            yield fold_chinese(wording.phrase).text, term, WORDING
 
 
 def _everyday(snapshot: Snapshot, scope: npt.NDArray[np.bool_]) -> Iterator[Name]:
@@ -233,7 +234,7 @@ def _everyday(snapshot: Snapshot, scope: npt.NDArray[np.bool_]) -> Iterator[Name
         term = place.get(wording.id, -1)
         if term >= 0 and scope[term]:
             folded, _, _, partings = scan(wording.phrase)
-            yield Name(term, -number, 1, folded, partings, [word_hash(word) for word in folded])
+            yield Name(term, -number, 0, folded, partings, [word_hash(word) for word in folded])
 
 
 def _key(name: str) -> int:

@@ -13,19 +13,8 @@ from typing import NamedTuple
 from kgdx.terms.normalise import read_table
 
 
-def lay_wordings() -> Iterator[tuple[str, str]]:
-    """Yield wordings of everyday and clinical Chinese that translations lack, and the HPO id that each means.
-
-    Example:
-        >>> dict(lay_wordings())["拉肚子"]
-        'HP:0002014'
-    """
-    for phrase, curie, _ in read_table(Path(__file__).with_name("lay_zh.tsv")):
-        yield phrase, curie
-
-
 class Wording(NamedTuple):
-    """An English wording that HPO lacks.
+    """A wording that HPO lacks.
 
     Attributes:
         phrase: The words.
@@ -38,6 +27,28 @@ class Wording(NamedTuple):
     id: str
     alone: bool
     absent: bool
+
+
+@cache
+def chinese_wordings() -> dict[str, Wording]:
+    """Return wordings of everyday and clinical Chinese that translations lack, by phrase.
+
+    Example:
+        >>> chinese_wordings()["听力正常"].absent
+        True
+    """
+    rows = read_table(Path(__file__).with_name("lay_zh.tsv"))
+    return {phrase: Wording(phrase, id, False, note == ["absent"]) for phrase, id, _, *note in rows}
+
+
+def lay_wordings() -> Iterator[tuple[str, str]]:
+    """Yield wordings of everyday and clinical Chinese that translations lack, and the HPO id that each means.
+
+    Example:
+        >>> dict(lay_wordings())["拉肚子"]
+        'HP:0002014'
+    """
+    yield from ((wording.phrase, wording.id) for wording in chinese_wordings().values() if not wording.absent)
 
 
 @cache

@@ -16,24 +16,23 @@ from kgdx.case.measured_values import Measurement
 from kgdx.case.patient import Case, Extraction, Finding, Issue, Resolution, Span, Status
 from kgdx.errors import StoreError
 from kgdx.terms import abbreviations
+from kgdx.terms.chinese_names import find_chinese, find_chinese_parted
 from kgdx.terms.context import statuses
 from kgdx.terms.dictionary import CHINESE, Entries, build_dictionary
-from kgdx.terms.everyday import english_wordings
+from kgdx.terms.everyday import chinese_wordings, english_wordings
 from kgdx.terms.given_terms import resolved
 from kgdx.terms.headings import patients
 from kgdx.terms.matcher import (
     Choice,
     Lexicon,
     choose,
-    find_chinese,
-    find_chinese_parted,
     find_coordinated,
     find_modified,
     find_windows,
     hashes_of,
 )
 from kgdx.terms.measured.measured_reader import combined, judged_measurement, judged_values, person_of, values_said
-from kgdx.terms.normalise import fold_chinese, has_chinese
+from kgdx.terms.normalise import fold_chinese, has_chinese, simplify
 from kgdx.terms.phenotypes import Terms
 from kgdx.terms.tokens import Spelling, corrected, words
 from kgdx.terms.unread import unread, with_values
@@ -187,7 +186,7 @@ class Extractor:
         return self._with_abbreviations(text, findings, {short for short, _ in explained})
 
     def _with_abbreviations(self, text: str, findings: list[Finding], explained: Set[str]) -> list[Finding]:
-        """Add what abbreviations mean that the text does not explain, in place of what the dictionary takes them for."""
+        """Put what abbreviations mean that the text does not explain in place of what the dictionary takes them for."""
         used, open_ones = abbreviations.uses(text, explained)
         spans = {(use.start, use.end) for use in used}
         undecided = {issue.where for issue in open_ones}
@@ -245,7 +244,9 @@ class Extractor:
         exact = said == name
         label, method = self.terms.name(term), "exact" if exact else "variant"
         score = 1.0 if exact else _LOOSE[0]
-        return Finding(self.terms.id(term), Status.PRESENT, label, span, said, name, method, score)
+        wording = chinese_wordings().get(simplify(said))
+        status = Status.ABSENT if wording and wording.absent else Status.PRESENT
+        return Finding(self.terms.id(term), status, label, span, said, name, method, score)
 
 
 @cache
@@ -254,10 +255,8 @@ def _phrases() -> list[str]:
 
 
 def _said(own: Status, told: Status) -> Status:
-    """What a text says of a finding whose own words may say that it is not there: "afebrile", "not afebrile"."""
-    if own is not Status.ABSENT or told not in (Status.PRESENT, Status.ABSENT):
-        return told
-    return Status.ABSENT if told is Status.PRESENT else Status.UNKNOWN
+    """What a text says of a finding whose own words may say that it is not there: "afebrile", "vision is normal"."""
+    return own if told is Status.PRESENT else told
 
 
 def _nested(found: Sequence[Finding], told: list[Status]) -> list[Status]:

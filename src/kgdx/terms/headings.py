@@ -11,9 +11,12 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
+from kgdx.terms.kin import named
 from kgdx.terms.normalise import CJK, read_table, simplify
+from kgdx.terms.phrase_trees import phrase_tree
 
 OTHER = "other"
 """Kind of a part that tells of a second patient."""
@@ -75,17 +78,13 @@ def _kinds() -> dict[str, tuple[str, bool]]:
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    def any_of(headings: Sequence[str]) -> str:
-        longest_first = sorted(headings, key=len, reverse=True)
-        return "|".join(re.escape(each).replace(r"\ ", r"\s+") for each in longest_first)
-
-    plain = any_of([heading for heading, (_, alone) in _kinds().items() if alone])
-    latin = any_of([heading for heading in _kinds() if heading.isascii()])
-    han = any_of([heading for heading in _kinds() if not heading.isascii()])
+    plain = phrase_tree([heading for heading, (_, alone) in _kinds().items() if alone])
+    latin = phrase_tree([heading for heading in _kinds() if heading.isascii()])
+    han = phrase_tree([heading for heading in _kinds() if not heading.isascii()])
     return re.compile(
         rf"(?<![\w/])(?P<colon>{latin})(?:\s*[:：]|[ \t]*[-–—=]{{1,2}}>?[ \t])"
         rf"|{_CLAUSE_START}(?P<colon2>{han})\s*[:：]"
-        rf"|{_CLAUSE_START}(?P<plain>{plain})(?![\w]*[a-z])(?!\s*(?:of|for|is|was)\b)"
+        rf"|{_CLAUSE_START}(?P<plain>{plain})(?!\s*(?:of|for|is|was)\b)"
         r"(?:\s*[:：]|[ \t]*[-–—=]{1,2}>?[ \t])?"
         rf"|(?:^|(?<=\n))[ \t]*(?P<line>{latin}|{han})[ \t]*(?=\r?\n)",
         re.IGNORECASE,
@@ -148,6 +147,15 @@ def _kind(match: re.Match[str]) -> str:
     return _kinds()[re.sub(r"\s+", " ", said.lower())][0]
 
 
+def _last_of_kin(text: str, body: int, after: int) -> int:
+    """Where the sentences of the family end: the first behind the heading, then those that name a relative."""
+    ends = [match.end() for match in _STOP.finditer(text, body, after)]
+    for end, beyond in pairwise([*ends, after]):
+        if not named(text[end:beyond]):
+            return end
+    return after
+
+
 def _end(text: str, body: int, after: int, kind: str) -> int:
     """Where the part ends that begins at ``body``; the next one begins at ``after``."""
     if kind in ("patient", OTHER):
@@ -158,7 +166,9 @@ def _end(text: str, body: int, after: int, kind: str) -> int:
     inline = text[body:after].split("\n", 1)[0].strip()
     if inline:
         ends += [match.start() for match in [_NEW_ITEM.search(text, body, after)] if match]
-        if kind != "family":
+        if kind == "family":
+            ends.append(_last_of_kin(text, body, after))
+        else:
             ends += [match.end() for match in [_STOP.search(text, body, after)] if match]
     elif first := re.compile(r"\S").search(text, body, after):
         ends += [match.start() for match in [_BLANK_LINE.search(text, first.start(), after)] if match]

@@ -35,7 +35,8 @@ _SPEECH = (
 _SPEAKS = rf"(?!(?:['’]s)?(?:\s+(?:also|has|have|had|now|first|both|is|are|was|were|anxiously))*\s+{_SPEECH})"
 _WELL = (
     r"(?!\s*(?:[,:]|(?:and|&)\s+\w+)?\s*(?:(?:is|are|was|were|both|all)\s+)*(?:fit and )?(?:well|healthy"
-    r"|unaffected|normal|alive|asymptomatic|(?:non-?|un)?(?:consanguineous|related)|of \w+ (?:origin|descent)|first cousins)\b)"
+    r"|unaffected|normal|alive"
+    r"|asymptomatic|(?:non-?|un)?(?:consanguineous|related)|of \w+ (?:origin|descent)|first cousins)\b)"
 )
 _AGENT = re.compile(
     r"(?:\b(?:with|by|from|to|per|for|tells?|told|asked|see|sees|saw|visit(?:s|ed)?|according to)|\bborn (?:to|of))"
@@ -89,6 +90,11 @@ _CHINESE = re.compile(
 _HISTORY_ZH = re.compile(r"(?:的)?家族(?:病|遗传)?史")
 
 
+_NAMED = re.compile(
+    rf"\b(?:{PLAIN_KIN}|sons?|daughters?|maternal|paternal|family)\b|{_KIN_ZH}|[父母兄姐弟妹爸妈]|家族", re.IGNORECASE
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Kin:
     """A relative in a text.
@@ -105,6 +111,16 @@ class Kin:
     kind: str
 
 
+def named(text: str) -> bool:
+    """Return whether a text names a relative.
+
+    Example:
+        >>> named("Brother: epilepsy."), named("Murmur on auscultation.")
+        (True, False)
+    """
+    return bool(_NAMED.search(text))
+
+
 def relatives(text: str, whose: str = "") -> Iterator[Kin]:
     """Yield the relatives of a sentence of whom it tells something.
 
@@ -116,6 +132,8 @@ def relatives(text: str, whose: str = "") -> Iterator[Kin]:
         >>> [each.kind for each in relatives("Mom has migraine, lives with her father")]
         ['forward']
     """
+    if not named(text):
+        return
     lower = text.lower()
     starts: set[int] = set()
     for pattern in (_OWNED, _TELLING, _STARTING):

@@ -22,7 +22,7 @@ from kgdx.terms.normalise import CJK, fold, inflection, word_list
 _MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f"
 _WORD = re.compile(rf"\b[A-Za-z]-\d+\b|\b[A-Za-z]{{2,}}n['’]t\b|\b[Cc]an not\b|(?:[^\W_{CJK}][{_MARKS}]*)+")
 _HARD = re.compile(
-    rf"[;:?!()\[\]{{}}|•·\u3000-\u303f\uff00-\uffef{CJK}]|\.(?:\s|$)"
+    rf"[;:?!()\[\]{{}}|•·✓✔√✗✘☐☑□■\u3000-\u303f\uff00-\uffef{CJK}]|\.(?:\s|$)"
     r"|\n\s*[\n*-]|\r\n\s*\r\n|[–—]\s|\s-\s"
 )
 _SOFT = re.compile(r"[,/&+]")
