@@ -280,6 +280,14 @@ def test_a_worded_question_names_no_disease(graph: Graph) -> None:
     assert not any(EPILEPSY in each.asked.spoken for each in turns(episode.log))
 
 
+def test_questions_that_are_none_are_asked_by_their_names_and_then_no_more(graph: Graph) -> None:
+    policy = DoctorPolicy(way="house", certain=1.0, questions=6)
+    with behind(writing(wording="Let me think about that.")) as (model, _):
+        episode, _ = consulted(graph, policy, model)
+    assert prompts(episode).count("doctor_wording") == policy.patience and remarks(episode) == ["left"]
+    assert not any(each.asked.spoken for each in turns(episode.log))
+
+
 @pytest.mark.parametrize(
     ("heard", "status"),
     [

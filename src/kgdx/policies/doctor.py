@@ -121,7 +121,7 @@ class DoctorPolicy(RulesDoctorPolicy):
         worded = exchanges(briefing.since_reply(state.log), "doctor_wording@")
         if not worded:
             label = clean(wish.label or wish.term or "", 200)
-            shown = {"finding": label, "words": label, "turns": briefing.told(said, 1), "language": self._tongue(state)}
+            shown = {"finding": label, "turns": briefing.told(said, 1), "language": self._tongue(state)}
             return self._request("doctor_wording", shown, None)
         try:
             question = read_question(worded[-1].text)
@@ -318,7 +318,14 @@ def _outcomes(state: State) -> Iterator[bool]:
         if segment.kind is Kind.RESULT and "artifact" in segment.data and segment.name.startswith("read_"):
             yield bool(segment.data["artifact"].get("failed"))
     for each in exchanges(state.log, "doctor_wording@"):
-        yield bool(each.failed)
+        yield bool(each.failed) or not _asks(each.text)
+
+
+def _asks(text: str) -> bool:
+    try:
+        return bool(read_question(text))
+    except ValueError:
+        return False
 
 
 def _remarked(state: State, code: str) -> bool:
