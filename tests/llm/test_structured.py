@@ -26,7 +26,7 @@ VERSIONS = {
     "doctor_record": (1, "91801faad42e2a23"),
     "doctor_thought": (1, "be55cadad7e7c913"),
     "doctor_turn": (1, "581ac2ae16c6007e"),
-    "doctor_wording": (1, "86efb9edb0364115"),
+    "doctor_wording": (1, "d15dab99f81cd4fe"),
     "judge": (1, "3a1358c681d92f76"),
     "measurement": (1, "b6132c4fe43085d6"),
     "patient": (1, "622d8a8d8163ccd9"),

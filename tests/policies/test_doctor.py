@@ -280,6 +280,35 @@ def test_a_worded_question_names_no_disease(graph: Graph) -> None:
     assert not any(EPILEPSY in each.asked.spoken for each in turns(episode.log))
 
 
+def test_questions_that_are_none_are_asked_by_their_names_and_then_no_more(graph: Graph) -> None:
+    policy = DoctorPolicy(way="house", certain=1.0, questions=6)
+    with behind(writing(wording="Let me think about that.")) as (model, _):
+        episode, _ = consulted(graph, policy, model)
+    assert prompts(episode).count("doctor_wording") == policy.patience and remarks(episode) == ["left"]
+    assert not any(each.asked.spoken for each in turns(episode.log))
+
+
+@pytest.mark.parametrize(
+    ("heard", "status"),
+    [
+        ('{"status": "present", "absent": ["Fever"]}', "present"),
+        ('{"status": "denied"}', "absent"),
+        ("It seems so.", None),
+    ],
+)
+def test_the_model_reads_an_answer_that_says_neither_yes_nor_no(graph: Graph, heard: str, status: str | None) -> None:
+    policy = DoctorPolicy(way="house", certain=1.0, questions=2)
+    with behind(writing(hearing=heard, patient="Well, at night I cannot tell.")) as (model, _):
+        world = World(graph, meeting(graph, osces()[0], model), {"m": model})
+        begun = begin(Case("p", (Finding("HP:0001250"),)), policy, limits=LIMITS)
+        episode = run(world, begun, policy)
+    asked = turns(episode.log)[0].asked.term
+    assert "read_answer" in {each.name for each in episode.log}
+    known = {each.id: str(each.status) for each in episode.state.case.findings}
+    assert known.get(str(asked)) == status
+    assert ("HP:0001945" in known) == ("Fever" in heard)
+
+
 def test_a_differential_that_does_not_change_is_to_be_refuted(graph: Graph) -> None:
     ask = json.dumps({"question": "Anything else?"})
     with behind(writing(turn=ask, differential=json.dumps({"diseases": [EPILEPSY]}))) as (model, server):

@@ -216,6 +216,7 @@ class Graph(GraphContext):
             episode = resumed(world, chooser, log) if trusted else verified(self, world, chooser, log)
         else:
             chooser = asking(policy if isinstance(policy, Policy) else asking_policy(policy, settings))
+            able(chooser, "diagnoses", model, patient=self)
             world = replace(self.world(chooser, model=model), memo=self.memo)
             patient = Case("") if case is None else self.case(case)
             episode = begun(self, world, chooser, patient.identified(), seed)

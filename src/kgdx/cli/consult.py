@@ -32,6 +32,10 @@ class Asking:
     """Who asks, how, and for how long."""
 
     policy: Annotated[str | None, typer.Option("--policy", metavar="NAME", help="Who chooses the questions.")] = None
+    llm: Annotated[
+        str | None,
+        typer.Option("--llm", metavar="MODEL", help="Model that plays the doctor (--policy doctor)."),
+    ] = None
     selector: Annotated[
         str | None, typer.Option(metavar="NAME", help="How they are chosen: infogain, split:20, medkgi, degree …")
     ] = None
@@ -131,9 +135,10 @@ def _begun(graph: Graph, given: Case | None, terms: Terms, asking: Asking, keep:
     """Return the consultation until it first waits: a new one, or that of a transcript."""
     kept = _Transcript(keep.resume or keep.transcript)
     if keep.resume is not None:
-        return graph.consult(resume=keep.resume, keep=kept.write)
+        return graph.consult(resume=keep.resume, model=asking.llm, keep=kept.write)
     known = inputs.with_terms(given, terms, graph) if given or terms.given else None
-    return graph.consult(known, policy=asking.policy, keep=kept.write, **asking.settings)
+    policy = asking.policy or ("doctor" if asking.llm else None)
+    return graph.consult(known, policy=policy, model=asking.llm, keep=kept.write, **asking.settings)
 
 
 class _Transcript:

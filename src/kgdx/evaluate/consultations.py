@@ -31,7 +31,7 @@ from kgdx.evaluate.osce_agents import Encounter, Osce, Ward, encounter
 from kgdx.evaluate.paired import interval
 from kgdx.evaluate.simulated_patients import SimulatedPatient
 from kgdx.files.private import private_file
-from kgdx.llm.chat import ChatModel, Prices, private_loop
+from kgdx.llm.chat import ChatModel, Prices, names, private_loop, prompt
 from kgdx.policies.doctor import DoctorPolicy, diagnosis
 from kgdx.policies.doctor_artifacts import Named
 from kgdx.policies.doctor_by_rules import RulesDoctorPolicy
@@ -52,6 +52,9 @@ ABLATIONS: Mapping[str, Mapping[str, Any]] = {
 
 LIMITS = Limits(steps=5_000, stagnation=5_000, errors=5_000)
 """The doctor's own number of turns ends a consultation; what fails is counted and gone on without."""
+
+PROMPTS = ("doctor_", "patient", "measurement")
+"""How the names of the prompts begin that a consultation is held with."""
 
 LOGS = "consultations"
 """Folder of an evaluation with the log of each consultation; they hold the words of all who spoke."""
@@ -177,6 +180,7 @@ class ConsultEvaluation:
             "doctor": _name(self.cast.doctor),
             "judge": self.cast.judge.id if self.cast.judge else "none",
             "questions": [each.policy.questions for each in self.doctors],
+            "prompts": [prompt(each).id for each in names() if each.startswith(PROMPTS)],
         }
         with journal.working(about):
             rows = self._rows(played, journal)
@@ -307,9 +311,9 @@ def stated(state: State) -> tuple[Named, ...]:
     if (named := diagnosis(state)) and not _left(state):
         return named
     declared = state.last(Declared)
-    names = {each.id: each.name for each in candidates_of(state)}
-    ids = declared.diseases if declared is not None and declared.diseases else tuple(names)
-    return tuple(Named(names.get(id, id), (id,)) for id in ids)
+    ranked = {each.id: each.name for each in candidates_of(state)}
+    ids = declared.diseases if declared is not None and declared.diseases else tuple(ranked)
+    return tuple(Named(ranked.get(id, id), (id,)) for id in ids)
 
 
 def faults(state: State) -> Counter[str]:
@@ -345,11 +349,11 @@ def figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def expanded(names: Iterable[str], ablate: Iterable[str]) -> Iterator[str]:
+def expanded(doctors: Iterable[str], ablate: Iterable[str]) -> Iterator[str]:
     """Yield doctors, each followed by itself without what is to be left out.
 
     Args:
-        names: Doctors.
+        doctors: By name.
         ablate: ``graph``, ``record``, ``selector`` (which is a random one, and the degree).
 
     Raises:
@@ -364,7 +368,7 @@ def expanded(names: Iterable[str], ablate: Iterable[str]) -> Iterator[str]:
     for each in wanted:
         if each not in left_out:
             raise UsageError(f"{each[:40]!r} cannot be left out", hint=f"of {', '.join(left_out)}")
-    for name in names:
+    for name in doctors:
         yield name
         if name.partition(":")[0] in ("medkgi", "house") and ":" not in name:
             yield from (f"{name}:{one}" for each in wanted for one in left_out[each])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -61,7 +61,13 @@ class RulesDoctorPolicy(Policy):
     examine: bool = False
     """Whether the patient is examined once, after the first answer."""
     language: str | None = None
-    """Language of the consultation, ``en`` or ``zh``; that of the patient's words when ``None``."""
+    """Language of the patient's words; found out when ``None``."""
+    speaks: Literal["en", "zh"] | None = None
+    """Language of the questions; that of the patient's words when ``None``."""
+    narrow: Annotated[int, Field(ge=0, le=100)] = 0
+    """How many kinds of a finding are named after a yes, to choose from; 0 asks for none."""
+    unchanged: Annotated[int, Field(ge=1)] = 5
+    """After so many turns that changed nothing in the differential: ask openly, refute it, or end."""
 
     def choose(self, state: State) -> Wish | None:
         """Return the next step by rules."""
