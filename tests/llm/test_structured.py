@@ -8,7 +8,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
@@ -108,14 +108,12 @@ def test_an_answer_of_another_form_is_refused(text: str) -> None:
         parse(text, Items)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=400) | st.text(alphabet='{}[]":,\\ntems咳', max_size=200))
 def test_no_text_breaks_the_reader(text: str) -> None:
     with contextlib.suppress(ValueError):
         assert isinstance(parse(text, Items)[0], Items)
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(max_size=20), max_size=5), st.text(alphabet="abc .\n", max_size=30))
 def test_whatever_was_meant_is_read_within_prose(named: list[str], prose: str) -> None:
     text = prose + json.dumps({"items": [{"name": name} for name in named]}) + prose

@@ -15,14 +15,18 @@ from kgdx.answer.artifacts import (
     Declared,
     Described,
     Explained,
+    Named,
     Ranked,
     Retrieved,
+    Understood,
     citations_of,
     evidence_of,
 )
 from kgdx.answer.evidence_pack import language_of, pack
+from kgdx.answer.focused_answer import Asked, focused
 from kgdx.answer.sentences import MAX_CHARS, check
 from kgdx.answer.templated_answer import templated
+from kgdx.answer.wants import Want
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action
@@ -36,8 +40,8 @@ class Respond(Action):
     """Answer the question from the evidence, and end the episode.
 
     Example:
-        >>> Respond(text="Ptosis [E1].").parameters()
-        {'strict': True, 'language': None, 'author': 'template'}
+        >>> Respond(text="Ptosis [E1].").parameters()["author"]
+        'template'
     """
 
     name: ClassVar[str] = "respond"
@@ -45,7 +49,7 @@ class Respond(Action):
     makes: ClassVar[type[Artifact]] = Answered
     ends: ClassVar[str] = "answered"
     pure: ClassVar[bool] = True
-    private: ClassVar[frozenset[str]] = frozenset({"text"})
+    private: ClassVar[frozenset[str]] = frozenset({"text", "subjects", "others"})
 
     text: Annotated[str, Field(max_length=10 * MAX_CHARS)] | None = None
     """The answer, each sentence with the marks of its evidence; written from templates when absent."""
@@ -59,10 +63,22 @@ class Respond(Action):
     author: Annotated[str, Field(max_length=200)] = "template"
     """Who wrote the text."""
 
+    wants: tuple[Want, ...] = ()
+    """What the question wants, in order; all that was found is told when there is none."""
+
+    subjects: tuple[str, ...] = ()
+    """The diseases that it is wanted of, in the question's words."""
+
+    others: tuple[str, ...] = ()
+    """What may be stated of them, where the question asks whether something is."""
+
+    whether: bool = False
+    """Whether the question can be answered with yes or no."""
+
     @property
     def reads(self) -> tuple[Reads, ...]:
         """The question, and all that was found."""
-        return ("question", "evidence", Retrieved, Ranked, Explained, Described, Cited)
+        return ("question", "evidence", Retrieved, Ranked, Explained, Described, Cited, Named, Understood)
 
     def run(self, graph: Operations, view: State) -> Answered:
         """Return the checked answer.
@@ -76,6 +92,9 @@ class Respond(Action):
         language = self.language or language_of(view.question)
 
         def make() -> CitedText:
+            if self.text is None and self.wants:
+                asked = Asked(self.wants, self.subjects, self.others, self.whether)
+                return focused(evidence, asked, language, self.strict)
             if self.text is None:
                 return templated(evidence, language, self.strict)
             return check(self.text, evidence, strict=self.strict, language=language, author=self.author)

@@ -5,17 +5,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from kgdx.answer.artifacts import Described, Ranked, Retrieved, ranking_of, resolved_of
+from kgdx.actions.entities import NameList, ids_of, resolve
+from kgdx.actions.retrieving import retrieve
+from kgdx.answer.artifacts import Described, Named, Ranked, Retrieved, Understood, ranking_of, resolved_of
+from kgdx.answer.passages import passages
+from kgdx.answer.wants import TEXTS
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import Row
 from kgdx.results.cited import Description, MeshHeading
+from kgdx.terms.normalise import has_chinese
 
 if TYPE_CHECKING:
     from kgdx.terms.names.mesh_index import MeshDecision
@@ -170,3 +176,118 @@ def _record(text: str | None) -> dict[str, Any]:
 
 def _line(text: str | None) -> str:
     return " ".join((text or "").split())
+
+
+# The action that finds the sentences that say what was asked for, in what sources say of diseases in words.
+
+
+def _known(about: str) -> str:
+    if about not in TEXTS:
+        raise ValueError(f"one of {', '.join(TEXTS)}")
+    return about
+
+
+class GetPassage(Action):
+    """Sentences of definitions and articles that say of diseases what no relation states, such as their cause.
+
+    Example:
+        >>> GetPassage(diseases=("pertussis",), about="transmission").parameters()
+        {'diseases': ['pertussis'], 'about': 'transmission', 'limit': 3}
+    """
+
+    name: ClassVar[str] = "get_passage"
+    aliases: ClassVar[tuple[str, ...]] = ("GET_PASSAGE", "get_passages", "get_text", "get_description")
+    makes: ClassVar[type[Artifact]] = Retrieved
+
+    diseases: NameList
+    """Names of diseases in Chinese or English, or ids."""
+
+    about: Annotated[str, AfterValidator(_known)]
+    """What they are to be about: definition, cause, inheritance, onset, prevalence, risk, prevention, transmission,
+    course, treatment, symptoms, complications, tests, department or diet."""
+
+    limit: Annotated[int, Field(ge=1, le=20)] = 3
+    """Most passages of each disease."""
+
+    def run(self, graph: Operations, view: State) -> Retrieved:
+        """Return the passages, and the names as they were understood.
+
+        Raises:
+            UsageError: No disease of the graph has any of the names.
+        """
+        found = resolve(graph, self.diseases, ("Disease",))
+        arguments = {"diseases": ids_of(found)}
+        texts = retrieve(graph, self, "texts_of_diseases", arguments, found)
+        articles = graph.query("articles_of_diseases", **arguments)
+        rows = (*texts.rows, *({**row, "kind": "article"} for row in articles))
+        return replace(texts, rows=tuple(passages(rows, self.about, self.limit)))
+
+
+# The action that says what was found in the language of the answer.
+
+
+MAX_NAMED = 400
+"""Most entities that one request names."""
+
+
+class NameFound(Action):
+    """Look up what the entities that were found are called in English and in Chinese.
+
+    Example:
+        >>> NameFound().parameters()
+        {}
+    """
+
+    name: ClassVar[str] = "name_found"
+    planned: ClassVar[bool] = False
+    makes: ClassVar[type[Artifact]] = Named
+
+    @property
+    def reads(self) -> tuple[Reads, ...]:
+        """What was found so far."""
+        return (Retrieved, Understood)
+
+    def run(self, graph: Operations, view: State) -> Named:
+        """Return the names."""
+        phenotypes, symptoms, diseases = (list(ids)[:MAX_NAMED] for ids in _ids_found(view))
+        called: dict[str, Mapping[str, str]] = {}
+        if phenotypes:
+            rows = graph.query("phenotypes_by_ids", phenotypes=phenotypes)
+            called |= {row["id"]: _in_both(row["name"], row["name_zh"]) for row in rows}
+        if symptoms:
+            for row in graph.query("phenotypes_of_symptoms", symptoms=symptoms):
+                called.setdefault(row["symptom"], _in_both(row["name"], row["name_zh"]))
+        if diseases:
+            rows = graph.query("descriptions_of_diseases", diseases=diseases)
+            joined = graph.query("same_as_of_diseases", diseases=diseases)
+            same = {row["disease"]: row["name"] for row in joined if row["relation"] == "exact"}
+            for row in rows:
+                names = (row["name"], row["name_zh"], same.get(row["id"]), *row["synonyms"])
+                called[row["id"]] = _in_both(*(name for name in names if name and name != row["id"]))
+        return Named(called)
+
+
+def _ids_found(state: State) -> tuple[dict[str, None], dict[str, None], dict[str, None]]:
+    """The phenotypes, symptoms and diseases of what was found."""
+    phenotypes, symptoms, diseases = dict[str, None](), dict[str, None](), dict[str, None]()
+    for found in state.all(Retrieved):
+        template, rows = found.template, found.rows
+        for each in found.resolved:
+            if "Disease" in each.kinds:
+                diseases |= dict.fromkeys(each.ids)
+        if template == "phenotypes_of_diseases":
+            phenotypes |= dict.fromkeys(row["id"] for row in rows)
+        elif template == "symptoms_of_diseases":
+            symptoms |= dict.fromkeys(row["id"] for row in rows)
+        elif template.startswith("infer_diseases") or template == "comorbidities_of_diseases":
+            diseases |= dict.fromkeys(row["id"] for row in rows)
+    return phenotypes, symptoms, diseases
+
+
+def _in_both(*names: str | None) -> dict[str, str]:
+    """The first English and the first Chinese name."""
+    found: dict[str, str] = {}
+    for name in names:
+        if name:
+            found.setdefault("zh" if has_chinese(name) else "en", name)
+    return found

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgdx.actions.graph_source import FolderSource, ForeignSource, GraphSource, NothingCompiled, ServerSource
-from kgdx.case import Extraction, Resolution
+from kgdx.case import Case, Extraction, Resolution
 from kgdx.graph.protocol import USER
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kgdx.terms.extractor import Extractor
     from kgdx.terms.names.mesh_index import Headings, MeshIndex
     from kgdx.terms.names.name_index import NameIndex
+    from kgdx.terms.phenotypes import Terms
 
 
 # The is-a hierarchy of phenotypes, walked on the snapshot's arrays.
@@ -232,6 +233,18 @@ class GraphContext:
         return hierarchy
 
     @property
+    def terms(self) -> Terms:
+        """Names of the phenotypes."""
+
+        def make() -> Terms:
+            from kgdx.terms.phenotypes import Terms
+
+            return Terms(self.snapshot)
+
+        terms: Terms = self._once("terms", make)
+        return terms
+
+    @property
     def names(self) -> NameIndex:
         """Looks up names of diseases, findings, tests, medicines and genes; made when it is first asked for."""
 
@@ -328,9 +341,9 @@ class GraphContext:
         found: tuple[Row, ...] = self._once("sources", lambda: tuple(self.run("sources")))
         return found
 
-    def extract(self, text: str, language: str | None = None) -> Extraction:
-        """Read all findings of a free text."""
-        return self.reader.extract(text, language)
+    def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
+        """Read all findings of a free text; the patient's age and sex decide which values are usual."""
+        return self.reader.extract(text, language, patient)
 
     def resolve(self, term: str) -> Resolution:
         """Find the current term for an HPO id, a label or a phrase."""

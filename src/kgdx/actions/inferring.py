@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
+from dataclasses import replace
+from math import log
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -14,10 +16,17 @@ from pydantic import Field
 from kgdx.actions.entities import NameList, distinct, given_rows, resolve
 from kgdx.actions.retrieving import Limit, retrieve
 from kgdx.answer.artifacts import Retrieved
+from kgdx.answer.focused_answer import family_of
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, State
 from kgdx.episode.wish import Action
+from kgdx.graph.protocol import Row
 from kgdx.results.cited import Resolved
+
+MATCHED = 3_000
+"""Most diseases that match and are then put into the ranker's order."""
+UNRANKED = -1e9
+"""The score of a disease that is not ranked."""
 
 
 class DiseasesBy(Action, ABC):
@@ -42,6 +51,10 @@ class DiseasesBy(Action, ABC):
     limit: Limit = 20
     """Most diseases."""
 
+    likeliest: bool = False
+    """Whether those that match most come in the order of the ranker, families of many that match first, rather than
+    by id."""
+
     def run(self, graph: Operations, view: State) -> Retrieved:
         """Return the diseases found, and the names as they were understood.
 
@@ -53,13 +66,45 @@ class DiseasesBy(Action, ABC):
         arguments = {
             self.binds or self.takes: self.matched(found),
             "min_match_count": min(self.min_match_count, len(found)),
-            "limit": self.limit,
+            "limit": MATCHED if self.likeliest else self.limit,
         }
-        return retrieve(graph, self, self.template, arguments, known)
+        every = retrieve(graph, self, self.template, arguments, known)
+        if not self.likeliest:
+            return every
+        return replace(every, rows=tuple(_likeliest(graph, getattr(self, self.takes), every.rows)[: self.limit]))
 
     def matched(self, found: Sequence[Resolved]) -> list[Any]:
         """Return what the template is to match: ids, each with the name that it stands for."""
         return given_rows(found)
+
+
+def _likeliest(graph: Operations, names: Sequence[str], rows: Sequence[Row]) -> list[Row]:
+    """The diseases that match most, and of those the likeliest for the findings that the names mean, first.
+
+    The score of a family is that of its best entry plus the logarithm of how many of it match as much: each entry is
+    one way to have it.
+    """
+    decided = [graph.graph.names.resolve(name, ("Phenotype",)) for name in names]
+    observed = tuple(dict.fromkeys(each.ids[0] for each in decided if each.ids))
+    if not observed or not rows:
+        return list(rows)
+    given = {"observed": list(observed)}
+    ranked = graph.tool(
+        "ranker", given, lambda: graph.graph.ranker.score_all((observed, ())), lambda found: len(found[0])
+    )
+    most = max(row["matched"] for row in rows)
+    scores = dict(zip(ranked[0], ranked[1].tolist(), strict=True))
+    families: dict[str, list[float]] = {}
+    for row in rows:
+        if row["matched"] == most:
+            families.setdefault(family_of(row["name"] or row["id"]), []).append(scores.get(row["id"], UNRANKED))
+    worth = {name: max(found) + log(len(found)) for name, found in families.items()}
+
+    def order(row: Row) -> tuple[float, float, str, float]:
+        family = family_of(row["name"] or row["id"])
+        return -row["matched"], -worth.get(family, UNRANKED), family, -scores.get(row["id"], UNRANKED)
+
+    return sorted(rows, key=order)
 
 
 class InferBySymptom(DiseasesBy):

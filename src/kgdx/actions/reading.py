@@ -7,7 +7,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from kgdx.answer.artifacts import Mentioned, Ranked, Read
+from kgdx.actions.entities import NameList, understood
+from kgdx.answer.artifacts import Mentioned, Ranked, Read, Understood
 from kgdx.case import Case, Extraction, FindingReader, Resolution, Span, read_text
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
@@ -51,7 +52,16 @@ class Extract(Action):
             return with_phrases(read, begin) if words else read
 
         found = graph.tool("reader", given, read, lambda case: len(case.findings))
-        return Outcome(Read(len(case.text), found.digest), found)
+        known = {(each.id, each.status) for each in case.findings}
+        new = tuple(
+            (each.id, each.label, str(each.status)) for each in found.findings if (each.id, each.status) not in known
+        )
+        doubts = tuple(
+            (each.where, each.message, each.remedy)
+            for each in found.issues
+            if each.level == "warning" and each.where.startswith("HP:") and each not in case.issues
+        )
+        return Outcome(Read(len(case.text), found.digest, new, doubts), found)
 
 
 class _Later:
@@ -65,10 +75,10 @@ class _Later:
     def __init__(self, reader: FindingReader, begin: int) -> None:
         self._reader, self._begin = reader, begin
 
-    def extract(self, text: str, language: str | None = None) -> Extraction:
+    def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
         """Read the rest of a text; spans are places in the whole."""
         begin = self._begin
-        found = self._reader.extract(text[begin:], language)
+        found = self._reader.extract(text[begin:], language, patient)
         moved = (
             each if each.span is None else replace(each, span=Span(each.span.start + begin, each.span.end + begin))
             for each in found.findings
@@ -100,6 +110,31 @@ class Recognise(Action):
         """Return what the question mentions."""
         given = {"characters": len(view.question)}
         return Mentioned(graph.tool("names", given, lambda: tuple(graph.graph.names.mentions(view.question)), len))
+
+
+class Understand(Action):
+    """Look up what of the question may be the name of a disease, misspelt or shortened.
+
+    Example:
+        >>> Understand(names=("Duchenne",)).words()
+        {'names': ('Duchenne',)}
+    """
+
+    name: ClassVar[str] = "understand"
+    planned: ClassVar[bool] = False
+    makes: ClassVar[type[Artifact]] = Understood
+    private: ClassVar[frozenset[str]] = frozenset({"names"})
+
+    names: NameList
+    """What may be names."""
+
+    def run(self, graph: Operations, view: State) -> Understood:
+        """Return how each was understood; without ids where nothing is called so."""
+        given = {"names": len(self.names)}
+        index = graph.graph.names
+        return Understood(
+            graph.tool("names", given, lambda: tuple(understood(index.resolve(name)) for name in self.names), len)
+        )
 
 
 # The action that ranks diseases for the case, on the snapshot.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import Annotated, Any, ClassVar
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -14,6 +16,7 @@ from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action
 from kgdx.errors import TemplateError, UsageError
+from kgdx.graph.protocol import Row
 from kgdx.graph.templates import template, templates
 from kgdx.results.cited import Resolved
 
@@ -160,8 +163,14 @@ class OfDiseases(Action, ABC):
     template: ClassVar[str]
     """The template that answers it."""
 
+    gives: ClassVar[str]
+    """Node class of what it gets."""
+
     diseases: NameList
     """Names of diseases in Chinese or English, or ids."""
+
+    only: NameList | None = None
+    """Get these alone, and what is below them."""
 
     limit: Annotated[int, Field(ge=1, le=MOST_OF_DISEASE)] = 50
     """Most rows of each disease; each row says how many there are in all."""
@@ -173,8 +182,22 @@ class OfDiseases(Action, ABC):
             UsageError: No disease of the graph has any of the names.
         """
         found = resolve(graph, self.diseases, ("Disease",))
-        arguments = {"diseases": ids_of(found), "limit": self.limit}
-        return retrieve(graph, self, self.template, arguments, found)
+        if self.only is None:
+            return retrieve(graph, self, self.template, {"diseases": ids_of(found), "limit": self.limit}, found)
+        things = resolve(graph, self.only, (self.gives,))
+        arguments = {"diseases": ids_of(found), "limit": MOST_OF_DISEASE}
+        every = retrieve(graph, self, self.template, arguments, (*found, *things))
+        return replace(every, rows=tuple(_within(graph, every.rows, things, self.gives)))
+
+
+def _within(graph: Operations, rows: Sequence[Row], things: Sequence[Resolved], kind: str) -> Iterator[Row]:
+    """The rows of some entities, of those that are called alike, and of phenotypes below them."""
+    ids = {id for each in things for id in each.ids}
+    called = {name.casefold() for each in things for name in (each.given, each.matched, *each.names) if name}
+    for row in rows:
+        same = row["id"] in ids or (row["name"] or "").casefold() in called
+        if same or (kind == "Phenotype" and ids & graph.graph.ancestry.ancestors(row["id"])):
+            yield row
 
 
 class GetSymptom(OfDiseases):
@@ -188,6 +211,7 @@ class GetSymptom(OfDiseases):
     name: ClassVar[str] = "get_symptom"
     aliases: ClassVar[tuple[str, ...]] = ("GET_SYMPTOM", "get_symptoms", "GET_SYMPTOMS_OF_DISEASE")
     template: ClassVar[str] = "symptoms_of_diseases"
+    gives: ClassVar[str] = "Symptom"
 
 
 class GetTest(OfDiseases):
@@ -201,6 +225,7 @@ class GetTest(OfDiseases):
     name: ClassVar[str] = "get_test"
     aliases: ClassVar[tuple[str, ...]] = ("GET_TEST", "get_tests", "GET_TESTS_OF_DISEASE")
     template: ClassVar[str] = "tests_of_diseases"
+    gives: ClassVar[str] = "Test"
 
 
 class GetDrug(OfDiseases):
@@ -214,6 +239,7 @@ class GetDrug(OfDiseases):
     name: ClassVar[str] = "get_drug"
     aliases: ClassVar[tuple[str, ...]] = ("GET_DRUG", "get_drugs", "GET_DRUGS_OF_DISEASE")
     template: ClassVar[str] = "drugs_of_diseases"
+    gives: ClassVar[str] = "Drug"
 
 
 class GetCure(OfDiseases):
@@ -227,6 +253,7 @@ class GetCure(OfDiseases):
     name: ClassVar[str] = "get_cure"
     aliases: ClassVar[tuple[str, ...]] = ("GET_CURE", "get_cures", "GET_CURES_OF_DISEASE")
     template: ClassVar[str] = "cures_of_diseases"
+    gives: ClassVar[str] = "Cure"
 
 
 class GetComorbidity(OfDiseases):
@@ -240,6 +267,7 @@ class GetComorbidity(OfDiseases):
     name: ClassVar[str] = "get_comorbidity"
     aliases: ClassVar[tuple[str, ...]] = ("GET_COMORBIDITY", "get_comorbidities", "GET_COMORBIDITIES_OF_DISEASE")
     template: ClassVar[str] = "comorbidities_of_diseases"
+    gives: ClassVar[str] = "Disease"
 
 
 class GetPhenotype(OfDiseases):
@@ -253,6 +281,17 @@ class GetPhenotype(OfDiseases):
     name: ClassVar[str] = "get_phenotype"
     aliases: ClassVar[tuple[str, ...]] = ("GET_PHENOTYPE", "get_phenotypes", "GET_PHENOTYPES_OF_DISEASE")
     template: ClassVar[str] = "phenotypes_of_diseases"
+    gives: ClassVar[str] = "Phenotype"
+
+    aspect: Literal["P", "I", "C"] | None = None
+    """Abnormalities (P), modes of inheritance (I), or onset and course (C) alone."""
+
+    def run(self, graph: Operations, view: State) -> Retrieved:
+        """Return the rows of the aspect, and the names as they were understood."""
+        found = super().run(graph, view)
+        if self.aspect is None:
+            return found
+        return replace(found, rows=tuple(row for row in found.rows if (row["aspect"] or "P") == self.aspect))
 
 
 class GetGene(OfDiseases):
@@ -266,6 +305,7 @@ class GetGene(OfDiseases):
     name: ClassVar[str] = "get_gene"
     aliases: ClassVar[tuple[str, ...]] = ("GET_GENE", "get_genes", "GET_GENES_OF_DISEASE")
     template: ClassVar[str] = "genes_of_diseases"
+    gives: ClassVar[str] = "Gene"
 
 
 class GetMedicine(OfDiseases):
@@ -285,6 +325,7 @@ class GetMedicine(OfDiseases):
         "get_contraindication",
     )
     template: ClassVar[str] = "medicines_of_diseases"
+    gives: ClassVar[str] = "Drug"
 
 
 class GetCooccurrence(Action):

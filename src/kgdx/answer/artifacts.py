@@ -25,6 +25,19 @@ class Read(Artifact):
     characters: int = 0
     findings: str = ""
     """Digest of what is known of the patient since."""
+    new: tuple[tuple[str, str, str], ...] = ()
+    """Id, label and status of each finding that was read in the words."""
+    doubts: tuple[tuple[str, str, str], ...] = ()
+    """Findings that contradict others: id, what is wrong, what was done."""
+
+    def digest(self) -> str:
+        """Return a digest of what is known since; what is new follows from that."""
+        return digest_of({"characters": self.characters, "findings": self.findings})
+
+    def summary(self) -> dict[str, Any]:
+        """Return what is new."""
+        told = {"findings": self.new, "doubts": self.doubts}
+        return {name: [list(each) for each in rows] for name, rows in told.items() if rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +47,15 @@ class Mentioned(Artifact):
     depends: ClassVar[tuple[Reads, ...]] = ("question",)
 
     mentions: tuple[Mention, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Understood(Artifact):
+    """How names were understood that no part of the question is in full."""
+
+    depends: ClassVar[tuple[Reads, ...]] = ("question",)
+
+    resolved: tuple[Resolved, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +119,16 @@ class Described(Artifact):
 
 
 @dataclass(frozen=True, slots=True)
+class Named(Artifact):
+    """What the entities that were found are called in English and in Chinese."""
+
+    depends: ClassVar[tuple[Reads, ...]] = ()
+
+    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
+    """Id → language (``en``, ``zh``) → name."""
+
+
+@dataclass(frozen=True, slots=True)
 class Cited(Artifact):
     """Publications for what was found; the log keeps them, since PubMed need not answer alike again."""
 
@@ -157,12 +189,20 @@ def candidates_of(state: State) -> tuple[Candidate, ...]:
 
 def resolved_of(state: State) -> tuple[Resolved, ...]:
     """Return how names that were given to actions were understood, each once."""
-    return tuple(dict.fromkeys(each for found in state.all(Retrieved) for each in found.resolved))
+    before = state.get(Understood)
+    later = (each for found in state.all(Retrieved) for each in found.resolved)
+    return tuple(dict.fromkeys((*(before.resolved if before is not None else ()), *later)))
 
 
 def described_of(state: State) -> tuple[Description, ...]:
     """Return the descriptions of diseases, each once."""
     return tuple({each.id: each for found in state.all(Described) for each in found.descriptions}.values())
+
+
+def names_of(state: State) -> Mapping[str, Mapping[str, str]]:
+    """Return the names by id and language of what was found."""
+    found = state.last(Named)
+    return {} if found is None else found.names
 
 
 def citations_of(state: State) -> tuple[Citation, ...]:

@@ -8,10 +8,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
-from kgdx.answer.artifacts import Retrieved, citations_of, described_of, evidence_of, ranking_of, resolved_of
+from pydantic import Field
+
+from kgdx.answer.artifacts import (
+    Retrieved,
+    citations_of,
+    described_of,
+    evidence_of,
+    names_of,
+    ranking_of,
+    resolved_of,
+)
 from kgdx.answer.facts import Fact, facts
 from kgdx.episode.state import State
 from kgdx.graph.protocol import digest
@@ -63,6 +73,7 @@ def pack(state: State) -> EvidencePack:
         diseases=described_of(state),
         citations=citations,
         resolved=resolved,
+        called=names_of(state),
         nothing=tuple(_empty(found, {**given, **names}) for found in retrieved if not found.rows),
         left_out=left,
     )
@@ -267,12 +278,17 @@ NAME_CHARS = 160
 
 @dataclass(frozen=True, slots=True)
 class EvidencePack(Pack):
-    """What an answer may rest on; its fields are those of :class:`kgdx.results.cited.Pack`.
+    """What an answer may rest on: the fields of :class:`kgdx.results.cited.Pack`, and the names in both languages.
+
+    Attributes:
+        called: Id → language → name, of what was found.
 
     Example:
         >>> EvidencePack().ids
         frozenset()
     """
+
+    called: Annotated[Mapping[str, Mapping[str, str]], Field(exclude=True)] = field(default_factory=dict, hash=False)
 
     @property
     def ids(self) -> frozenset[str]:

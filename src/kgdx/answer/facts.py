@@ -43,6 +43,9 @@ INFERENCES: Mapping[str, tuple[str, str, str]] = MappingProxyType(
 )
 """Template → the relation by which diseases were matched, the class of what was given, and the parameter it was in."""
 
+PASSAGES = frozenset({"texts_of_diseases", "articles_of_diseases"})
+"""Templates whose rows are what sources say of diseases in words."""
+
 FROM_OBJECT = frozenset({"INDICATION", "OFF_LABEL_USE", "CONTRAINDICATION"})
 """Relations that lead from the other end to the disease."""
 
@@ -67,8 +70,9 @@ class Fact:
     """What one row states.
 
     Attributes:
-        kind: ``relation`` (a disease and one entity), ``inference`` (a disease and all that it matches), or ``row``
-            (of a template whose rows have no such form).
+        kind: ``relation`` (a disease and one entity), ``inference`` (a disease and all that it matches),
+            ``description`` (what a source says of a disease in words), or ``row`` (of a template whose rows have no
+            such form).
         subject: The disease.
         relation: Its type.
         objects: The entities at the other end.
@@ -79,7 +83,7 @@ class Fact:
         details: Further columns.
     """
 
-    kind: Literal["relation", "inference", "row"]
+    kind: Literal["relation", "inference", "description", "row"]
     subject: PathNode | None
     relation: str
     objects: tuple[PathNode, ...] = ()
@@ -93,7 +97,7 @@ class Fact:
     def key(self) -> tuple[object, ...]:
         """What it states, whoever states it."""
         subject = self.subject.id if self.subject else ""
-        more = tuple(sorted(map(str, self.details.items()))) if self.kind == "row" else ()
+        more = tuple(sorted(map(str, self.details.items()))) if self.kind in ("row", "description") else ()
         return (self.kind, subject, self.relation, tuple(each.id for each in self.objects), more)
 
     def __str__(self) -> str:
@@ -108,6 +112,8 @@ class Fact:
         subject = "" if self.subject is None else self.subject.name or self.subject.id
         if self.kind == "inference":
             return f"{subject} matches {self.matched} of {self.asked} by {self.relation}: {names}"
+        if self.kind == "description":
+            return str(self.details["text"])
         if self.kind == "row":
             shown = "; ".join(f"{key}: {_shown(value)}" for key, value in self.details.items())
             return f"{self.relation}: {shown}"
@@ -138,8 +144,9 @@ def facts(
         for row in found.rows:
             yield _inference(row, relation, label, asked, given)
     else:
+        make = _passage if found.template in PASSAGES else _row
         for row in found.rows:
-            yield _row(row, found.template)
+            yield make(row, found.template)
 
 
 def _relation(row: Row, relation: str, label: str, names: Mapping[str, str]) -> Fact:
@@ -174,6 +181,16 @@ def _inference(row: Row, relation: str, label: str, asked: int, given: Mapping[s
         asked=asked,
         matched=row.get("matched") or 0,
         details={"given": sorted(said)} if said else {},
+    )
+
+
+def _passage(row: Row, template: str) -> Fact:
+    return Fact(
+        "description",
+        PathNode(row["disease"], "Disease", row.get("disease_name") or ""),
+        row["kind"],
+        source=row["source"] or "",
+        details={"text": row["text"], "about": row["about"]},
     )
 
 

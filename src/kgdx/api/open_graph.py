@@ -17,6 +17,7 @@ from kgdx.answer.cited_answer import Answer
 from kgdx.answer.diagnosis import Diagnosis
 from kgdx.answer.saved_runs import save as save_result
 from kgdx.answer.saved_runs import saved_trace
+from kgdx.api.consulting import PATIENCE, Consultation, Keep, Transcript, asking, asking_policy, log_of
 from kgdx.api.questions import Asking, able, faults, provenance, within, world_of
 from kgdx.api.questions import ask as answer_question
 from kgdx.api.searching import ranked_disease, search
@@ -163,6 +164,58 @@ class Graph(GraphContext):
             known.identified(), chooser, question=question, seed=seed, limits=limits, fingerprint=self.fingerprint
         )
         return run_episode(world, start, chooser, watch)
+
+    def consult(
+        self,
+        case: CaseLike | None = None,
+        *,
+        policy: str | Policy | None = None,
+        model: ChatModel | str | None = None,
+        resume: Transcript | None = None,
+        seed: int = 0,
+        keep: Keep | None = None,
+        **settings: Any,
+    ) -> Consultation:
+        """Begin a consultation, or go on with one: it asks question by question, and waits for each answer.
+
+        Args:
+            case: What is known of the patient, as for :meth:`diagnose`; it begins with an open question where nothing
+                is.
+            policy: Who chooses the questions: a policy that asks patients, or its name; by default ``inquiry``.
+            model: A language model, for a policy that asks one, or the name of one at the endpoint that is set.
+            resume: What to go on with: :meth:`Consultation.to_dict`, a log, or the file of one. It has its own patient,
+                policy and settings.
+            seed: Of all random choices.
+            keep: Given the whole log after each change.
+            settings: Of the policy: ``questions``, ``certain``, ``selector``, ``speaks`` (``en`` or ``zh``),
+                ``narrow``, ``unchanged``.
+
+        Raises:
+            UsageError: The transcript cannot be gone on with on this graph, no such policy, or a setting that it does
+                not have or take.
+            CaseError: No usable case can be made of the input.
+
+        Example:
+            >>> import kgdx
+            >>> with kgdx.open() as graph:  # doctest: +SKIP
+            ...     consultation = graph.consult(["HP:0001251"])
+            ...     print(consultation.question.text)
+            ...     consultation.answer("yes, since childhood")
+        """
+        if resume is not None:
+            if case is not None or settings or policy is not None:
+                raise UsageError(
+                    "a transcript has its own patient and settings", hint="leave them out, or the transcript"
+                )
+            log = log_of(resume)
+            chooser = asking(policy_of(log))
+            episode = self.episode(log=log, model=model)
+            return Consultation(self, self.world(chooser, model=model), chooser, episode, self.diagnosis, keep)
+        chooser = policy if isinstance(policy, Policy) else asking_policy(policy, settings)
+        asking(chooser)
+        patient = None if case is None else self.case(case)
+        episode = self.episode(patient, policy=chooser, model=model, limits=PATIENCE, seed=seed)
+        return Consultation(self, self.world(chooser, model=model), chooser, episode, self.diagnosis, keep)
 
     def world(
         self,

@@ -245,7 +245,8 @@ def case_from_dialogue(document: Mapping[str, Any], where: str = "dialogue") -> 
 def case_from_osce(document: Mapping[str, Any], where: str = "OSCE case") -> Case:
     """Read one OSCE case; what the patient says and what the examination finds become its text.
 
-    The test results and the correct diagnosis (a name, not an id) are kept in ``extra``, unread by any scorer.
+    What only the patient actor, the examination and the tests know, and the correct diagnosis (a name, not an id), are
+    kept apart in ``extra``, unread by any scorer.
 
     Raises:
         CaseError: The document does not have the expected parts.
@@ -268,6 +269,8 @@ def case_from_osce(document: Mapping[str, Any], where: str = "OSCE case") -> Cas
     who = described(Case("", text=str(actor.get("Demographics", ""))))
     extra = {
         "objective": examination.get("Objective_for_Doctor"),
+        "actor": actor,
+        "examination": findings,
         "tests": examination.get("Test_Results"),
         "diagnosis": examination.get("Correct_Diagnosis"),
     }

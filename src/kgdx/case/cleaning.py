@@ -239,7 +239,8 @@ def read_text(
     """
     issues: tuple[Issue, ...] = ()
     if case.text:
-        case, extraction = described(case), reader.extract(case.text, language)
+        case = described(case)
+        extraction = reader.extract(case.text, language, case)
         case, issues = replace(case, findings=(*case.findings, *_outer(extraction.findings))), extraction.issues
         case = replace(case, unread=(*case.unread, *_unread(case.text, extraction)))
     clean = sanitise(case.with_issues(issues), reader, ancestry)
@@ -314,11 +315,15 @@ def with_terms(
     Raises:
         CaseError: A term is unknown.
     """
-    stated = ((Status.PRESENT, observed), (Status.ABSENT, excluded), (Status.UNKNOWN, withdrawn))
+    stated = ((Status.UNKNOWN, withdrawn), (Status.ABSENT, excluded), (Status.PRESENT, observed))
+    seen: dict[str, Status] = {}
     for status, terms in stated:
         for term in terms:
             given = case_from_terms([term], reader)
             found = given.findings[0]
+            if seen.setdefault(found.id, status) is not status:
+                message = f"{name(found)} is given both as {status} and as {seen[found.id]}"
+                case = case.with_issues([Issue("warning", found.id, message, f"kept as {status}")])
             method = CORRECTED if case.text else found.method
             case = case.with_finding(replace(found, status=status, method=method)).with_issues(given.issues)
     return case

@@ -61,6 +61,34 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Range:
+    """The usual values by which a measured value was judged.
+
+    Attributes:
+        low: The lowest one, in the value's unit; ``None`` where none is too low.
+        high: The highest one; ``None`` where none is too high.
+        source: Where it comes from: the text, or whose values they are and the work that says so.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    source: str = ""
+
+    def __str__(self) -> str:
+        """Return it in words; empty where it has no bounds.
+
+        Example:
+            >>> str(Range(3.5, 5.0)), str(Range(high=59.0)), str(Range(source="stated in the text"))
+            ('usual 3.5-5', 'usual up to 59', '')
+        """
+        if self.low is not None and self.high is not None:
+            return f"usual {self.low:g}-{self.high:g}"
+        if self.high is not None:
+            return f"usual up to {self.high:g}"
+        return "" if self.low is None else f"usual from {self.low:g}"
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One phenotype of the patient and how it came to be known.
 
@@ -71,11 +99,13 @@ class Finding:
         span: Where in the text it stands; ``None`` when it was given as a term.
         text: The words it was read from, or the id or phrase that was given.
         matched: The label or synonym that matched.
-        method: How it was matched: ``id``, ``exact``, ``variant``, ``fuzzy``, ``encoder``; or :data:`CORRECTED`.
+        method: How it was matched: ``id``, ``exact``, ``variant``, ``fuzzy``, ``encoder``, ``measured``; or
+            :data:`CORRECTED`.
         score: Confidence in the match, 0 to 1.
         onset: HPO CURIE of the age of onset, where the source gives one.
-        value: The number that was measured, where the text gives one right behind the finding.
-        unit: Its unit, as it is written.
+        value: The number that was measured, where the text gives one.
+        unit: Its unit, as it is written; where it is left out, the one that it must be in.
+        range: What the value was judged by, where it was.
     """
 
     id: str
@@ -89,6 +119,18 @@ class Finding:
     onset: str | None = None
     value: float | None = None
     unit: str = ""
+    range: Range | None = None
+
+    @property
+    def judged_by(self) -> str:
+        """What its words leave out of how it was measured: the unit that was assumed, the usual values.
+
+        Example:
+            >>> Finding("HP:0003236", text="CK 5000", value=5000, unit="U/L", range=Range(40, 200)).judged_by
+            'U/L, usual 40-200'
+        """
+        unit = "" if self.unit in self.text else self.unit
+        return ", ".join(filter(None, (unit, str(self.range or ""))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +206,11 @@ class Resolution:
 class FindingReader(Protocol):
     """Turns words into findings; the text room's extractor is one, and so is a graph."""
 
-    def extract(self, text: str, language: str | None = None) -> Extraction:
-        """Read all findings of a free text, in any supported language (``None``: find out which)."""
+    def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
+        """Read all findings of a free text, in any supported language (``None``: find out which).
+
+        Age and sex of ``patient`` decide which values are usual; without one, what the text says of them does.
+        """
         ...
 
     def resolve(self, term: str) -> Resolution:

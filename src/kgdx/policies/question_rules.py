@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from kgdx.actions.answering import Respond
+from kgdx.actions.describing import NameFound
 from kgdx.actions.entities import MOST
-from kgdx.actions.reading import Recognise
-from kgdx.answer.artifacts import Retrieved, mentions_of, ranking_of
-from kgdx.episode.segment import Kind
+from kgdx.actions.reading import Recognise, Understand
+from kgdx.answer.artifacts import Retrieved, Understood, mentions_of, ranking_of
+from kgdx.answer.wants import PASSAGES, Want
 from kgdx.episode.state import State
 from kgdx.episode.wish import ACTIONS, Action, Wish, parse_action
 from kgdx.policies.finishing import EndingPolicy, lost
-from kgdx.policies.intents import Want, masked, negated, of_causes, remainder, wants
+from kgdx.policies.intents import (
+    asks_whether,
+    masked,
+    names_diseases,
+    negated,
+    of_causes,
+    remainder,
+    wants,
+)
 
 if TYPE_CHECKING:
     from kgdx.terms.names.name_decision import Mention
@@ -22,22 +33,53 @@ if TYPE_CHECKING:
 FOCUS = 3
 """For how many of the best diseases, inferred or ranked, is asked what a question wants, where it names none."""
 
-GIVEN: Mapping[Want, tuple[str, ...]] = MappingProxyType(
+MOST_COMPARED = 4
+"""Most diseases of one question that are asked about."""
+
+Given = tuple[str, Mapping[str, Any]]
+"""An action, and its fields beside the diseases."""
+
+_ABNORMAL: Given = ("get_phenotype", {"aspect": "P", "limit": 200})
+_COURSE: Given = ("get_phenotype", {"aspect": "C", "limit": 200})
+
+GIVEN: Mapping[Want, tuple[Given, ...]] = MappingProxyType(
     {
-        Want.SYMPTOM: ("get_symptom", "get_phenotype"),
-        Want.TEST: ("get_test",),
-        Want.DRUG: ("get_drug", "get_medicine"),
-        Want.CONTRAINDICATION: ("get_medicine",),
-        Want.CURE: ("get_cure",),
-        Want.COMORBIDITY: ("get_comorbidity",),
-        Want.TOGETHER: ("get_comorbidity",),
-        Want.GENE: ("get_gene",),
-        Want.DESCRIPTION: ("get_symptom", "get_phenotype"),
+        Want.SYMPTOM: (("get_symptom", {}), _ABNORMAL),
+        Want.TEST: (("get_test", {}),),
+        Want.DRUG: (("get_drug", {}), ("get_medicine", {})),
+        Want.CONTRAINDICATION: (("get_medicine", {}),),
+        Want.CURE: (("get_cure", {}),),
+        Want.COMORBIDITY: (("get_comorbidity", {}),),
+        Want.TOGETHER: (("get_comorbidity", {}),),
+        Want.GENE: (("get_gene", {}),),
+        Want.INHERITANCE: (("get_phenotype", {"aspect": "I", "limit": 200}),),
+        Want.ONSET: (_COURSE,),
+        Want.COURSE: (_COURSE,),
+        Want.CAUSE: (("get_gene", {}),),
+        Want.DIFFERENCE: (("get_symptom", {}), _ABNORMAL),
+        Want.DESCRIPTION: (("get_symptom", {}), _ABNORMAL),
     }
 )
-"""What a question wants of a disease → the actions that get it."""
+"""What a question wants of a disease → what gets it."""
 
-OVERVIEW_WANTS = (Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.COMORBIDITY)
+IN_WORDS = frozenset(
+    {
+        Want.DESCRIPTION,
+        Want.CAUSE,
+        Want.INHERITANCE,
+        Want.ONSET,
+        Want.PREVALENCE,
+        Want.RISK,
+        Want.PREVENTION,
+        Want.TRANSMISSION,
+        Want.COURSE,
+        Want.DEPARTMENT,
+        Want.DIET,
+    }
+)
+"""What sources say in words; of everything else they are read where no relation states it."""
+
+OVERVIEW_WANTS = (Want.DESCRIPTION, Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.COMORBIDITY)
 """What is got of a disease when a question names it and nothing else."""
 
 INFERRED: Mapping[str, tuple[str, str, Want | None]] = MappingProxyType(
@@ -53,6 +95,22 @@ INFERRED: Mapping[str, tuple[str, str, Want | None]] = MappingProxyType(
 )
 """Class of what a question names → the action that infers diseases from it, its field, and the words that mean it."""
 
+CONFIRMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "Symptom": ("get_symptom",),
+        "Phenotype": ("get_phenotype",),
+        "Test": ("get_test",),
+        "Drug": ("get_drug", "get_medicine"),
+        "Cure": ("get_cure",),
+        "Gene": ("get_gene",),
+        "Disease": ("get_comorbidity",),
+    }
+)
+"""Class of what may be stated of a disease → the actions that say whether it is."""
+
+FINDINGS = ("Symptom", "Phenotype")
+"""Classes of findings."""
+
 LONGEST_NAME = 80
 """What is left of a question without known entities may be a misspelt name when it has so many letters at most."""
 
@@ -60,6 +118,57 @@ _BETWEEN = re.compile(r"\s{2,}|[、，,;；/]")
 
 _LISTED = re.compile(r"\s*(?:[、，,;；/和与及或]|\s|\b(?:and|or|with|plus)\b)+\s*")
 """What stands between names of a list."""
+
+_OF = re.compile(
+    r"\b(?:symptoms?|signs?|features?|complications?|manifestations?|part|seen|found|occur\w*|present)\s+(?:of|in|with)\b"
+    r"|的(?:症状|并发症|表现|特征|体征)",
+    re.IGNORECASE,
+)
+"""Words after which the disease is named last: "Is 〇 a symptom of 〇?"."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How a question is read.
+
+    Attributes:
+        question: Its words.
+        named: The entities that it names and does not deny.
+        rest: Its words without the entities.
+        wanted: What it wants, in order.
+        unnamed: What may be the name of a disease that the index has otherwise; empty where nothing may.
+    """
+
+    question: str
+    named: tuple[Mention, ...]
+    rest: str
+    wanted: tuple[Want, ...]
+    unnamed: str
+
+    @property
+    def diseases(self) -> tuple[str, ...]:
+        """The diseases among what is named, in its words."""
+        return _texts(each for each in self.named if each.kind == "Disease")
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """The findings among what is named."""
+        return _texts(each for each in self.named if each.kind in FINDINGS)
+
+    @property
+    def asked(self) -> tuple[Want, ...]:
+        """What is wanted of a disease."""
+        return tuple(want for want in self.wanted if want in GIVEN or want in IN_WORDS)
+
+    @property
+    def inferring(self) -> bool:
+        """Whether diseases are wanted that match what is named."""
+        if not self.named:
+            return False
+        if Want.CAUSE in self.wanted and len(self.diseases) == 1 and self.diseases == _texts(self.named):
+            return names_diseases(self.rest)
+        asked = [want for want in self.asked if want is not Want.DESCRIPTION]
+        return Want.DISEASE in self.wanted or not self.diseases or (not asked and _findings(self.named))
 
 
 class RulesPolicy(EndingPolicy):
@@ -86,46 +195,122 @@ class RulesPolicy(EndingPolicy):
         wanted = (*self.reading(state), *self._wanted(state))
         return next((action for action in wanted if not state.tried(action)), None)
 
+    def respond(self, state: State) -> Respond:
+        """Return the action that answers what the question wants."""
+        action = super().respond(state)
+        if ranking_of(state) is not None:
+            return action
+        return action.model_copy(update=_answered(_read(state), state))
+
+    def _steps(self, state: State) -> Iterator[Action]:
+        for action in super()._steps(state):
+            if isinstance(action, Respond) and state.all(Retrieved):
+                yield NameFound()
+            yield action
+
     def _wanted(self, state: State) -> Iterator[Action]:
         """Yield all that the question wants looked up, in order; later ones may rest on what earlier ones found."""
         yield from self.ranked(state)
-        question = state.question
-        mentions = _telling(question, mentions_of(state))
-        rest = masked(question, mentions)
-        wanted = wants(rest)
-        named = [mention for mention in mentions if not negated(question, mention)]
-        diseases = _texts(mention for mention in named if mention.kind == "Disease")
-        asked = [want for want in wanted if want in GIVEN and want is not Want.DESCRIPTION]
-        if Want.DESCRIPTION in wanted and Want.DISEASE not in wanted and diseases:
-            yield from _getting(diseases, asked or [Want.DESCRIPTION])
-        elif Want.TOGETHER in wanted and diseases == _texts(named):
-            yield from _getting(diseases, asked)
-            yield from _inferring({"Disease": diseases})
-        elif named and (Want.DISEASE in wanted or not diseases or (not asked and _findings(named))):
-            yield from _inferring(_classes(named, wanted, causes=of_causes(rest)))
-            further = [want for want in asked if want is not Want.TOGETHER and not _meant(want, named)]
-            yield from _getting(_focus(state), further)
-        elif diseases:
-            yield from _getting(diseases, asked or OVERVIEW_WANTS)
+        read = _read(state)
+        if read.unnamed and not (state.case.observed and not read.named):
+            yield Understand(names=(read.unnamed,))
+        about = _subjects(read, state)
+        asked = [want for want in read.asked if want is not Want.DESCRIPTION]
+        if others := _others(read, about):
+            yield from _confirming(read, about[0], others)
+        elif Want.TOGETHER in read.wanted and about and about == _texts(read.named):
+            yield from _getting(about, asked, state)
+            yield from _inferring({"Disease": about}, likeliest=False)
+        elif read.inferring and about != (read.unnamed,):
+            causes = of_causes(read.rest)
+            yield from _inferring(_classes(read.named, read.wanted, causes=causes), likeliest=True)
+            further = [
+                want for want in asked if want not in (Want.TOGETHER, Want.CAUSE) and not _meant(want, read.named)
+            ]
+            yield from _getting(_focus(state), further, state)
+        elif about:
+            yield from _getting(about, read.asked or OVERVIEW_WANTS, state)
         elif state.case.observed:
-            yield from _getting(_focus(state), asked)
-        elif not (left := _name(rest)) or _failed(state):
-            return
-        elif Want.DISEASE in wanted:
-            yield from _inferring({kind: _parts(left) for kind in ("Symptom", "Phenotype")})
-        else:
-            yield from _getting((left,), asked or OVERVIEW_WANTS)
+            yield from _getting(_focus(state), asked, state)
+        elif Want.DISEASE in read.wanted and (left := _name(read.rest)):
+            yield from _inferring({kind: _parts(left) for kind in FINDINGS}, likeliest=True)
+
+
+def _read(state: State) -> _Reading:
+    """Read a question whose entities were recognised."""
+    question = state.question
+    mentions = _telling(question, mentions_of(state))
+    rest = masked(question, mentions)
+    wanted = wants(rest)
+    named = tuple(mention for mention in mentions if not negated(question, mention))
+    return _Reading(question, named, rest, wanted, _unnamed(named, rest, wanted))
+
+
+def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str:
+    """What may be a disease's name, shortened or misspelt, where the question names none and wants something of one."""
+    left = _name(rest)
+    if any(each.kind == "Disease" for each in named):
+        return ""
+    if not named:
+        return "" if Want.DISEASE in wanted and len(left.split()) > 4 else left
+    return left if asks_whether(rest) and any(each.kind in CONFIRMED for each in named) else ""
+
+
+def _subjects(read: _Reading, state: State) -> tuple[str, ...]:
+    """The diseases that the question is about, in its words."""
+    if read.diseases:
+        return read.diseases[:MOST_COMPARED]
+    known = state.get(Understood)
+    return (read.unnamed,) if known is not None and any(each.ids for each in known.resolved) else ()
+
+
+def _others(read: _Reading, about: Sequence[str]) -> tuple[str, ...]:
+    """What may be stated of the disease that a question is about, where it asks whether it is."""
+    if not about or not asks_whether(read.rest) or Want.DIFFERENCE in read.wanted or Want.DISEASE in read.wanted:
+        return ()
+    texts = _texts(read.named)
+    return tuple(text for text in texts if text != _subject(read, about)) if len({*texts, *about}) > 1 else ()
+
+
+def _subject(read: _Reading, about: Sequence[str]) -> str:
+    """The disease of a question that asks whether something is stated of it."""
+    only = [text for text in about if text not in read.findings]
+    if len(only) == 1:
+        return only[0]
+    return about[-1] if _OF.search(read.rest) else about[0]
+
+
+def _confirming(read: _Reading, disease: str, others: Sequence[str]) -> Iterator[Action]:
+    """Yield what says whether things are stated of a disease."""
+    subject = _subject(read, (disease, *(text for text in read.diseases if text != disease)))
+    for kind, names in CONFIRMED.items():
+        texts = _texts(each for each in read.named if each.kind == kind and each.text in others)
+        for name in names if texts else ():
+            yield _action(name, diseases=[subject], only=list(texts[:MOST]))
+
+
+def _answered(read: _Reading, state: State) -> dict[str, Any]:
+    """The fields of the action that answers."""
+    about = _subjects(read, state)
+    whether = asks_whether(read.rest)
+    if others := _others(read, about):
+        return {
+            "wants": read.asked or (Want.SYMPTOM,),
+            "subjects": (_subject(read, about),),
+            "others": others,
+            "whether": True,
+        }
+    if (read.inferring and about != (read.unnamed,)) or (not about and not read.unnamed):
+        further = tuple(want for want in read.asked if not _meant(want, read.named)) if state.case.observed else ()
+        return {"wants": (Want.DISEASE, *further)}
+    subjects = about or (read.unnamed,)
+    return {"wants": read.asked or OVERVIEW_WANTS, "subjects": subjects, "whether": whether}
 
 
 def _name(rest: str) -> str:
     """What may be a misspelt name in a question that names nothing the graph knows; empty where nothing may."""
     left = remainder(rest)
     return left if len(left) <= LONGEST_NAME and any(each.isalpha() for each in left) else ""
-
-
-def _failed(state: State) -> bool:
-    """Whether a name has been looked up in vain: it is as unknown to the next action."""
-    return any(segment.kind is Kind.ERROR and segment.name in ACTIONS for segment in state.log)
 
 
 def _telling(question: str, mentions: Sequence[Mention]) -> list[Mention]:
@@ -161,10 +346,14 @@ def _classes(named: Sequence[Mention], wanted: Sequence[Want], *, causes: bool =
     meant = {kind for kind, (_, _, want) in INFERRED.items() if want in wanted}
     kinds = {text: {each.kind for each in named if each.text == text} & INFERRED.keys() for text in _texts(named)}
     shared = set.intersection(*kinds.values()) if kinds else set()
+    if len(kinds) > 1 and not causes and all(mine & set(FINDINGS) for mine in kinds.values()):
+        meant = meant or set(FINDINGS)  # a disease that has several things has them as its findings
     found: dict[str, list[str]] = {}
     for text, mine in kinds.items():
         for kind in mine & meant or _usual(mine & shared or mine, causes):
             found.setdefault(kind, []).append(text)
+    if set(found) == set(FINDINGS) and len(kinds) > 1:
+        found = {kind: list(kinds) for kind in FINDINGS}  # a name of one class may be known in the other, too
     return {kind: tuple(found[kind]) for kind in INFERRED if kind in found}
 
 
@@ -198,18 +387,35 @@ def _focus(state: State) -> tuple[str, ...]:
     return tuple(dict.fromkeys(best))[:FOCUS]
 
 
-def _getting(diseases: tuple[str, ...], wanted: Iterable[Want]) -> Iterator[Action]:
+def _getting(diseases: tuple[str, ...], wanted: Iterable[Want], state: State) -> Iterator[Action]:
+    """Yield what gets what is wanted of diseases; what no relation states is sought in the words of the sources."""
     if not diseases:
         return
-    for name in dict.fromkeys(name for want in wanted for name in GIVEN[want]):
-        yield parse_action({"action": name, "diseases": list(diseases[:MOST])}, ACTIONS)
+    names = list(diseases[:MOST])
+    given = [(want, each) for want in wanted for each in GIVEN.get(want, ())]
+    seen: list[Given] = []
+    for _, (name, fields) in given:
+        if (name, fields) not in seen:
+            seen.append((name, fields))
+            yield _action(name, diseases=names, **fields)
+    found = {each.action for each in state.all(Retrieved) if each.rows}
+    tried = {each.action for each in state.all(Retrieved)}
+    for want in dict.fromkeys(wanted):
+        stated = {name for name, _ in GIVEN.get(want, ())}
+        if want in IN_WORDS or (want in PASSAGES and stated <= tried and not stated & found):
+            yield _action("get_passage", diseases=names, about=PASSAGES[want])
 
 
-def _inferring(classes: Mapping[str, tuple[str, ...]]) -> Iterator[Action]:
+def _inferring(classes: Mapping[str, tuple[str, ...]], *, likeliest: bool) -> Iterator[Action]:
     for kind, names in classes.items():
         action, parameter, _ = INFERRED[kind]
+        ordered = {"likeliest": True} if likeliest and kind in FINDINGS else {}
         if names:
-            yield parse_action({"action": action, parameter: list(names[:MOST])}, ACTIONS)
+            yield _action(action, **{parameter: list(names[:MOST])}, **ordered)
+
+
+def _action(name: str, **fields: Any) -> Action:
+    return parse_action({"action": name, **fields}, ACTIONS)
 
 
 def _parts(text: str) -> tuple[str, ...]:

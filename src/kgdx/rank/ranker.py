@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
-from kgdx.case.patient import Case, Issue, Status
+from kgdx.case.patient import Case, Issue
 from kgdx.errors import CaseError, UsageError
 from kgdx.rank import family_rows
 from kgdx.rank.explanation import explain
@@ -21,10 +21,7 @@ from kgdx.rank.fusion import (
     Beliefs,
     Scored,
     Weights,
-    askable,
-    entropy,
     fused,
-    gains,
     leading,
     scale,
     shares,
@@ -33,6 +30,7 @@ from kgdx.rank.fusion import (
 from kgdx.rank.gaps import few
 from kgdx.rank.gaps import gaps as gaps_of
 from kgdx.rank.person_scorer import unused
+from kgdx.rank.proposing import Proposer
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, compile_model, open_model
@@ -150,7 +148,7 @@ class Ranker:
             UsageError: A disease of ``also`` is not among those that are ranked.
         """
         query, issues = self.query(case)
-        others = [self._ranked(disease) for disease in also]
+        others = [self.numbered(disease) for disease in also]
 
         def find() -> tuple[Candidate, ...]:
             left_out = leaving_out(case) if isinstance(case, Case) else frozenset()
@@ -219,7 +217,7 @@ class Ranker:
             UsageError: A candidate is not among the diseases that are ranked.
         """
         given = list(candidates)
-        numbers = np.array([self._ranked(candidate.id) for candidate in given], np.int64)
+        numbers = np.array([self.numbered(candidate.id) for candidate in given], np.int64)
         return tuple(self._explained(self.score_query(self.query(case)[0]), given, numbers))
 
     def _explained(self, scored: Scored, candidates: list[Candidate], numbers: Ints) -> list[Candidate]:
@@ -329,60 +327,21 @@ class Ranker:
         many, findings = count or fitted.leaders, len(query.observed)
 
         def believe() -> Beliefs:
-            total = (scored or self.score_query(query)).total
-            numbers = leading(total, many)
-            return Beliefs(numbers, shares(total, temperature(findings, fitted.temperature))[numbers], findings)
+            found = scored or self.score_query(query)
+            numbers = leading(found.total, many)
+            return Beliefs(numbers, self.posterior(found)[numbers], findings)
 
         return self._results.get(("beliefs", self._key(query), many), believe)  # type: ignore[no-any-return]
 
-    def gains(self, beliefs: Beliefs, case: Case | Findings, unknown: Iterable[str] = ()) -> Floats:
-        """Return what a question about each term is expected to tell, in bits; 0 for what need not be asked.
-
-        Args:
-            beliefs: The leading candidates of the case.
-            case: What is known of the patient. Of a case, the findings of unknown status count as asked, too.
-            unknown: Ids of terms to which the answer was "unknown".
-
-        Returns:
-            Shape (terms,), in the order of :attr:`terms`.
-        """
-        query, _ = self.query(case)
-        asked = list(unknown)
-        if isinstance(case, Case):
-            asked += [finding.id for finding in case.findings if finding.status is Status.UNKNOWN]
-        terms = self.names.terms
-        others = [*query.excluded.tolist(), *(terms[id] for id in asked if id in terms)]
-        known = self.model.propagated, self._entropies, len(self._inside)
-        found = gains(beliefs.shares, beliefs.numbers, *known)
-        return np.where(askable(self.model.basis, query.observed.tolist(), others), found, 0.0)
-
-    def questions(self, case: Case | Findings, count: int = 48, unknown: Iterable[str] = ()) -> list[tuple[str, float]]:
-        """Return the terms about which a question is expected to tell most, each with its bits, best first.
-
-        Args:
-            case: What is known of the patient.
-            count: How many terms.
-            unknown: As for :meth:`gains`.
-
-        Raises:
-            CaseError: None of the observed findings is a phenotype of the graph.
-        """
-        query, _ = self.query(case)
-        asked = list(unknown)
-        if isinstance(case, Case):
-            asked += [finding.id for finding in case.findings if finding.status is Status.UNKNOWN]
-
-        def propose() -> list[tuple[str, float]]:
-            found = self.gains(self.beliefs(case), case, asked)
-            best = leading(found, count).tolist()
-            return [(self.terms[term], float(found[term])) for term in best if found[term] > 0]
-
-        key = "questions", self._key(query), count, *sorted(asked)
-        return list(self._results.get(key, propose))
+    def posterior(self, scored: Scored) -> Floats:
+        """Return the share of each candidate among the annotated diseases; shape (candidates,), in sum 1."""
+        fitted = self.weights.posterior.temperature
+        return shares(scored.total, temperature(len(scored.query.observed), fitted))
 
     @cached_property
-    def _entropies(self) -> Floats:
-        return entropy(self.model.propagated.values.astype(np.float32))
+    def proposer(self) -> Proposer:
+        """Proposes questions; opened when it is first asked."""
+        return Proposer(self)
 
     @cached_property
     def ids(self) -> list[str]:
@@ -400,7 +359,12 @@ class Ranker:
         row = self.names.diseases.get(disease, -1)
         return int(self.model.candidates.of[row]) if row >= 0 else -1
 
-    def _ranked(self, disease: str) -> int:
+    def numbered(self, disease: str) -> int:
+        """Return the candidate that a disease id belongs to.
+
+        Raises:
+            UsageError: The graph annotates nothing of it.
+        """
         number = self.number_of(disease)
         if number < 0:
             hint = "give the id of a disease that the graph describes; `kgdx search NAME` finds ids"

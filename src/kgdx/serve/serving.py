@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
 from kgdx.case.patient import CORRECTED, Case, Extraction, Finding, FindingReader, Resolution, Span, Status
-from kgdx.errors import CaseError, UsageError
-from kgdx.rank.fusion import Beliefs, leading
+from kgdx.errors import CaseError
 from kgdx.serve.http_models import Reading
 from kgdx.serve.problems import Problem, Refused
 
@@ -21,6 +18,7 @@ if TYPE_CHECKING:
     from kgdx.api import Graph
     from kgdx.case import About
     from kgdx.rank import Ranker
+    from kgdx.rank.proposing import Question
 
 Event = Callable[[dict[str, Any]], None]
 Given = Mapping[str, Any]
@@ -125,7 +123,8 @@ def diagnose(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
 
 def explain(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     """Return all that speaks for and against one disease, and where it stands."""
-    graph, disease = serving.graph, given["disease"]
+    graph = serving.graph
+    disease = graph.ranked_disease(given["disease"])
     result = graph.explain(case_of(given, graph), disease, top=1)
     candidate = result.candidate(disease)
     document = result.to_dict(trace=False)
@@ -167,9 +166,9 @@ class Heard:
     def __init__(self, reader: FindingReader) -> None:
         self._reader, self.found = reader, Extraction()
 
-    def extract(self, text: str, language: str | None = None) -> Extraction:
+    def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
         """Read all findings of a free text."""
-        self.found = self._reader.extract(text, language)
+        self.found = self._reader.extract(text, language, patient)
         return self.found
 
     def resolve(self, term: str) -> Resolution:
@@ -194,37 +193,30 @@ def questions(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     beliefs = ranker.beliefs(case)
     numbers, shares = beliefs.numbers[: given["leaders"]].tolist(), beliefs.shares[: given["leaders"]].tolist()
     if given["between"]:
-        numbers = [_number(ranker, disease) for disease in dict.fromkeys(given["between"])]
-        shares = [1.0] * len(numbers)
-    asked = _separating(graph, case, Beliefs(np.array(numbers), np.array(shares, np.float32), 0), given["count"])
-    told = zip(map(ranker.names.candidate, numbers), shares, strict=True)
+        numbers = [ranker.numbered(disease) for disease in dict.fromkeys(given["between"])]
+        shares = [1 / len(numbers)] * len(numbers)
+    leaders = [ranker.names.candidate(number) for number in numbers]
+    every = ranker.proposer.propose(
+        case, count=given["count"] * RELATED, among=[one.id for one in leaders], evenly=bool(given["between"])
+    )
+    asked = _apart(every)[: given["count"]]
+    told = zip(leaders, shares, strict=True)
     return {
         "leaders": [{"id": one.id, "name": one.name, "name_zh": one.name_zh, "share": share} for one, share in told],
         "questions": [
-            {"id": term, "name": ranker.names.label(term), "bits": bits, "often": often}
-            for (term, bits), often in zip(asked, _often(ranker, [term for term, _ in asked], numbers), strict=True)
+            {"id": each.id, "name": each.label, "bits": each.gain, "often": often}
+            for each, often in zip(asked, _often(ranker, [each.id for each in asked], numbers), strict=True)
         ],
     }
 
 
-def _number(ranker: Ranker, disease: str) -> int:
-    number = ranker.number_of(disease)
-    if number < 0:
-        raise UsageError(f"{disease[:40]} is not among the ranked diseases", hint="name diseases of the ranking")
-    return number
-
-
-def _separating(graph: Graph, case: Case, beliefs: Beliefs, count: int) -> list[tuple[str, float]]:
-    """Return the terms that tell most about which of some diseases it is, with their bits; none is above another."""
-    whole = replace(beliefs, shares=beliefs.shares / beliefs.shares.sum())
-    gains = graph.ranker.gains(whole, case)
-    found: list[tuple[str, float]] = []
-    for row in leading(gains, count * RELATED).tolist():
-        term = graph.ranker.terms[row]
-        near = graph.ancestry.ancestors(term)
-        if gains[row] > 0 and not any(one in near or term in graph.ancestry.ancestors(one) for one, _ in found):
-            found.append((term, float(gains[row])))
-    return found[:count]
+def _apart(questions: Iterable[Question]) -> list[Question]:
+    """Return questions without those about what is a kind of a better one, or what a better one is a kind of."""
+    kept: list[Question] = []
+    for each in questions:
+        if not any(each.id in better.below or better.id in each.below for better in kept):
+            kept.append(each)
+    return kept
 
 
 def _often(ranker: Ranker, terms: list[str], numbers: list[int]) -> list[list[float]]:
@@ -312,7 +304,7 @@ def case_of(given: Given, graph: Graph) -> Case:
         >>> case_of({"text": "She has seizures.", "sex": "FEMALE"}, None).sex
         'FEMALE'
     """
-    from kgdx.case import with_person
+    from kgdx.case import with_person, with_terms
 
     packet, text = given.get("phenopacket"), given.get("text") or ""
     observed, excluded = given.get("observed") or (), given.get("excluded") or ()
@@ -326,8 +318,7 @@ def case_of(given: Given, graph: Graph) -> Case:
     else:
         case = Case.from_text(text) if text.strip() else Case("")
     if observed or excluded:
-        found = Case.from_terms(observed, graph, excluded)
-        case = replace(case, findings=(*case.findings, *found.findings)).with_issues(found.issues)
+        case = with_terms(case, graph, observed, excluded)
     elif packet is None and not (text.strip() or case.findings):
         raise CaseError("the case is empty", hint="give text, observed terms or a phenopacket")
     if packet is None:

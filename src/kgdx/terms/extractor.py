@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz import fuzz, process
 
-from kgdx.case.patient import Extraction, Finding, Issue, Resolution, Span, Status
+from kgdx.case.demographics import described
+from kgdx.case.patient import Case, Extraction, Finding, Issue, Resolution, Span, Status
 from kgdx.errors import StoreError
 from kgdx.terms.context import statuses
 from kgdx.terms.dictionary import CHINESE, Entries, build_dictionary
@@ -26,6 +27,7 @@ from kgdx.terms.matcher import (
     find_windows,
     hashes_of,
 )
+from kgdx.terms.measured.measured_reader import combined, person_of, read_measured
 from kgdx.terms.normalise import MODIFIERS, fold_chinese, has_chinese
 from kgdx.terms.phenotypes import Terms
 from kgdx.terms.tokens import Spelling, corrected, words
@@ -115,12 +117,13 @@ class Extractor:
 
         return replace(reader, meaning=Meaning.open(snapshot, encoder, progress))
 
-    def extract(self, text: str, language: str | None = None) -> Extraction:
+    def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
         """Read all findings of a text, in its order.
 
         Args:
             text: English, Chinese, both mixed, or a list of HPO ids; spans index it as it is.
             language: ``en`` or ``zh`` to read only that one; ``None`` reads what there is.
+            patient: Whose age and sex decide which values are usual; by default they are read from the text.
         """
         found, issues = self._ids(text)
         found += self.mentions(text, language)
@@ -129,9 +132,11 @@ class Extractor:
         found.sort(key=lambda f: (f.span.start, f.span.end, f.id) if f.span else (0, 0, f.id))
         told = statuses(text, [(f.span.start, f.span.end) for f in found if f.span])
         every = with_values(text, [replace(f, status=s) for f, s in zip(found, told, strict=True)])
+        values = read_measured(text, person_of(patient or described(Case("", text=text))))
+        every = combined(every, values.findings, self.terms)
         findings = _without_implied(every)
-        doubtful = (*issues, *_contradictions(findings), *_nothing(text, findings, issues))
-        return Extraction(findings, doubtful, unread(text, every))
+        doubtful = (*issues, *values.issues, *_contradictions(findings), *_nothing(text, findings, issues))
+        return Extraction(findings, doubtful, unread(text, every, values.measures))
 
     def mentions(self, text: str, language: str | None = None) -> list[Finding]:
         """Return the findings that a text names or (with an encoder) comes near to, all as present, in no order."""

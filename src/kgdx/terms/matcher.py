@@ -281,10 +281,11 @@ def choose(found: Words, whole: list[Match], split: list[Match], lexicon: Lexico
 
 
 def _denied(found: Words, match: Match, complete: set[tuple[int, int]]) -> bool:
-    """Whether a match is a whole finding and the word that says it is not there: "seizures were absent"."""
+    """Whether a match is a whole finding and the word that says it is not there: "seizures (were) absent"."""
     last = match.end - 1
-    said_absent = found.parting[last] == LINKED and word_class(found.folded[last]) == word_class("absent")
-    return bool(said_absent) and (match.start, last) in complete
+    linked = found.parting[last] == LINKED and word_class(found.folded[last]) == word_class("absent")
+    behind = found.folded[last] == "absent" and found.parting[last] <= LINKED
+    return bool(linked or behind) and (match.start, last) in complete
 
 
 def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:

@@ -61,6 +61,19 @@ class Terms:
         """Return a term's Chinese name, or an empty string."""
         return self._table.column("name_zh")[row].as_py() or ""
 
+    def everyday(self, curie: str, language: str = "en") -> str:
+        """Return a term's name as a person says it, or an empty string: the Chinese name, or a layperson's synonym."""
+        row = self.row(curie)
+        if row is None:
+            return ""
+        return self.name_zh(row) if language == "zh" else self._lay(row)
+
+    def _lay(self, row: int) -> str:
+        """The shortest of a term's lay synonyms that say something else than its name."""
+        name = self.name(row).casefold()
+        said = [each for each in self._table.column("lay_synonyms")[row].as_py() or () if each.casefold() != name]
+        return min(said, key=lambda each: (len(each), each), default="")
+
     def label(self, row: int, number: int) -> str:
         """Return a term's name (0) or its n-th synonym."""
         if number == 0:

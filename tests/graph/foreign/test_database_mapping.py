@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.foreign.medical import MAPPING
@@ -80,7 +80,6 @@ hostile = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(label=hostile, key=hostile, type=hostile, property=hostile)
 def test_names_stay_within_their_quotation_whatever_they_hold(label: str, key: str, type: str, property: str) -> None:
     document = {

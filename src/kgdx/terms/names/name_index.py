@@ -25,7 +25,7 @@ from kgdx.terms.names.mentions import complete, mentions, near
 from kgdx.terms.names.name_database import FILE, layout, marks, opened, unreadable, write_index
 from kgdx.terms.names.name_decision import ALL_KINDS, KINDS, Entry, Mention, NameDecision, kinds_of
 from kgdx.terms.names.sssom import BASES, PREFIXES
-from kgdx.terms.names.suggestions import Meanings, typos_of
+from kgdx.terms.names.suggestions import Meanings, shortened, typos_of
 from kgdx.terms.normalise import Form, bare, form
 
 if TYPE_CHECKING:
@@ -39,11 +39,14 @@ LEAST = 0.85
 """Least score of what is stated; a related name has less."""
 WITHIN = 0.05
 """How far below the best an entry of the same stage may be: names and synonyms count, narrower ones do not."""
+SHORT = 0.9
+"""Factor of the score of a name that is given in short."""
 SAME = 0.99
 """Factor of the score of an entry that a relation says to be the same as the one found."""
 
 _BRIDGES = {"Symptom": "Phenotype"}
 """A name of the second class stands for what is said to be the same in the first."""
+_DISEASE = KINDS.index("Disease")
 _ID = re.compile(r"([A-Za-z][\w.]*?)(?:\s*[:_]\s*(\S+)|\s+(\d+))")
 _I = TypeVar("_I", bound="NameIndex")
 _P = ParamSpec("_P")
@@ -116,7 +119,7 @@ class NameIndex:
         asked = [form(text) for text in dict.fromkeys((given, bare(given)))]
         asked = [each for each in asked if each.folded]
         numbers = kinds_of(searched)
-        for stage in (self._by_id, self._exact, self._normalised, self._typos, self._near_in_meaning):
+        for stage in (self._by_id, self._exact, self._normalised, self._typos, self._shortened, self._near_in_meaning):
             found = stage(given, asked, numbers)
             if stage == self._by_id and all(row[0] == row[2] for row, *_ in found):
                 found = self._exact(given, asked, numbers) or found  # a database may have no ids but names
@@ -207,6 +210,17 @@ class NameIndex:
             for each in asked
             for key, distance in typos_of(self._database, each, kinds)
             for row in self._of("f.key", key, kinds)
+        ]
+
+    def _shortened(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
+        """Rows of the one disease that is called so in short: *Duchenne*, *Huntington's*, *CF*."""
+        if _DISEASE not in kinds:
+            return []
+        return [
+            (row, "short", SHORT)
+            for each in asked[:1]
+            for key in shortened(self._database, given, each, _DISEASE)
+            for row in self._of("t.folded", key, [_DISEASE])
         ]
 
     def _near_in_meaning(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
@@ -347,6 +361,7 @@ def _reason(given: str, entries: Sequence[Entry]) -> str:
         "exact": f"is the name {best.matched!r}",
         "normalised": f"is {best.matched!r} but for inflection, spelling, numerals or word order",
         "edit": f"and {best.matched!r} differ by a typo",
+        "short": f"is short for {best.matched!r}",
         "encoder": f"is near in meaning to {best.matched!r}",
         "same": f"is {best.matched!r}, which a relation says to be the same",
     }[best.method]

@@ -8,6 +8,7 @@ typos, only names that come near.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Sequence
 from itertools import islice, product
@@ -21,7 +22,7 @@ from kgdx.terms.names.cascade import COSINE, LEAD
 from kgdx.terms.names.name_database import layout, marks, skeleton
 from kgdx.terms.names.name_decision import ALL_KINDS, KINDS
 from kgdx.terms.names.typos import WORD_STEPS, bound, is_typo, is_word_typo, word_edits
-from kgdx.terms.normalise import Form, form
+from kgdx.terms.normalise import Form, form, word_rows
 from kgdx.terms.phrase_vectors import contrary
 
 MOST_WORDS = 30
@@ -33,6 +34,11 @@ OFTENER = 20
 STEPS = ((14, 2), (5, 1))
 """Letters of a word from which on so many edits in it may be a typo, in a look-up."""
 
+_LEAST_SHORT = 4
+"""Letters of the shortest name that another one may begin with."""
+_BEGUN = 40
+"""Names that are looked at of those that begin with a name."""
+_ABBREVIATION = re.compile(r"[A-Z][A-Z0-9]{1,5}")
 _TRIED = 20
 """Names that are looked at for the nearest one that does not say the contrary."""
 _READINGS = 8
@@ -54,6 +60,52 @@ def typos_of(database: sqlite3.Connection, asked: Form, kinds: Sequence[int]) ->
     least = min((distance for _, distance in found), default=0)
     nearest = [(key, distance) for key, distance in found if distance == least]
     return nearest if len(nearest) == 1 else []
+
+
+def shortened(database: sqlite3.Connection, given: str, asked: Form, kind: int) -> list[str]:
+    """Return the folded names that one name is short for; none where it may be short for several things.
+
+    A name stands for itself with a word such as *disease*, *syndrome* or 病 behind it; for the only name that begins
+    with it; and in capitals for the only one that has it as its abbreviation.
+
+    Args:
+        database: An opened index.
+        given: The name, as it was written.
+        asked: Its forms.
+        kind: Number of the node class.
+    """
+    stem = asked.folded.removesuffix(" s").removesuffix("'s").removesuffix("’s").strip()
+    if len(stem) < (2 if asked.han else _LEAST_SHORT):
+        return _abbreviated(database, given, kind)
+    space = "" if asked.han else " "
+    heads = [
+        f"{owner}{space}{head}"
+        for owner in (stem, f"{stem}s")
+        for head in word_rows("head_zh" if asked.han else "head_en")[0]
+    ]
+    named = f"SELECT DISTINCT folded FROM term WHERE kind = ? AND relation = 'exact' AND folded IN ({marks(heads)})"
+    whole = [row[0] for row in database.execute(named, (kind, *heads))]
+    if whole:
+        return whole if len({name.removeprefix(stem).removeprefix("s") for name in whole}) == 1 else []
+    begun = f"SELECT DISTINCT folded FROM term WHERE kind = ? AND relation = 'exact' AND folded >= ? AND folded < ? LIMIT {_BEGUN}"
+    start = stem + space
+    found = sorted((row[0] for row in database.execute(begun, (kind, start, start + "\U0010ffff"))), key=len)
+    if found and all(name.startswith(found[0]) for name in found):
+        return found[:1]
+    return [] if found else _abbreviated(database, given, kind)
+
+
+def _abbreviated(database: sqlite3.Connection, given: str, kind: int) -> list[str]:
+    """The name that has an abbreviation behind it, where it is one alone: 囊包性纤维症；CF."""
+    if not _ABBREVIATION.fullmatch(given):
+        return []
+    query = (
+        "SELECT DISTINCT t.folded, t.text, coalesce(e.same, -e.number) FROM (SELECT rowid FROM words WHERE words MATCH ? "
+        "ORDER BY rowid LIMIT 200) w JOIN term t ON t.form = w.rowid JOIN entity e ON e.number = t.entity WHERE t.kind = ?"
+    )
+    behind = re.compile(rf"[;；,，(（]\s*{re.escape(given)}\s*[)）]?$")
+    rows = [row for row in database.execute(query, (f'"{given.lower()}"', kind)) if behind.search(row[1])]
+    return [rows[0][0]] if len({row[2] for row in rows}) == 1 else []
 
 
 def typos_within(

@@ -1,0 +1,238 @@
+"""The words of templated answers, in English and Chinese."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from kgdx.schema import wording
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """Patterns of sentences; what stands in braces is filled in.
+
+    Attributes:
+        language: ``en`` or ``zh``.
+        gap: What stands between sentences.
+        comma: What stands between the names of a list, and before the last of them.
+        either: What stands before the last of several alternatives.
+        more: Follows a list that goes on.
+        statements: What is no relation of the ontology → what its objects are to the disease, for one and for several:
+            ``INHERITANCE`` and ``COURSE`` for what the Human Phenotype Ontology says beside phenotypic abnormalities,
+            ``SAME_CASES`` for phenotypes that are observed together.
+        relation: Objects of a disease: one, and several.
+        inference: Diseases that match all that was given, one disease and several; and the same for a part of it.
+        candidates: The ranking of the case.
+        paths: Kind of an evidence path → what of the case speaks how.
+        description: What the graph says of a disease.
+        heading: The MeSH heading of a disease.
+        publication: One publication on a disease, and several.
+        titled: A publication whose title is known; and what stands for all authors but the first.
+        row: A row of a template that has no words of its own.
+        missing: What was asked for and not found.
+        nothing: There is no evidence at all; and why, where no look-up was answered.
+        unknown: A name that the graph does not know; and what follows where others are near.
+        taken: What a name was taken for that is written otherwise.
+        yes: Begins an answer to whether something is so.
+        no: Something is stated not to be so.
+        unstated: Nobody states whether it is so.
+        lacking: What is wanted is not in the graph, and which source would bring it.
+        quoted: The words of a source in the language of the answer, and in another one.
+        listed: Items of a list that a source has of a disease.
+        kinds: Kind of text → what its items are called, where it is not called as what is wanted.
+        weighed: How many sources state a treatment, one and several, and what they are worth.
+        caution: Follows treatments.
+        shared: What two diseases have in common.
+        alone: What one of two diseases has alone.
+        forms: Several forms of one disease.
+    """
+
+    language: str
+    gap: str
+    comma: tuple[str, str]
+    either: str
+    more: str
+    statements: Mapping[str, tuple[str, str]]
+    relation: tuple[str, str]
+    inference: tuple[str, str, str, str]
+    candidates: str
+    paths: Mapping[str, str]
+    description: str
+    heading: str
+    publication: tuple[str, str]
+    titled: str
+    others: str
+    row: str
+    missing: str
+    nothing: str
+    unasked: str
+    unknown: tuple[str, str]
+    taken: str
+    yes: str
+    no: str
+    unstated: str
+    lacking: str
+    quoted: tuple[str, str]
+    listed: str
+    kinds: Mapping[str, str]
+    weighed: tuple[str, str]
+    caution: str
+    shared: str
+    alone: str
+    forms: str
+
+    def list(self, names: Sequence[str], most: int) -> str:
+        """Return names as a list within a sentence; of more than ``most``, how many are left is said.
+
+        Example:
+            >>> ENGLISH.list(["fever", "cough", "chills"], 3), ENGLISH.list(["fever", "cough", "chills"], 1)
+            ('fever, cough and chills', 'fever and 2 more')
+            >>> CHINESE.list(["发热", "咳嗽", "寒战"], 2)
+            '发热、咳嗽等3项'
+        """
+        shown = names[:most]
+        if len(names) > most:
+            return self.comma[0].join(shown) + self.more.format(left=len(names) - most, all=len(names))
+        return self.comma[0].join(shown[:-1]) + (self.comma[1] if len(shown) > 1 else "") + "".join(shown[-1:])
+
+    def statement(self, relation: str, *, several: bool) -> str:
+        """Return what the objects of a relation are to the disease.
+
+        Example:
+            >>> ENGLISH.statement("HAS_SYMPTOM", several=True), CHINESE.statement("INHERITANCE", several=False)
+            ('symptoms recorded for', '遗传方式')
+        """
+        forms = self.statements.get(relation) or wording(relation, self.language).statement
+        return forms[several] or relation
+
+    def noun(self, relation: str, *, several: bool) -> str:
+        """Return what is asked for by a relation; nothing where there is no word for it.
+
+        Example:
+            >>> ENGLISH.noun("RECOMMEND_TEST", several=True)
+            'tests'
+        """
+        return wording(relation, self.language).noun[several]
+
+    def alternatives(self, things: Sequence[str]) -> str:
+        """Return things of which there is none.
+
+        Example:
+            >>> ENGLISH.alternatives(["tests", "drugs", "genes"])
+            'tests, drugs or genes'
+        """
+        return self.comma[0].join(things[:-1]) + (self.either if len(things) > 1 else "") + "".join(things[-1:])
+
+
+ENGLISH = Phrases(
+    language="en",
+    gap=" ",
+    comma=(", ", " and "),
+    either=" or ",
+    more=" and {left} more",
+    statements=MappingProxyType(
+        {
+            "INHERITANCE": ("mode of inheritance recorded for", "modes of inheritance recorded for"),
+            "COURSE": ("statement on the course of", "statements on the course of"),
+            "ONSET": ("age of onset recorded for", "ages of onset recorded for"),
+            "SAME_CASES": ("feature observed in the same cases as", "features observed in the same cases as"),
+        }
+    ),
+    relation=("The {what} {subject} is {list}.", "The {what} {subject} are {list}."),
+    inference=(
+        "The disease recorded with {objects} is {list}.",
+        "The diseases recorded with {objects} are {list}.",
+        "With {objects}, {matched} of the {asked} {things} given, the disease is {list}.",
+        "With {objects}, {matched} of the {asked} {things} given, the diseases are {list}.",
+    ),
+    candidates="The diseases that fit the case best are, in this order, {list}.",
+    paths=MappingProxyType(
+        {
+            "supports": "In favour of {subject} the case has {list}.",
+            "against": "Against {subject} speaks {list}.",
+            "typical_unmentioned": "Typical of {subject}, but not mentioned in the case, is {list}.",
+        }
+    ),
+    description="{text} {mark}.",
+    heading="The MeSH heading of {subject} is {heading} ({id}; {places}) {mark}.",
+    publication=("A publication on {subject} is {list}.", "Publications on {subject} are {list}."),
+    titled="“{title}” ({told})",
+    others=" et al.",
+    row="The graph returned {text} {mark}.",
+    missing="The graph has no {things} for {names}.",
+    nothing="Not enough evidence: the graph returned nothing for this question.",
+    unasked="Not enough evidence: nothing was asked of the graph for this question.",
+    unknown=("Not enough evidence: the graph has no entry called {given}", "; near it are {list}."),
+    taken="“{given}” is taken for {name}.",
+    yes="Yes: ",
+    no="No: {list} is recorded as absent in {subject}.",
+    unstated="Not recorded: no source of this graph states {other} of {subject}, which does not exclude it.",
+    lacking="Not in this graph: no source of it states the {noun} of {subject}; {source} would bring it.",
+    quoted=("“{text}” ({source}) {mark}.", "{source} says in Chinese: “{text}” {mark}."),
+    listed="{subject}: {noun}: {list}.",
+    kinds=MappingProxyType({"diet": "foods that are good", "diet to avoid": "foods to avoid"}),
+    weighed=(
+        "This is stated by 1 source, {sources} {mark}.",
+        "This is stated by {n} sources, {sources} {mark}.",
+    ),
+    caution="Whether a treatment suits a patient, and its dose, is for a clinician to decide.",
+    shared="Both {one} and {other}: {list}.",
+    alone="Only {subject}: {list}.",
+    forms="{name} ({n} forms)",
+)
+
+CHINESE = Phrases(
+    language="zh",
+    gap="",
+    comma=("、", "、"),
+    either="、",
+    more="等{all}项",
+    statements=MappingProxyType(
+        {
+            "INHERITANCE": ("遗传方式", "遗传方式"),
+            "COURSE": ("病程特点", "病程特点"),
+            "ONSET": ("发病年龄", "发病年龄"),
+            "SAME_CASES": ("同见于病例的表型", "同见于病例的表型"),
+        }
+    ),
+    relation=("{subject}的{what}有{list}。", "{subject}的{what}有{list}。"),
+    inference=(
+        "与{objects}相符的疾病有{list}。",
+        "与{objects}相符的疾病有{list}。",
+        "与{objects}（所给{asked}项{things}中的{matched}项）相符的疾病有{list}。",
+        "与{objects}（所给{asked}项{things}中的{matched}项）相符的疾病有{list}。",
+    ),
+    candidates="最符合该病例的疾病依次为{list}。",
+    paths=MappingProxyType(
+        {
+            "supports": "支持{subject}的表现有{list}。",
+            "against": "不支持{subject}的表现有{list}。",
+            "typical_unmentioned": "{subject}的典型表现中，病例未提及{list}。",
+        }
+    ),
+    description="{text}{mark}。",
+    heading="{subject}在MeSH中对应的主题词为{heading}（{id}；{places}）{mark}。",
+    publication=("关于{subject}的文献有{list}。", "关于{subject}的文献有{list}。"),
+    titled="“{title}”（{told}）",
+    others="等",
+    row="图谱返回：{text}{mark}。",
+    missing="图谱中没有{names}的{things}记录。",
+    nothing="证据不足：图谱没有返回与该问题有关的内容。",
+    unasked="证据不足：没有就该问题查询图谱。",
+    unknown=("证据不足：图谱中没有名为“{given}”的条目", "，相近的有{list}。"),
+    taken="“{given}”按{name}理解。",
+    yes="是：",
+    no="否：{subject}记录为没有{list}。",
+    unstated="未见记录：图谱中没有来源说明{subject}与{other}的关系，但不能据此排除。",
+    lacking="图谱中没有{subject}的{noun}：现有来源均未记载；可补充的来源：{source}。",
+    quoted=("“{text}”（{source}）{mark}。", "{source}（英文原文）：“{text}”{mark}。"),
+    listed="{subject}的{noun}：{list}。",
+    kinds=MappingProxyType({"diet": "宜食", "diet to avoid": "忌食"}),
+    weighed=("以上出自1个来源：{sources}{mark}。", "以上出自{n}个来源：{sources}{mark}。"),
+    caution="是否适用及剂量须由医生判断。",
+    shared="{one}与{other}共有：{list}。",
+    alone="仅{subject}有：{list}。",
+    forms="{name}（{n}型）",
+)

@@ -1,0 +1,483 @@
+"""An answer that says what was asked for: the fact in its first sentence, in the language of the question.
+
+Entries that one name stands for are one disease here, so that whichever of them holds the fact gives it; what several
+sources state is said once. What no source states is named, with the kind of source that would bring it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+
+from kgdx.answer.answer_phrases import CHINESE, ENGLISH, Phrases
+from kgdx.answer.evidence_pack import EvidencePack, clean, language_of
+from kgdx.answer.wants import PASSAGES, STATED, TREATMENTS, Want, aspect_of
+from kgdx.results.cited import CitedText, EvidenceItem, Resolved, Sentence
+from kgdx.schema.model import FREQUENCIES
+from kgdx.terms.normalise import read_table
+
+ROOM = 380
+"""Characters in which the answer has to be said: what is asked for stands in them."""
+
+LEAST_ROOM = 110
+"""Characters of a sentence where a question wants several things."""
+
+QUOTED = 2
+"""Passages that are quoted at most for one thing that is wanted."""
+
+_LISTED = 40
+"""Characters of a text at most that is an item of a list, such as the name of a department."""
+_MARKS_ALONE = 3
+"""Names up to which each stands before its own marks; the marks of more stand together."""
+_NUMBERED = re.compile(
+    r"(?:[,;]?\s+(?:type|subtype|group))?\s+(?:[IVX]+|\d+)[A-Za-z]{0,2}\d?$|[,;].*$|[（(].*$", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an answer is to say.
+
+    Attributes:
+        wants: What is wanted, in order.
+        subjects: The diseases that it is wanted of, in the question's words.
+        others: What may be stated of them, where the question asks whether something is; in the question's words.
+        whether: The question can be answered with yes or no.
+    """
+
+    wants: tuple[Want, ...] = ()
+    subjects: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    whether: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    label: str
+    ids: frozenset[str]
+
+
+@dataclass(slots=True)
+class _Thing:
+    """Something that is stated of a disease, by whichever sources."""
+
+    shown: str
+    bare: str
+    """Without the original in the other language, and without how often."""
+    cites: list[str]
+    sources: set[str]
+    weight: float
+    native: bool
+
+
+_Said = tuple[str, tuple[str, ...]]
+
+
+def focused(pack: EvidencePack, asked: Asked, language: str = "en", strict: bool = True) -> CitedText:
+    """Write what was asked for from the evidence alone, each sentence with its marks.
+
+    Args:
+        pack: The evidence.
+        asked: What the question wants.
+        language: ``en`` or ``zh``.
+        strict: Recorded in the answer; it rests on nothing but the evidence either way.
+
+    Example:
+        >>> flu = Resolved("flu", ("Disease",), ("D:1",), ("flu",), "exact", 1.0)
+        >>> print(focused(EvidencePack(resolved=(flu,)), Asked((Want.PREVALENCE,), ("flu",))).text[:66])
+        Not in this graph: no source of it states the prevalence of flu; O
+    """
+    writer = _Writer(pack, asked, CHINESE if language == "zh" else ENGLISH)
+    said = list(writer.said())
+    sentences = [Sentence(text, cites, gap=writer.words.gap) for text, cites in said]
+    lacks = not any(each.cites for each in sentences)
+    return CitedText(tuple(sentences), insufficient=lacks, strict=strict, language=writer.words.language)
+
+
+class _Writer:
+    def __init__(self, pack: EvidencePack, asked: Asked, words: Phrases) -> None:
+        self.pack, self.asked, self.words = pack, asked, words
+
+    @cached_property
+    def subjects(self) -> list[_Subject]:
+        """The diseases that are asked about."""
+        found = []
+        for given in self.asked.subjects:
+            resolved = next(
+                (each for each in self.pack.resolved if each.given == given and "Disease" in each.kinds), None
+            )
+            ids = frozenset(resolved.ids if resolved else ())
+            found.append(_Subject(self._label(given, resolved), ids))
+        return found
+
+    def said(self) -> Iterator[_Said]:
+        """The sentences, the asked one first."""
+        yield from self._taken()
+        if self.asked.others and self.asked.whether and self.subjects[0].ids:
+            yield from self._whether()
+            return
+        if Want.DIFFERENCE in self.asked.wants and len(self.subjects) > 1:
+            yield from self._compared()
+            return
+        if not self.subjects:
+            yield from self._inferred()
+            return
+        room = max(LEAST_ROOM, ROOM // max(1, len(self.asked.wants) * len(self.subjects)))
+        lacking: list[tuple[Want, str]] = []
+        if not any(subject.ids for subject in self.subjects):
+            yield from self._unknown()
+            return
+        for subject in self.subjects:
+            for want in self.asked.wants:
+                told = list(self._of(want, subject, room))
+                yield from told
+                if not told:
+                    lacking.append((want, subject.label))
+        for want, label in lacking:
+            yield self._lacking(want, label), ()
+        if TREATMENTS.intersection(self.asked.wants) and len(lacking) < len(self.asked.wants) * len(self.subjects):
+            yield self.words.caution, ()
+
+    def _taken(self) -> Iterator[_Said]:
+        """What a name was taken for that is written otherwise."""
+        for given in (*self.asked.subjects, *self.asked.others):
+            each = next((one for one in self.pack.resolved if one.given == given and one.ids), None)
+            if each is not None and each.method in ("edit", "short", "encoder"):
+                label = self._label(given, each)
+                yield self.words.taken.format(given=clean(given), name=label), ()
+
+    def _of(self, want: Want, subject: _Subject, room: int) -> Iterator[_Said]:
+        """What is said of one thing that is wanted of one disease."""
+        items = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
+        stated = [each for each in items if each.kind == "relation" and _aspect(each) in STATED.get(want, ())]
+        passages = [each for each in items if each.kind == "description" and each.details.get("about") == _about(want)]
+        listed = [each for each in passages if len(each.text) <= _LISTED and each.relation != "definition"]
+        quoted = [each for each in passages if each not in listed]
+        native = [each for each in quoted if each.language == self.words.language]
+        if want is Want.CAUSE or (want is Want.DESCRIPTION and native):
+            yield from self._quotes(quoted, room)
+            yield from self._listing(stated, subject, want, room)
+            return
+        if stated:
+            yield from self._listing(stated, subject, want, room)
+            if want in TREATMENTS:
+                yield self._weighed(stated)
+        if listed:
+            yield from self._items(listed, subject, want)
+        if want in (Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.COMORBIDITY) and stated:
+            return
+        yield from self._quotes(native if stated or listed else quoted, room)
+
+    def _listing(self, stated: Sequence[EvidenceItem], subject: _Subject, want: Want, room: int) -> Iterator[_Said]:
+        """One sentence for all that sources state."""
+        if not stated:
+            return
+        things = self._things(stated)
+        aspect = STATED[want][0] if want is not Want.CURE else _aspect(stated[0])
+        aspect = aspect if any(_aspect(each) == aspect for each in stated) else _aspect(stated[0])
+        begin = self.words.yes if self.asked.whether and want is Want.INHERITANCE else ""
+        what = self.words.statement(aspect, several=len(things) > 1)
+        listed, cites = self._list(things, room - len(begin) - len(what) - len(subject.label) - 10)
+        text = self.words.relation[len(things) > 1].format(what=what, subject=subject.label, list=listed)
+        yield begin + (text[0].lower() + text[1:] if begin and text[:4] == "The " else text), cites
+
+    def _items(self, listed: Sequence[EvidenceItem], subject: _Subject, want: Want) -> Iterator[_Said]:
+        """Texts that are items of a list, such as departments."""
+        groups: dict[str, list[_Thing]] = {}
+        for each in listed:
+            shown = clean(self._in_language("", each.text))
+            groups.setdefault(each.relation, []).append(_Thing(shown, shown, [each.id], set(each.sources), 0.0, True))
+        for kind, things in groups.items():
+            noun = wanted(want.value)[self.words.language] if kind == want.value else self.words.kinds.get(kind, kind)
+            text, cites = self._list(_merged(things), ROOM // 2)
+            yield self.words.listed.format(subject=subject.label, noun=noun, list=text), cites
+
+    def _quotes(self, passages: Sequence[EvidenceItem], room: int) -> Iterator[_Said]:
+        """The words of the sources, those in the language of the answer first."""
+        native = [each for each in passages if each.language == self.words.language]
+        shown = native[:QUOTED] or passages[:1]
+        left = max(room, LEAST_ROOM * 2)
+        for number, each in enumerate(shown):
+            if number and left < len(each.text):
+                return
+            left -= len(each.text)
+            foreign = each.language != self.words.language
+            text = clean(each.text, 400).rstrip(" .。")
+            source = ", ".join(each.sources)
+            yield self.words.quoted[foreign].format(text=text, source=source, mark=f"[{each.id}]"), (each.id,)
+
+    def _weighed(self, stated: Sequence[EvidenceItem]) -> _Said:
+        """How much the sources of a treatment weigh, and how many there are."""
+        sources = list(dict.fromkeys(source for each in stated for source in each.sources))
+        weights = [
+            f"{name} ({worth})" if (worth := _weights(self.words.language).get(name)) else name for name in sources
+        ]
+        cites = tuple(each.id for each in stated[:1])
+        listed = self.words.list(weights, 5)
+        return self.words.weighed[len(sources) > 1].format(n=len(sources), sources=listed, mark=marks_of(cites)), cites
+
+    def _whether(self) -> Iterator[_Said]:
+        """Whether something is stated of a disease."""
+        subject = self.subjects[0] if self.subjects else _Subject("", frozenset())
+        other = self.words.list([clean(each) for each in self.asked.others], 5)
+        about = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
+        lacks = [each for each in about if each.relation == "LACKS_PHENOTYPE"]
+        stated = [each for each in about if each.kind == "relation" and each not in lacks]
+        if stated:
+            things = self._things(stated)
+            listed, cites = self._list(things, ROOM // 2)
+            what = self.words.statement(_aspect(stated[0]), several=len(things) > 1)
+            text = self.words.relation[len(things) > 1].format(what=what, subject=subject.label, list=listed)
+            yield self.words.yes + (text[0].lower() + text[1:] if text[:4] == "The " else text), cites
+        elif lacks:
+            listed, cites = self._list(self._things(lacks), ROOM // 2)
+            yield self.words.no.format(subject=subject.label, list=listed), cites
+        else:
+            yield self.words.unstated.format(subject=subject.label, other=other), ()
+
+    def _compared(self) -> Iterator[_Said]:
+        """What two diseases have in common, and what each has alone."""
+        one, other = self.subjects[:2]
+        found = []
+        for subject in (one, other):
+            items = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
+            stated = [each for each in items if each.kind == "relation" and _aspect(each) in STATED[Want.SYMPTOM]]
+            found.append({each.shown.split(" (")[0].casefold(): each for each in self._things(stated)})
+        shared = [
+            replace(found[0][key], cites=[*found[0][key].cites, *found[1][key].cites])
+            for key in found[0]
+            if key in found[1]
+        ]
+        alone = [[each for key, each in mine.items() if key not in yours] for mine, yours in (found, found[::-1])]
+        if shared:
+            text, cites = self._list(shared, ROOM // 3)
+            yield self.words.shared.format(one=one.label, other=other.label, list=text), cites
+        for subject, things in zip((one, other), alone, strict=True):
+            if things:
+                text, cites = self._list(things, ROOM // 3)
+                yield self.words.alone.format(subject=subject.label, list=text), cites
+        for subject, mine in zip((one, other), found, strict=True):
+            if not mine:
+                yield self._lacking(Want.DIFFERENCE, subject.label), ()
+
+    def _inferred(self) -> Iterator[_Said]:
+        """The diseases that match what was given, families once."""
+        groups: dict[tuple[int, int, str, tuple[str, ...]], list[EvidenceItem]] = {}
+        for item in self.pack.items:
+            if item.kind == "inference":
+                said = item.details.get("given") or [each.name or each.id for each in item.objects]
+                key = (item.details["matched"], item.details["asked"], item.relation, tuple(map(clean, said)))
+                groups.setdefault(key, []).append(item)
+        most = max((matched for matched, *_ in groups), default=0)
+        best = [each for each in groups.items() if each[0][0] == most]
+        for (matched, asked, relation, objects), items in best[:3]:
+            families: dict[str, list[EvidenceItem]] = {}
+            for item in items:
+                families.setdefault(family_of(item.subject.name if item.subject else ""), []).append(item)
+            things = [self._family(members) for members in families.values()]
+            text, cites = self._list(things, ROOM // min(len(best), 3) - 60)
+            noun = self.words.noun(relation, several=asked > 1)
+            yield (
+                self.words.inference[(len(things) > 1) + 2 * (matched < asked)].format(
+                    objects=self.words.list(list(dict.fromkeys(objects)), 6),
+                    matched=matched,
+                    asked=asked,
+                    things=noun,
+                    list=text,
+                ),
+                cites,
+            )
+        if not groups:
+            yield from self._unknown()
+
+    def _unknown(self) -> Iterator[_Said]:
+        """That a name is not known, and which are near; or that nothing was found."""
+        unknown = [each for each in self.pack.resolved if not each.ids]
+        for each in unknown[:3]:
+            text, near = self.words.unknown
+            listed = self.words.list([clean(name) for name in each.candidates], 5)
+            yield text.format(given=clean(each.given)) + (near.format(list=listed) if listed else near[-1]), ()
+        if not unknown:
+            yield (self.words.nothing if self.pack.nothing else self.words.unasked), ()
+
+    def _family(self, members: Sequence[EvidenceItem]) -> _Thing:
+        """A disease, or the forms of one as one thing."""
+        cites = [each.id for each in members[:3]]
+        if len(members) == 1:
+            return _Thing(self._named(members[0]), self._named(members[0], original=False), cites, set(), 0.0, True)
+        name = self._named(members[0], original=False)
+        shown = self.words.forms.format(name=_NUMBERED.sub("", name).strip() or name, n=len(members))
+        return _Thing(shown, shown, cites, set(), 0.0, True)
+
+    def _named(self, item: EvidenceItem, *, original: bool = True) -> str:
+        subject = item.subject
+        if subject is None:
+            return ""
+        return clean(self._in_language(subject.id, subject.name or subject.id, original=original))
+
+    def _things(self, stated: Iterable[EvidenceItem]) -> list[_Thing]:
+        """What sources state, each once, in the language of the answer: what most sources say, and most often, first."""
+        things = []
+        for each in stated:
+            name = ", ".join(self._in_language(node.id, node.name or node.id) for node in each.objects)
+            original = ", ".join(node.name or node.id for node in each.objects)
+            native = language_of(original) == self.words.language
+            bare = ", ".join(self._in_language(node.id, node.name or node.id, original=False) for node in each.objects)
+            shown = clean(name) + _often(each)
+            things.append(
+                _Thing(shown, clean(bare) + _often(each), [each.id], set(each.sources), _weight(each), native)
+            )
+        merged = _merged(things)
+        first = {id(each): place for place, each in enumerate(merged)}
+        return sorted(merged, key=lambda each: (-len(each.sources), not each.native, -each.weight, first[id(each)]))
+
+    def _list(self, things: Sequence[_Thing], room: int) -> _Said:
+        """Names up to a length with the marks of their evidence, and how many are left."""
+        if len(things) > _MARKS_ALONE:
+            things = [replace(each, shown=each.bare) for each in things]
+        shown: list[_Thing] = []
+        size = 0
+        for each in things:
+            size += len(each.shown) + 2
+            if shown and size > room:
+                break
+            shown.append(each)
+        cites = tuple(dict.fromkeys(id for each in shown for id in each.cites))
+        space = "" if self.words.language == "zh" else " "
+        if len(shown) <= _MARKS_ALONE:
+            names = [each.shown + space + "".join(f"[{id}]" for id in each.cites) for each in shown]
+            return self._counted(names, len(things)), cites
+        return self._counted([each.shown for each in shown], len(things)) + space + marks_of(cites), cites
+
+    def _counted(self, names: list[str], count: int) -> str:
+        rest = [""] * (count - len(names))
+        return self.words.list([*names, *rest], len(names))
+
+    def _lacking(self, want: Want, label: str) -> str:
+        row = wanted(want.value)
+        return self.words.lacking.format(
+            noun=row[self.words.language], subject=clean(label), source=row[f"source_{self.words.language}"]
+        )
+
+    def _label(self, given: str, resolved: Resolved | None) -> str:
+        """A disease's name in the language of the answer, as the question has it where it is so written."""
+        if resolved is None or not resolved.ids:
+            return clean(given)
+        exact = resolved.method in ("exact", "normalised", "same")
+        if exact and language_of(given) == self.words.language:
+            return clean(given)
+        names = [self.pack.called.get(id, {}).get(self.words.language) for id in resolved.ids]
+        every = [name for name in (*names, resolved.matched) if name and language_of(name) == self.words.language]
+        return clean(next((name for name in every if name[:1].isupper()), "") or next(iter(every), resolved.names[0]))
+
+    def _in_language(self, id: str, name: str, *, original: bool = True) -> str:
+        """A name in the language of the answer; beside it the original, where the source has it in the other one."""
+        language = self.words.language
+        if language_of(name) == language:
+            return name
+        other = self.pack.called.get(id, {}).get(language) or (_terms().get(name) if language == "en" else None)
+        if not other or not original:
+            return other or name
+        return f"{other} ({name})" if language == "en" else f"{other}（{name}）"
+
+
+def family_of(name: str) -> str:
+    """Return what the numbered forms of a disease have in common.
+
+    Example:
+        >>> {family_of(name) for name in ("Usher syndrome, type IF", "Usher syndrome type 2", "Usher syndrome")}
+        {'usher syndrome'}
+    """
+    return (_NUMBERED.sub("", name).strip() or name).casefold()
+
+
+def marks_of(cites: Sequence[str]) -> str:
+    """Return marks, with a range for ids that follow one another.
+
+    Example:
+        >>> marks_of(("E7", "E1", "E2", "E3"))
+        '[E1-E3][E7]'
+    """
+    numbers = sorted(int(each.removeprefix("E")) for each in cites)
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return "".join(
+        f"[E{run[0]}-E{run[-1]}]" if len(run) > 2 else "".join(f"[E{number}]" for number in run) for run in runs
+    )
+
+
+def _merged(things: Iterable[_Thing]) -> list[_Thing]:
+    """Things of one name are one."""
+    found: dict[str, _Thing] = {}
+    for each in things:
+        key = each.shown.split(" (")[0].split("（")[0].casefold()
+        same = found.get(key)
+        if same is None:
+            found[key] = each
+            continue
+        same.cites += [id for id in each.cites if id not in same.cites]
+        same.sources |= each.sources
+        if each.weight > same.weight or (each.native and not same.native):
+            same.shown, same.bare, same.native = each.shown, each.bare, each.native or same.native
+            same.weight = max(each.weight, same.weight)
+    return list(found.values())
+
+
+def _aspect(item: EvidenceItem) -> str:
+    name = item.objects[0].name if item.objects else ""
+    return aspect_of(item.relation, str(item.details.get("aspect", "")), name)
+
+
+def _about(want: Want) -> str:
+    return PASSAGES.get(want, "")
+
+
+def _weight(item: EvidenceItem) -> float:
+    """How often an object goes with its disease, as far as the source says; its score otherwise."""
+    details = item.details
+    if details.get("denominator"):
+        return float(details.get("numerator", 0)) / float(details["denominator"])
+    if details.get("percentage") is not None:
+        return float(details["percentage"]) / 100
+    known = FREQUENCIES.get(str(details.get("frequency_class", "")))
+    return known.share if known is not None else float(details.get("score") or 0.0)
+
+
+def _often(item: EvidenceItem) -> str:
+    """How often, in brackets, where a source counts or classes it."""
+    details = item.details
+    if details.get("denominator"):
+        return f" ({details.get('numerator', 0)}/{details['denominator']})"
+    known = FREQUENCIES.get(str(details.get("frequency_class", "")))
+    return f" ({known.range})" if known is not None else ""
+
+
+@cache
+def wanted(want: str) -> Mapping[str, str]:
+    """Return what something that is wanted is called, by language, and which source would bring it.
+
+    Example:
+        >>> wanted("gene")["zh"]
+        '致病基因'
+    """
+    rows = read_table(Path(__file__).with_name("wanted.tsv"))
+    english, chinese, *sources = next(row[1:] for row in rows if row[0] == want)
+    return {"en": english, "zh": chinese, "source_en": sources[0], "source_zh": sources[1]}
+
+
+@cache
+def _weights(language: str) -> Mapping[str, str]:
+    rows = read_table(Path(__file__).with_name("source_weight.tsv"))
+    return {row[0]: row[2] if language == "zh" else row[1] for row in rows}
+
+
+@cache
+def _terms() -> Mapping[str, str]:
+    return {row[0]: row[1] for row in read_table(Path(__file__).with_name("clinical_terms.tsv"))}

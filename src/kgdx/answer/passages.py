@@ -1,0 +1,98 @@
+"""Picks from what sources say of diseases in words the sentences that say what was asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from kgdx.answer.evidence_pack import clean
+from kgdx.answer.sentences import split
+from kgdx.answer.wants import TEXTS
+from kgdx.graph.protocol import Row
+from kgdx.terms.normalise import read_table
+
+LONGEST = 220
+"""Characters of a passage at most; of a longer sentence the part around the words that say it is kept."""
+
+_DEFINING = 2
+"""Sentences of a definition that say what a disease is."""
+_OWN = 10
+"""What a text that says nothing else is worth, beside one for each telling word of another one."""
+_CLAUSE = re.compile(r"(?<=[,;，；、：:])")
+
+
+@cache
+def _cues() -> Mapping[str, re.Pattern[str]]:
+    rows = read_table(Path(__file__).with_name("passages.tsv"))
+    return MappingProxyType({row[0]: re.compile(f"{row[1]}|{row[2]}", re.IGNORECASE) for row in rows if row[1:]})
+
+
+def passages(texts: Iterable[Row], about: str, most: int) -> list[Row]:
+    """Return the passages that are about something, those that say most of it first.
+
+    Args:
+        texts: Rows with ``disease``, ``disease_name``, ``kind``, ``text`` and ``source``.
+        about: One of :data:`kgdx.answer.wants.TEXTS`.
+        most: Passages of each disease at most.
+
+    Returns:
+        The rows, each with a passage in the place of its text and ``about``.
+
+    Example:
+        >>> row = {"disease": "d", "disease_name": "flu", "kind": "definition", "source": "s"}
+        >>> found = passages([row | {"text": "Flu is caused by a virus. It is unpleasant."}], "cause", 3)
+        >>> [(each["text"], each["about"]) for each in found]
+        [('Flu is caused by a virus.', 'cause')]
+    """
+    found: dict[str, list[tuple[int, int, Row]]] = {}
+    for row in texts:
+        of_disease = found.setdefault(row["disease"], [])
+        for worth, text in _telling(row, about):
+            of_disease.append((-worth, len(of_disease), row | {"text": text, "about": about}))
+    best = [each for of_disease in found.values() for each in sorted(of_disease, key=lambda each: each[:2])[:most]]
+    return [row for _, _, row in sorted(best, key=lambda each: each[0])]
+
+
+def _telling(row: Mapping[str, Any], about: str) -> Iterator[tuple[int, str]]:
+    """The passages of one text, each with what it is worth."""
+    own = row["kind"] in TEXTS[about]
+    text = row["text"] if isinstance(row["text"], str) else ""
+    if about == "definition":
+        if own:
+            yield _OWN, _cut(" ".join(piece.text for piece in split(text)[:_DEFINING]), None)
+        return
+    cue = _cues().get(about)
+    for piece in split(text):
+        said = list(cue.finditer(piece.text)) if cue is not None else []
+        if own or said:
+            worth = (_OWN if own else 0) + len({each[0].lower() for each in said})
+            yield worth, _cut(piece.text, said[0] if said else None)
+
+
+def _cut(text: str, said: re.Match[str] | None) -> str:
+    """A sentence as one line; of one that is too long the clauses around a place."""
+    if len(text) <= LONGEST:
+        return clean(text, LONGEST)
+    parts = [part for part in _CLAUSE.split(text) if part]
+    at, place = 0, said.start() if said is not None else 0
+    first = 0
+    for number, part in enumerate(parts):
+        if at <= place:
+            first = number
+        at += len(part)
+    start, end, size = first, first + 1, len(parts[first])
+    while True:
+        if end < len(parts) and size + len(parts[end]) <= LONGEST:
+            size += len(parts[end])
+            end += 1
+        elif start > 0 and size + len(parts[start - 1]) <= LONGEST:
+            start -= 1
+            size += len(parts[start])
+        else:
+            break
+    kept = "".join(parts[start:end]).strip().rstrip(",;，；、")
+    return clean(("…" if start else "") + kept + ("…" if end < len(parts) else ""), LONGEST + 2)

@@ -1,0 +1,118 @@
+"""What a question may want, and which statements and texts of the graph say it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class Want(StrEnum):
+    """Something that a question may want."""
+
+    DISEASE = "disease"
+    SYMPTOM = "symptom"
+    TEST = "test"
+    DRUG = "drug"
+    CONTRAINDICATION = "contraindication"
+    CURE = "cure"
+    COMORBIDITY = "comorbidity"
+    TOGETHER = "together"
+    """Diseases that occur with another one, whichever of them comes first."""
+    GENE = "gene"
+    DESCRIPTION = "description"
+    INHERITANCE = "inheritance"
+    ONSET = "onset"
+    PREVALENCE = "prevalence"
+    RISK = "risk"
+    """Who is prone to a disease."""
+    CAUSE = "cause"
+    COURSE = "course"
+    """How a disease goes on and ends: prognosis, duration, whether it is cured."""
+    PREVENTION = "prevention"
+    TRANSMISSION = "transmission"
+    DEPARTMENT = "department"
+    DIET = "diet"
+    DIFFERENCE = "difference"
+    """What two diseases have in common, and what one of them has alone."""
+
+
+STATED: Mapping[Want, tuple[str, ...]] = MappingProxyType(
+    {
+        Want.SYMPTOM: ("HAS_SYMPTOM", "HAS_PHENOTYPE"),
+        Want.TEST: ("RECOMMEND_TEST",),
+        Want.DRUG: ("RECOMMEND_DRUG", "INDICATION", "OFF_LABEL_USE"),
+        Want.CONTRAINDICATION: ("CONTRAINDICATION",),
+        Want.CURE: ("RECOMMEND_CURE", "RECOMMEND_DRUG", "INDICATION"),
+        Want.COMORBIDITY: ("HAS_COMORBIDITY",),
+        Want.TOGETHER: ("HAS_COMORBIDITY",),
+        Want.GENE: ("ASSOCIATED_GENE", "DISEASE_PROTEIN"),
+        Want.CAUSE: ("ASSOCIATED_GENE",),
+        Want.INHERITANCE: ("INHERITANCE",),
+        Want.ONSET: ("ONSET",),
+        Want.COURSE: ("COURSE",),
+        Want.DESCRIPTION: ("HAS_SYMPTOM", "HAS_PHENOTYPE"),
+    }
+)
+"""Want → the relations, or aspects of an annotation (:func:`aspect_of`), that answer it."""
+
+TREATMENTS = frozenset({Want.DRUG, Want.CURE})
+"""Wants whose answer carries the weight of its sources, and a caution."""
+
+TEXTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "definition": ("definition", "clinical description"),
+        "cause": ("cause",),
+        "inheritance": ("inheritance",),
+        "onset": ("onset",),
+        "prevalence": ("prevalence",),
+        "risk": ("risk",),
+        "prevention": ("prevention",),
+        "transmission": ("transmission",),
+        "course": ("prognosis", "duration"),
+        "treatment": ("treatment",),
+        "symptoms": ("symptoms",),
+        "complications": ("complications",),
+        "tests": (),
+        "department": ("department",),
+        "diet": ("diet", "diet to avoid"),
+    }
+)
+"""What a text can be about → the kinds of text (template ``texts_of_diseases``) that say that and nothing else."""
+
+PASSAGES: Mapping[Want, str] = MappingProxyType(
+    {
+        Want.DESCRIPTION: "definition",
+        Want.CAUSE: "cause",
+        Want.INHERITANCE: "inheritance",
+        Want.ONSET: "onset",
+        Want.PREVALENCE: "prevalence",
+        Want.RISK: "risk",
+        Want.PREVENTION: "prevention",
+        Want.TRANSMISSION: "transmission",
+        Want.COURSE: "course",
+        Want.DEPARTMENT: "department",
+        Want.DIET: "diet",
+        Want.CURE: "treatment",
+        Want.DRUG: "treatment",
+        Want.TEST: "tests",
+        Want.SYMPTOM: "symptoms",
+        Want.COMORBIDITY: "complications",
+        Want.DIFFERENCE: "definition",
+    }
+)
+"""Want → what a text must be about to answer it."""
+
+
+def aspect_of(relation: str, aspect: str, name: str) -> str:
+    """Return what an annotation says of a disease: its relation, or a mode of inheritance, an onset, a course.
+
+    Example:
+        >>> aspect_of("HAS_PHENOTYPE", "C", "Infantile onset"), aspect_of("HAS_PHENOTYPE", "P", "Fever")
+        ('ONSET', 'HAS_PHENOTYPE')
+    """
+    if relation == "HAS_PHENOTYPE" and aspect == "I":
+        return "INHERITANCE"
+    if relation == "HAS_PHENOTYPE" and aspect == "C":
+        return "ONSET" if name.lower().endswith("onset") else "COURSE"
+    return relation
