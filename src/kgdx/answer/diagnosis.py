@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kgdx.case import Case, Issue
 from kgdx.episode.lookup_rounds import Round, rounds_of
 from kgdx.episode.segment import Segment, spent
+from kgdx.episode.wish import AskPatient
 from kgdx.errors import MissingExtraError, TemplateError, UsageError
 from kgdx.graph.neo4j.browser_links import statement
 from kgdx.llm.budget import Spent
@@ -367,11 +368,17 @@ def diagnosis_query(diagnosis: Diagnosis, ids: Sequence[str] = (), top: int = 3)
         UsageError: A disease is not among the candidates, or there are none.
     """
     ranks = [diagnosis.candidate(id).rank for id in ids] or [each.rank for each in diagnosis.candidates[:top]]
-    return run_query(diagnosis.id, ranks)
+    asked = not ids and any(each.name == AskPatient.name for each in diagnosis.trace)
+    return run_query(diagnosis.id, ranks, asked=asked)
 
 
-def run_query(run: str, ranks: Iterable[int]) -> str:
+def run_query(run: str, ranks: Iterable[int], *, asked: bool = False) -> str:
     """Return the query for a run, and the candidates at some ranks.
+
+    Args:
+        run: The run.
+        ranks: Of the candidates.
+        asked: Whether to draw what a consultation asked for and ordered, rather than the evidence.
 
     Raises:
         UsageError: There are none.
@@ -383,7 +390,7 @@ def run_query(run: str, ranks: Iterable[int]) -> str:
     wanted = sorted(set(ranks))
     if not wanted:
         raise UsageError(f"{run} has no candidates", hint="say more of the patient, and diagnose again")
-    return statement("evidence_of_run", run=run, ranks=wanted)
+    return statement("consultation_of_run" if asked else "evidence_of_run", run=run, ranks=wanted)
 
 
 def disease_query(disease: str, findings: Iterable[Finding]) -> str:

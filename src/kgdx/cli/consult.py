@@ -68,6 +68,12 @@ class Kept:
     resume: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Go on with this transcript, and keep it there.")
     ] = None
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the record: .json, .html to print, or .phenopacket.json for what is known."
+        ),
+    ] = None
     save: Annotated[bool, typer.Option("--save", help="Write the case and the run into the graph.")] = False
 
 
@@ -98,12 +104,14 @@ def consult(
     from kgdx.errors import UsageError
 
     page_files.check(result.html, force=result.force)
+    page_files.check_record(keep.record, force=result.force)
     if keep.resume is not None and (case or terms.given or asking.settings or asking.policy):
         raise UsageError("a transcript has its own patient and settings", hint="leave them out, or --resume")
     given = inputs.one(case)
     with inputs.graph(store) as graph:
         consultation = _begun(graph, given, terms, asking, keep)
         _ask(consultation)
+        page_files.write_record(keep.record, consultation, force=result.force)
         if consultation.waiting:
             _unfinished(consultation, keep.resume or keep.transcript)
             return
@@ -212,13 +220,15 @@ def _say_heard(consultation: Consultation, question: QuestionDocument) -> None:
     from kgdx.results.consulted import say
 
     language = consultation.language
-    read = [each for each in consultation.heard if each.id != question.term and each.method != "asked"]
+    read = [each for each in consultation.heard if each.id != question.term and question.kind != "which"]
     if read:
         named = (
             each.label if each.status == "present" else say("negated", language, name=each.label or each.id)
             for each in read
         )
         options.remark("   " + say("read", language, findings=", ".join(named)))
+    if consultation.unread:
+        options.remark("   " + say("noted", language))
     for each in consultation.contradictions:
         options.remark(f"   ! {each}")
 

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from kgdx.case import Case, Failure, FindingReader
     from kgdx.case.ddxplus_patients import Known
     from kgdx.cli.options import Terms
+    from kgdx.config import LlmAccess
     from kgdx.ingest.pipeline.build_report import Progress
+    from kgdx.llm.chat import ChatModel
 
 
 def one(argument: str | None) -> Case | None:
@@ -113,6 +115,19 @@ def graph(store: str | None, **how: Any) -> Graph:
 
     build_default(store)
     return kgdx.open(store, progress=remark, **how)
+
+
+def connected(access: LlmAccess, cache: Path) -> tuple[ChatModel, LlmAccess]:
+    """Return a model that is connected when it is first asked, with its settings."""
+    from kgdx.cli.options import remark
+    from kgdx.evaluate.model_use import LazyModel
+    from kgdx.llm.connect import connect, described
+
+    def make() -> Any:
+        remark(f"asking {described(access)}")
+        return connect(access, cache=cache)
+
+    return LazyModel(access.model, make), access
 
 
 def build_default(store: str | None) -> None:

@@ -10,7 +10,7 @@ import asyncio
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from kgdx.answer.evidence_pack import clean
 from kgdx.case import Case, Status
@@ -21,9 +21,13 @@ from kgdx.episode.world import Patient
 from kgdx.errors import CaseError, LlmError
 from kgdx.llm.chat import ChatModel, Message, Request, private_loop, prompt, seed_of
 from kgdx.policies.doctor_briefing import NOTHING, profile, told
+from kgdx.terms.replies import STATUSES, read_reply
 
 NORMAL = "NORMAL READINGS"
 """What is reported of an examination or a test that the case does not have."""
+
+TEST = "test"
+"""Kind of a question that a test answers."""
 
 MASK = "[…]"
 """Stands for the diagnosis where a patient names it."""
@@ -190,7 +194,8 @@ class RulesPatient:
         if asked.term is not None:
             return self.knows.reply(asked, state)
         if not state.case.text.strip():
-            return Reply(text=self.osce.complaint)
+            first = (self.osce.complaint, *(each.text for each in self.osce.story[:1]))
+            return Reply(text=" ".join(dict.fromkeys(each if each[-1:] in ".!?" else f"{each}." for each in first)))
         new = [fact for fact in self.osce.story if fact.text not in state.case.text]
         found = matching(new, asked.spoken, FACTS) if asked.spoken else new[:1]
         return Reply(text=" ".join(each.text for each in found)) if found else Reply(status=Status.UNKNOWN)
@@ -204,11 +209,12 @@ class RulesMeasurement:
 
     async def answer(self, asked: AskPatient, state: State) -> Reply:
         """Report; an examination that is not narrowed down reports all that it finds."""
-        wanted = _telling(asked.spoken)
+        ordered = asked.spoken or asked.label
+        wanted = _telling(ordered)
         if asked.order == "examination" and wanted <= _telling("full complete general physical examination exam"):
             found: Sequence[Fact] = self.osce.examination
         else:
-            found = matching(self.osce.results, asked.spoken, 4)
+            found = matching(self.osce.results, ordered, 4)
         said = [f"{each.topic}: {each.text}" if each.topic else each.text for each in found]
         return Reply(text="\n".join(said) or NORMAL)
 
@@ -243,16 +249,18 @@ class ModelAgent:
                 raise
             stood_in = await self.rules.answer(asked, state)
             return stood_in.model_copy(update={"remarks": (*stood_in.remarks, f"stood_in:{error.kind}")})
-        if asked.order:
+        if asked.order or asked.kind == TEST:
             return Reply(text=made.text.strip()[:4_000])
         text, remarks = checked(made.text, self.osce.story, self.hidden, openly=not (asked.term or asked.spoken))
-        return Reply(text=text, remarks=remarks) if text else Reply(status=Status.UNKNOWN, remarks=remarks)
+        if not text:
+            return Reply(status=Status.UNKNOWN, remarks=remarks)
+        return Reply(status=_status(text) if asked.term else None, text=text, remarks=remarks)
 
     def _request(self, asked: AskPatient, state: State) -> Request:
         words = asked.spoken or (f"{asked.label or asked.term}?" if asked.term else "What brings you here?")
         question = clean(words, 2_000)
         messages: tuple[Message, ...]
-        if not asked.order:
+        if not asked.order and asked.kind != TEST:
             said: list[Turn] = [each for each in turns(state.log) if each.reply is not None]
             messages = prompt("patient").messages(
                 profile=profile(self.osce.case),
@@ -265,6 +273,12 @@ class ModelAgent:
             messages = prompt("measurement").messages(results=results or NOTHING, ordered=question)
         seed = seed_of(state.seed, state.counts.questions)
         return Request(messages, max_tokens=TOKENS, temperature=TEMPERATURE, seed=seed)
+
+
+def _status(text: str) -> Any:
+    """The status that words state at their beginning, if they do."""
+    meaning = read_reply(text).meaning
+    return Status(meaning) if meaning in STATUSES else None
 
 
 def checked(text: str, story: Sequence[Fact], hidden: Iterable[str], *, openly: bool) -> tuple[str, tuple[str, ...]]:
@@ -329,7 +343,7 @@ class Encounter:
 
     async def awaited(self, asked: AskPatient, state: State) -> Reply:
         """Answer a question, or report what was ordered."""
-        agent = self.measurement if asked.order else self.patient
+        agent = self.measurement if asked.order or asked.kind == TEST else self.patient
         return await agent.answer(asked, state)
 
     def reply(self, asked: AskPatient, state: State) -> Reply:

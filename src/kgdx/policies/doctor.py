@@ -30,7 +30,7 @@ from kgdx.llm.chat import prompt
 from kgdx.policies import doctor_briefing as briefing
 from kgdx.policies.doctor_artifacts import Chosen, Differential, Named, Recorded
 from kgdx.policies.doctor_by_rules import OPENING, RulesDoctorPolicy
-from kgdx.policies.doctor_forms import Hearing, WrittenRecord, WrittenTurn, read_question
+from kgdx.policies.doctor_forms import ODDITIES, Hearing, WrittenRecord, WrittenTurn, oddities, read_question
 from kgdx.policies.doctor_reading import (
     Alignment,
     ReadAnswer,
@@ -81,6 +81,8 @@ class DoctorPolicy(RulesDoctorPolicy):
 
     def choose(self, state: State) -> Wish | None:
         """Return the next step of the turn."""
+        if (noticed := _noticed(state)) is not None:
+            return noticed
         if (why := self._gone(state)) is not None:
             remark = Remark(code=LEFT, text=f"{why}; rules go on with the consultation")
             return self.by_rules(state) if _remarked(state, LEFT) else remark
@@ -323,6 +325,18 @@ def _outcomes(state: State) -> Iterator[bool]:
 
 def _remarked(state: State, code: str) -> bool:
     return any(each.name == "remark" and each.data.get("code") == code for each in state.log if each.kind is Kind.WISH)
+
+
+def _noticed(state: State) -> Remark | None:
+    """Say once of an answer that it speaks to the model, or is in a language that nobody here reads."""
+    last = next(reversed(turns(state.log)), None)
+    if last is None or last.reply is None or last.asked.order:
+        return None
+    for code in oddities(last.reply.text):
+        remark = Remark(code=code, text=ODDITIES[code])
+        if not state.tried(remark):
+            return remark
+    return None
 
 
 def _spoken(asked: AskPatient) -> str:

@@ -50,6 +50,10 @@ class InquiryPolicy(Policy):
     """Share of the leading disease at which no more is asked."""
     selector: str = DEFAULT
     """Who chooses the questions, with settings behind a colon."""
+    kinds: tuple[str, ...] = ("phenotype", "evidence")
+    """What is asked about: phenotype, evidence, symptom, test."""
+    named: bool = True
+    """Whether a yes is expected to say which finding it is."""
     top: int = 10
     """How many candidates are ranked in the end."""
     explain: int = 3
@@ -64,7 +68,7 @@ class InquiryPolicy(Policy):
     """After so many questions that changed nothing in which diseases lead, ask openly; 0 for never."""
 
     def choose(self, state: State) -> Wish | None:
-        """Return the next step: read what is new, ask which kind, update the shares, ask, or declare."""
+        """Return the next step: read what is new, update the shares, ask which kind, ask, or declare."""
         if state.get(Read) is None and (state.case.text or state.case.findings):
             read = Extract(language=self.language)
             if not state.tried(read):
@@ -73,11 +77,11 @@ class InquiryPolicy(Policy):
         asked = sum(not each.asked.which for each in before)
         if not state.case.observed:
             return AskPatient() if asked < min(self.questions, OPENLY) else self.close(state)
-        if (kind := self._kind(state, before)) is not None:
-            return kind
         shares = state.get(Shares)
         if shares is None:
             return Believe()
+        if (kind := self._kind(before)) is not None:
+            return kind
         if asked >= self.questions or shares.shares[0].share >= self.certain:
             return self.close(state)
         if self.unchanged and _unchanged(before) >= self.unchanged:
@@ -85,16 +89,18 @@ class InquiryPolicy(Policy):
         return self._next(state, before)
 
     def close(self, state: State) -> Wish | None:
-        """Return what ends the consultation: rank, explain, declare."""
+        """Return what ends the consultation: the last shares, rank, explain, declare."""
         if not state.case.observed:
             return None
+        if state.get(Shares) is None and not state.tried(Believe()):
+            return Believe()
         if state.get(Ranked) is None:
             return Rank(top=self.top, explain=True)
         if self.explain and not state.all(Explained):
             return Explain(top=min(self.explain, self.top))
         return Diagnose()
 
-    def _kind(self, state: State, before: Sequence[Turn]) -> Wish | None:
+    def _kind(self, before: Sequence[Turn]) -> Wish | None:
         """Ask which kind of the finding it is, where the last answer was a yes without saying so."""
         last = before[-1] if before else None
         if not self.narrow or last is None or last.reply is None or last.asked.which or last.asked.term is None:
@@ -108,7 +114,9 @@ class InquiryPolicy(Policy):
         """Ask the best question that is not settled; propose new ones where all are."""
         passed = _passed(before)
         unknown = {each.id for each in state.case.findings if each.status is Status.UNKNOWN} | passed
-        propose = ProposeQuestions(selector=self.selector, unknown=tuple(sorted(unknown)))
+        propose = ProposeQuestions(
+            selector=self.selector, unknown=tuple(sorted(unknown)), kinds=self.kinds, named=self.named
+        )
         proposed = state.get(Questions)
         if proposed is None:
             return propose

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from kgdx.case.patient import CORRECTED, Case, Extraction, Finding, FindingReader, Resolution, Span, Status
-from kgdx.errors import CaseError
+from kgdx.errors import CaseError, UsageError
+from kgdx.serve import consult_requests
 from kgdx.serve.http_models import Reading
 from kgdx.serve.problems import Problem, Refused
 
@@ -121,6 +122,18 @@ def diagnose(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     return graph.diagnose(case, top=top, explain=min(given.get("explain", 0), top)).to_dict(trace=False)
 
 
+def consult(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Begin a consultation."""
+    graph = serving.graph
+    known = any(given.get(name) for name in ("text", "observed", "excluded", "phenopacket"))
+    return consult_requests.begun(graph, case_of(given, graph) if known else None, given)
+
+
+def consult_answer(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Go on with a consultation that the client kept."""
+    return consult_requests.answered(serving.graph, given)
+
+
 def explain(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     """Return all that speaks for and against one disease, and where it stands."""
     graph = serving.graph
@@ -193,14 +206,10 @@ def questions(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     beliefs = ranker.beliefs(case)
     numbers, shares = beliefs.numbers[: given["leaders"]].tolist(), beliefs.shares[: given["leaders"]].tolist()
     if given["between"]:
-        numbers = [ranker.numbered(disease) for disease in dict.fromkeys(given["between"])]
-        shares = [1 / len(numbers)] * len(numbers)
-    leaders = [ranker.names.candidate(number) for number in numbers]
-    every = ranker.proposer.propose(
-        case, count=given["count"] * RELATED, among=[one.id for one in leaders], evenly=bool(given["between"])
-    )
-    asked = _apart(every)[: given["count"]]
-    told = zip(leaders, shares, strict=True)
+        numbers = [_number(ranker, disease) for disease in dict.fromkeys(given["between"])]
+        shares = [1.0] * len(numbers)
+    asked = _separating(graph, case, numbers, given["count"], evenly=bool(given["between"]))
+    told = zip(map(ranker.names.candidate, numbers), shares, strict=True)
     return {
         "leaders": [{"id": one.id, "name": one.name, "name_zh": one.name_zh, "share": share} for one, share in told],
         "questions": [
@@ -210,13 +219,22 @@ def questions(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     }
 
 
-def _apart(questions: Iterable[Question]) -> list[Question]:
-    """Return questions without those about what is a kind of a better one, or what a better one is a kind of."""
-    kept: list[Question] = []
-    for each in questions:
-        if not any(each.id in better.below or better.id in each.below for better in kept):
-            kept.append(each)
-    return kept
+def _number(ranker: Ranker, disease: str) -> int:
+    number = ranker.number_of(disease)
+    if number < 0:
+        raise UsageError(f"{disease[:40]} is not among the ranked diseases", hint="name diseases of the ranking")
+    return number
+
+
+def _separating(graph: Graph, case: Case, numbers: list[int], count: int, *, evenly: bool) -> list[Question]:
+    """Return the questions that tell most about which of some diseases it is; no finding is above another's."""
+    among = [graph.ranker.ids[number] for number in numbers]
+    found: list[Question] = []
+    for each in graph.ranker.proposer.propose(case, count=count * RELATED, among=among, evenly=evenly):
+        near = graph.ancestry.ancestors(each.id)
+        if not any(one.id in near or each.id in graph.ancestry.ancestors(one.id) for one in found):
+            found.append(each)
+    return found[:count]
 
 
 def _often(ranker: Ranker, terms: list[str], numbers: list[int]) -> list[list[float]]:
@@ -371,10 +389,10 @@ def _silent(document: dict[str, Any]) -> None:
     """Take an event that nobody waits for."""
 
 
+_ABOUT_PATIENTS = (diagnose, consult, consult_answer, explain, extract, questions)
+_ABOUT_GRAPH = (ready, names, terms, disease, sources, page, ask)
+
 OPERATIONS: Mapping[str, Callable[[Serving, Given, Event], dict[str, Any]]] = MappingProxyType(
-    {
-        each.__name__: each
-        for each in (ready, diagnose, explain, extract, questions, names, terms, disease, sources, page, ask)
-    }
+    {each.__name__: each for each in (*_ABOUT_PATIENTS, *_ABOUT_GRAPH)}
 )
 """Name → what a worker does."""

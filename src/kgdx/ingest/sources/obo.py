@@ -87,7 +87,10 @@ def _ids(lines: pl.DataFrame) -> pl.DataFrame:
 
 
 def _clauses(lines: pl.DataFrame) -> pl.DataFrame:
-    """Return ``tag``, ``value`` of the lines that describe a term, ``scope`` and ``type`` of synonyms; not OBO: no value."""
+    """Return ``tag`` and ``value`` of the lines that describe a term, of synonyms ``scope`` and ``type``.
+
+    A line that is not OBO has no value.
+    """
     stanzas = lines.filter(pl.col("_kind") == "[Term]").with_columns(tag=pl.col("text").str.extract(r"^(\w+):"))
     found, text, none = [], pl.col("text"), pl.lit(None, pl.String)
     for tag, value in _VALUES.items():
