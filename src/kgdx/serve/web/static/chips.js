@@ -50,7 +50,11 @@ function drawValues(judged) {
   $("values-box").hidden = !(judged.length + left.length);
   const head = ["measured", "range", "meaning"].map((key) => make("th", { scope: "col" }, say(key)));
   $("values-box").querySelector("thead").replaceChildren(make("tr", {}, head));
-  const groups = Map.groupBy(judged, (each) => each.spans[0]?.from ?? each.key); // one value may say two things
+  const groups = new Map(); // one value may say two things
+  for (const each of judged) {
+    const at = each.spans[0]?.from ?? each.key;
+    groups.set(at, [...(groups.get(at) ?? []), each]);
+  }
   const rows = [
     ...[...groups.values()].map((found) => row(found[0].text || found[0].name, found[0], found.map((each) => chip(each, "span")))),
     ...left.map((each) => row(text.slice(each.from, each.to), each, make("span", { class: "quiet" }, say("notJudged")))),
