@@ -117,7 +117,7 @@ def _environment() -> Environment:
         keep_trailing_newline=False,
     )
     environment.filters.update(
-        say=say,
+        say=in_language,
         link=link,
         web=web,
         clean=words.clean,
@@ -142,7 +142,7 @@ def _environment() -> Environment:
 
 
 @pass_context
-def say(context: Context, words: str) -> str:
+def in_language(context: Context, words: str) -> str:
     """Return the template's words in the language of the document."""
     return _chinese().get(words, words) if context.get("zh") else words
 
