@@ -33,6 +33,9 @@ DETAILS = 500
 RELATED = 8
 """For each finding that is proposed so many are looked at, since many are kinds of one another."""
 
+SPLITS = "split"
+"""How findings are chosen that tell some diseases apart: those that some of them show often and others hardly ever."""
+
 REMOVED = "removed"
 """Status of a finding that was read where there is none: its words count for nothing."""
 
@@ -227,10 +230,10 @@ def _number(ranker: Ranker, disease: str) -> int:
 
 
 def _separating(graph: Graph, case: Case, numbers: list[int], count: int, *, evenly: bool) -> list[Question]:
-    """Return the questions that tell most about which of some diseases it is; no finding is above another's."""
+    """Return the findings that split some diseases best; none is above another."""
     among = [graph.ranker.ids[number] for number in numbers]
     found: list[Question] = []
-    for each in graph.ranker.proposer.propose(case, count=count * RELATED, among=among, evenly=evenly):
+    for each in graph.ranker.proposer.propose(case, SPLITS, count * RELATED, among=among, evenly=evenly):
         near = graph.ancestry.ancestors(each.id)
         if not any(one.id in near or each.id in graph.ancestry.ancestors(one.id) for one in found):
             found.append(each)

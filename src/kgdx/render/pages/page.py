@@ -17,7 +17,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 
 from kgdx.errors import UsageError
 from kgdx.render.pages import template_values
@@ -116,6 +117,7 @@ def _environment() -> Environment:
         keep_trailing_newline=False,
     )
     environment.filters.update(
+        say=in_language,
         link=link,
         web=web,
         clean=words.clean,
@@ -137,6 +139,19 @@ def _environment() -> Environment:
         say=say,
     )
     return environment
+
+
+@pass_context
+def in_language(context: Context, words: str) -> str:
+    """Return the template's words in the language of the document."""
+    return _chinese().get(words, words) if context.get("zh") else words
+
+
+@cache
+def _chinese() -> Mapping[str, str]:
+    lines = (_HERE.parent / "words_zh.tsv").read_text(encoding="utf-8").splitlines()
+    pairs = (line.split("\t") for line in lines if line and not line.startswith("#"))
+    return {words: chinese for words, chinese in pairs}
 
 
 def compact(value: Any) -> str:

@@ -2,7 +2,7 @@
 import { $, chinese, json, learn, make, onLanguage, save, say, speak, tell, translate, useToken } from "./shared.js";
 import * as patient from "./patient.js";
 import { closeMend, drawNote, editNote, openNote } from "./note.js";
-import { drawAbout, drawChips, drawValues, openChips } from "./chips.js";
+import { drawAbout, drawFindings, openChips } from "./chips.js";
 import * as ranking from "./ranking.js";
 import { drawCompare, drawNext, forget, forgetPassed, propose } from "./separate.js";
 import { openFiles } from "./files.js";
@@ -22,8 +22,7 @@ let speaking = 0;
 
 function drawPatient() {
   drawNote();
-  drawChips();
-  drawValues();
+  drawFindings();
   drawAbout();
   drawIssues($("doubts"), patient.patient().text ? (patient.reading()?.issues ?? []) : []);
   $("undo").disabled = !patient.canUndo();
@@ -201,7 +200,10 @@ function keys(key, target) {
 }
 
 patient.onChange(changed);
-ranking.onCompare(drawCompare);
+ranking.onCompare(() => {
+  drawCompare();
+  if (ranking.comparing().length === 2) $("compare").scrollIntoView({ block: "nearest" });
+});
 onLanguage(() => {
   $("state").textContent = graph ? say("ready", { date: graph.slice(0, 10) }) : say("unready");
   drawPatient();
