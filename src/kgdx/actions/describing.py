@@ -226,11 +226,11 @@ class GetPassage(Action):
         articles = graph.query("articles_of_diseases", **arguments)
         rows = (*texts.rows, *({**row, "kind": "article"} for row in articles))
         if self.naming is not None:
-            named = (graph.graph.names.resolve(name, FINDINGS) for name in self.naming)
-            said = [name.casefold() for each in named for name in (each.given, *each.names)]
+            known = (graph.graph.names.resolve(name, FINDINGS) for name in self.naming)
+            said = [name.casefold() for each in known for name in (each.given, *each.names)]
             pieces = ({**row, "text": text} for row in rows for text in sentences_of(row["text"]))
-            naming = (row for row in pieces if any(name in row["text"].casefold() for name in said))
-            return replace(texts, rows=tuple({**row, "about": self.about} for row in naming)[: self.limit])
+            told = (row for row in pieces if any(name in row["text"].casefold() for name in said))
+            return replace(texts, rows=tuple({**row, "about": self.about} for row in told)[: self.limit])
         called = {each.given.casefold() for each in found}
         named = [row for row in rows if (row["disease_name"] or "").casefold() in called]
         return replace(texts, rows=tuple(passages(rows, self.about, self.limit, [row["disease"] for row in named])))

@@ -11,8 +11,9 @@ from pydantic import Field
 
 from kgdx.actions.entities import Name, NameList, ids_of, resolve, understood
 from kgdx.answer.artifacts import Retrieved
-from kgdx.answer.focused_answer import chinese_of, family_of
 from kgdx.answer.saved_runs import case_key
+from kgdx.answer.stated_things import family_of
+from kgdx.answer.term_tables import chinese_of
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action

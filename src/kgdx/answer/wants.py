@@ -104,6 +104,24 @@ PASSAGES: Mapping[Want, str] = MappingProxyType(
 """Want → what a text must be about to answer it."""
 
 
+IN_WORDS = frozenset(
+    {
+        Want.DESCRIPTION,
+        Want.CAUSE,
+        Want.INHERITANCE,
+        Want.ONSET,
+        Want.PREVALENCE,
+        Want.RISK,
+        Want.PREVENTION,
+        Want.TRANSMISSION,
+        Want.COURSE,
+        Want.DEPARTMENT,
+        Want.DIET,
+    }
+)
+"""What sources say in words; of everything else they are read where no relation states it."""
+
+
 def aspect_of(relation: str, aspect: str, name: str) -> str:
     """Return what an annotation says of a disease: its relation, or a mode of inheritance, an onset, a course.
 
