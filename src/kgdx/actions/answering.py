@@ -23,10 +23,10 @@ from kgdx.answer.artifacts import (
     evidence_of,
 )
 from kgdx.answer.evidence_pack import language_of, pack
-from kgdx.answer.focused_answer import Asked, focused
+from kgdx.answer.focused_answer import focused
 from kgdx.answer.sentences import MAX_CHARS, check
 from kgdx.answer.templated_answer import templated
-from kgdx.answer.wants import Want
+from kgdx.answer.wants import Asked, Want
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action
@@ -64,7 +64,7 @@ class Respond(Action):
     """Who wrote the text."""
 
     wants: tuple[str, ...] = ()
-    """What the question wants, in order; all that was found is told when there is none (:class:`kgdx.answer.wants.Want`)."""
+    """What the question wants (:class:`kgdx.answer.wants.Want`), in order; all that was found is told without."""
 
     subjects: tuple[str, ...] = ()
     """The diseases that it is wanted of, in the question's words."""

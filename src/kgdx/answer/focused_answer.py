@@ -14,7 +14,7 @@ from kgdx.answer.answer_phrases import CHINESE, ENGLISH, Phrases
 from kgdx.answer.evidence_pack import EvidencePack, clean, language_of
 from kgdx.answer.stated_things import Thing, aspect_in, family_of, marks_of, merged, often, stem, weight_of
 from kgdx.answer.term_tables import in_english, wanted, weights
-from kgdx.answer.wants import PASSAGES, STATED, TREATMENTS, Want
+from kgdx.answer.wants import PASSAGES, STATED, TREATMENTS, Asked, Want
 from kgdx.results.cited import CitedText, EvidenceItem, Resolved, Sentence
 
 ROOM = 380
@@ -32,23 +32,6 @@ _MARKS_ALONE = 3
 """Names up to which each stands before its own marks; the marks of more stand together."""
 _LAST = frozenset({"ddxplus"})
 """Sources whose symptoms are the questions of a questionnaire: what others say comes first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What an answer is to say.
-
-    Attributes:
-        wants: What is wanted, in order.
-        subjects: The diseases that it is wanted of, in the question's words.
-        others: What may be stated of them, where the question asks whether something is; in the question's words.
-        whether: The question can be answered with yes or no.
-    """
-
-    wants: tuple[Want, ...] = ()
-    subjects: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-    whether: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +308,7 @@ class _Writer:
         return clean(self._in_language(subject.id, subject.name or subject.id, original=original))
 
     def _things(self, stated: Iterable[EvidenceItem]) -> list[Thing]:
-        """What sources state, each once, in the language of the answer: what most sources say, and most often, first."""
+        """What sources state, each once, in the language of the answer; what most sources say comes first."""
         things = []
         for each in stated:
             name = ", ".join(self._in_language(node.id, node.name or node.id) for node in each.objects)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -134,3 +135,20 @@ def aspect_of(relation: str, aspect: str, name: str) -> str:
     if relation == "HAS_PHENOTYPE" and aspect == "C":
         return "ONSET" if name.lower().endswith("onset") else "COURSE"
     return relation
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an answer is to say.
+
+    Attributes:
+        wants: What is wanted, in order.
+        subjects: The diseases that it is wanted of, in the question's words.
+        others: What may be stated of them, where the question asks whether something is; in the question's words.
+        whether: The question can be answered with yes or no.
+    """
+
+    wants: tuple[Want, ...] = ()
+    subjects: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    whether: bool = False
