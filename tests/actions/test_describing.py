@@ -146,3 +146,23 @@ def test_the_diseases_that_are_named_come_before_those_that_were_found() -> None
         retrieved=(Retrieved("infer_diseases_by_symptoms", {}, rows),),
     )
     assert named(found) == ("D:a", "D:0", "D:1", "D:2")
+
+
+def test_passages_are_found_in_texts_and_articles_and_say_what_was_asked() -> None:
+    graph: Any = Fake()
+    text = {"disease": "OMIM:9", "disease_name": "gout", "source": "book"}
+    graph.answers |= {
+        "texts_of_diseases": [{**text, "kind": "definition", "text": "Gout is caused by uric acid. It hurts."}],
+        "articles_of_diseases": [
+            {**text, "document": "A:1", "title": "gout", "text": "Gout is more common in men. Gout is due to diet."}
+        ],
+    }
+    made = step(graph, State(Case("p")), GetPassage(diseases=("gout",), about="cause"))
+    (found,) = made.all(Retrieved)
+    assert [row["text"] for row in found.rows] == ["Gout is caused by uric acid.", "Gout is due to diet."]
+    assert {row["about"] for row in found.rows} == {"cause"}
+
+
+def test_passages_about_nothing_known_are_refused() -> None:
+    with pytest.raises(ValidationError, match="one of definition, cause"):
+        GetPassage(diseases=("gout",), about="weather")

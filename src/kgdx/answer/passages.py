@@ -59,6 +59,8 @@ def passages(texts: Iterable[Row], about: str, most: int, named: Sequence[str] =
         of_disease = found.setdefault(row["disease"], [])
         own = _NAMED if row["disease"] in named else 0
         for worth, text in _telling(row, about):
+            if not text:
+                continue
             of_disease.append((-worth - own, len(of_disease), row | {"text": text, "about": about}))
     best = [each for of_disease in found.values() for each in sorted(of_disease, key=lambda each: each[:2])[:most]]
     return [row for _, _, row in sorted(best, key=lambda each: each[0])]
