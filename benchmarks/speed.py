@@ -119,7 +119,7 @@ def ranking(graph: Path) -> list[Row]:
         earlier = {case: ranker.score((case[0][:-1], case[1])) for case in cases}
 
         def kept(case: Any) -> object:
-            return ranker.beliefs(case), ranker.questions(case)
+            return ranker.beliefs(case), ranker.proposer.propose(case)
 
         warm = [milliseconds([case] * 2, kept)[1] for case in cases]
         rows = [

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -28,6 +29,10 @@ TINY_FILES = {
     "orphanet_omim": "orphanet-omim-xrefs.tsv",
     "hp_zh": "hp-zh.babelon.tsv",
 }
+
+# Tests never depend on how fast the machine is.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 #: Set by continuous integration: whatever a test needs is there, so its absence is a failure and not a skip.
 REQUIRE_ALL = "KGDX_REQUIRE_ALL"

@@ -42,7 +42,7 @@ def graph(built: Path) -> Any:
 
 
 def test_text_becomes_a_ranking_with_reasons(graph: kgdx.Graph) -> None:
-    diagnosis = graph.diagnose("A girl with seizures and low muscle tone, no fever.")
+    diagnosis = graph.diagnose("A girl with seizures and low muscle tone, no fever.", explain=1)
     assert diagnosis.candidates[0].id == DISEASE
     assert "ORPHA:900001" in diagnosis.candidates[0].members
     assert diagnosis.reason == "diagnosed"
@@ -57,7 +57,7 @@ def test_chinese_text_is_read(graph: kgdx.Graph) -> None:
 
 
 def test_paths_carry_frequency_reference_and_every_hop(graph: kgdx.Graph) -> None:
-    paths = graph.diagnose(["HP:0001250"]).paths("ORPHA:900001")
+    paths = graph.diagnose(["HP:0001250"], explain=9).paths("ORPHA:900001")
     (path,) = [path for path in paths if "PMID:11111111" in path.references and path.kind == "supports"]
     assert (path.frequency, path.finding) == ("3 of 4", "HP:0001250")
     assert [node.label for node in path.nodes] == ["PatientCase", "Phenotype", "Disease"]
@@ -172,14 +172,75 @@ def test_explain_finds_a_disease_wherever_it_stands(graph: kgdx.Graph) -> None:
         graph.explain(["HP:0001250"], "OMIM:9")
 
 
-def test_only_the_first_are_explained_unless_somebody_asks(graph: kgdx.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = graph.diagnose(["HP:0001250"])
+def test_explaining_is_asked_for(graph: kgdx.Graph) -> None:
+    assert graph.diagnose(["HP:0001250"]).evidence == {}
+    whole = graph.diagnose(["HP:0001250"], explain=10)
     assert set(whole.evidence) == {candidate.id for candidate in whole.candidates}
-    monkeypatch.setattr("kgdx.api.open_graph.EXPLAINED", 1)
-    diagnosis = graph.diagnose(["HP:0001250"])
-    assert list(diagnosis.evidence) == [diagnosis.candidates[0].id]
-    last = diagnosis.candidates[-1].id
-    assert graph.explain(diagnosis, last).paths(last) == whole.paths(last)
+    first = graph.diagnose(["HP:0001250"], explain=1)
+    assert list(first.evidence) == [first[0].id]
+    assert graph.explain(first, first[-1].id).paths(first[-1].id) == whole.paths(first[-1].id)
+
+
+def test_a_disease_is_explained_by_its_name(graph: kgdx.Graph) -> None:
+    named = graph.explain(["HP:0001250"], "tiny epilepsy syndrome 1, autosomal recessive")
+    assert named.evidence == graph.explain(["HP:0001250"], "OMIM:100001").evidence
+    with pytest.raises(UsageError, match="did you mean .*OMIM:100001"):
+        graph.explain(["HP:0001250"], "epilepsy syndrome")
+
+
+def test_nodes_are_found_by_what_people_call_them(graph: kgdx.Graph) -> None:
+    found = graph.search("seizure")
+    assert found.row(0, named=True) | {"score": 1} == {
+        "id": "HP:0001250",
+        "kind": "Phenotype",
+        "name": "Seizure",
+        "source": found["source"][0],
+        "matched": "Seizure",
+        "method": "exact",
+        "relation": "exact",
+        "score": 1,
+    }
+    assert graph.search("seizure", "Drug").is_empty()
+    assert len(graph.search("s", limit=2)) == 2
+    with pytest.raises(UsageError, match="kinds are Disease, Phenotype"):
+        graph.search("seizure", "Publication")
+    with pytest.raises(UsageError, match="nothing to search for"):
+        graph.search(" ")
+
+
+def test_a_name_of_a_file_is_no_patient(graph: kgdx.Graph, tmp_path: Path) -> None:
+    with pytest.raises(CaseError, match=r"'patient.json' is the name of a file: read it with `pathlib.Path"):
+        graph.diagnose("patient.json")
+    with pytest.raises(CaseError, match="no such file"):
+        graph.diagnose(tmp_path / "patient.json")
+
+
+def test_a_diagnosis_is_a_sequence_of_candidates_with_a_short_form(graph: kgdx.Graph) -> None:
+    diagnosis = graph.diagnose("Ada has seizures")
+    assert len(diagnosis) == len(list(diagnosis)) == len(diagnosis.candidates)
+    assert diagnosis[0] is diagnosis.candidates[0]
+    assert repr(diagnosis).startswith(f"<Diagnosis of {diagnosis.case.id}: 3 of 3 candidates, first OMIM:100001")
+    assert "Ada" not in repr(diagnosis)
+    assert kgdx.Diagnosis(Case("p"))
+
+
+def test_a_table_is_flat_and_writes_csv(graph: kgdx.Graph, tmp_path: Path) -> None:
+    diagnosis = graph.diagnose(["HP:0001250", "HP:0001252"])
+    file = tmp_path / "ranking.csv"
+    diagnosis.table().write_csv(file)
+    header, first, *_ = file.read_text(encoding="utf-8").splitlines()
+    assert header == "rank,id,name,score,members,best_supported_by,findings_for,findings_against"
+    assert diagnosis[0].id in first
+
+
+def test_a_plot_has_a_bar_for_each_candidate_that_ends_at_its_score(graph: kgdx.Graph) -> None:
+    matplotlib = pytest.importorskip("matplotlib", reason="needs kgdx[plot]")
+    matplotlib.use("agg")
+    diagnosis = graph.diagnose(["HP:0001250", "HP:0001252"])
+    axes = diagnosis.plot(top=2)
+    assert [label.get_text()[:2] for label in axes.get_yticklabels()] == ["1.", "2."]
+    widths = [sum(bars[place].get_width() for bars in axes.containers) for place in range(2)]
+    assert widths == pytest.approx([diagnosis[0].score, diagnosis[1].score])
 
 
 def test_the_weights_of_the_settings_rank(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +271,7 @@ def test_table_and_pandas_hold_the_ranking(graph: kgdx.Graph) -> None:
     table = diagnosis.table()
     assert table["id"].to_list() == [candidate.id for candidate in diagnosis.candidates]
     assert table["rank"].to_list() == list(range(1, len(table) + 1))
-    assert set(table["findings_for"][0]) <= {"HP:0001250", "HP:0001252"}
+    assert set(table["findings_for"][0].split("|")) <= {"HP:0001250", "HP:0001252"}
 
 
 def test_json_form_is_complete_and_without_the_text(graph: kgdx.Graph) -> None:
@@ -323,7 +384,7 @@ def test_a_patient_who_is_saved_is_matched_at_once(own: Path) -> None:
 
 def test_a_saved_run_is_replayed_from_the_graph(own: Path) -> None:
     with kgdx.open(own) as graph:
-        run = graph.save(graph.diagnose(["HP:0001250", "HP:0001252"]))
+        run = graph.save(graph.diagnose(["HP:0001250", "HP:0001252"], explain=3))
     with kgdx.open(own) as graph:
         replayed = graph.replay(run)
         assert replayed[0].template == "evidence_supporting"
@@ -412,7 +473,7 @@ def test_a_diagnosis_stands_when_the_store_is_lost_after_its_evidence(
         raise StoreError("the server is gone")
 
     monkeypatch.setattr(kgdx.Graph, "sources", lost)
-    diagnosis = graph.diagnose(["HP:0001250"])
+    diagnosis = graph.diagnose(["HP:0001250"], explain=1)
     assert diagnosis.evidence and diagnosis.fingerprint == graph.fingerprint
     assert diagnosis.sources == ()
 

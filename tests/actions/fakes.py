@@ -107,7 +107,7 @@ class Fake:
     def ancestry(self) -> Fake:
         return self
 
-    def extract(self, text: str, language: str | None = None) -> Extraction:
+    def extract(self, text: str, language: str | None = None, patient: object = None) -> Extraction:
         at = text.find("seizure")
         return Extraction(() if at < 0 else (Finding(SEIZURE, label="Seizure", span=Span(at, at + 7), text="seizure"),))
 

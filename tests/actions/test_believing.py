@@ -41,14 +41,14 @@ def test_questions_are_those_of_the_ranker_and_rest_on_the_findings_alone(tiny_g
         questions = state.get(Questions)
         assert questions is not None
         case = Case("p", (SEIZURE,))
-        assert [(each.term, each.gain) for each in questions.questions] == graph.ranker.questions(case, 5)
+        assert questions.questions == graph.ranker.proposer.propose(case, count=5)
         gains = [each.gain for each in questions.questions]
         assert gains == sorted(gains, reverse=True)
         first = questions.questions[0]
-        assert heard(state, Finding(first.term, Status.UNKNOWN)).get(Questions) is not None
-        assert heard(state, Finding(first.term)).get(Questions) is None
+        assert heard(state, Finding(first.id, Status.UNKNOWN)).get(Questions) is not None
+        assert heard(state, Finding(first.id)).get(Questions) is None
         for each in questions.questions:
-            assert all(each.term in graph.ancestry.ancestors(below) for below in each.below)
+            assert all(each.id in graph.ancestry.ancestors(below) for below in each.below)
 
 
 def test_without_a_finding_nothing_is_believed(tiny_graph: Path) -> None:

@@ -22,7 +22,7 @@ ABOVE = {"HP:0002133": frozenset({"HP:0001250", "HP:0000707"}), "HP:0001250": fr
 class SixWords:
     """Finds words of a small table; ``no`` before one makes it absent."""
 
-    def extract(self, text: str, language: str | None = None) -> Extraction:
+    def extract(self, text: str, language: str | None = None, patient: object = None) -> Extraction:
         found = []
         for match in re.finditer(r"(no )?(status epilepticus|seizure|hypotonia|fever)", text):
             status = Status.ABSENT if match[1] else Status.PRESENT

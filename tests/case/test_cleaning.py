@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.case import Ancestry, Case, Extraction, Finding, FindingReader, Issue, Resolution, Span, Status, sanitise
-from kgdx.case.cleaning import unknown
+from kgdx.case.cleaning import unknown, with_terms
+from kgdx.case.patient import CORRECTED
 
 
 def case(*findings: Finding) -> Case:
@@ -30,7 +31,7 @@ def test_unknown_id_is_left_out_with_the_nearest_terms(reader: FindingReader) ->
 
 def test_label_beside_an_unknown_id_gives_the_suggestion_and_no_finding() -> None:
     class ByLabel:
-        def extract(self, text: str, language: str | None = None) -> Extraction:
+        def extract(self, text: str, language: str | None = None, patient: object = None) -> Extraction:
             return Extraction()
 
         def resolve(self, term: str) -> Resolution:
@@ -45,6 +46,28 @@ def test_present_outweighs_absent() -> None:
     clean = sanitise(case(Finding("HP:0001250", Status.ABSENT), Finding("HP:0001250")))
     assert (clean.observed, clean.excluded) == (("HP:0001250",), ())
     assert "both as present and as absent" in clean.issues[0].message
+
+
+def test_a_correction_takes_the_place_of_what_was_read_and_its_words() -> None:
+    read = Finding("HP:0001250", span=Span(3, 7), text="fits")
+    clean = sanitise(case(Finding("HP:0001250", Status.UNKNOWN, method=CORRECTED), read))
+    assert [(each.status, each.text, each.span) for each in clean.findings] == [(Status.UNKNOWN, "fits", Span(3, 7))]
+    assert clean.issues[0].remedy == "taken as unknown, as it was corrected"
+
+
+def test_terms_given_beside_a_text_outweigh_it_and_presence_outweighs_absence(reader: FindingReader) -> None:
+    told = with_terms(Case("p", text="no fits"), reader, ["HP:0001250"], ["HP:0001250"], ["HP:0001945"])
+    assert [(each.id, each.status, each.method) for each in told.findings] == [
+        ("HP:0001945", Status.UNKNOWN, CORRECTED),
+        ("HP:0001250", Status.PRESENT, CORRECTED),
+    ]
+    assert "given both as present and as absent" in told.issues[0].message
+
+
+def test_a_correction_leaves_what_a_relative_has() -> None:
+    relative = Finding("HP:0001250", Status.FAMILY, span=Span(3, 7))
+    clean = sanitise(case(Finding("HP:0001250", Status.ABSENT, method=CORRECTED), relative))
+    assert [each.status for each in clean.findings] == [Status.ABSENT, Status.FAMILY]
 
 
 def test_what_a_relative_has_too_is_kept() -> None:

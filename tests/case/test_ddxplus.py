@@ -133,7 +133,7 @@ def test_a_table_is_known_by_its_columns(tmp_path: Path) -> None:
 
 def test_codes_are_not_looked_up_among_terms() -> None:
     class Nothing:
-        def extract(self, text: str, language: str | None = None) -> None:
+        def extract(self, text: str, language: str | None = None, patient: object = None) -> None:
             raise AssertionError(text)
 
         def resolve(self, term: str) -> None:

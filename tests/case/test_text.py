@@ -24,7 +24,7 @@ def test_text_without_a_finding_is_refused(reader: FindingReader) -> None:
 
 def test_the_readers_reason_for_finding_nothing_is_told() -> None:
     class English:
-        def extract(self, text: str, language: str | None = None) -> Extraction:
+        def extract(self, text: str, language: str | None = None, patient: object = None) -> Extraction:
             return Extraction((), (Issue("warning", "text", "Chinese text is not read", "load Chinese names"),))
 
         def resolve(self, term: str) -> Resolution:
@@ -66,7 +66,7 @@ def test_findings_given_beside_the_text_are_kept_and_cleaned(reader: FindingRead
 
 def test_a_mention_inside_a_longer_one_is_no_finding_of_its_own() -> None:
     class Nested:
-        def extract(self, text: str, language: str | None = None) -> Extraction:
+        def extract(self, text: str, language: str | None = None, patient: object = None) -> Extraction:
             inner = Finding("HP:0001156", span=Span(0, 13))
             outer = Finding("HP:0009371", span=Span(0, 20))
             return Extraction((inner, outer))
@@ -102,7 +102,7 @@ def test_five_hundred_distinct_findings_are_kept() -> None:
     found = tuple(Finding(f"HP:{number:07d}", span=Span(number, number + 1)) for number in range(500))
 
     class Many:
-        def extract(self, text: str, language: str | None = None) -> Extraction:
+        def extract(self, text: str, language: str | None = None, patient: object = None) -> Extraction:
             return Extraction(found)
 
         def resolve(self, term: str) -> Resolution:

@@ -172,7 +172,7 @@ def test_batch_writes_a_file_and_reads_a_folder(invoke: Invoke, tmp_path: Path) 
     assert done.returncode == 0
     assert done.stdout == ""
     lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
-    assert len(lines) == 2
+    assert [line["file"] for line in lines] == ["one.json", "two.txt"]
     assert all(len(line["evidence"]) == 1 for line in lines)
 
 

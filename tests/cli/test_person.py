@@ -88,8 +88,11 @@ def test_a_vcf_that_is_empty_or_names_no_gene_says_so(invoke: Run, tmp_path: Pat
 def test_contradictions_are_told_and_what_is_given_counts(invoke: Run) -> None:
     shown = " ".join(invoke("diagnose", "She has seizures.", "--sex", "male").stdout.split())
     assert "the sex is given as male, the text says female; the given one was used" in shown
-    shown = " ".join(invoke("diagnose", "She has hypotonia.", "--exclude-hpo", HYPOTONIA).stdout.split())
-    assert "is given both as present and as absent" in shown
+    shown = " ".join(invoke("diagnose", "She has seizures and hypotonia.", "--exclude-hpo", HYPOTONIA).stdout.split())
+    assert "Hypotonia (HP:0001252) is read as present; taken as absent, as it was corrected" in shown
+    shown = " ".join(invoke("diagnose", "She has seizures and hypotonia.", "--not", "hypotonia").stdout.split())
+    assert "1 finding present" in shown
+    assert "unclear Hypotonia" in shown
 
 
 def test_a_table_names_the_genes_of_each_patient(invoke: Run, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_a_diagnosis_goes_on_from_any_cut() -> None:
 
 
 @given(st.lists(st.sampled_from([Note(word="a"), Idle(), Broken(), Count()]), max_size=8), st.integers(0, 3))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_any_episode_goes_on_from_any_cut(wishes: list[Any], errors: int) -> None:
     world, policy = World(Bare()), Listed(wishes=tuple(wishes))  # type: ignore[arg-type]
     cuts(world, run(world, begin(case_of("HP:1"), policy, limits=Limits(errors=errors, steps=6)), policy), policy)

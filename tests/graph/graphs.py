@@ -273,6 +273,10 @@ def _cases(graph: Graph, rng: np.random.Generator, scale: float) -> None:
         graph.edges["CONSIDERED", "Diagnosis", "Disease"].append(
             {"start": start, "end": end, "source": "user", "rank": i % 50, "score": i / 512}
         )
+    for relation, label, size in (("ASKED", "Phenotype", 6000), ("ASKED", "Symptom", 600), ("ORDERED", "Test", 4000)):
+        for i, (start, end) in enumerate(_pairs(graph, rng, "Diagnosis", label, int(size * scale))):
+            edge = {"start": start, "end": end, "source": "user", "turn": i % 20, "answer": "absent", "gain": i / 512}
+            graph.edges[relation, "Diagnosis", label].append(edge)
     for relation in ("OBSERVED", "EXCLUDED"):
         for start, end in _pairs(graph, rng, "PatientCase", "Symptom", int(600 * scale)):
             graph.edges[relation, "PatientCase", "Symptom"].append({"start": start, "end": end, "source": "made0"})

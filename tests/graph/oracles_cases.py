@@ -195,6 +195,16 @@ def _(graph: Graph, run_id: str) -> Iterable[Row]:
             yield pick(names[edge["end"]], "id", "name") | pick(edge, "rank", "score")
 
 
+@oracle("run_asked", run_parameters, ("turn", "id"))
+def _(graph: Graph, run_id: str) -> Iterable[Row]:
+    for relation, label in (("ASKED", "Phenotype"), ("ASKED", "Symptom"), ("ORDERED", "Test")):
+        names = graph.index(label)
+        for edge in graph.of(relation, "Diagnosis", label):
+            if edge["start"] == run_id:
+                told = pick(edge, "turn", "answer", "gain")
+                yield {"relation": relation} | pick(names[edge["end"]], "id", "name") | told
+
+
 @oracle(
     "user_cases",
     lambda g: [{"source": s, "limit": n} for s in ("user", "phenopackets", "x") for n in (7, 5000)],

@@ -91,6 +91,11 @@ OBSERVED: list[Row] = [
 EXCLUDED: list[Row] = [{"id": "HP:0000003", "text": AWKWARD[4]}]
 DISEASES: list[Row] = [{"id": "OMIM:0000001", "status": "solved"}, {"id": "OMIM:x"}]
 CANDIDATES: list[Row] = [{"id": "OMIM:0000001", "rank": 1, "score": -2.5}, {"id": "OMIM:0000002", "rank": 2}]
+ASKED: list[tuple[str, str, str, list[Row]]] = [
+    ("put_asked", "ASKED", "Phenotype", [{"id": "HP:0000001", "turn": 1, "answer": "absent", "gain": 0.5}]),
+    ("put_asked_symptoms", "ASKED", "Symptom", [{"id": "KGDX:s0000001", "turn": 2}, {"id": "KGDX:unknown", "turn": 3}]),
+    ("put_ordered", "ORDERED", "Test", [{"id": "KGDX:t0000001", "turn": 4, "answer": "present"}]),
+]
 PUBLICATIONS: list[Row] = [{"id": "PMID:0000001"}, {"id": "PMID:new", "title": AWKWARD[3]}]
 THE_CASE = {"source": "user", "label": AWKWARD[5], "sex": "MALE", "age": "P1Y", "text": AWKWARD[2], "synthetic": False}
 THE_RUN = {"source": "user", "policy": "fixed", "kgdx_version": "1", "fingerprint": "f", "trace": '{"a": "\\""}'}
@@ -142,6 +147,10 @@ def case_writes() -> Iterator[Write]:
     yield Write("put_case_publications", case | {"rows": PUBLICATIONS}, put_publications)
     yield Write("put_run", case | run | THE_RUN | {"created": "2026-02-01"}, put_run)
     yield Write("clear_run", run, cleared(("CONSIDERED",), RUN))
+    yield Write("clear_asked", run, cleared(("ASKED", "ORDERED"), RUN))
+    for template, relation, label, rows in ASKED:
+        change = findings(relation, ("Diagnosis", label), rows)
+        yield Write(template, run | {"source": "user", "rows": rows}, change)
     considered = findings("CONSIDERED", ("Diagnosis", "Disease"), CANDIDATES)
     yield Write("put_candidates", run | {"source": "user", "rows": CANDIDATES}, considered)
 

@@ -228,7 +228,7 @@ ids = st.sampled_from(["OMIM:1", "OMIM:2", "HP:1", "HP:2", "HP:3", "HP:9", "", N
 row = st.tuples(ids, ids, st.sampled_from(["1", "x", None]), st.sampled_from(["P", "Q", None]))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(row, max_size=12), st.lists(st.tuples(ids, st.sampled_from(["n", None])), max_size=6), st.integers(0, 3)
 )

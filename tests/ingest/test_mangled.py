@@ -51,7 +51,7 @@ def mangled(content: bytes, edits: list[tuple[str, float, int, bytes]]) -> bytes
 
 
 @pytest.mark.parametrize("file", FILES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(edits=st.lists(edit, min_size=1, max_size=5))
 def test_a_mangled_source_is_read_or_refused(file: str, edits: list[tuple[str, float, int, bytes]]) -> None:
     found = manifest(FILES[file])

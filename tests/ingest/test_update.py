@@ -172,7 +172,7 @@ rows = st.lists(st.one_of(good, good, bad), min_size=1, max_size=12).filter(
 
 
 @pytest.mark.slow
-@settings(max_examples=8, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=8, phases=[Phase.explicit, Phase.generate])
 @given(before=st.tuples(rows, rows), after=rows, which=st.sampled_from([0, 1]))
 def test_whatever_changes_an_update_equals_a_build_and_the_counts_add_up(
     before: tuple[list[own.Row], list[own.Row]], after: list[own.Row], which: int

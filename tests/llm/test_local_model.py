@@ -271,7 +271,7 @@ def test_a_tag_among_the_tokens_is_written_as_it_is_read(folder: Path) -> None:
         assert text in decoded(tokenizer, ids)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.text(alphabet="ab<>/", max_size=30), st.lists(st.text(alphabet="ab<>/", min_size=1, max_size=4), max_size=3))
 def test_what_is_heard_is_the_text_up_to_the_first_stop_string(text: str, stops: list[str]) -> None:
     class Letters:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import small_graph
-from kgdx.case.patient import Case, Finding
+from kgdx.case.patient import CORRECTED, Case, Finding, Status
 from kgdx.errors import CaseError
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Candidate, Ranker
 from kgdx.rank.commonness import OPEN, Commonness, mention_counts
-from kgdx.rank.said import said
+from kgdx.rank.said import said, with_phrases
 from kgdx.rank.wording import WordIndex, units
 from small_graph import FEVER, SEIZURE, SHORT
 
@@ -149,3 +149,10 @@ def test_a_rarer_word_weighs_more_and_a_language_is_weighed_by_itself() -> None:
         index.add(word, total)
     assert weights["toe"][0] > weights["fever"][0] > 0 and weights["发热"][1] > 0
     assert not weights["absent"].any() and not index.has("absent")
+
+
+def test_a_clause_whose_words_were_corrected_to_no_finding_says_nothing() -> None:
+    text = "Big red toe. Fits since May."
+    wrong = Finding(SEIZURE, Status.UNKNOWN, text="Fits", method=CORRECTED)
+    assert with_phrases(Case("p", text=text)).phrases == ("Big red toe", "Fits since May")
+    assert with_phrases(Case("p", (wrong,), text=text)).phrases == ("Big red toe",)

@@ -158,7 +158,7 @@ PHRASE = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.one_of(NASTY, PHRASE), max_size=12).map(" ".join))
 @example("İseizures İ")
 @example("㐀 \ud800 seizures")

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.case import Finding, Span
-from kgdx.terms.unread import MEASURED, NOTHING, measures, unread, with_values
+from kgdx.terms.measured.amounts import MEASURED, measures
+from kgdx.terms.unread import NOTHING, unread, with_values
 
 
 def finding(text: str, words: str) -> Finding:

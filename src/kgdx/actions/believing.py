@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State, digest_of
 from kgdx.episode.wish import Action
+from kgdx.rank.proposing import Question
+from kgdx.rank.selectors import DEFAULT
 
 LEADERS = 200
 """Candidates that beliefs are about."""
+
+SHOWN = 5
+"""Leaders that a log names, for its readers and to see whether an answer changed which diseases lead."""
 
 QUESTIONS = 48
 """Questions that are proposed at once: most answers are "unknown", and leave them fresh."""
@@ -36,21 +41,9 @@ class Shares(Artifact):
         """Return a digest of ids and shares."""
         return digest_of("\n".join(f"{each.id} {each.share:.6f}" for each in self.shares))
 
-
-class Question(NamedTuple):
-    """A question about a finding.
-
-    Attributes:
-        term: The finding.
-        label: Its name.
-        gain: Bits that the answer is expected to tell about which disease it is.
-        below: Other proposed terms that need not be asked once this one is absent or unknown.
-    """
-
-    term: str
-    label: str
-    gain: float
-    below: tuple[str, ...]
+    def summary(self) -> dict[str, Any]:
+        """Return the first leaders."""
+        return {"leaders": [[each.id, each.name, round(each.share, 6)] for each in self.shares[:SHOWN]]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +55,8 @@ class Questions(Artifact):
     questions: tuple[Question, ...] = ()
 
     def digest(self) -> str:
-        """Return a digest of terms and gains."""
-        return digest_of("\n".join(f"{each.term} {each.gain:.6f}" for each in self.questions))
+        """Return a digest of ids and values."""
+        return digest_of("\n".join(f"{each.id} {each.value:.6f}" for each in self.questions))
 
 
 class Believe(Action):
@@ -100,39 +93,51 @@ class Believe(Action):
 
 
 class ProposeQuestions(Action):
-    """Propose the questions about findings that are expected to tell most about which disease it is.
+    """Propose the questions that are expected to tell most about which disease it is, each with the reason.
 
-    The expected information is the mutual information of answer and disease, in bits, over the leading diseases.
+    Phenotypes, evidences of DDXPlus, symptoms in words and tests are valued by one selector; its value is divided by
+    the price of answering. The gain of each question is the mutual information of answer and disease, in bits.
 
     Example:
-        >>> ProposeQuestions(count=3).parameters()
-        {'count': 3, 'unknown': []}
+        >>> ProposeQuestions(count=3).parameters()["count"]
+        3
     """
 
     name: ClassVar[str] = "propose_questions"
     makes: ClassVar[type[Artifact]] = Questions
     planned: ClassVar[bool] = False
 
+    selector: str = DEFAULT
+    """Who values the questions: a name of :data:`~kgdx.rank.selectors.SELECTORS`, with settings behind a colon."""
     count: Annotated[int, Field(ge=1, le=1000)] = QUESTIONS
     """Most questions."""
     unknown: tuple[str, ...] = ()
-    """Terms to which the answer was "unknown": neither they nor those below them are proposed."""
+    """Ids to which the answer was "unknown": neither they nor those below them are proposed."""
+    kinds: tuple[str, ...] = ("phenotype",)
+    """What may be asked about: phenotype, evidence, symptom, test."""
+    costs: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
+    """Price by way of answering (ask, examine, laboratory, imaging); 1 for a way that is not named."""
+    among: tuple[str, ...] = ()
+    """Ids of the diseases that are to be told apart; all diseases when absent."""
+    named: bool = True
+    """Whether a yes is followed by "which?"."""
 
     def run(self, graph: Operations, view: State) -> Questions:
         """Return the questions.
 
         Raises:
             CaseError: The case has no finding that the ranker knows.
+            UsageError: No such selector, kind or way of answering.
         """
-        ranker, case, ancestry = graph.graph.ranker, view.case, graph.graph.ancestry
+        proposer, case = graph.graph.ranker.proposer, view.case
 
         def propose() -> tuple[Question, ...]:
-            terms = ranker.questions(case, self.count, self.unknown)
-            above = {term: ancestry.ancestors(term) for term, _ in terms}
-            return tuple(
-                Question(term, ranker.names.label(term), gain, tuple(one for one in above if term in above[one]))
-                for term, gain in terms
+            found: tuple[Question, ...] = proposer.propose(
+                *(case, self.selector, self.count),
+                **{"unknown": self.unknown, "kinds": self.kinds, "costs": self.costs, "among": self.among},
+                **{"named": self.named, "seed": view.seed},
             )
+            return found
 
         given = {"observed": list(case.observed), "excluded": list(case.excluded), "unknown": list(self.unknown)}
-        return Questions(graph.tool("questions", given, propose, len))
+        return Questions(graph.tool("questions", given | {"selector": self.selector}, propose, len))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from types import TracebackType
@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgdx.actions.graph_source import FolderSource, ForeignSource, GraphSource, NothingCompiled, ServerSource
-from kgdx.case import Extraction, Resolution
+from kgdx.case import Case, Extraction, Measurement, Resolution
+from kgdx.episode.world import Memo
 from kgdx.graph.protocol import USER
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from kgdx.terms.extractor import Extractor
     from kgdx.terms.names.mesh_index import Headings, MeshIndex
     from kgdx.terms.names.name_index import NameIndex
+    from kgdx.terms.phenotypes import Terms
 
 
 # The is-a hierarchy of phenotypes, walked on the snapshot's arrays.
@@ -232,6 +234,24 @@ class GraphContext:
         return hierarchy
 
     @property
+    def memo(self) -> Memo:
+        """What actions of consultations found, so that none is done again to go on or back."""
+        memo: Memo = self._once("memo", Memo)
+        return memo
+
+    @property
+    def terms(self) -> Terms:
+        """Names of the phenotypes."""
+
+        def make() -> Terms:
+            from kgdx.terms.phenotypes import Terms
+
+            return Terms(self.snapshot)
+
+        terms: Terms = self._once("terms", make)
+        return terms
+
+    @property
     def names(self) -> NameIndex:
         """Looks up names of diseases, findings, tests, medicines and genes; made when it is first asked for."""
 
@@ -328,9 +348,13 @@ class GraphContext:
         found: tuple[Row, ...] = self._once("sources", lambda: tuple(self.run("sources")))
         return found
 
-    def extract(self, text: str, language: str | None = None) -> Extraction:
-        """Read all findings of a free text."""
-        return self.reader.extract(text, language)
+    def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
+        """Read all findings of a free text; the patient's age and sex decide which values are usual."""
+        return self.reader.extract(text, language, patient)
+
+    def judge(self, measurements: Iterable[Measurement], patient: Case) -> Extraction:
+        """Return the findings that measured values come to, for the patient's age and sex."""
+        return self.reader.judge(measurements, patient)
 
     def resolve(self, term: str) -> Resolution:
         """Find the current term for an HPO id, a label or a phrase."""

@@ -52,7 +52,16 @@ class Extract(Action):
             return with_phrases(read, begin) if words else read
 
         found = graph.tool("reader", given, read, lambda case: len(case.findings))
-        return Outcome(Read(len(case.text), found.digest), found)
+        known = {(each.id, each.status) for each in case.findings}
+        new = tuple(
+            (each.id, each.label, str(each.status)) for each in found.findings if (each.id, each.status) not in known
+        )
+        doubts = tuple(
+            (each.where, each.message, each.remedy)
+            for each in found.issues
+            if each.level == "warning" and each.where.startswith("HP:") and each not in case.issues
+        )
+        return Outcome(Read(len(case.text), found.digest, new, doubts), found)
 
 
 class _Later:
@@ -66,10 +75,10 @@ class _Later:
     def __init__(self, reader: FindingReader, begin: int) -> None:
         self._reader, self._begin = reader, begin
 
-    def extract(self, text: str, language: str | None = None) -> Extraction:
+    def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
         """Read the rest of a text; spans are places in the whole."""
         begin = self._begin
-        found = self._reader.extract(text[begin:], language)
+        found = self._reader.extract(text[begin:], language, patient)
         moved = (
             each if each.span is None else replace(each, span=Span(each.span.start + begin, each.span.end + begin))
             for each in found.findings

@@ -25,6 +25,19 @@ class Read(Artifact):
     characters: int = 0
     findings: str = ""
     """Digest of what is known of the patient since."""
+    new: tuple[tuple[str, str, str], ...] = ()
+    """Id, label and status of each finding that was read in the words."""
+    doubts: tuple[tuple[str, str, str], ...] = ()
+    """Findings that contradict others: id, what is wrong, what was done."""
+
+    def digest(self) -> str:
+        """Return a digest of what is known since; what is new follows from that."""
+        return digest_of({"characters": self.characters, "findings": self.findings})
+
+    def summary(self) -> dict[str, Any]:
+        """Return what is new."""
+        told = {"findings": self.new, "doubts": self.doubts}
+        return {name: [list(each) for each in rows] for name, rows in told.items() if rows}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kgdx.case import Case, Issue
 from kgdx.episode.lookup_rounds import Round, rounds_of
 from kgdx.episode.segment import Segment, spent
+from kgdx.episode.wish import AskPatient
 from kgdx.errors import MissingExtraError, TemplateError, UsageError
 from kgdx.graph.neo4j.browser_links import statement
 from kgdx.llm.budget import Spent
@@ -22,15 +23,22 @@ from kgdx.results.words_read import ReadFinding, unread_texts
 if TYPE_CHECKING:
     import pandas
     import polars
+    from matplotlib.axes import Axes
     from neo4j_viz import VisualizationGraph
 
     from kgdx.case import Finding
     from kgdx.graph.neo4j.browser_links import Place
+    from kgdx.results.view import Listed
+
+TABLE = ("rank", "id", "name", "score", "members", "best_supported_by", "findings_for", "findings_against")
+"""Columns of a diagnosis as a table."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Diagnosis:
-    """What an episode found.
+    """What an episode found: its candidates in their order, with what belongs to them.
+
+    ``len(diagnosis)``, ``diagnosis[0]`` and ``for candidate in diagnosis`` speak of the candidates.
 
     Attributes:
         case: The case as it was understood.
@@ -54,7 +62,7 @@ class Diagnosis:
     case: Case
     candidates: tuple[Candidate, ...] = ()
     evidence: Mapping[str, tuple[EvidencePath, ...]] = field(default_factory=dict, hash=False)
-    trace: tuple[Segment, ...] = field(default=(), repr=False)
+    trace: tuple[Segment, ...] = ()
     issues: tuple[Issue, ...] = ()
     reason: str = "diagnosed"
     policy: str = "fixed"
@@ -63,6 +71,33 @@ class Diagnosis:
     n_candidates: int = 0
     created: str = field(default="", compare=False)
     sources: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
+
+    def __len__(self) -> int:
+        """Return how many candidates are listed."""
+        return len(self.candidates)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        """Yield the candidates, best first."""
+        return iter(self.candidates)
+
+    def __getitem__(self, place: int) -> Candidate:
+        """Return a candidate by its place, from 0."""
+        return self.candidates[place]
+
+    def __bool__(self) -> bool:
+        """Say that there is a diagnosis, be it without candidates."""
+        return True
+
+    def __repr__(self) -> str:
+        """Return the case's id, how many candidates there are, and the first three.
+
+        Example:
+            >>> Diagnosis(Case("p"), (Candidate(1, "OMIM:1", "Fever", ("OMIM:1",), 4.0),), n_candidates=9)
+            <Diagnosis of p: 1 of 9 candidates, first OMIM:1 Fever 4.0>
+        """
+        first = "; ".join(f"{each.id} {each.name[:40]} {each.score:.1f}" for each in self.candidates[:3])
+        told = f", first {first}" if first else ""
+        return f"<Diagnosis of {self.case.id}: {len(self)} of {self.n_candidates:,} candidates{told}>"
 
     @property
     def id(self) -> str:
@@ -111,25 +146,35 @@ class Diagnosis:
         return self.evidence[candidate.id]
 
     def table(self) -> polars.DataFrame:
-        """Return the candidates as a polars data frame, one row each, best first.
+        """Return the candidates as a polars data frame, one row each, best first; ``.write_csv(file)`` writes it.
+
+        Members and findings are in one column each, parted by ``|``.
 
         Example:
             >>> Diagnosis(Case("p")).table().columns
-            ['rank', 'id', 'name', 'score', 'members', 'findings_for', 'findings_against']
+            ['rank', 'id', 'name', 'score', 'members', 'best_supported_by', 'findings_for', 'findings_against']
         """
         import polars
 
-        strings = polars.List(polars.String)
-        schema: dict[str, Any] = {
-            "rank": polars.Int64,
-            "id": polars.String,
-            "name": polars.String,
-            "score": polars.Float64,
-            "members": strings,
-            "findings_for": strings,
-            "findings_against": strings,
-        }
-        return polars.DataFrame([_row(candidate) for candidate in self.candidates], schema=schema, orient="row")
+        from kgdx.results.view import listed
+
+        schema = dict.fromkeys(TABLE, polars.String) | {"rank": polars.Int64, "score": polars.Float64}
+        rows = [_row(row) for row in listed(self.document())]
+        return polars.DataFrame(rows, schema=schema, orient="row")
+
+    def plot(self, top: int = 10, ax: Axes | None = None) -> Axes:
+        """Draw what raises and lowers the first candidates, with matplotlib.
+
+        Args:
+            top: How many candidates.
+            ax: Where to draw; axes of a new figure when ``None``.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+        """
+        from kgdx.render.plots import ranking_plot
+
+        return ranking_plot(self.document(), top, ax)
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return :meth:`table` as a pandas data frame.
@@ -259,24 +304,17 @@ class Diagnosis:
 
     def _repr_html_(self) -> str:
         """Show the candidates in a notebook; every name is escaped."""
-        head = "".join(f"<th>{title}</th>" for title in ("", "disease", "id", "score", "for", "against"))
+        from kgdx.results.view import listed
+
+        head = "".join(f"<th>{title}</th>" for title in ("", "disease", "id", "fit", "best supported by"))
         rows = "".join(
-            "<tr>"
-            + "".join(
-                f"<td>{html.escape(str(value))}</td>"
-                for value in (
-                    row["rank"],
-                    row["name"],
-                    row["id"],
-                    f"{row['score']:.2f}",
-                    ", ".join(row["findings_for"]),
-                    ", ".join(row["findings_against"]),
-                )
+            "<tr>" + "".join(f"<td>{html.escape(value)}</td>" for value in cells) + "</tr>"
+            for cells in (
+                (str(row.rank), row.name, row.id, f"{row.score:.2f}", ", ".join(row.support))
+                for row in listed(self.document())
             )
-            + "</tr>"
-            for row in map(_row, self.candidates)
         )
-        title = f"{len(self.candidates)} of {self.n_candidates:,} candidates for {self.case.id}"
+        title = f"{len(self)} of {self.n_candidates:,} candidates for {self.case.id}"
         return (
             f"<table><caption>{html.escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
             f"<p><small>{html.escape(NOTICE)}</small></p>"
@@ -292,15 +330,17 @@ def _without_unread(candidate: Candidate) -> Candidate:
     return replace(candidate, contributions=tuple(kept))
 
 
-def _row(candidate: Candidate) -> dict[str, Any]:
+def _row(row: Listed) -> dict[str, Any]:
+    candidate = row.candidate
     return {
-        "rank": candidate.rank,
-        "id": candidate.id,
-        "name": candidate.name,
-        "score": candidate.score,
-        "members": list(candidate.members),
-        "findings_for": _findings(candidate, positive=True),
-        "findings_against": _findings(candidate, positive=False),
+        "rank": row.rank,
+        "id": row.id,
+        "name": row.name,
+        "score": row.score,
+        "members": "|".join(candidate.members),
+        "best_supported_by": "|".join(row.support),
+        "findings_for": "|".join(_findings(candidate, positive=True)),
+        "findings_against": "|".join(_findings(candidate, positive=False)),
     }
 
 
@@ -328,11 +368,17 @@ def diagnosis_query(diagnosis: Diagnosis, ids: Sequence[str] = (), top: int = 3)
         UsageError: A disease is not among the candidates, or there are none.
     """
     ranks = [diagnosis.candidate(id).rank for id in ids] or [each.rank for each in diagnosis.candidates[:top]]
-    return run_query(diagnosis.id, ranks)
+    asked = not ids and any(each.name == AskPatient.name for each in diagnosis.trace)
+    return run_query(diagnosis.id, ranks, asked=asked)
 
 
-def run_query(run: str, ranks: Iterable[int]) -> str:
+def run_query(run: str, ranks: Iterable[int], *, asked: bool = False) -> str:
     """Return the query for a run, and the candidates at some ranks.
+
+    Args:
+        run: The run.
+        ranks: Of the candidates.
+        asked: Whether to draw what a consultation asked for and ordered, rather than the evidence.
 
     Raises:
         UsageError: There are none.
@@ -344,7 +390,7 @@ def run_query(run: str, ranks: Iterable[int]) -> str:
     wanted = sorted(set(ranks))
     if not wanted:
         raise UsageError(f"{run} has no candidates", hint="say more of the patient, and diagnose again")
-    return statement("evidence_of_run", run=run, ranks=wanted)
+    return statement("consultation_of_run" if asked else "evidence_of_run", run=run, ranks=wanted)
 
 
 def disease_query(disease: str, findings: Iterable[Finding]) -> str:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any, Protocol
 
 from kgdx.answer.cited_answer import Answer
+from kgdx.answer.consultation_record import record_turns
 from kgdx.answer.diagnosis import Diagnosis
 from kgdx.case import Case, Finding, Status
 from kgdx.case.patient import SEXES
@@ -25,6 +26,8 @@ from kgdx.graph.protocol import Row, Store, Transaction
 
 SOURCE = "user"
 """The source that saved cases and runs name."""
+
+_ASKED, _ASKED_SYMPTOM, _ORDERED = "put_asked", "put_asked_symptoms", "put_ordered"
 
 QUESTION = "question"
 """Label of the case that a question without a patient is kept as."""
@@ -139,6 +142,9 @@ def _put_run(running: Transaction, result: Diagnosis | Answer, key: str, *, text
         text_digest=hashlib.sha256(words.encode(errors="replace")).hexdigest() if words else None,
     )
     running.run("clear_run", run_id=result.id)
+    running.run("clear_asked", run_id=result.id)
+    for template, rows in _asked(result.trace):
+        _put(running, template, "finding", run_id=result.id, rows=rows)
     ranked = [{"id": each.id, "rank": each.rank, "score": float(each.score)} for each in result.candidates]
     _put(running, "put_candidates", "candidate", run_id=result.id, rows=ranked)
 
@@ -159,6 +165,18 @@ def _record(result: Diagnosis | Answer) -> Iterator[Segment]:
     }
     yield from result.trace
     yield Segment(Author.LOOP, Kind.RESULT, "final", told, {"question": result.question, "text": answer.text})
+
+
+def _asked(trace: Sequence[Segment]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield what a consultation asked for, by the template that writes it; of what was asked twice the last time."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for each in record_turns(trace):
+        if each.term is not None and each.kind != "which":
+            row = {"id": each.term, "turn": each.number, "answer": each.answer, "gain": each.gain}
+            template = _ASKED if each.term.startswith("HP:") else _ORDERED if each.kind == "test" else _ASKED_SYMPTOM
+            found.setdefault(template, {})[each.term] = row
+    for template, rows in found.items():
+        yield template, list(rows.values())
 
 
 def _put(running: Transaction, template: str, what: str, *, rows: list[dict[str, Any]], **parameters: Any) -> None:
@@ -209,11 +227,14 @@ def carry_run(run: str, source: Store, target: Store) -> None:
     key = found["case_id"]
     kept = ("created", "policy", "kgdx_version", "fingerprint", "trace", "text_digest")
     ranked = [{name: row[name] for name in ("id", "rank", "score")} for row in source.run("run_candidates", run_id=run)]
+    trace = [Segment.from_dict(each) for each in json.loads(found["trace"] or "[]")]
 
     def carry(running: Transaction) -> None:
         _carry_case(key, source, running)
         running.run("put_run", case_id=key, run_id=run, source="user", **{name: found[name] for name in kept})
         _put_carry(running, "put_candidates", ranked, run_id=run)
+        for template, rows in _asked(trace):
+            _put_carry(running, template, rows, run_id=run)
 
     target.transact(carry)
 

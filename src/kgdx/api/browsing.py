@@ -178,8 +178,9 @@ def _saved_query(run: str, where: Place, diseases: Sequence[str], top: int) -> s
 
     with Neo4jStore.connect(where.access) as store:
         ranks = {row["id"]: row["rank"] for row in store.run("run_candidates", run_id=run)}
+        asked = not diseases and bool(store.run("run_asked", run_id=run))
     for disease in diseases:
         if disease not in ranks:
             raise UsageError(f"{disease[:40]} is not among the {len(ranks)} candidates of {run}")
     wanted = [ranks[disease] for disease in diseases] or sorted(ranks.values())[:top]
-    return run_query(run, wanted)
+    return run_query(run, wanted, asked=asked)

@@ -17,8 +17,11 @@ from kgdx.answer.cited_answer import Answer
 from kgdx.answer.diagnosis import Diagnosis
 from kgdx.answer.saved_runs import save as save_result
 from kgdx.answer.saved_runs import saved_trace
+from kgdx.api.consult_logs import Transcript, asking, asking_policy, begun, log_of, resumed, verified
+from kgdx.api.consulting import Consultation, Keep
 from kgdx.api.questions import Asking, able, faults, provenance, within, world_of
 from kgdx.api.questions import ask as answer_question
+from kgdx.api.searching import ranked_disease, search
 from kgdx.case import (
     About,
     Case,
@@ -26,6 +29,7 @@ from kgdx.case import (
     case_from_document,
     case_from_terms,
     case_from_text,
+    names_file,
     one_case,
     with_person,
 )
@@ -38,7 +42,7 @@ from kgdx.episode.resume import replay as replay_trace
 from kgdx.episode.segment import Segment
 from kgdx.episode.state import Limits
 from kgdx.episode.world import Patient, World
-from kgdx.errors import UsageError
+from kgdx.errors import CaseError, UsageError
 
 if TYPE_CHECKING:
     import polars
@@ -46,9 +50,6 @@ if TYPE_CHECKING:
     from kgdx.ingest.pipeline.build_report import Progress
     from kgdx.llm.chat import ChatModel
     from kgdx.terms.encoder import Encoder
-
-EXPLAINED = 10
-"""For how many candidates evidence paths are found where nobody says."""
 
 CaseLike = Case | str | Path | Mapping[str, Any] | Iterable[str]
 """What can be diagnosed: a case, free text, a file, a parsed phenopacket (or other JSON form), or terms."""
@@ -67,7 +68,7 @@ class Graph(GraphContext):
         *,
         top: int = 10,
         policy: str | Policy | None = None,
-        explain: int | None = None,
+        explain: int = 0,
         limits: Limits | None = None,
         seed: int = 0,
         case_bank: bool = False,
@@ -82,8 +83,8 @@ class Graph(GraphContext):
             top: How many candidates.
             policy: Name of a policy (:data:`kgdx.policies.POLICIES`), or a policy of your own; by default the first
                 that diagnoses, and asks a model if one is given.
-            explain: For how many of them to find evidence paths, which takes most of the time: 10 by default, and at
-                most 1,000; :meth:`explain` finds those of any other candidate.
+            explain: For how many of them to find evidence paths, at most 1,000, which takes most of the time;
+                :meth:`explain` finds those of any one candidate.
             limits: When to stop a policy that would go on.
             seed: Of the policy's random choices.
             case_bank: Whether to match with other patients of the graph too, never with those of the case's own
@@ -103,8 +104,8 @@ class Graph(GraphContext):
             raise UsageError(f"top is {top}", hint=f"ask for 1 to {MAX_TOP:,} candidates")
         chooser = default_policy("diagnoses", models=model is not None) if policy is None else policy
         if isinstance(chooser, str):
-            explained = min(min(top, EXPLAINED) if explain is None else explain, MAX_EXPLAINED)
-            chooser = make_policy(chooser, {"case_bank": True} if case_bank else {}, top=top, explain=explained)
+            wanted = {"case_bank": True} if case_bank else {}
+            chooser = make_policy(chooser, wanted, top=top, explain=min(explain, top, MAX_EXPLAINED))
         elif case_bank:
             raise UsageError("case_bank goes with the name of a policy", hint="give your own policy such a setting")
         assert isinstance(chooser, Policy)
@@ -165,6 +166,61 @@ class Graph(GraphContext):
         )
         return run_episode(world, start, chooser, watch)
 
+    def consult(
+        self,
+        case: CaseLike | None = None,
+        *,
+        policy: str | Policy | None = None,
+        model: ChatModel | str | None = None,
+        resume: Transcript | None = None,
+        seed: int = 0,
+        keep: Keep | None = None,
+        trusted: bool = True,
+        **settings: Any,
+    ) -> Consultation:
+        """Begin a consultation, or go on with one: it asks question by question, and waits for each answer.
+
+        Args:
+            case: What is known of the patient, as for :meth:`diagnose`; it begins with an open question where nothing
+                is.
+            policy: Who chooses the questions: a policy that asks patients, or its name; by default ``inquiry``.
+            model: A language model, for a policy that asks one, or the name of one at the endpoint that is set.
+            resume: What to go on with: :meth:`Consultation.to_dict`, a log, or the file of one. It has its own patient,
+                policy and settings.
+            seed: Of all random choices.
+            keep: Given the whole log after each change.
+            trusted: Whether the transcript was kept where nobody could change it. Otherwise only its patient, its
+                settings and its answers count: all else is done again, and has to come out the same.
+            settings: Of the policy: ``questions``, ``certain``, ``selector``, ``speaks`` (``en`` or ``zh``),
+                ``narrow``, ``unchanged``.
+
+        Raises:
+            UsageError: The transcript cannot be gone on with on this graph, no such policy, or a setting that it does
+                not have or take.
+            CaseError: No usable case can be made of the input.
+
+        Example:
+            >>> import kgdx
+            >>> with kgdx.open() as graph:  # doctest: +SKIP
+            ...     consultation = graph.consult(["HP:0001251"])
+            ...     print(consultation.question.text)
+            ...     consultation.answer("yes, since childhood")
+        """
+        if resume is not None:
+            if case is not None or settings or policy is not None:
+                hint = "leave them out, or the transcript"
+                raise UsageError("a transcript has its own patient and settings", hint=hint)
+            log = log_of(resume)
+            chooser = asking(policy_of(log))
+            world = replace(self.world(chooser, model=model), memo=self.memo)
+            episode = resumed(world, chooser, log) if trusted else verified(self, world, chooser, log)
+        else:
+            chooser = asking(policy if isinstance(policy, Policy) else asking_policy(policy, settings))
+            world = replace(self.world(chooser, model=model), memo=self.memo)
+            patient = Case("") if case is None else self.case(case)
+            episode = begun(self, world, chooser, patient.identified(), seed)
+        return Consultation(self, world, chooser, episode, self.diagnosis, keep)
+
     def world(
         self,
         policy: Policy,
@@ -219,17 +275,17 @@ class Graph(GraphContext):
 
         Args:
             case: A case in any form, or a diagnosis whose case is meant.
-            disease: Id of a disease, or of an entry that is merged into one.
+            disease: Id or name of a disease, or of an entry that is merged into one.
             top: How many candidates to rank beside it.
             policy: Name of a policy that can be asked for a disease.
             case_bank: As for :meth:`diagnose`.
             about: As for :meth:`diagnose`.
 
         Raises:
-            UsageError: The disease is not among those that are ranked.
+            UsageError: The disease is not among those that are ranked, or several are called so.
         """
         patient = self.case(case.case if isinstance(case, Diagnosis) else case, **about)
-        wanted = {"also": (disease,), **({"case_bank": True} if case_bank else {})}
+        wanted = {"also": (ranked_disease(self, disease),), **({"case_bank": True} if case_bank else {})}
         chooser = make_policy(policy or default_policy("diagnoses"), wanted, top=top, explain=0)
         start = begin(patient.identified(), chooser, fingerprint=self.fingerprint)
         return self.diagnosis(run_episode(world_of(self, chooser, None, Limits()), start, chooser))
@@ -252,12 +308,40 @@ class Graph(GraphContext):
         if isinstance(given, Case):
             return given
         if isinstance(given, str):
+            if names_file(given):
+                raise CaseError(f"{given!r} is the name of a file", hint="read it with `pathlib.Path(...)`")
             return case_from_text(given)
         if isinstance(given, Path):
             return one_case(given)
         if isinstance(given, Mapping):
             return case_from_document(dict(given))
         return case_from_terms(given, self, ancestry=self.ancestry)
+
+    def search(self, text: str, *kinds: str, limit: int = 10) -> polars.DataFrame:
+        """Find nodes by what people call them, in English or Chinese: diseases, findings, tests, medicines, genes.
+
+        Args:
+            text: A name, the beginning of one, or an id; typos are seen through.
+            kinds: Node classes, such as ``Disease``; all that have names by default.
+            limit: Most nodes.
+
+        Returns:
+            A row for each with ``id``, ``kind``, ``name``, ``source``, ``matched`` (the name that was found),
+            ``method``, ``relation`` and ``score`` (0 to 1): what the name means first, then what begins with it or
+            comes near.
+
+        Raises:
+            UsageError: The text is empty, or there is no such kind.
+        """
+        return search(self, text, kinds, limit)
+
+    def ranked_disease(self, name: str) -> str:
+        """Return the id of the ranked disease that an id or a name stands for.
+
+        Raises:
+            UsageError: None of the ranked diseases is called so, or several are.
+        """
+        return ranked_disease(self, name)
 
     def frame(self, template: str, /, **parameters: Any) -> polars.DataFrame:
         """Run a read template and return its rows as a polars data frame, columns in the template's order.

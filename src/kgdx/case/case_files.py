@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -68,15 +68,16 @@ def read_cases(path: str | Path, *, known: Known = "all") -> Iterator[Case | Fai
     place = Path(path)
     if not place.exists():
         raise CaseError(f"no such file or folder: {place}", hint="check the path")
-    files = _files(place) if place.is_dir() else [place]
-    if not files:
+    files = _files(place) if place.is_dir() else []
+    if place.is_dir() and not files:
         raise CaseError(f"no case file in {place}", hint=f"it should hold {', '.join(SUFFIXES)} files")
-    if len(files) == 1:
-        yield from _file(files[0], known)
+    if not place.is_dir():
+        yield from _file(place, known)
         return
     for file in files:
         try:
-            yield from _file(file, known)
+            for case in _file(file, known):
+                yield case if isinstance(case, Failure) else replace(case, file=str(file.relative_to(place)))
         except CaseError as error:
             yield Failure(str(file), str(error))
 
@@ -112,6 +113,21 @@ def _detached(stream: IO[bytes]) -> Iterator[io.TextIOWrapper]:
         text.detach()
         if buffered is not stream:
             buffered.detach()
+
+
+_SUFFIX = re.compile(r"\S\.(json|jsonl|ndjson|txt|gz|ya?ml|csv|tsv|pdf|docx?|rtf|xml|md)$", re.IGNORECASE)
+_PLACE = re.compile(r"(/|\./|\.\./|~|[A-Za-z]:[\\/])\S")
+
+
+def names_file(words: str) -> bool:
+    """Whether words are written like the name of a file rather than about a patient.
+
+    Example:
+        >>> [names_file(words) for words in ("patient.json", "./note", "fever since 3/2024", "fever.")]
+        [True, True, False, False]
+    """
+    words = words.strip()
+    return "\n" not in words and len(words) < 4096 and bool(_SUFFIX.search(words) or _PLACE.match(words))
 
 
 def case_from_document(document: object, where: str = "case") -> Case:

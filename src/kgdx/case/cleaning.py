@@ -1,6 +1,7 @@
 """Cases from free text and given terms, cleaned into ones that scorers can trust; every mend is an issue.
 
-Order: ids brought up to date, duplicates joined, contradictions settled, redundant ancestors noted.
+Order: ids brought up to date, corrections put in force, duplicates joined, contradictions settled, redundant ancestors
+noted.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from dataclasses import replace
 from typing import Protocol
 
 from kgdx.case.ddxplus_release import PREFIX
-from kgdx.case.demographics import described, mentions
+from kgdx.case.demographics import Mention, described, mentions
 from kgdx.case.patient import (
+    CORRECTED,
     Case,
     Extraction,
     Finding,
@@ -20,6 +22,7 @@ from kgdx.case.patient import (
     Resolution,
     Status,
     Unread,
+    ValueJudge,
     constructor,
     valid,
 )
@@ -48,10 +51,14 @@ def sanitise(case: Case, reader: FindingReader | None = None, ancestry: Ancestry
         ['HP:0001250 is given more than once']
     """
     found: list[Issue] = []
+    if case.measurements and isinstance(reader, ValueJudge):
+        judged = reader.judge(case.measurements, case)
+        case = replace(case, findings=_with_values(case.findings, judged.findings), measurements=())
+        found += judged.issues
     findings = list(case.findings)
     if reader is not None:
         findings = _resolved(findings, reader, found)
-    findings = _distinct(findings, found)
+    findings = _distinct(_corrected(findings, found), found)
     findings = _consistent(findings, found)
     if ancestry is not None:
         findings = _settled(findings, ancestry, found)
@@ -92,6 +99,16 @@ def unknown(term: str, resolution: Resolution) -> CaseError:
     return CaseError(f"unknown term {term[:80]!r}", hint=nearest(resolution.suggestions))
 
 
+def _with_values(given: tuple[Finding, ...], judged: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Findings as given, each with the value that comes to it, and those of the other values."""
+    values = {(finding.id, finding.status): finding for finding in judged}
+    joined = []
+    for finding in given:
+        own = values.pop((finding.id, finding.status), None)
+        joined.append(replace(finding, value=own.value, unit=own.unit, range=own.range) if own else finding)
+    return (*joined, *values.values())
+
+
 def _resolved(findings: Iterable[Finding], reader: FindingReader, found: list[Issue]) -> list[Finding]:
     kept = []
     for finding in findings:
@@ -115,6 +132,22 @@ def _by_label(finding: Finding, reader: FindingReader) -> Resolution:
     found = reader.resolve(finding.label) if finding.label else Resolution()
     near = (found.finding,) if found.finding is not None else ()
     return Resolution(None, (), (*near, *found.suggestions))
+
+
+def _corrected(findings: list[Finding], found: list[Issue]) -> list[Finding]:
+    """Corrections take the place of what was read of the same term, and its words; relatives may have it too."""
+    corrections = {finding.id: finding for finding in findings if finding.method == CORRECTED}
+    kept = []
+    for finding in findings:
+        correction = corrections.get(finding.id)
+        if correction is None or finding.method == CORRECTED or finding.status in (correction.status, Status.FAMILY):
+            kept.append(finding)
+            continue
+        message = f"{name(finding)} is read as {finding.status}"
+        found.append(Issue("info", finding.id, message, f"taken as {correction.status}, as it was corrected"))
+        if correction.span is None:
+            corrections[finding.id] = replace(correction, span=finding.span, text=finding.text)
+    return [corrections[each.id] if each.method == CORRECTED else each for each in kept]
 
 
 def _distinct(findings: Iterable[Finding], found: list[Issue]) -> list[Finding]:
@@ -221,9 +254,11 @@ def read_text(
     """
     issues: tuple[Issue, ...] = ()
     if case.text:
-        case, extraction = described(case), reader.extract(case.text, language)
+        said = mentions(case.text)
+        case = described(case, said)
+        extraction = reader.extract(case.text, language, case)
         case, issues = replace(case, findings=(*case.findings, *_outer(extraction.findings))), extraction.issues
-        case = replace(case, unread=(*case.unread, *_unread(case.text, extraction)))
+        case = replace(case, unread=(*case.unread, *_unread(said, extraction)))
     clean = sanitise(case.with_issues(issues), reader, ancestry)
     if clean.observed or clean.excluded or (words and (case.text or case.phrases)):
         return clean
@@ -237,9 +272,9 @@ def read_text(
     )
 
 
-def _unread(text: str, extraction: Extraction) -> tuple[Unread, ...]:
+def _unread(mentioned: Iterable[Mention], extraction: Extraction) -> tuple[Unread, ...]:
     """What was not read of a text, without what says who the patient is."""
-    said = [each.span for each in mentions(text)]
+    said = [each.span for each in mentioned]
     return tuple(
         part
         for part in extraction.unread
@@ -275,6 +310,39 @@ def case_from_terms(
         issues.extend(resolution.issues)
         findings.append(replace(resolution.finding, status=status, text=term.strip(), span=None))
     return sanitise(Case(id, tuple(findings), issues=tuple(issues)), None, ancestry).identified()
+
+
+def with_terms(
+    case: Case,
+    reader: FindingReader,
+    observed: Iterable[str] = (),
+    excluded: Iterable[str] = (),
+    withdrawn: Iterable[str] = (),
+) -> Case:
+    """Return a case with terms that outweigh what its source says of them, or what is read of them in its text.
+
+    Args:
+        case: The case.
+        reader: Knows the terms.
+        observed: Findings that are present.
+        excluded: Findings that are absent.
+        withdrawn: Findings of which nothing is known, whatever was read.
+
+    Raises:
+        CaseError: A term is unknown.
+    """
+    stated = ((Status.UNKNOWN, withdrawn), (Status.ABSENT, excluded), (Status.PRESENT, observed))
+    seen: dict[str, Status] = {}
+    for status, terms in stated:
+        for term in terms:
+            given = case_from_terms([term], reader)
+            found = given.findings[0]
+            if seen.setdefault(found.id, status) is not status:
+                message = f"{name(found)} is given both as {status} and as {seen[found.id]}"
+                case = case.with_issues([Issue("warning", found.id, message, f"kept as {status}")])
+            method = CORRECTED if case.text else found.method
+            case = case.with_finding(replace(found, status=status, method=method)).with_issues(given.issues)
+    return case
 
 
 def _outer(findings: tuple[Finding, ...]) -> list[Finding]:

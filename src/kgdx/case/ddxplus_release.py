@@ -141,6 +141,20 @@ def evidence_of(identifier: str) -> str:
     return identifier.partition(VALUE)[0]
 
 
+def values_of(identifier: str) -> tuple[tuple[str, str], ...]:
+    """Return what an evidence can be answered with beside yes and no: ids and meanings; none for anything else.
+
+    Example:
+        >>> values_of("DDXPLUS:E_130")[1], values_of("DDXPLUS:E_91"), values_of("HP:0001250")
+        (('DDXPLUS:E_130_@_V_107', 'yellow'), (), ())
+    """
+    found = evidences().get(identifier.removeprefix(PREFIX)) if identifier.startswith(PREFIX) else None
+    if found is None:
+        return ()
+    stated = ((value, meaning) for value, meaning in found.values.items() if found.answered(value))
+    return tuple((f"{identifier}{VALUE}{value}", meaning) for value, meaning in stated)
+
+
 def parse_evidence(code: str, given: Any) -> Evidence:
     """Read one entry of the release's evidences.
 

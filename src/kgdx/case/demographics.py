@@ -9,8 +9,23 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from kgdx.case.ages import (
+    FEMALE,
+    KIN,
+    MALE,
+    NUMBER,
+    UNIT,
+    Said,
+    about_relative,
+    ages,
+    chinese,
+    duration,
+    has_han,
+    number_of,
+    sex_of,
+)
 from kgdx.case.patient import Case, Issue, Span
-from kgdx.case.person import OLDEST, ONSETS, Family, checked_onset, years_of
+from kgdx.case.person import ONSETS, Family, checked_onset, years_of
 from kgdx.errors import CaseError
 
 LONGEST = 20_000
@@ -34,43 +49,15 @@ class Mention:
     text: str
 
 
-_UNITS = {"y": "Y", "m": "M", "w": "W", "d": "D", "岁": "Y", "月": "M", "周": "W", "天": "D", "日": "D"}
-_UNIT = r"(?P<unit>years?|yrs?|months?|mos?|weeks?|wks?|days?|y|m|w|d)"
-_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_NUMBERS = {word: str(number) for number, word in enumerate(_WORDS, start=1)}
-_FEMALE = r"female|woman|girl|lady"
-_MALE = r"male|man|boy|gentleman"
-_KIN = (
-    r"mother|father|parents?|brothers?|sisters?|siblings?|sons?|daughters?|aunts?|uncles?|cousins?|grand\w+|twin|wife"
-    r"|husband|nephew|niece"
-)
-_OLD = re.compile(
-    rf"\b(?P<number>\d{{1,3}}|{'|'.join(_WORDS)})[\s-]*(?:{_UNIT}[\s-]*(?:old|of age)\b|y\W?/?\W?o\b\.?|yo(?=[MF\W]))"
-    rf"(?P<after>[\s,-]*(?:[\w-]+\s+){{0,4}}?(?:(?P<sex>(?:{_FEMALE}|{_MALE}|[MF])\b)|(?P<kin>(?:{_KIN})\b)))?",
-    re.IGNORECASE,
-)
-_AGED = re.compile(rf"\b(?:aged|age[:=]?)\s+(?P<number>\d{{1,3}})(?:\s*{_UNIT})?\b(?!\s*[-–]\s*\d)", re.IGNORECASE)
-_SHORT = re.compile(r"(?:^|[.;:(\n]|\b(?:a|an|the|patient|pt|this))\s*(?P<all>(?P<number>\d{1,3})\s?(?P<sex>[MFmf]))\b")
-_AFTER = re.compile(  # "Boy, 4 years, …"; what goes on in words may be how long something lasts
-    rf"(?:^|[.;(\n]\s*|\b(?:an?|the|this)\s+)(?P<sex>{_FEMALE}|{_MALE})[\s,:(]+(?:aged?\s+)?(?P<number>\d{{1,3}})\s*"
-    r"(?P<unit>years?|yrs?|months?|mos?|weeks?|days?|y)\b(?=\s*(?:[,.;)]|$))",
-    re.IGNORECASE,
-)
-_HEAT = re.compile(r"(?:temp\w*|fever|\bT)\W*(?:of|is|was|to)?\W*$", re.IGNORECASE)
-_THEN = re.compile(rf"\b(?:when|at|until|since|from|after|before|by|(?:his|her|their)|{_KIN})\b[^.;]*$", re.IGNORECASE)
 _NOUN = re.compile(
-    rf"(?:^|,\s*|\b(?:a|an|this|the|newborn|term|preterm)\s+)(?:[\w-]+\s+){{0,3}}?(?P<sex>{_FEMALE}|{_MALE})\b(?!\s*[-’'])"
+    rf"(?:^|,\s*|\b(?:a|an|this|the|newborn|term|preterm)\s+)(?:[\w-]+\s+){{0,3}}?(?P<sex>{FEMALE}|{MALE})\b(?!\s*[-’'])"
     r"|\b(?P<title>Mr|Mrs|Ms|Miss)\b\.?\s+[A-Z]"
     rf"|\b(?P<before>female|male)\s+(?:infant|newborn|neonate|child|baby|toddler|patient|adolescent)",
     re.IGNORECASE,
 )
 _PRONOUN = re.compile(r"(?:^|[.!?]\s+)(?P<sex>She|He)\b")
-_CHINESE_AGE = re.compile(
-    r"(?<![\d.])(?P<number>\d{1,3})\s*(?P<unit>周?岁|个月|月龄?|周龄?|天|日龄?)(?!时|起|开始|发病|起病|后|前|以|余)"
-)
-_CHINESE_SEX = re.compile(
-    r"(?:(?<![\u4e00-\u9fff])|(?<=患者)|(?<=患儿)|(?<=病人)|(?<=[岁月龄天周]))(?P<sex>[男女])(?=性|婴|童|孩|患|[，,。；;、\s\d]|$)"
-)
+_FIELD = re.compile(r"\b(?:sex|gender)\s*[:=]?\s*(?P<sex>female|male|[MF])\b", re.IGNORECASE)
+_PERSON_ZH = re.compile("[他她]")
 _RELATED = re.compile(
     r"\b(?P<no>non-?\s?|no\s+(?:\w+\s+){0,2}|not\s+|den(?:y|ies|ied)\s+(?:\w+\s+){0,1}|without\s+)?consanguin(?:eous|ity)\b"
     r"|\bparents?\b[^.;]{0,30}\b(?P<unrelated>(?:are|were)\s+(?:not|un)\s?related|not\s+(?:first|second)[- ]cousins)"
@@ -84,7 +71,7 @@ _ONSET = re.compile(
     r"|\b(?P<kind>congenital|neonatal|infantile|childhood|juvenile|adult|late)[- ]onset\b"
     r"|\b(?:(?:onset(?:\s+of\s+\w+)?|beg(?:an|inning|un)|started|starting)\s+(?:was\s+|is\s+)?(?:at\s+)?(?:the\s+)?(?:age\s+(?:of\s+)?)?"
     r"|since\s+(?:the\s+)?age\s+(?:of\s+)?)"
-    rf"(?P<number>\d{{1,3}}|{'|'.join(_WORDS)})\b(?!\s*(?:[/%]|\.?\d))\s*(?:{_UNIT}\b(?:\s+(?:old|of age))?)?(?!\s*ago)"
+    rf"(?P<number>{NUMBER})\b(?!\s*(?:[/%]|\.?\d))\s*(?:(?P<unit>{UNIT})\b(?:\s+(?:old|of age))?)?(?!\s*ago)"
     r"|(?P<born>自?出生(?:后|时)?(?:即|起|就)|生后即|自幼)"
     r"|(?P<年>\d{1,3})\s*(?P<单位>岁|个月|月)(?:时|龄)?(?:开始)?(?:起病|发病|出现)",
     re.IGNORECASE,
@@ -109,7 +96,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
         [('age', 'P3M'), ('sex', 'FEMALE'), ('consanguineous', 'true')]
     """
     text = text[:LONGEST]
-    found = [*_ages(text), *_chinese(text), *_related(text), *_onsets(text), *_relatives(text)]
+    found = [*_person(text), *_related(text), *_onsets(text), *_relatives(text)]
     if not any(each.kind == "sex" for each in found):
         found += _nouns(text)
     if not any(each.kind == "sex" for each in found):
@@ -117,10 +104,14 @@ def mentions(text: str) -> tuple[Mention, ...]:
     return tuple(sorted(dict.fromkeys(found), key=lambda each: (each.span.start, each.kind)))
 
 
-def described(case: Case) -> Case:
+def described(case: Case, found: tuple[Mention, ...] | None = None) -> Case:
     """Return the case with what its text says of the patient, where the case itself does not say it.
 
     What contradicts the case, or itself, is an issue: what was given counts, and of two statements neither.
+
+    Args:
+        case: The case.
+        found: What :func:`mentions` read from its text, if that was asked already.
 
     Example:
         >>> described(Case("p", text="22F with seizures")).age
@@ -128,7 +119,7 @@ def described(case: Case) -> Case:
     """
     if not case.text:
         return case
-    found = mentions(case.text)
+    found = mentions(case.text) if found is None else found
     issues: list[Issue] = []
     sex, age = _one(found, "sex", issues), _one(found, "age", issues)
     if sex and case.sex in ("FEMALE", "MALE") and sex.value != case.sex:
@@ -172,65 +163,40 @@ def _mention(kind: str, value: str, match: re.Match[str], group: str | int = 0) 
     return Mention(kind, value, Span(*match.span(group)), match[group])
 
 
-def _duration(number: str, unit: str | None) -> str | None:
-    kind = _UNITS[(unit or "y").lower()[0]] if not unit or unit[0].isascii() else _han(unit)
-    return None if kind == "Y" and int(number) > OLDEST else f"P{int(number)}{kind}"
+def _person(text: str) -> list[Mention]:
+    """Age and sex: of what is said of each, the surest; a place is read once, as the longest that stands there."""
+    said = [*about_relative(text), *ages(text), *(chinese(text) if has_han(text) else ())]
+    said += [Said("sex", sex_of(match["sex"]), *match.span("sex"), 0) for match in _FIELD.finditer(text)]
+    kept: list[Mention] = []
+    for kind in ("age", "sex"):
+        best = min((each.rank for each in said if each.kind == kind), default=0)
+        ordered = sorted((each for each in said if each.kind == kind and each.rank == best), key=_longest_first)
+        taken: list[Said] = []
+        for each in ordered:
+            if not any(each.start < other.end and other.start < each.end for other in taken):
+                taken.append(each)
+        kept += [Mention(kind, each.value, Span(each.start, each.end), text[each.start : each.end]) for each in taken]
+    return kept
 
 
-def _han(unit: str) -> str:
-    return next(kind for word, kind in _UNITS.items() if word in unit)
-
-
-def _sex(word: str) -> str:
-    return "FEMALE" if re.fullmatch(rf"{_FEMALE}|f|she|mrs|ms|miss", word.lower()) else "MALE"
-
-
-def _ages(text: str) -> Iterator[Mention]:
-    for match in (each for kind in (_OLD, _SHORT, _AGED, _AFTER) for each in kind.finditer(text)):
-        groups = match.groupdict()
-        before = text[max(0, match.start("number") - 40) : match.start("number")]
-        if _THEN.search(before) or groups.get("kin") or ("all" in groups and _HEAT.search(before)):
-            continue
-        age = _duration(_NUMBERS.get(groups["number"].lower(), groups["number"]), groups.get("unit"))
-        if age is None:
-            continue
-        start = match.start("number")
-        end = match.start("after") if groups.get("after") else match.end()
-        yield Mention("age", age, Span(start, end), text[start:end])
-        if groups.get("sex"):
-            yield _mention("sex", _sex(groups["sex"]), match, "sex")
+def _longest_first(said: Said) -> tuple[int, int]:
+    return said.start - said.end, said.start
 
 
 def _nouns(text: str) -> Iterator[Mention]:
     first = re.split(r"(?<=[.!?])(?<!Mr\.)(?<!Mrs\.)(?<!Ms\.)\s", text, maxsplit=1)[0]
     for match in _NOUN.finditer(first):
         group = next(name for name in ("sex", "before", "title") if match[name])
-        yield _mention("sex", _sex(match[group]), match, group)
+        yield _mention("sex", sex_of(match[group]), match, group)
 
 
 def _pronouns(text: str) -> Iterator[Mention]:
-    relative = re.search(rf"\b(?:{_KIN})\b", text, re.IGNORECASE)
+    relative = re.search(rf"\b(?:{KIN})\b", text, re.IGNORECASE)
     for match in _PRONOUN.finditer(text[: relative.start() if relative else None]):
-        yield _mention("sex", _sex(match["sex"]), match, "sex")
-
-
-def _chinese(text: str) -> Iterator[Mention]:
-    kin = re.search("[父母兄弟姐妹哥]", text)
-    head = text[: kin.start() if kin else None]
-    for match in _CHINESE_SEX.finditer(head):
-        yield _mention("sex", "FEMALE" if match["sex"] == "女" else "MALE", match, "sex")
-    ages = [each for each in _CHINESE_AGE.finditer(head) if re.search("岁|龄", each["unit"])]
-    ages = ages or [each for each in _CHINESE_AGE.finditer(head) if _beside(head, each)]
-    for match in ages[:1]:
-        if age := _duration(match["number"], match["unit"]):
-            yield _mention("age", age, match)
-
-
-def _beside(text: str, age: re.Match[str]) -> bool:
-    """Whether a number of months or days stands beside a sex, and so is an age, not how long something lasts."""
-    return bool(
-        re.match(r"的?[，,\s]*[男女]", text[age.end() :]) or re.search(r"[男女]性?[，,\s]*$", text[: age.start()])
-    )
+        yield _mention("sex", sex_of(match["sex"]), match, "sex")
+    relative = re.search("[父母兄弟姐妹哥爸妈]", text)
+    for match in _PERSON_ZH.finditer(text[: relative.start() if relative else None]):
+        yield _mention("sex", "FEMALE" if match.group() == "她" else "MALE", match)
 
 
 def _related(text: str) -> Iterator[Mention]:
@@ -247,7 +213,8 @@ def _onsets(text: str) -> Iterator[Mention]:
             yield _mention("onset", ONSETS["儿童期" if match["born"] == "自幼" else "birth"], match)
         else:
             number, unit = match["number"] or match["年"], match["unit"] or match["单位"]
-            if age := _duration(_NUMBERS.get(number.lower(), number), unit):
+            age = duration(number_of(number), {"岁": "y", "个": "m", "月": "m"}.get((unit or "y")[0], unit or "y"))
+            if age:
                 try:
                     yield _mention("onset", checked_onset(age), match)
                 except CaseError:

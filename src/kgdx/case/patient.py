@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from kgdx.case.measured_values import Measurement, Range
 from kgdx.case.person import Family, GeneEvidence
 
 SEXES = ("FEMALE", "MALE", "OTHER", "UNKNOWN")
@@ -37,6 +38,10 @@ class Status(StrEnum):
     UNKNOWN = "unknown"
     FAMILY = "family"
     HYPOTHETICAL = "hypothetical"
+
+
+CORRECTED = "corrected"
+"""Method of a finding that somebody states who may have seen the text: it outweighs what is read there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +72,13 @@ class Finding:
         span: Where in the text it stands; ``None`` when it was given as a term.
         text: The words it was read from, or the id or phrase that was given.
         matched: The label or synonym that matched.
-        method: How it was matched: ``id``, ``exact``, ``variant``, ``fuzzy``, ``encoder``.
+        method: How it was matched: ``id``, ``exact``, ``variant``, ``fuzzy``, ``encoder``, ``measured``; or
+            :data:`CORRECTED`.
         score: Confidence in the match, 0 to 1.
         onset: HPO CURIE of the age of onset, where the source gives one.
-        value: The number that was measured, where the text gives one right behind the finding.
-        unit: Its unit, as it is written.
+        value: The number that was measured, where the text gives one.
+        unit: Its unit, as it is written; where it is left out, the one that it must be in.
+        range: What the value was judged by, where it was.
     """
 
     id: str
@@ -85,6 +92,18 @@ class Finding:
     onset: str | None = None
     value: float | None = None
     unit: str = ""
+    range: Range | None = None
+
+    @property
+    def judged_by(self) -> str:
+        """What its words leave out of how it was measured: the unit that was assumed, the usual values.
+
+        Example:
+            >>> Finding("HP:0003236", text="CK 5000", value=5000, unit="U/L", range=Range(40, 200)).judged_by
+            'U/L, usual 40-200'
+        """
+        unit = "" if self.unit in self.text else self.unit
+        return ", ".join(filter(None, (unit, str(self.range or ""))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +179,24 @@ class Resolution:
 class FindingReader(Protocol):
     """Turns words into findings; the text room's extractor is one, and so is a graph."""
 
-    def extract(self, text: str, language: str | None = None) -> Extraction:
-        """Read all findings of a free text, in any supported language (``None``: find out which)."""
+    def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
+        """Read all findings of a free text, in any supported language (``None``: find out which).
+
+        Age and sex of ``patient`` decide which values are usual; without one, what the text says of them does.
+        """
         ...
 
     def resolve(self, term: str) -> Resolution:
         """Find the current term for an HPO id (also an alternative or obsolete one), a label, or a phrase."""
+        ...
+
+
+@runtime_checkable
+class ValueJudge(FindingReader, Protocol):
+    """A reader of findings that turns measured values into findings, too."""
+
+    def judge(self, measurements: Iterable[Measurement], patient: Case) -> Extraction:
+        """Return the findings that values come to, for the patient's age and sex."""
         ...
 
 
@@ -200,10 +231,12 @@ class Case:
         family: What is known of the patient's family.
         gene_evidence: Genes in which the patient has candidate variants; ``None`` where nothing is known of them.
         source: Where the case comes from.
+        file: Which file of a folder it was read from.
         language: BCP 47 tag of its words, such as ``zh``, where it is known.
         synthetic: Whether it was made up rather than observed; such a case is no evidence for a real one.
         phrases: Symptoms in words, such as ``burning when passing urine``, beside what was read as findings.
         unread: Parts of its text in which nothing was read.
+        measurements: Measured values that are yet to be judged (:class:`ValueJudge`).
         issues: What was repaired or doubtful while reading it.
         extra: What its form has beyond this, unread (an OSCE case's tests, unknown keys of plain JSON).
     """
@@ -220,10 +253,12 @@ class Case:
     family: Family = field(default_factory=Family)
     gene_evidence: GeneEvidence | None = None
     source: str = "user"
+    file: str = field(default="", compare=False)
     language: str | None = None
     synthetic: bool = False
     phrases: tuple[str, ...] = field(default=(), repr=False)
     unread: tuple[Unread, ...] = field(default=(), repr=False)
+    measurements: tuple[Measurement, ...] = field(default=(), repr=False)
     issues: tuple[Issue, ...] = ()
     extra: dict[str, Any] = field(default_factory=dict, hash=False, compare=False, repr=False)
 

@@ -25,7 +25,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "ask": ("ask",),
     "page_files": ("report",),
     "consult": ("consult",),
-    "graphs": ("build", "update", "remove", "diff", "status", "verify"),
+    "graphs": ("build", "update", "remove", "diff", "status", "verify", "search"),
     "source_commands": ("sources", "quarantine", "extract-relations"),
     "mapping_commands": ("mappings",),
     "template_commands": ("run", "templates", "schema"),

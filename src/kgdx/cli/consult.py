@@ -12,22 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import CaseArgument, Excluded, Force, Html, Json, Observed, Store, grouped
+from kgdx.cli.options import CaseArgument, Force, Html, Json, Store, Terms, grouped
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
+    from kgdx.api.consulting import Consultation
     from kgdx.case import Case
-    from kgdx.episode import Episode, Segment, State
-    from kgdx.episode.wish import AskPatient, Reply
-
-HELP = "y yes · n no · ? don't know · b back · w why · f finish · or say it in words"
-
-WORDS = {
-    "present": frozenset({"y", "yes", "是", "有"}),
-    "absent": frozenset({"n", "no", "否", "没有", "无"}),
-    "unknown": frozenset({"", "?", "unknown", "don't know", "不知道", "不清楚"}),
-}
-"""Words that answer a question with its finding's status."""
+    from kgdx.episode import Segment
+    from kgdx.results.consulted import QuestionDocument
 
 
 def register(app: typer.Typer) -> None:
@@ -36,22 +28,34 @@ def register(app: typer.Typer) -> None:
 
 
 @dataclass(frozen=True)
-class Terms:
-    """Findings that are given as terms."""
-
-    hpo: Observed = None
-    exclude_hpo: Excluded = None
-
-
-@dataclass(frozen=True)
 class Asking:
-    """Who asks, and for how long."""
+    """Who asks, how, and for how long."""
 
     policy: Annotated[str | None, typer.Option("--policy", metavar="NAME", help="Who chooses the questions.")] = None
-    max_questions: Annotated[int, typer.Option(metavar="N", min=0, max=500, help="Most questions.")] = 20
+    selector: Annotated[
+        str | None, typer.Option(metavar="NAME", help="How they are chosen: infogain, split:20, medkgi, degree …")
+    ] = None
+    max_questions: Annotated[
+        int | None, typer.Option(metavar="N", min=0, max=500, help="Most questions; 20 unless said.")
+    ] = None
     certain: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.01, max=1.0, help="Share of the best disease at which to end.")
-    ] = 0.7
+        float | None,
+        typer.Option(metavar="SHARE", min=0.01, max=1.0, help="Share of the best disease at which to end; .7."),
+    ] = None
+    language: Annotated[
+        str | None, typer.Option(metavar="LANGUAGE", help="Ask in en or zh; by default as the patient is described.")
+    ] = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that were given, by the policy's names."""
+        given = {
+            "selector": self.selector,
+            "questions": self.max_questions,
+            "certain": self.certain,
+            "speaks": self.language,
+        }
+        return {name: value for name, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,13 @@ class Kept:
     resume: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Go on with this transcript, and keep it there.")
     ] = None
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the record: .json, .html to print, or .phenopacket.json for what is known."
+        ),
+    ] = None
+    save: Annotated[bool, typer.Option("--save", help="Write the case and the run into the graph.")] = False
 
 
 @dataclass(frozen=True)
@@ -93,19 +104,20 @@ def consult(
     from kgdx.errors import UsageError
 
     page_files.check(result.html, force=result.force)
-    if keep.resume is not None and (case or terms.hpo or terms.exclude_hpo):
-        raise UsageError("a transcript has its own patient", hint="leave the patient out, or --resume")
+    page_files.check_record(keep.record, force=result.force)
+    if keep.resume is not None and (case or terms.given or asking.settings or asking.policy):
+        raise UsageError("a transcript has its own patient and settings", hint="leave them out, or --resume")
     given = inputs.one(case)
     with inputs.graph(store) as graph:
-        policy, episode = _begun(graph, given, terms, asking, keep)
-        transcript = _Transcript(keep.resume or keep.transcript)
-        transcript.write(episode.log)
-        episode = _asked(graph, policy, episode, transcript)
-        if episode.waiting:
-            place = f": go on with `kgdx consult --resume {transcript.path}`" if transcript.path else ""
-            options.remark(f"the consultation is not finished{place}")
+        consultation = _begun(graph, given, terms, asking, keep)
+        _ask(consultation)
+        page_files.write_record(keep.record, consultation, force=result.force)
+        if consultation.waiting:
+            _unfinished(consultation, keep.resume or keep.transcript)
             return
-        found = graph.diagnosis(episode)
+        found = consultation.diagnosis
+        if keep.save:
+            options.remark(f"saved as {graph.save(found)}")
     if result.as_json:
         options.write_json(found.to_dict())
     else:
@@ -115,44 +127,13 @@ def consult(
     page_files.write_result(result.html, found, store=store, force=result.force)
 
 
-def _begun(graph: Graph, given: Case | None, terms: Terms, asking: Asking, keep: Kept) -> tuple[Any, Episode]:
-    """Return the policy, and the episode until it first waits: a new one, or that of a transcript."""
-    from kgdx.episode import Limits, load, policy_of
-
+def _begun(graph: Graph, given: Case | None, terms: Terms, asking: Asking, keep: Kept) -> Consultation:
+    """Return the consultation until it first waits: a new one, or that of a transcript."""
+    kept = _Transcript(keep.resume or keep.transcript)
     if keep.resume is not None:
-        log = load(_read(keep.resume))
-        policy: Any = policy_of(log)
-        return policy, graph.episode(log=log, policy=policy)
-    policy = _policy(asking.policy, asking.max_questions, asking.certain)
-    told = given or terms.hpo or terms.exclude_hpo
-    known = inputs.with_terms(given, terms.hpo, terms.exclude_hpo, graph) if told else None
-    limits = Limits(steps=100_000, stagnation=1_000, errors=1_000)
-    return policy, graph.episode(known, policy=policy, limits=limits)
-
-
-def _policy(name: str | None, questions: int, certain: float) -> Any:
-    """Return the policy of a name, or the first that asks patients, with the settings that it has.
-
-    Raises:
-        UsageError: It asks no patient.
-    """
-    from kgdx.episode import POLICIES, make_policy
-    from kgdx.errors import UsageError
-
-    asking = [each for each, kind in POLICIES.items() if kind.capabilities.asks]
-    if name is not None and name not in asking:
-        POLICIES.get(name)
-        raise UsageError(f"the policy {name} asks no patient", hint=f"take one of {', '.join(asking)}")
-    return make_policy(name or asking[0], questions=questions, certain=certain)
-
-
-def _read(path: Path) -> str:
-    from kgdx.errors import CaseError
-
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CaseError(f"the transcript {path} cannot be read ({error})", hint="give one that kgdx wrote") from error
+        return graph.consult(resume=keep.resume, keep=kept.write)
+    known = inputs.with_terms(given, terms, graph) if given or terms.given else None
+    return graph.consult(known, policy=asking.policy, keep=kept.write, **asking.settings)
 
 
 class _Transcript:
@@ -187,79 +168,74 @@ class _Transcript:
             ) from error
 
 
-def _asked(graph: Graph, policy: Any, episode: Episode, kept: _Transcript) -> Episode:
-    """Ask until the episode ends or nobody answers any more."""
-    from kgdx.episode import answered, run
-    from kgdx.episode.wish import AskPatient
+def _ask(consultation: Consultation) -> None:
+    """Ask until the consultation ends or nobody answers any more."""
+    from kgdx.errors import UsageError
+    from kgdx.results.consulted import say
+    from kgdx.terms.replies import read_reply
 
-    world = graph.world(policy)
-    if episode.waiting and sys.stdin.isatty():
-        options.remark(HELP)
-    lines = _lines()
-    while isinstance(asked := episode.state.pending, AskPatient):
-        options.remark(_question(episode.state, asked))
+    lines, language = _lines(), consultation.language
+    if consultation.waiting and sys.stdin.isatty():
+        options.remark(say("help", language))
+    while (question := consultation.question) is not None:
+        options.remark(_shown(question, consultation))
         line = next(lines, None)
         if line is None:
-            return episode
-        state = _after(graph, episode, line.strip(), world)
-        if state is None:
-            reply = _reply(line.strip(), asked)
-            state = answered(episode.state, reply)
-        episode = run(world, state, policy)
-        kept.write(episode.log)
-    return episode
+            return
+        if read_reply(line).meaning == "why":
+            options.remark(question.why)
+            continue
+        try:
+            consultation.answer(line)
+        except UsageError as error:
+            options.remark(error.message)
+            continue
+        _say_heard(consultation, question)
 
 
 def _lines() -> Iterator[str]:
     try:
-        yield from sys.stdin
+        yield from (line.rstrip("\n") for line in sys.stdin)
     except KeyboardInterrupt:
         return
 
 
-def _after(graph: Graph, episode: Episode, word: str, world: Any) -> State | None:
-    """Do what is no answer: go back, say why, finish; ``None`` where the word is an answer."""
-    from kgdx.actions.believing import Questions
-    from kgdx.episode import Author, Kind, Segment, resume
+def _shown(question: QuestionDocument, consultation: Consultation) -> str:
+    """Return a question as the terminal shows it, with what can be chosen and the leading disease."""
+    from kgdx.results.consulted import percent, say
 
-    state = episode.state
-    if word in ("f", "finish", "结束"):
-        return state.add(Segment(Author.USER, Kind.LIMIT, "finished"))
-    if word in ("b", "back", "返回"):
-        asked = [n for n, each in enumerate(state.log) if each.kind is Kind.WISH and each.name == "ask_patient"]
-        if len(asked) < 2:
-            options.remark("this is the first question")
-            return state
-        return resume(world, state.log[: asked[-2] + 1])
-    if word in ("w", "why", "为什么"):
-        proposed = state.get(Questions)
-        term = getattr(state.pending, "term", None)
-        gain = next((each.gain for each in proposed.questions if each.term == term), None) if proposed else None
-        options.remark(
-            "it is an open question: nothing is known yet"
-            if gain is None
-            else f"its answer is expected to tell {gain:.2f} bits about which disease it is, more than any other"
+    official = (
+        f" ({question.label})" if question.label and question.label.casefold() != question.name.casefold() else ""
+    )
+    best = "".join(f"   [{each.name} {percent(each.share)}]" for each in consultation.differential[:1])
+    lines = [f"{question.number}. {question.text}{official}{best}"]
+    if question.kind == "which":
+        lines += [f"   {number} {each.name}" for number, each in enumerate(question.options, 1)]
+        lines.append(f"   {say('which_hint', consultation.language)}")
+    return "\n".join(lines)
+
+
+def _say_heard(consultation: Consultation, question: QuestionDocument) -> None:
+    """Say what was read in words, and what contradicts what was said before."""
+    from kgdx.results.consulted import say
+
+    language = consultation.language
+    read = [each for each in consultation.heard if each.id != question.term and question.kind != "which"]
+    if read:
+        named = (
+            each.label if each.status == "present" else say("negated", language, name=each.label or each.id)
+            for each in read
         )
-        return state
-    return None
+        options.remark("   " + say("read", language, findings=", ".join(named)))
+    if consultation.unread:
+        options.remark("   " + say("noted", language))
+    for each in consultation.contradictions:
+        options.remark(f"   ! {each}")
 
 
-def _question(state: State, asked: AskPatient) -> str:
-    from kgdx.actions.believing import Shares
+def _unfinished(consultation: Consultation, path: Path | None) -> None:
+    from kgdx.results.consulted import say
 
-    shares = state.get(Shares)
-    best = f"   [{shares.shares[0].name} {shares.shares[0].share:.0%}]" if shares and shares.shares else ""
-    number = state.counts.questions
-    if asked.term is None:
-        return f"{number}. What are the signs and symptoms?{best}"
-    return f"{number}. {asked.label or asked.term}?{best}"
-
-
-def _reply(word: str, asked: AskPatient) -> Reply:
-    from kgdx.case import Status
-    from kgdx.episode.wish import Reply
-
-    status = next((Status(name) for name, words in WORDS.items() if word.lower() in words), None)
-    if status is None or asked.term is None:
-        return Reply(text=word[:100_000]) if word else Reply(status=Status.UNKNOWN)
-    return Reply(status=status)  # type: ignore[arg-type]
+    language = consultation.language
+    place = say("go_on", language, path=path) if path else ""
+    options.remark(say("unfinished", language, place=place))

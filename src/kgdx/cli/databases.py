@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import Excluded, Json, Observed, Store, grouped
+from kgdx.cli.options import Json, Store, Terms, grouped
 from kgdx.errors import StoreError, UsageError
 
 Address = Annotated[
@@ -198,8 +198,6 @@ def check(
 class Wanted:
     """Whose evidence is drawn."""
 
-    hpo: Observed = None
-    exclude_hpo: Excluded = None
     disease: Annotated[
         list[str] | None,
         typer.Option("--disease", "-d", metavar="ID", help="A candidate whose evidence to draw; can be repeated."),
@@ -232,6 +230,7 @@ def browse(
         typer.Argument(metavar="RUN|TEXT|FILE|-", help="A saved run, such as run:0123456789abcdef; or the patient."),
     ] = None,
     *,
+    terms: Terms,
     wanted: Wanted,
     where: Where,
     style: Annotated[bool, typer.Option("--style", help="Say where the style and the saved queries are.")] = False,
@@ -251,9 +250,9 @@ def browse(
     given = None if named else inputs.one(what)
     result: kgdx.Diagnosis | str = str(what)
     if not named:
-        inputs.check_given(given, wanted.hpo, wanted.exclude_hpo)
+        inputs.check_given(given, terms)
         with inputs.graph(store) as graph:
-            patient = inputs.with_terms(given, wanted.hpo, wanted.exclude_hpo, graph)
+            patient = inputs.with_terms(given, terms, graph)
             result = graph.diagnose(patient, top=max(wanted.top, 20), explain=0)
     found = kgdx.browse(
         result,

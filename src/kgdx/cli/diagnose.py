@@ -21,13 +21,12 @@ from kgdx.cli.options import (
     CaseArgument,
     CaseBank,
     Encoder,
-    Excluded,
     Force,
     Html,
     Json,
-    Observed,
     Policy,
     Store,
+    Terms,
     Top,
     announce,
     grouped,
@@ -54,18 +53,6 @@ def register(app: typer.Typer) -> None:
     group.callback()(lambda: None)
     group.command("synthesize")(synthesize)
     app.add_typer(group, name="cases")
-
-
-@dataclass(frozen=True)
-class Terms:
-    """Findings that are given as terms."""
-
-    hpo: Observed = None
-    exclude_hpo: Excluded = None
-
-    def added(self, given: Case | None, graph: Graph) -> Case:
-        """Return the patient with these findings."""
-        return inputs.with_terms(given, self.hpo, self.exclude_hpo, graph)
 
 
 @dataclass(frozen=True)
@@ -114,14 +101,14 @@ def diagnose(
 
     page_files.check(result.html, force=result.force)
     given = inputs.one(case)
-    inputs.check_given(given, terms.hpo, terms.exclude_hpo)
+    inputs.check_given(given, terms)
     about = person.about()
     top = ranking.top
     paths = min(max(ranking.explain, page_files.EXPLAINED if result.html or result.as_json else 0), top)
     how: dict[str, Any] = {"policy": ranking.policy, "case_bank": ranking.case_bank, "model": ranking.llm}
     announce(store, ranking.llm, ranking.policy)
     with inputs.graph(store, encoder=encoder) as graph:
-        found = graph.diagnose(terms.added(given, graph), top=top, explain=paths, **how, **about)
+        found = graph.diagnose(inputs.with_terms(given, terms, graph), top=top, explain=paths, **how, **about)
     if result.as_json:
         output.write_json(found.to_dict(words=True))
     else:
@@ -186,7 +173,7 @@ def batch(
 @grouped
 def explain(
     case: Annotated[str, typer.Argument(metavar="TEXT|FILE|-", help="The patient, as for diagnose.")],
-    disease: Annotated[str, typer.Argument(metavar="DISEASE", help="A disease of the graph, such as OMIM:190350.")],
+    disease: Annotated[str, typer.Argument(metavar="DISEASE", help="A disease of the graph: its id or name.")],
     *,
     terms: Terms,
     person: Person,
@@ -205,10 +192,11 @@ def explain(
     page_files.check(html, force=force)
     given, about = inputs.one(case), person.about()
     with inputs.graph(store, encoder=encoder) as graph:
-        patient = terms.added(given, graph)
-        result = graph.explain(patient, disease, policy=policy, case_bank=case_bank, **about)
+        patient = inputs.with_terms(given, terms, graph)
+        wanted = graph.ranked_disease(disease)
+        result = graph.explain(patient, wanted, policy=policy, case_bank=case_bank, **about)
     finished(result)
-    candidate = result.candidate(disease)
+    candidate = result.candidate(wanted)
     if as_json:
         document = result.to_dict(trace=False)
         document["candidates"] = [each for each in document["candidates"] if each["id"] == candidate.id]
@@ -377,9 +365,11 @@ def result(graph: Graph, case: Case | Failure, options: dict[str, Any]) -> Resul
             found = graph.diagnose(case, **options)
             finished(found)
             line = {**found.to_dict(trace=False), "id": case.id, "run": found.id}
+            if case.file:
+                line["file"] = case.file
             del line["sources"]  # the same in every line; `kgdx info` lists them
         except KgdxError as error:
-            line = {"id": case.id, "error": str(error)}
+            line = {"id": case.id, "error": str(error), **({"file": case.file} if case.file else {})}
     return json.dumps(line, ensure_ascii=False), "error" in line
 
 

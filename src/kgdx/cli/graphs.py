@@ -1,4 +1,4 @@
-"""Commands about the graph as a whole: build, update, remove, diff, status, verify."""
+"""Commands about the graph as a whole: build, update, remove, diff, status, verify, search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgdx.errors import StoreError
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    for command in (build, update, remove, diff, status, verify):
+    for command in (build, update, remove, diff, status, verify, search):
         app.command()(command)
 
 
@@ -198,3 +198,28 @@ def verify(as_json: Json = False, store: Store = None) -> None:
     if found.faults:
         message = f"{len(found.faults)} files of the graph in {found.path} are damaged"
         raise StoreError(message, hint="build it again with `kgdx build`")
+
+
+def search(
+    text: Annotated[str, typer.Argument(metavar="NAME", help="A name, the beginning of one, or an id.")],
+    kind: Annotated[
+        list[str] | None, typer.Option(metavar="CLASS", help="Disease, Phenotype, Drug …; can be repeated.")
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="Most entries.")] = 10,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Find diseases, findings and the like by their names.
+
+    Example: kgdx search "brittle bone"
+    """
+    from kgdx.cli import inputs
+
+    with inputs.graph(store) as graph:
+        found = graph.search(text, *(kind or ()), limit=limit)
+    if as_json:
+        options.write_json(found.to_dicts())
+    else:
+        from kgdx.render.terminal.graph_text import rows
+
+        options.show(rows(("id", "kind", "name", "matched", "method"), found.to_dicts()))

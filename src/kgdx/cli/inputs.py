@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -19,10 +18,10 @@ if TYPE_CHECKING:
     from kgdx.api import Graph
     from kgdx.case import Case, Failure, FindingReader
     from kgdx.case.ddxplus_patients import Known
+    from kgdx.cli.options import Terms
+    from kgdx.config import LlmAccess
     from kgdx.ingest.pipeline.build_report import Progress
-
-_SUFFIX = re.compile(r"\.(json|jsonl|ndjson|txt|gz|ya?ml|csv|tsv|pdf|docx?|rtf|xml|md)$", re.IGNORECASE)
-_START = re.compile(r"(/|\./|\.\./|~|[A-Za-z]:[\\/])\S")
+    from kgdx.llm.chat import ChatModel
 
 
 def one(argument: str | None) -> Case | None:
@@ -59,6 +58,8 @@ def existing(argument: str) -> Path | None:
             ...
         kgdx.errors.CaseError: no such file: patient.json: check the path, or describe the patient in words
     """
+    from kgdx.case import names_file
+
     words = argument.strip()
     if words and "\n" not in words and "\0" not in words and len(words) < 4096:
         try:
@@ -67,7 +68,7 @@ def existing(argument: str) -> Path | None:
                 return path
         except (OSError, RuntimeError):
             return None
-        if _SUFFIX.search(words) or _START.match(words):
+        if names_file(words):
             raise CaseError(f"no such file: {words}", hint="check the path, or describe the patient in words")
     return None
 
@@ -116,6 +117,19 @@ def graph(store: str | None, **how: Any) -> Graph:
     return kgdx.open(store, progress=remark, **how)
 
 
+def connected(access: LlmAccess, cache: Path) -> tuple[ChatModel, LlmAccess]:
+    """Return a model that is connected when it is first asked, with its settings."""
+    from kgdx.cli.options import remark
+    from kgdx.evaluate.model_use import LazyModel
+    from kgdx.llm.connect import connect, described
+
+    def make() -> Any:
+        remark(f"asking {described(access)}")
+        return connect(access, cache=cache)
+
+    return LazyModel(access.model, make), access
+
+
 def build_default(store: str | None) -> None:
     """Build the default graph where no graph is named and there is none yet, with its progress on standard error.
 
@@ -144,36 +158,33 @@ def build_default(store: str | None) -> None:
         remark("The default graph is built; `kgdx status` shows what it holds.")
 
 
-def check_given(case: Case | None, *terms: list[str] | None) -> None:
+def check_given(case: Case | None, terms: Terms) -> None:
     """Refuse a command line that gives no patient, before anything is opened or built.
 
     Raises:
         UsageError: There is neither a case nor a term.
     """
-    if case is None and not any(map(split, terms)):
+    if case is None and split(terms.withdrawn):
+        raise UsageError("--not takes back what was read of a patient", hint="give the patient, too")
+    if case is None and not split(terms.hpo) and not split(terms.exclude_hpo):
         raise UsageError("no patient is given", hint='as in `kgdx diagnose "fever, seizures"` or `--hpo HP:0001250`')
 
 
-def with_terms(
-    case: Case | None, observed: list[str] | None, excluded: list[str] | None, reader: FindingReader
-) -> Case:
-    """Add the terms of ``--hpo`` and ``--exclude-hpo`` to a case.
+def with_terms(case: Case | None, terms: Terms, reader: FindingReader) -> Case:
+    """Add the terms of ``--hpo``, ``--exclude-hpo`` and ``--not`` to a case.
 
     Raises:
         UsageError: There is neither a case nor a term.
         CaseError: A term is unknown.
     """
     from kgdx.case import case_from_terms
+    from kgdx.case import with_terms as corrected
 
-    check_given(case, observed, excluded)
-    if case is not None and not split(observed) and not split(excluded):
-        return case
-    given = case_from_terms(split(observed), reader, split(excluded))
+    check_given(case, terms)
+    observed, excluded = split(terms.hpo), split(terms.exclude_hpo)
     if case is None:
-        return given
-    for finding in given.findings:
-        case = case.with_finding(finding)
-    return case.with_issues(given.issues)
+        return case_from_terms(observed, reader, excluded)
+    return corrected(case, reader, observed, excluded, split(terms.withdrawn))
 
 
 def split(values: list[str] | None) -> list[str]:

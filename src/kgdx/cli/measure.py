@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kgdx.cli import inputs, options
+from kgdx.cli.measure_consult import consult
 from kgdx.cli.options import CaseBank, Encoder, Json, Store, grouped
 from kgdx.files.private import private_file
 
@@ -38,7 +39,7 @@ PLANS = "Who plans: a model at KGDX_LLM_BASE_URL, or scripted:right, scripted:ha
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure accuracy on annotated data.")
-    for command in (text, rank, questions, recall, answers):
+    for command in (text, rank, questions, recall, answers, consult):
         group.command()(command)
     app.add_typer(group, name="evaluate")
 
@@ -288,18 +289,7 @@ def _model(name: str | None, questions: tuple[Question, ...], cache: Path | None
     if name is not None and name.startswith(PREFIX):
         return scripted(name, questions), None
     settings = Settings.load()
-    return _connected(settings.llm(name), cache or settings.cache / "llm" / "answers.sqlite")
-
-
-def _connected(access: LlmAccess, cache: Path) -> tuple[ChatModel, LlmAccess]:
-    from kgdx.evaluate.model_use import LazyModel
-    from kgdx.llm.connect import connect, described
-
-    def make() -> Any:
-        options.remark(f"asking {described(access)}")
-        return connect(access, cache=cache)
-
-    return LazyModel(access.model, make), access
+    return inputs.connected(settings.llm(name), cache or settings.cache / "llm" / "answers.sqlite")
 
 
 def _judge(how: Judging, questions: tuple[Question, ...], cache: Path) -> Judge | None:
@@ -316,4 +306,4 @@ def _judge(how: Judging, questions: tuple[Question, ...], cache: Path) -> Judge 
         from kgdx.evaluate.judges import RagasJudge
 
         return RagasJudge.connect(access)
-    return ModelJudge(_connected(access, cache)[0], (access.price_in, access.price_out))
+    return ModelJudge(inputs.connected(access, cache)[0], (access.price_in, access.price_out))

@@ -73,6 +73,10 @@ Excluded = Annotated[
     list[str] | None,
     typer.Option("--exclude-hpo", metavar="TERM", help="A finding that is absent, likewise."),
 ]
+Withdrawn = Annotated[
+    list[str] | None,
+    typer.Option("--not", metavar="TERM", help="A finding that was read wrongly: nothing is known of it."),
+]
 CaseArgument = Annotated[
     str | None,
     typer.Argument(
@@ -80,6 +84,20 @@ CaseArgument = Annotated[
         help="The patient in words; a file (text, phenopacket, JSON); or - for standard input.",
     ),
 ]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Findings that are given as terms, and outweigh what is read."""
+
+    hpo: Observed = None
+    exclude_hpo: Excluded = None
+    withdrawn: Withdrawn = None
+
+    @property
+    def given(self) -> bool:
+        """Whether there is any."""
+        return bool(self.hpo or self.exclude_hpo or self.withdrawn)
 
 
 STEPS = 200

@@ -23,7 +23,7 @@ from kgdx.episode.policy import Policy
 from kgdx.episode.segment import VERSION, Author, Kind, Segment, error_of, error_segment
 from kgdx.episode.state import Artifact, Entry, Limits, State
 from kgdx.episode.wish import Action, AskModel, AskPatient, Outcome, Reply, Wish
-from kgdx.episode.world import Done, World
+from kgdx.episode.world import AwaitedPatient, Done, World
 from kgdx.errors import KgdxError, UsageError
 from kgdx.llm.chat import Completion, private_loop
 
@@ -172,6 +172,8 @@ def settle(state: State, done: Done, milliseconds: float = 0.0) -> State:
     digest = "" if found is None else found.digest()
     data: dict[str, Any] = {"digest": digest}
     words: dict[str, Any] = {}
+    if found is not None and (summary := found.summary()):
+        data["summary"] = summary
     if found is not None and found.kept:
         data["artifact"], words = found.to_data(), found.to_words()
     if done.problems:
@@ -207,7 +209,10 @@ def answered(state: State, reply: Reply) -> State:
     if not isinstance(asked, AskPatient):
         raise UsageError("no question to the patient is pending", hint="answer the question that the episode asks")
     words = {"text": reply.text} if reply.text else {}
-    data = {"status": reply.status and str(reply.status), "term": reply.term, "label": reply.label}
+    data: dict[str, Any] = {"status": reply.status and str(reply.status), "term": reply.term, "label": reply.label}
+    data |= {"more": [list(each) for each in reply.more]} if reply.more else {}
+    data |= {"skipped": True} if reply.skipped else {}
+    data |= {"remarks": list(reply.remarks)} if reply.remarks else {}
     return state.add(Segment(Author.PATIENT, Kind.RESULT, asked.name, data, words), case=reply.heard(state.case, asked))
 
 
@@ -402,6 +407,8 @@ async def _awaited(world: World, state: State, wish: Wish) -> State | None:
         return told(world, state, name, answer, (time.perf_counter() - started) * 1000)
     if isinstance(wish, Action) and wish.slow:
         return await asyncio.to_thread(_here, world, state, wish)
+    if isinstance(wish, AskPatient) and isinstance(world.patient, AwaitedPatient):
+        return answered(state, await world.patient.awaited(wish, state))
     return _here(world, state, wish)
 
 

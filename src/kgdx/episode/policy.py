@@ -120,6 +120,8 @@ POLICIES: Registry[Policy] = Registry(
         "rules": "kgdx.policies.question_rules:RulesPolicy",
         "planner": "kgdx.policies.planner:PlannerPolicy",
         "inquiry": "kgdx.policies.inquiry:InquiryPolicy",
+        "doctor": "kgdx.policies.doctor:DoctorPolicy",
+        "doctor_by_rules": "kgdx.policies.doctor_by_rules:RulesDoctorPolicy",
     },
 )
 """Name → policy; installed packages add theirs by entry points of the group ``kgdx.policies``."""

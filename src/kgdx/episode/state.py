@@ -43,6 +43,10 @@ class Artifact:
         """Return a digest of the content, equal for equal artifacts; floats count to nine digits."""
         return digest_of(asdict(cast("Any", self)))
 
+    def summary(self) -> dict[str, Any]:
+        """Return the little that the log tells its readers although the graph can make it again; without words."""
+        return {}
+
     def to_data(self) -> dict[str, Any]:
         """Return plain JSON values without words, for the log of a :attr:`kept` artifact."""
         return {}

@@ -13,12 +13,17 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kgdx.case import Case, Finding, Status
+from kgdx.case import Case, Finding, Issue, Status
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.errors import UsageError
 from kgdx.llm.chat import Message
 from kgdx.registry import Registry
+
+MAX_WORDS = 100_000
+"""Longest reply of a patient, in characters."""
+MAX_SPOKEN = 2_000
+"""Letters of a question at most."""
 
 Effect = Literal["graph", "patient", "model", "note", "end"]
 
@@ -71,7 +76,7 @@ class Remark(Wish):
 
 
 class AskPatient(Wish):
-    """Ask the patient whether a finding is present, or openly.
+    """Ask the patient whether a finding is present, which narrower one it is, or openly; or order an examination.
 
     Example:
         >>> AskPatient(term="HP:0001250", label="Seizure").effect
@@ -80,15 +85,28 @@ class AskPatient(Wish):
 
     name: ClassVar[str] = "ask_patient"
     effect: ClassVar[Effect] = "patient"
+    private: ClassVar[frozenset[str]] = frozenset({"spoken"})
 
     term: str | None = None
     """The finding that is asked for; ``None`` for an open question."""
     label: str = ""
     """Its name."""
+    kind: str = ""
+    """What the term is, where it is no phenotype: a test, an evidence of DDXPlus."""
+    gain: float | None = None
+    """Bits that the answer is expected to tell about which disease it is."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Ids and names of narrower findings, or of an evidence's values, of which a yes may name one."""
+    which: bool = False
+    """Whether it asks for one of them alone: the finding itself is known to be present."""
+    order: Literal["", "examination", "test"] = ""
+    """What is ordered in place of a question; empty for a question."""
+    spoken: Annotated[str, Field(max_length=MAX_SPOKEN)] = ""
+    """The question as it is put, or what is ordered, where somebody has worded it."""
 
 
 class Reply(BaseModel):
-    """What a patient answers: a status of what was asked, a more specific finding, or words.
+    """What a patient answers: a status of what was asked, a more specific finding, words, or nothing.
 
     Example:
         >>> Reply(status="present").status
@@ -103,8 +121,14 @@ class Reply(BaseModel):
     """A more specific finding than the one that was asked for: "yes, namely …"."""
     label: str = ""
     """Its name."""
-    text: Annotated[str, Field(max_length=100_000)] = ""
+    more: tuple[tuple[str, str], ...] = ()
+    """Ids and names of further ones, where several were to choose from."""
+    skipped: bool = False
+    """Whether the question is passed over: nothing is known, and it is not asked again."""
+    text: Annotated[str, Field(max_length=MAX_WORDS)] = ""
     """Words; they join the case's text and are read like it."""
+    remarks: tuple[str, ...] = ()
+    """What a program that plays the patient has to say of its answer, such as ``masked``; nobody's words."""
 
     def heard(self, case: Case, asked: AskPatient) -> Case:
         """Return the case after the reply.
@@ -114,11 +138,29 @@ class Reply(BaseModel):
             ('HP:0001250',)
         """
         term, label = (self.term, self.label) if self.term else (asked.term, asked.label)
+        if asked.which and not self.term:
+            term = None  # which one it is remains open
+        elif asked.which:  # the narrower finding says all of it
+            case = replace(case, findings=tuple(each for each in case.findings if each.id != asked.term))
         if self.status is not None and term is not None:
-            case = case.with_finding(Finding(term, self.status, label, text=self.text, method="asked"))
+            for id, name in ((term, label), *self.more):
+                case = _stated(case, Finding(id, self.status, name, text=self.text, method="asked"))
         if self.text.strip():
             case = replace(case, text=f"{case.text}\n{self.text}" if case.text else self.text)
         return case
+
+
+_CONTRARY = {Status.PRESENT: Status.ABSENT, Status.ABSENT: Status.PRESENT}
+
+
+def _stated(case: Case, finding: Finding) -> Case:
+    """Return the case with what was said last; an issue says so where the opposite was said before."""
+    before = next((each for each in case.findings if each.id == finding.id), None)
+    case = case.with_finding(finding)
+    if before is None or before.status is not _CONTRARY.get(finding.status):
+        return case
+    message = f"{finding.label or finding.id} was first said to be {before.status}, then {finding.status}"
+    return case.with_issues([Issue("warning", finding.id, message, "the later answer counts; go back to change it")])
 
 
 class AskModel(Wish):
@@ -262,6 +304,11 @@ ACTIONS: Registry[Action] = Registry(
         "infer": "kgdx.actions.retrieving:Infer",
         "match": "kgdx.actions.retrieving:Match",
         "read_plan": "kgdx.policies.planner:ReadPlan",
+        "read_record": "kgdx.policies.doctor_reading:ReadRecord",
+        "read_differential": "kgdx.policies.doctor_reading:ReadDifferential",
+        "read_turn": "kgdx.policies.doctor_reading:ReadTurn",
+        "read_answer": "kgdx.policies.doctor_reading:ReadAnswer",
+        "forget": "kgdx.policies.doctor_reading:Forget",
         "diagnose": "kgdx.actions.answering:Diagnose",
         "respond": "kgdx.actions.answering:Respond",
     },

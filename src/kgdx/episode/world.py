@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from kgdx.episode.operations import GraphLike
 from kgdx.episode.segment import Operation
@@ -23,6 +23,15 @@ class Patient(Protocol):
 
     def reply(self, asked: AskPatient, state: State) -> Reply:
         """Answer a question; equal questions in equal states get equal answers."""
+        ...
+
+
+@runtime_checkable
+class AwaitedPatient(Patient, Protocol):
+    """A patient who takes long to answer, as one that a model plays; concurrent episodes go on meanwhile."""
+
+    async def awaited(self, asked: AskPatient, state: State) -> Reply:
+        """Answer a question as :meth:`reply` does."""
         ...
 
 

@@ -61,6 +61,9 @@ _NAMED = {"id": _S, "name": _S, "language": _S}
 _STATED = {"source": _S, "reference": _S, "score": pa.float64()}
 _TREATED = {"disease": _I, "drug": _I, "source": _S}
 
+ADDED = frozenset({("phenotype", "lay_synonyms")})
+"""Columns that snapshots of this layout may lack, because they were compiled before there were any."""
+
 TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
     "disease": {
         "id": _S,
@@ -79,6 +82,7 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
         "definition": _S,
         "synonyms": _L,
         "synonym_scopes": _L,
+        "lay_synonyms": _L,
         "alt_ids": _L,
         "xrefs": _L,
         "obsolete": pa.bool_(),
@@ -250,7 +254,7 @@ class Snapshot:
         if name not in self._tables:
             file = self._path / f"{name}.arrow"
             try:
-                table = pa.ipc.open_file(pa.memory_map(str(file))).read_all()
+                table = _completed(name, pa.ipc.open_file(pa.memory_map(str(file))).read_all())
                 self._check(name, table)
             except (OSError, ValueError, pa.ArrowException) as error:
                 hint = "build the graph again with `kgdx build`"
@@ -357,6 +361,14 @@ class Snapshot:
         if name not in TABLES:
             raise StoreError(f"the snapshot has no table {name!r}", hint=f"one of {', '.join(TABLES)}")
         return name
+
+
+def _completed(name: str, table: pa.Table) -> pa.Table:
+    """Return a table with empty columns in the places of those that were added since it was compiled."""
+    for place, (column, kind) in enumerate(TABLES[name].items()):
+        if (name, column) in ADDED and column not in table.column_names:
+            table = table.add_column(place, column, pa.nulls(table.num_rows, kind))
+    return table
 
 
 def _is_sound(folder: Path) -> bool:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import Closing, Delta, GraphTable, NodeTable, RelationTable, Row, Store
-from kgdx.schema import fits, load_schema
+from kgdx.schema import fits, kin, load_schema
 from kgdx.schema.model import NodeClass, Property, PropertyType, Relation, Schema
 
 if TYPE_CHECKING:
@@ -204,9 +204,10 @@ class OwnStore(Closing):
             raise StoreError(f"the graph at {store.url} is open for reading only", hint="open it with read_only=False")
 
     def _refuse_other_version(self, built: Row, hint: str) -> None:
-        version = built["schema_version"]
-        if not fits(version, built["schema_checksum"]):
-            stated = f"the graph at {cast(Store, self).url} has schema version {version}"
+        version, store = built["schema_version"], cast(Store, self)
+        lacks = not fits(version, built["schema_checksum"])
+        if lacks and not (store.read_only and kin(version)):  # what is not written can do without what was added since
+            stated = f"the graph at {store.url} has schema version {version}"
             raise StoreError(f"{stated}, this kgdx has {self._schema().version}", hint=hint)
 
 

@@ -7,19 +7,29 @@ and goes on in another process.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from kgdx.actions.answering import Diagnose
-from kgdx.actions.believing import Believe, ProposeQuestions, Question, Questions, Shares
+from kgdx.actions.believing import Believe, ProposeQuestions, Questions, Shares
 from kgdx.actions.explaining import Explain
 from kgdx.actions.reading import Extract, Rank
 from kgdx.answer.artifacts import Explained, Ranked, Read
 from kgdx.case import Status
+from kgdx.case.ddxplus_release import values_of
 from kgdx.episode.policy import Capabilities, Policy
 from kgdx.episode.state import State
+from kgdx.episode.turns import Turn, turns
 from kgdx.episode.wish import AskPatient, Wish
+from kgdx.rank.proposing import Question
+from kgdx.rank.selectors import DEFAULT
+
+OPENLY = 3
+"""Open questions in a row, with nothing found in the answers, after which no more is asked."""
+ASKED = 2
+"""How often a question is asked to which words are said that answer something else."""
 
 
 class InquiryPolicy(Policy):
@@ -35,50 +45,125 @@ class InquiryPolicy(Policy):
     capabilities: ClassVar[Capabilities] = Capabilities(asks=True)
 
     questions: Annotated[int, Field(ge=0)] = 20
-    """Most questions."""
+    """Most questions; which kind of a finding it is belongs to the question before."""
     certain: Annotated[float, Field(gt=0, le=1)] = 0.7
     """Share of the leading disease at which no more is asked."""
+    selector: str = DEFAULT
+    """Who chooses the questions, with settings behind a colon."""
+    kinds: tuple[str, ...] = ("phenotype", "evidence")
+    """What is asked about: phenotype, evidence, symptom, test."""
+    named: bool = True
+    """Whether a yes is expected to say which finding it is."""
     top: int = 10
     """How many candidates are ranked in the end."""
     explain: int = 3
     """How many of them are explained."""
     language: str | None = None
     """Language of the patient's words; found out when ``None``."""
+    speaks: Literal["en", "zh"] | None = None
+    """Language of the questions; that of the patient's words when ``None``."""
+    narrow: Annotated[int, Field(ge=0, le=100)] = 0
+    """How many kinds of a finding are named after a yes, to choose from; 0 asks for none."""
+    unchanged: Annotated[int, Field(ge=0)] = 0
+    """After so many questions that changed nothing in which diseases lead, ask openly; 0 for never."""
 
     def choose(self, state: State) -> Wish | None:
-        """Return the next step: read what is new, update the shares, ask, or declare."""
+        """Return the next step: read what is new, update the shares, ask which kind, ask, or declare."""
         if state.get(Read) is None and (state.case.text or state.case.findings):
             read = Extract(language=self.language)
             if not state.tried(read):
                 return read
+        before = turns(state.log)
+        asked = sum(not each.asked.which for each in before)
         if not state.case.observed:
-            openly = AskPatient()
-            return openly if state.counts.questions < self.questions else None
+            return AskPatient() if asked < min(self.questions, OPENLY) else self.close(state)
         shares = state.get(Shares)
         if shares is None:
             return Believe()
-        if state.counts.questions >= self.questions or shares.shares[0].share >= self.certain:
+        if (kind := self._kind(before)) is not None:
+            return kind
+        if asked >= self.questions or shares.shares[0].share >= self.certain:
             return self.close(state)
-        proposed = state.get(Questions)
-        if proposed is None:
-            unknown = (each.id for each in state.case.findings if each.status is Status.UNKNOWN)
-            return ProposeQuestions(unknown=tuple(unknown))
-        question = next((each for each in proposed.questions if not _settled(state, proposed, each)), None)
-        return self.close(state) if question is None else AskPatient(term=question.term, label=question.label)
+        if self.unchanged and _unchanged(before) >= self.unchanged:
+            return AskPatient()
+        return self._next(state, before)
 
     def close(self, state: State) -> Wish | None:
-        """Return what ends the consultation: rank, explain, declare."""
+        """Return what ends the consultation: the last shares, rank, explain, declare."""
         if not state.case.observed:
             return None
+        if state.get(Shares) is None and not state.tried(Believe()):
+            return Believe()
         if state.get(Ranked) is None:
             return Rank(top=self.top, explain=True)
         if self.explain and not state.all(Explained):
             return Explain(top=min(self.explain, self.top))
         return Diagnose()
 
+    def _kind(self, before: Sequence[Turn]) -> Wish | None:
+        """Ask which kind of the finding it is, where the last answer was a yes without saying so."""
+        last = before[-1] if before else None
+        if not self.narrow or last is None or last.reply is None or last.asked.which or last.asked.term is None:
+            return None
+        options = values_of(last.asked.term) or last.asked.options
+        if last.reply.status is not Status.PRESENT or last.reply.term or not options:
+            return None
+        return last.asked.model_copy(update={"options": options, "which": True, "gain": None})
 
-def _settled(state: State, proposed: Questions, question: Question) -> bool:
+    def _next(self, state: State, before: Sequence[Turn]) -> Wish | None:
+        """Ask the best question that is not settled; propose new ones where all are."""
+        passed = _passed(before)
+        unknown = {each.id for each in state.case.findings if each.status is Status.UNKNOWN} | passed
+        propose = ProposeQuestions(
+            selector=self.selector, unknown=tuple(sorted(unknown)), kinds=self.kinds, named=self.named
+        )
+        proposed = state.get(Questions)
+        if proposed is None:
+            return propose
+        question = next((each for each in proposed.questions if not _settled(state, proposed, each, passed)), None)
+        if question is not None:
+            return self._asked(question)
+        return self.close(state) if state.tried(propose) else propose
+
+    def _asked(self, question: Question) -> AskPatient:
+        kind = "" if question.kind == "phenotype" else question.kind
+        options = (
+            () if values_of(question.id) else tuple((each.id, each.label) for each in question.options[: self.narrow])
+        )
+        gain = round(question.gain, 6)
+        return AskPatient(term=question.id, label=question.label, kind=kind, gain=gain, options=options)
+
+
+def _settled(state: State, proposed: Questions, question: Question, passed: set[str]) -> bool:
     """Whether a question was answered since it was proposed, or lies below one that was not answered with yes."""
     answers = {finding.id: finding.status for finding in state.case.findings}
-    above = (each.term for each in proposed.questions if question.term in each.below)
-    return question.term in answers or any(answers.get(term) in (Status.ABSENT, Status.UNKNOWN) for term in above)
+    above = (each.id for each in proposed.questions if question.id in each.below)
+    return (
+        question.id in answers
+        or question.id in passed
+        or any(answers.get(term) in (Status.ABSENT, Status.UNKNOWN) for term in above)
+    )
+
+
+def _passed(before: Sequence[Turn]) -> set[str]:
+    """Return the terms that are not asked for again although nothing is known of them."""
+    found: set[str] = set()
+    in_vain: list[str] = []
+    for each in before:
+        if each.asked.term is None or each.reply is None or each.asked.which:
+            continue
+        if each.reply.skipped:
+            found.add(each.asked.term)
+        elif each.reply.status is None:
+            in_vain.append(each.asked.term)
+    return found | {term for term in in_vain if in_vain.count(term) >= ASKED}
+
+
+def _unchanged(before: Sequence[Turn]) -> int:
+    """Return how many questions in a row, the last ones, changed nothing in which diseases lead."""
+    count = 0
+    for each in reversed(before):
+        if each.asked.term is None or [one.id for one in each.before] != [one.id for one in each.after]:
+            break
+        count += not each.asked.which
+    return count

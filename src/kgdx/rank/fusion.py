@@ -6,7 +6,7 @@ Information Retrieval 2006, compare the two).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite, sqrt
 from pathlib import Path
@@ -15,9 +15,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, PositiveInt, ValidationError
 
-from kgdx.arrays.sparse import Floats, Ints, Sparse, gather
+from kgdx.arrays.sparse import Floats, Ints
 from kgdx.errors import ConfigError, UsageError
-from kgdx.rank.feature_matrices import Basis
 from kgdx.rank.query import Field as Among
 from kgdx.rank.query import Query
 from kgdx.rank.scorers import Scorer
@@ -258,38 +257,6 @@ def leading(total: Floats, count: int) -> Ints:
     return best
 
 
-def gains(shares: Floats, numbers: Ints, frequency: Sparse, entropies: Floats, terms: int) -> Floats:
-    """Return how many bits an answer about each term is expected to tell about which of some candidates it is.
-
-    This is the mutual information of answer and candidate, H(answer) − Σ_d p(d) H(answer | d). A patient with d has
-    the term with its propagated frequency f(t,d), and never where d is not annotated with it: such a term adds nothing
-    to either sum, so that both are over annotations alone.
-
-    Args:
-        shares: Shares of the candidates; made to sum to 1 here. Shape (leaders,).
-        numbers: Which candidates; shape (leaders,).
-        frequency: Candidate → terms, with propagated frequencies.
-        entropies: :func:`entropy` of each of ``frequency.values``.
-        terms: Number of terms.
-
-    Returns:
-        Shape (terms,); 0 for a term of which nothing is learnt.
-
-    Example:
-        >>> frequency = Sparse(np.array([0, 1, 2]), np.array([0, 1]), np.array([1.0, 0.5]))
-        >>> bits = entropy(frequency.values)
-        >>> gains(np.array([0.5, 0.5]), np.array([0, 1]), frequency, bits, terms=3).round(3).tolist()
-        [1.0, 0.311, 0.0]
-    """
-    position, owner = gather(frequency.start, numbers)
-    term = frequency.index[position]
-    weight = (shares / shares.sum())[owner]
-    expected = np.bincount(term, weight * frequency.values[position], terms)
-    left = np.bincount(term, weight * entropies[position], terms)
-    gain: Floats = np.maximum(entropy(expected) - left, 0.0)
-    return gain
-
-
 def entropy(share: Floats) -> Floats:
     """Return the entropy of a yes or no with a probability of yes, in bits.
 
@@ -302,22 +269,3 @@ def entropy(share: Floats) -> Floats:
     yes = share[uncertain]
     bits[uncertain] = -(yes * np.log2(yes) + (1 - yes) * np.log2(1 - yes))
     return bits
-
-
-def askable(basis: Basis, present: Iterable[int], others: Iterable[int]) -> Ints:
-    """Return which terms a question may still be about; shape (terms,).
-
-    Whoever has a finding has all its ancestors; who lacks it, or cannot say, is asked about nothing below it. Terms
-    outside Phenotypic abnormality are no questions.
-
-    Args:
-        basis: The terms.
-        present: Terms known to be present.
-        others: Terms known to be absent, and those to which the answer was "unknown".
-    """
-    free = np.diff(basis.up.start) > 0
-    for term in present:
-        free[basis.up.columns(term)] = False
-    for term in others:
-        free[basis.down.columns(term)] = False
-    return free

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
-from kgdx.case.patient import Case, Issue, Status
+from kgdx.case.patient import Case, Issue
 from kgdx.errors import CaseError, UsageError
 from kgdx.rank import family_rows
 from kgdx.rank.explanation import explain
@@ -21,10 +21,7 @@ from kgdx.rank.fusion import (
     Beliefs,
     Scored,
     Weights,
-    askable,
-    entropy,
     fused,
-    gains,
     leading,
     scale,
     shares,
@@ -33,6 +30,7 @@ from kgdx.rank.fusion import (
 from kgdx.rank.gaps import few
 from kgdx.rank.gaps import gaps as gaps_of
 from kgdx.rank.person_scorer import unused
+from kgdx.rank.proposing import Proposer
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, compile_model, open_model
@@ -329,60 +327,21 @@ class Ranker:
         many, findings = count or fitted.leaders, len(query.observed)
 
         def believe() -> Beliefs:
-            total = (scored or self.score_query(query)).total
-            numbers = leading(total, many)
-            return Beliefs(numbers, shares(total, temperature(findings, fitted.temperature))[numbers], findings)
+            found = scored or self.score_query(query)
+            numbers = leading(found.total, many)
+            return Beliefs(numbers, self.posterior(found)[numbers], findings)
 
         return self._results.get(("beliefs", self._key(query), many), believe)  # type: ignore[no-any-return]
 
-    def gains(self, beliefs: Beliefs, case: Case | Findings, unknown: Iterable[str] = ()) -> Floats:
-        """Return what a question about each term is expected to tell, in bits; 0 for what need not be asked.
-
-        Args:
-            beliefs: The leading candidates of the case.
-            case: What is known of the patient. Of a case, the findings of unknown status count as asked, too.
-            unknown: Ids of terms to which the answer was "unknown".
-
-        Returns:
-            Shape (terms,), in the order of :attr:`terms`.
-        """
-        query, _ = self.query(case)
-        asked = list(unknown)
-        if isinstance(case, Case):
-            asked += [finding.id for finding in case.findings if finding.status is Status.UNKNOWN]
-        terms = self.names.terms
-        others = [*query.excluded.tolist(), *(terms[id] for id in asked if id in terms)]
-        known = self.model.propagated, self._entropies, len(self._inside)
-        found = gains(beliefs.shares, beliefs.numbers, *known)
-        return np.where(askable(self.model.basis, query.observed.tolist(), others), found, 0.0)
-
-    def questions(self, case: Case | Findings, count: int = 48, unknown: Iterable[str] = ()) -> list[tuple[str, float]]:
-        """Return the terms about which a question is expected to tell most, each with its bits, best first.
-
-        Args:
-            case: What is known of the patient.
-            count: How many terms.
-            unknown: As for :meth:`gains`.
-
-        Raises:
-            CaseError: None of the observed findings is a phenotype of the graph.
-        """
-        query, _ = self.query(case)
-        asked = list(unknown)
-        if isinstance(case, Case):
-            asked += [finding.id for finding in case.findings if finding.status is Status.UNKNOWN]
-
-        def propose() -> list[tuple[str, float]]:
-            found = self.gains(self.beliefs(case), case, asked)
-            best = leading(found, count).tolist()
-            return [(self.terms[term], float(found[term])) for term in best if found[term] > 0]
-
-        key = "questions", self._key(query), count, *sorted(asked)
-        return list(self._results.get(key, propose))
+    def posterior(self, scored: Scored) -> Floats:
+        """Return the share of each candidate among the annotated diseases; shape (candidates,), in sum 1."""
+        fitted = self.weights.posterior.temperature
+        return shares(scored.total, temperature(len(scored.query.observed), fitted))
 
     @cached_property
-    def _entropies(self) -> Floats:
-        return entropy(self.model.propagated.values.astype(np.float32))
+    def proposer(self) -> Proposer:
+        """Proposes questions; opened when it is first asked."""
+        return Proposer(self)
 
     @cached_property
     def ids(self) -> list[str]:
@@ -403,7 +362,7 @@ class Ranker:
     def _ranked(self, disease: str) -> int:
         number = self.number_of(disease)
         if number < 0:
-            hint = "give the id of an annotated disease; `kgdx run search_diseases text=NAME limit=5` finds ids"
+            hint = "give the id of a disease that the graph describes; `kgdx search NAME` finds ids"
             raise UsageError(f"{disease[:40]} is not among the ranked diseases", hint=hint)
         return number
 

@@ -45,7 +45,7 @@ class Names:
     """Turns rows and candidates into what people read."""
 
     def __init__(self, snapshot: Snapshot, candidates: Candidates) -> None:
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         self._candidates = candidates
         self._described: dict[int, Described] = {}
         self._stated: dict[tuple[int, bool], dict[int, list[int]]] = {}
@@ -53,19 +53,19 @@ class Names:
     @cached_property
     def terms(self) -> dict[str, int]:
         """Phenotype id → row."""
-        return {id: row for row, id in enumerate(self._snapshot.table("phenotype").column("id").to_pylist())}
+        return {id: row for row, id in enumerate(self.snapshot.table("phenotype").column("id").to_pylist())}
 
     @cached_property
     def diseases(self) -> dict[str, int]:
         """Disease id → row."""
-        return {id: row for row, id in enumerate(self._snapshot.table("disease").column("id").to_pylist())}
+        return {id: row for row, id in enumerate(self.snapshot.table("disease").column("id").to_pylist())}
 
     @cached_property
     def replacements(self) -> dict[str, str]:
         """Alternative and obsolete phenotype ids → the current one."""
         import pyarrow.compute as pc
 
-        table = self._snapshot.table("phenotype")
+        table = self.snapshot.table("phenotype")
         ids = table.column("id")
         alternatives = table.column("alt_ids")
         current = ids.take(pc.list_parent_indices(alternatives)).to_pylist()
@@ -78,7 +78,7 @@ class Names:
     @cached_property
     def symptoms(self) -> dict[str, int]:
         """Symptom id → row."""
-        return {id: row for row, id in enumerate(self._snapshot.table("symptom").column("id").to_pylist())}
+        return {id: row for row, id in enumerate(self.snapshot.table("symptom").column("id").to_pylist())}
 
     def symptom(self, id: str) -> int:
         """Return the row of a symptom, also of one that is given with a value; -1 where the graph has none of it."""
@@ -96,7 +96,7 @@ class Names:
 
     @cached_property
     def _labels(self) -> list[str]:
-        return list(self._snapshot.table("phenotype").column("name").to_pylist())
+        return list(self.snapshot.table("phenotype").column("name").to_pylist())
 
     @cached_property
     def _term_ids(self) -> list[str]:
@@ -174,7 +174,7 @@ class Names:
     @cached_property
     def _ends(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
         has, lacks = (
-            (self._snapshot.column(table, "disease"), self._snapshot.column(table, "phenotype")) for table in _TABLES
+            (self.snapshot.column(table, "disease"), self.snapshot.column(table, "phenotype")) for table in _TABLES
         )
         return has, lacks
 
@@ -184,11 +184,11 @@ class Names:
         return has, lacks
 
     def _texts_of(self, table: str, column: str) -> Any:
-        values = self._snapshot.table(table).column(column)
+        values = self.snapshot.table(table).column(column)
         return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
 
     def _disease(self, column: str, row: int) -> str:
-        return str(self._snapshot.table("disease").column(column)[row].as_py() or "")
+        return str(self.snapshot.table("disease").column(column)[row].as_py() or "")
 
 
 # What ranking returns: candidates with the parts of their scores and, once explained, what each finding adds.

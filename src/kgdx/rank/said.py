@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from kgdx.case.patient import Case, Status
+from kgdx.case.patient import CORRECTED, Case, Status
 from kgdx.rank.wording import units
 from kgdx.terms.context import statuses
 from kgdx.terms.normalise import CJK, has_chinese
@@ -45,6 +45,8 @@ def said(case: Case) -> tuple[str, ...]:
 def with_phrases(case: Case, begin: int = 0) -> Case:
     """Return the case with the clauses of its text as phrases, which is all that a ranking reads of the words.
 
+    A clause with words that were corrected to a finding that is not present is none.
+
     Args:
         case: The case. Phrases that it was given with stand for its text.
         begin: Where the text begins that came since it was read before.
@@ -55,7 +57,10 @@ def with_phrases(case: Case, begin: int = 0) -> Case:
     """
     if case.phrases and begin == 0:
         return case
-    return replace(case, phrases=(*case.phrases, *clauses(case.text[begin:])))
+    corrected = (each for each in case.findings if each.method == CORRECTED and each.status is not Status.PRESENT)
+    withdrawn = [word.lower() for each in corrected for word in (each.text, each.label) if word]
+    said = (clause for clause in clauses(case.text[begin:]) if not any(word in clause.lower() for word in withdrawn))
+    return replace(case, phrases=(*case.phrases, *said))
 
 
 def clauses(text: str) -> Iterator[str]:

@@ -80,7 +80,7 @@ class Listed:
         members: Other entries that are the same disease.
         score: Its score.
         share: The score in percent of the best candidate's.
-        support: Names of the findings that raise it, the weightiest first.
+        support: What raises it, the weightiest first: findings, the patient's words, what is known of the person.
         candidate: All of it.
     """
 
@@ -196,6 +196,20 @@ def weights(candidate: Candidate) -> dict[str, float]:
     return dict(total)
 
 
+def of_the_person(candidate: Candidate) -> tuple[Reason, ...]:
+    """Return what is known of the person adds to a candidate's score, in words: genes, onset, sex, family.
+
+    Example:
+        >>> from kgdx.results.ranked import Contribution
+        >>> said = "its gene TTN is the candidate gene"
+        >>> part = Contribution("", Status.UNKNOWN, 9.0, "gene_evidence", "gene_evidence", text=said)
+        >>> of_the_person(Candidate(1, "X:1", "A myopathy", (), 9.0, contributions=(part,)))[0].name
+        'its gene TTN is the candidate gene'
+    """
+    told = (part for part in candidate.contributions if part.text and part.rule != "phrase")
+    return tuple(Reason(clean(part.text), part.score, None) for part in told if abs(part.score) >= LEAST)
+
+
 def worded(candidate: Candidate) -> tuple[Worded, ...]:
     """Return what each phrase of the patient adds to a candidate's score over all scorers, the weightiest first.
 
@@ -236,10 +250,11 @@ def _listed(candidate: Candidate, labels: Mapping[str, str], observed: set[str],
     name, also = candidate.name or candidate.id, candidate.name_zh or ""
     if chinese and also:
         name, also = also, name
-    ordered = sorted(weights(candidate).items(), key=lambda item: -item[1])
-    support = [labels.get(id) or clean(id) for id, score in ordered if score >= WEAK and id in observed]
-    said = [each.text for each in worded(candidate) if each.score >= WEAK and each.words]
-    known = {name.lower() for name in support}
+    found = [(score, labels.get(id) or clean(id)) for id, score in weights(candidate).items() if id in observed]
+    known = {name.lower() for score, name in found if score >= WEAK}
+    said = [(each.score, each.text) for each in worded(candidate) if each.words and each.text.lower() not in known]
+    told = [(each.score, each.name) for each in of_the_person(candidate)]
+    support = sorted((each for each in (*found, *said, *told) if each[0] >= WEAK), key=lambda each: -each[0])
     return Listed(
         rank=candidate.place,
         id=candidate.id,
@@ -248,7 +263,7 @@ def _listed(candidate: Candidate, labels: Mapping[str, str], observed: set[str],
         members=tuple(clean(member) for member in candidate.members if member != candidate.id),
         score=candidate.score,
         share=round(100 * max(0.0, candidate.score) / best, 1) if best > 0 else 0.0,
-        support=(*support, *(text for text in said if text.lower() not in known)),
+        support=tuple(name for _, name in support),
         candidate=candidate,
     )
 
@@ -278,9 +293,8 @@ def argument(document: DiagnosisDocument | AnswerDocument, candidate: Candidate)
             supports.append(reason)
         elif finding.status is Status.PRESENT and not (finding.text and clean(finding.text).lower() in met):
             silent.append(name)
-    for part in candidate.contributions:
-        if part.text and part.rule != "phrase" and abs(part.score) >= LEAST:
-            (supports if part.score > 0 else opposed).append(Reason(clean(part.text), part.score, None))
+    for told in of_the_person(candidate):
+        (supports if told.score > 0 else opposed).append(told)
     return Argument(
         tuple(sorted(supports, key=lambda reason: -reason.score)),
         tuple(sorted(opposed, key=lambda reason: reason.score)),

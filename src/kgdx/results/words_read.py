@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kgdx.case.measured_values import Range
 from kgdx.case.patient import Case, Finding, Status
 
 
@@ -18,8 +19,9 @@ class ReadFinding:
         start: Where it begins in the text; nothing where it was given as a term.
         end: Where it ends.
         text: The words that it was read from.
-        value: The number that was measured, where the text gives one right behind it.
-        unit: Its unit, as it is written.
+        value: The number that was measured, where the text gives one.
+        unit: Its unit, as it is written; where it is left out, the one that it must be in.
+        range: The usual values that it was judged by, and where they come from.
     """
 
     id: str
@@ -30,6 +32,7 @@ class ReadFinding:
     text: str = ""
     value: float | None = None
     unit: str = ""
+    range: Range | None = None
 
     @classmethod
     def of(cls, finding: Finding) -> ReadFinding:
@@ -40,7 +43,7 @@ class ReadFinding:
             True
         """
         start, end = (finding.span.start, finding.span.end) if finding.span else (None, None)
-        words = finding.text, finding.value, finding.unit
+        words = finding.text, finding.value, finding.unit, finding.range
         return cls(finding.id, finding.label, finding.status, start, end, *words)
 
 

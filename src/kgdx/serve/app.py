@@ -27,7 +27,7 @@ from starlette.staticfiles import StaticFiles
 from kgdx.results.cited import AnswerDocument
 from kgdx.results.ranked import NOTICE, DiagnosisDocument
 from kgdx.results.reference import documented
-from kgdx.serve import http_models
+from kgdx.serve import consult_models, http_models
 from kgdx.serve.problems import MEDIA_TYPE, Problem, Refused, busy
 from kgdx.serve.request_guard import PAGE_VALUES, VALUES, Guard, values
 from kgdx.serve.server_options import Options
@@ -48,7 +48,7 @@ for _status, _words in {
     400: "The request cannot be read, or is not as it is described here.",
     401: "A valid token is needed.",
     403: "A page of another site asks.",
-    409: "The server has no such part: it is not installed, or not configured.",
+    409: "The server has no such part: it is not installed, or not configured. Or the graph has changed since.",
     408: "The request did not arrive in time.",
     413: "The request is too large.",
     415: "The request is not JSON.",
@@ -158,8 +158,10 @@ def create_app(
     app.include_router(api)
     app.add_api_route("/static/report.css", _report_style, include_in_schema=False)
     app.add_api_route("/static/report.js", _report_script, include_in_schema=False)
+    app.add_api_route("/static/workbench.css", _workbench_style, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=WEB / "static"), name="static")
     app.add_api_route("/", _page, include_in_schema=False)
+    app.add_api_route("/consult", _consult_page, include_in_schema=False)
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -200,15 +202,39 @@ def _api(options: Options, workers: Pool) -> APIRouter:
         """Rank the diseases that fit a patient, with what each finding contributes."""
         return await ask("diagnose", request)
 
+    @api.post("/consult", response_model=consult_models.Consultation, tags=["consultation"])
+    async def consult(request: consult_models.Consult) -> Response:
+        """Begin a consultation: the question that tells most about which disease it is."""
+        return await ask("consult", request)
+
+    @api.post("/consult/answer", response_model=consult_models.Consultation, tags=["consultation"])
+    async def consult_answer(request: consult_models.Answer) -> Response:
+        """Answer a question, and get the next one, or the ranked diseases.
+
+        The server keeps nothing: the transcript comes with each question, and goes back with the answer. One that was
+        changed is refused; where the graph has changed since, the answer is 409.
+        """
+        return await ask("consult_answer", request)
+
     @api.post("/explain", response_model=DiagnosisDocument, tags=["diagnosis"])
     async def explain(request: http_models.Explain) -> Response:
         """Show all that speaks for and against one disease, with the paths in the graph, wherever it stands."""
         return await ask("explain", request)
 
-    @api.post("/extract", response_model=http_models.Extraction, tags=["words"])
+    @api.post("/questions", response_model=http_models.Proposals, tags=["diagnosis"])
+    async def questions(request: http_models.Questions) -> Response:
+        """Name the findings whose presence or absence would separate the leading diseases most."""
+        return await ask("questions", request)
+
+    @api.post("/extract", response_model=http_models.Reading, tags=["words"])
     async def extract(request: http_models.Extract) -> Response:
-        """Read the findings of a text."""
+        """Read a text, or a case in another form: findings and their places, who it is, and what was not read."""
         return await ask("extract", request)
+
+    @api.post("/names", response_model=http_models.Names, tags=["words"])
+    async def names(request: http_models.Ids) -> Response:
+        """Name phenotypes in English and Chinese."""
+        return await ask("names", request)
 
     @api.post("/terms", response_model=http_models.Completions, tags=["words"])
     async def terms(request: http_models.Complete) -> Response:
@@ -222,7 +248,7 @@ def _api(options: Options, workers: Pool) -> APIRouter:
 
     @api.get("/sources", response_model=http_models.Sources, tags=["graph"])
     async def sources() -> Response:
-        """Show what the graph was made of, with versions, licences and citations."""
+        """Show what the graph holds and was made of, with versions, licences and citations, and what it lacks."""
         return await ask("sources", {})
 
     @api.post("/page", response_model=http_models.Html, tags=["diagnosis"])
@@ -297,10 +323,22 @@ async def _page() -> Response:
     return FileResponse(WEB / "index.html", headers={"Cache-Control": "no-cache"})
 
 
+async def _consult_page() -> Response:
+    return FileResponse(WEB / "consult.html", headers={"Cache-Control": "no-cache"})
+
+
 async def _report_style() -> Response:
     from kgdx.render.pages.page import stylesheet
 
     return Response(stylesheet(), media_type="text/css", headers={"Cache-Control": "no-cache"})
+
+
+async def _workbench_style() -> Response:
+    """Return all that the workbench has to know before it is painted, in one answer."""
+    from kgdx.render.pages.page import stylesheet
+
+    own = ((WEB / "static" / name).read_text(encoding="utf-8") for name in ("app.css", "bench.css"))
+    return Response("\n".join((stylesheet(), *own)), media_type="text/css", headers={"Cache-Control": "no-cache"})
 
 
 async def _report_script() -> Response:

@@ -17,6 +17,8 @@ from pydantic import (
 )
 
 from kgdx.case.patient import Finding, Issue
+from kgdx.results.ranked import CaseSummary
+from kgdx.results.words_read import UnreadText
 
 
 def _number(value: object) -> object:
@@ -74,12 +76,40 @@ class Request(BaseModel):
         return check(given)
 
 
+Place = Annotated[int, Field(ge=0, le=200_000), NUMBER]
+
+
+class Correction(Request):
+    """A finding as somebody has corrected it."""
+
+    id: Term = Field(description="HPO id, label or phrase.")
+    status: Literal["present", "absent", "unknown", "family", "hypothetical", "removed"] = Field(
+        "present", description="removed: it was read where there is none, and its words count for nothing."
+    )
+    start: Place | None = Field(None, description="Where it begins in the text, if it stands there.")
+    end: Place | None = Field(None, description="Where it ends.")
+    text: Annotated[str, Field(max_length=1000)] = Field("", description="The words that it was read from.")
+    value: Annotated[float, NUMBER, Field(allow_inf_nan=False)] | None = Field(
+        None, description="The number that was measured."
+    )
+    unit: Annotated[str, Field(max_length=40)] = Field("", description="Its unit.")
+
+
 class Patient(Request):
-    """A patient: in words, by terms, or both; or as a GA4GH phenopacket v2."""
+    """A patient: in words, by terms, or both; by corrected findings; or as a GA4GH phenopacket v2."""
+
+    title: Annotated[str, Field(max_length=200)] = Field(
+        "", description="What somebody calls the patient; the result bears it in the place of an id made up."
+    )
 
     text: Text = Field("", description="The patient in words, English or Chinese. It is not kept and not logged.")
     observed: Terms = Field([], description="Findings that are present: HPO ids, labels or phrases.")
     excluded: Terms = Field([], description="Findings that are known to be absent.")
+    findings: Annotated[list[Correction], Field(max_length=1000)] | None = Field(
+        None,
+        description="What extract read, as somebody has corrected it: the text is not read for findings again, and "
+        "says nothing of who the patient is.",
+    )
     phenopacket: dict[str, Any] | None = Field(None, description="A phenopacket, instead of text and terms.")
     sex: Literal["FEMALE", "MALE", "OTHER", "UNKNOWN"] = "UNKNOWN"
     age: Annotated[str, Field(max_length=40, pattern=r"^P?\d[\w\s.]*$")] | None = Field(
@@ -122,15 +152,41 @@ class Explain(Patient):
     )
 
 
-class Extract(Request):
-    """A text to read."""
+class Questions(Patient):
+    """A patient, and how many findings to propose that should be looked for next."""
 
-    text: Text = Field(min_length=1)
+    count: Annotated[int, Field(ge=1, le=50), NUMBER] = Field(5, description="How many findings.")
+    leaders: Annotated[int, Field(ge=1, le=20), NUMBER] = Field(
+        4, description="How many leading diseases are to be told apart."
+    )
+    between: Annotated[list[Id], Field(max_length=10)] = Field(
+        [], description="Diseases to tell apart, each taken for equally likely, in the place of the leading ones."
+    )
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"observed": ["HP:0001250"]}]})
+
+
+class Extract(Request):
+    """A text to read; or a case in another form, such as a phenopacket."""
+
+    text: Text = Field("", description="In words, English or Chinese. It is not kept and not logged.")
+    document: dict[str, Any] | None = Field(
+        None, description="A case in JSON instead: a phenopacket v2, or one of the other forms that kgdx reads."
+    )
     language: Literal["en", "zh"] | None = None
 
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"text": "No seizures. 患者有共济失调。"}]}
+        extra="forbid",
+        json_schema_extra={"examples": [{"text": "No seizures. 患者有共济失调。"}, {"document": _PACKET}]},
     )
+
+
+class Ids(Request):
+    """Phenotypes to name."""
+
+    ids: Annotated[list[Id], Field(max_length=500)]
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"ids": ["HP:0001250"]}]})
 
 
 class Complete(Request):
@@ -210,11 +266,53 @@ class Reply(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class Extraction(Reply):
-    """What was read from a text."""
+class Reading(Reply):
+    """What was read: the case, each mention of a finding, what was not read, and what is doubtful."""
 
-    findings: tuple[Finding, ...]
+    case: CaseSummary = Field(description="The case as it would be ranked, with each finding once.")
+    text: str = Field(description="Its text, to whose characters all places refer.")
+    findings: tuple[Finding, ...] = Field(description="Each mention of a finding in the text, in its order.")
+    unread: tuple[UnreadText, ...] = Field(description="Parts of the text in which nothing was read; without words.")
     issues: tuple[Issue, ...]
+
+
+class Leader(Reply):
+    """A leading disease."""
+
+    id: str
+    name: str
+    name_zh: str | None
+    share: float = Field(description="Its share among all annotated diseases, 0 to 1.")
+
+
+class Proposed(Reply):
+    """A finding to look for."""
+
+    id: str
+    name: str
+    bits: float = Field(description="What knowing it is expected to tell about which disease it is.")
+    often: list[float] = Field(description="How often each leader's patients have it, 0 to 1, in the leaders' order.")
+
+
+class Proposals(Reply):
+    """What to examine next: the findings that separate the leading diseases most, the best first."""
+
+    leaders: list[Leader]
+    questions: list[Proposed]
+
+
+class Named(Reply):
+    """A phenotype's names."""
+
+    id: str
+    name: str | None
+    name_zh: str | None
+
+
+class Names(Reply):
+    """Names of phenotypes; ids that the graph lacks are left out."""
+
+    names: list[Named]
 
 
 class Completion(Reply):
@@ -248,10 +346,15 @@ class Disease(Reply):
 
 
 class Sources(Reply):
-    """What the graph was made of."""
+    """What the graph holds and was made of, and what it lacks."""
 
     build: dict[str, Any] | None
     sources: list[dict[str, Any]]
+    nodes: dict[str, int] = Field(description="Class → how many.")
+    relations: dict[str, int] = Field(description="Relation → how many.")
+    absent: list[dict[str, Any]] = Field(
+        description="Sources that the graph would gain by, each with what is missing without it and its command."
+    )
 
 
 class About(Reply):

@@ -14,39 +14,37 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from kgdx.case.ages import subject
 from kgdx.case.patient import Status
-from kgdx.terms.normalise import CJK, read_table, simplify
+from kgdx.terms.checklist import answers
+from kgdx.terms.headings import OTHER, kind_at, parts
+from kgdx.terms.kin import relatives
+from kgdx.terms.normalise import CJK, has_chinese, read_table, simplify
 
-_SENTENCE = re.compile(r"[.!?;](?=\s|$)|[。！？；]|\n\s*\n|\n\s*(?=[-*•\d])|\n(?=\s*[A-Z" + CJK + r"])|\r")
-_RELATIVES = (
-    r"(?:grand|step)?(?:mother|father|parents?)|brothers?|sisters?|siblings?|aunts?|uncles?|cousins?|nieces?|nephews?"
-    r"|sons?|daughters?|(?:half[- ])(?:brother|sister)|twin|relatives?|family members?"
+_SENTENCE = re.compile(
+    r"[.!;](?=\s|$)|(?<=[^\s(,/])\?(?=\s|$)|[。！；]|(?<=\w)？|\n\s*\n|\n\s*(?=[-*•\d])|\n(?=\s*[A-Z"
+    + CJK
+    + r"])|\r|\|"
 )
-_OWNER = r"(?:his|her|their|the|a|one|two|patient's|proband's|child's|maternal|paternal|older|younger|elder|affected)"
-_TELLS = (
-    r"(?:reports?|reported|sa(?:ys|id)|states?|stated|not(?:es|ed|iced)|describes?|described|den(?:y|ies|ied)|brought)"
-)
-_SPEAKS = rf"(?!(?:\s+(?:also|has|have|had))*\s+{_TELLS})"
-_FAMILY = re.compile(
-    rf"\b(?:{_OWNER}\s+)+(?:{_RELATIVES})\b(?!'s pregnancy){_SPEAKS}"
-    r"(?!\s*,?\s+(?:and|&)\s+(?:son|daughter|child))",
-    re.IGNORECASE,
-)
-_KIN_FIRST = re.compile(
-    rf"^\W*(?:{_OWNER}\s+)*(?:{_RELATIVES}){_SPEAKS}"
-    r"(?:\s*:|(?=\s+(?:also|both|with|had|has|have|was|were|is|are|suffers?|died)\b))",
-    re.IGNORECASE,
-)
-"""A relative whom a sentence begins with and tells something of: "Brother also has", "Sister: "."""
 _COMMA = re.compile("[，,]")
-_PAUSE = re.compile(r"[，,\s]")
+_PAUSE = re.compile(rf"[，,]|(?<=[{CJK}])\s+(?=[{CJK}])")
 _MASK = "\x00"
+_END = "\x01"
+"""Marks the end of a phrase that ends in a letter, where no other letter may follow."""
 _NEAREST = 12
 """Triggers on each side of a finding that are looked at, so that a text without full stops takes no longer."""
 
 _REACH = 300
 """Characters at most between a trigger and its finding."""
 
+_AFTER = ("backward", "behind")
+"""Kinds of phrases that stand after the finding."""
+
+_MORE = re.compile(r"[^.;]{0,80}?,?\s(?:or|nor)\s")
+_GOES_ON = re.compile(r"\s*(?:有|患|曾|也|均|因|死于|确诊|诊断|表现)")
+"""How a clause begins that goes on to tell of the relative of the clause before it."""
+_FEW_WORDS = re.compile(r"\s*(?:[\w-]+\s+){0,2}")
+_HAN = re.compile(f"[{CJK}]")
 _VERB = re.compile(r"\b(?:is|are|was|were|has|had|have)\b", re.IGNORECASE)
 
 
@@ -64,19 +62,40 @@ class Trigger:
 def _phrases() -> dict[str, tuple[tuple[str, str], ...]]:
     rows: dict[str, list[tuple[str, str]]] = {}
     for _, kind, status, phrase in read_table(Path(__file__).with_name("context.tsv")):
-        rows.setdefault(phrase, []).append((kind, status))
+        if kind != "answer":
+            rows.setdefault(phrase, []).append((kind, status))
     return {phrase: tuple(kinds) for phrase, kinds in rows.items()}
 
 
 @cache
-def _pattern() -> re.Pattern[str]:
-    parts = []
-    for phrase in sorted(_phrases(), key=len, reverse=True):
-        escaped = re.escape(phrase).replace(r"\ ", r"\s+").replace("'", "['’]")
-        left = r"\b" if phrase[0].isascii() and phrase[0].isalnum() else ""
-        right = r"\b" if phrase[-1].isascii() and phrase[-1].isalnum() else ""
-        parts.append(f"{left}{escaped}{right}")
-    return re.compile("|".join(parts), re.IGNORECASE)
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """The phrases of English and those of Chinese; a text without Han characters needs the former alone."""
+    latin = [phrase for phrase in _phrases() if phrase.isascii()]
+    return _any_of(latin), _any_of(list(_phrases()))
+
+
+def _any_of(phrases: Sequence[str]) -> re.Pattern[str]:
+    """A pattern of phrases, the longest first; those of one beginning share it, so that it is tried once."""
+    words = [phrase for phrase in phrases if phrase[0].isascii() and phrase[0].isalnum()]
+    signs = [phrase for phrase in phrases if phrase not in set(words)]
+    kinds = [rf"\b(?:{_tree(words)})", _tree(signs)]
+    return re.compile("|".join(kind for kind, given in zip(kinds, (words, signs), strict=True) if given), re.IGNORECASE)
+
+
+def _tree(phrases: Sequence[str]) -> str:
+    """Phrases as nested alternatives by their first letters."""
+    by_first: dict[str, list[str]] = {}
+    for phrase in phrases:
+        by_first.setdefault(phrase[:1], []).append(phrase[1:])
+    branches = []
+    for first, rests in sorted(by_first.items(), reverse=True):  # where a phrase ends comes last
+        if first in ("", _END):
+            branches.append(r"\b" if first else "")
+            continue
+        sign = r"\s+" if first == " " else "['’]" if first == "'" else re.escape(first)
+        ending = _END if first.isascii() and first.isalnum() else ""
+        branches.append(sign + _tree([rest or ending for rest in rests]))
+    return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
 
 
 def sentences(text: str) -> list[int]:
@@ -96,7 +115,10 @@ def statuses(text: str, spans: Sequence[tuple[int, int]]) -> list[Status]:
         >>> statuses("No seizures, but hypotonia.", [(3, 11), (17, 26)])
         [<Status.ABSENT: 'absent'>, <Status.PRESENT: 'present'>]
     """
-    starts = sentences(text)
+    plain = simplify(text)
+    known, said, about = parts(plain), answers(plain, spans), subject(plain)
+    whose = (about["kin"] or about["zh"]).lower() if about else ""
+    starts = sorted({*sentences(plain), *(place for part in known for place in (part.start, part.body, part.end))})
     by_sentence: dict[int, list[int]] = {}
     for number, (start, _) in enumerate(spans):
         by_sentence.setdefault(bisect_right(starts, start) - 1, []).append(number)
@@ -104,31 +126,52 @@ def statuses(text: str, spans: Sequence[tuple[int, int]]) -> list[Status]:
     for sentence, members in by_sentence.items():
         low = starts[sentence]
         high = starts[sentence + 1] if sentence + 1 < len(starts) else len(text)
-        part = simplify(text[low:high])
+        part = plain[low:high]
         local = [(spans[i][0] - low, spans[i][1] - low) for i in members]
-        triggers = _triggers(part, local)
+        used = [(said[i].start - low, said[i].end - low) for i in members if i in said]
+        triggers = _triggers(part, [*local, *used], whose)
         places = [trigger.start for trigger in triggers]
         for number, span in zip(members, local, strict=True):
             at = bisect_left(places, span[0])
-            near = triggers[max(0, at - _NEAREST) : at + _NEAREST]
-            result[number] = _status(part, span, [t for t in near if -_REACH < t.start - span[0] < _REACH])
+            near = [t for t in triggers[max(0, at - _NEAREST) : at + _NEAREST] if -_REACH < t.start - span[0] < _REACH]
+            answer = said.get(number)
+            if answer is not None and answer.status is Status.PRESENT:
+                bound = span[0] if answer.sure else part.rfind(",", 0, span[0])
+                near = [t for t in near if bound < t.start < span[0] or ("forward", "family") in t.kinds]
+            kind = kind_at(known, spans[number][0])
+            result[number] = _under(_status(part, span, near), answer.status if answer else None, kind)
     return result
 
 
-def _triggers(part: str, spans: Sequence[tuple[int, int]]) -> list[Trigger]:
+def _under(told: Status, answer: Status | None, kind: str) -> Status:
+    """What a finding's sentence, the answer beside it and the heading above it come to."""
+    if answer is not None and answer is not Status.PRESENT:
+        told = Status.UNKNOWN if told is Status.FAMILY else answer
+    if kind == "family":
+        return Status.FAMILY if told in (Status.PRESENT, Status.FAMILY) else Status.UNKNOWN
+    if kind == OTHER:
+        return Status.UNKNOWN
+    if told is Status.PRESENT and answer is None and kind in (Status.ABSENT, Status.HYPOTHETICAL):
+        return Status(kind)
+    return told
+
+
+def _triggers(part: str, spans: Sequence[tuple[int, int]], whose: str) -> list[Trigger]:
     """The triggers of a sentence; words of a finding's own name ("absence of speech") are none."""
     chars = list(part)
     for start, end in spans:
-        chars[start:end] = _MASK * (end - start)
+        chars[start:end] = _MASK * (min(end, len(chars)) - start)
     part = "".join(chars)
     found = []
     phrases = _phrases()
-    for match in _pattern().finditer(part):
+    latin, both = _patterns()
+    for match in (both if has_chinese(part) else latin).finditer(part):
         phrase = re.sub(r"\s+", " ", match.group().lower().replace("’", "'"))
-        chinese = bool(re.match(f"[{CJK}]", phrase)) or "：" in phrase
-        found.append(Trigger(match.start(), match.end(), phrases[phrase], chinese))
-    kin = [*_FAMILY.finditer(part), *_KIN_FIRST.finditer(part)]
-    found.extend(Trigger(m.start(), m.end(), (("forward", "family"),), False) for m in kin)
+        found.append(Trigger(match.start(), match.end(), phrases[phrase], bool(_HAN.match(phrase))))
+    found.extend(
+        Trigger(kin.start, kin.end, ((kin.kind, "family"),), has_chinese(part[kin.start : kin.end]))
+        for kin in relatives(part, whose)
+    )
     return sorted(found, key=lambda trigger: trigger.start)
 
 
@@ -148,26 +191,39 @@ def _status(part: str, span: tuple[int, int], triggers: Sequence[Trigger]) -> St
 def _reaches(
     part: str, span: tuple[int, int], trigger: Trigger, kind: str, status: str, triggers: Sequence[Trigger]
 ) -> bool:
-    forward = kind != "backward"
+    forward = kind not in _AFTER
     low, high = (trigger.end, span[0]) if forward else (span[1], trigger.start)
     if low > high:
         return False
     between = part[low:high]
     if kind == "clause" and _COMMA.search(between):
         return False
-    if kind == "adjacent" and len(between.strip()) > 1:
+    if kind in ("adjacent", "behind") and len(between.strip()) > 1:
         return False
+    if kind == "query":
+        return bool(_FEW_WORDS.fullmatch(between)) and not part[: trigger.start].rstrip(" ,(/").endswith(_MASK)
     ends = [t for t in triggers if t.start >= low and t.end <= high]
     if any(kind_ == "end" and _ends(end, status) for t in ends for kind_, end in t.kinds):
         return False
-    if trigger.chinese and kind != "farther" and _PAUSE.search(between):
-        return False
+    if trigger.chinese and kind != "farther" and _PAUSE.search(between.strip()):
+        goes_on = status == "family" and all(map(_GOES_ON.match, _COMMA.split(between)[1:]))
+        return goes_on and kind == "forward"
     if forward:
-        return not any(k in ("backward",) and not t.chinese and s != status for t in ends for k, s in t.kinds)
+        if status == "absent" and not trigger.chinese and _list_ended(part, between, span[1]):
+            return False
+        return not any(k in _AFTER and not t.chinese and s != status for t in ends for k, s in t.kinds)
     if _COMMA.search(between):
         before = part[max(0, span[0] - _REACH) : span[0]]
         return not _VERB.search(before) and not _VERB.search(between[: max(between.rfind(","), between.rfind("，"))])
     return True
+
+
+def _list_ended(part: str, between: str, end: int) -> bool:
+    """Whether a list of what is denied has come to its end: "no fever, cough or rash, hypotonic"."""
+    last = max(between.rfind(" or "), between.rfind(" nor "))
+    if last < 0 or "," not in between[last:]:
+        return False
+    return not _MORE.match(part, end)
 
 
 def _ends(end: str, status: str) -> bool:

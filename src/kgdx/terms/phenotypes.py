@@ -45,6 +45,14 @@ class Terms:
             parents.setdefault(child, []).append(parent)
         return parents
 
+    @cached_property
+    def _children(self) -> dict[int, list[int]]:
+        children: dict[int, list[int]] = {}
+        for child, parents in self._parents.items():
+            for parent in parents:
+                children.setdefault(parent, []).append(child)
+        return children
+
     def _column(self, name: str) -> list[Any]:
         values: list[Any] = self._table.column(name).to_pylist()
         return values
@@ -60,6 +68,19 @@ class Terms:
     def name_zh(self, row: int) -> str:
         """Return a term's Chinese name, or an empty string."""
         return self._table.column("name_zh")[row].as_py() or ""
+
+    def everyday(self, curie: str, language: str = "en") -> str:
+        """Return a term's name as a person says it, or an empty string: the Chinese name, or a layperson's synonym."""
+        row = self.row(curie)
+        if row is None:
+            return ""
+        return self.name_zh(row) if language == "zh" else self._lay(row)
+
+    def _lay(self, row: int) -> str:
+        """The shortest of a term's lay synonyms that say something else than its name."""
+        name = self.name(row).casefold()
+        said = [each for each in self._table.column("lay_synonyms")[row].as_py() or () if each.casefold() != name]
+        return min(said, key=lambda each: (len(each), each), default="")
 
     def label(self, row: int, number: int) -> str:
         """Return a term's name (0) or its n-th synonym."""
@@ -98,6 +119,10 @@ class Terms:
         """Return the row of a CURIE that is a term's own."""
         at = bisect_left(self._ids, curie)
         return at if at < len(self._ids) and self._ids[at] == curie else None
+
+    def neighbours(self, row: int) -> list[int]:
+        """Return the rows of a term's parents and children."""
+        return [*self._parents.get(row, ()), *self._children.get(row, ())]
 
     def above(self, general: int, specific: int) -> bool:
         """Return whether a term (a row) is another one's ancestor."""

@@ -5,29 +5,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from kgdx.case.patient import Finding, Span, Unread
+from kgdx.case.patient import Finding, Unread
+from kgdx.terms.measured.amounts import Measure, measures
 
-MEASURED = "a measured value, which is no finding of the ontology"
-"""Note of a measured value that no finding takes up."""
 NOTHING = "no finding was read here"
 """Note of a clause in which nothing was read."""
 
 _CLAUSE = re.compile(r"[.!?](?=\s|$)|[;，、。！？；\n\r]|,(?!\d)")
-_NUMBER = r"(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
-_AMOUNT = r"(?:[munpkdcMµμ]?(?:mol|g|L|l|m|IU|U|Eq|kat)|%|(?:次|个))"
-_PER = r"(?:24\s?h|min|kg|m2|m²|[munpµμd]?[Lldgh]|mol|分钟|分|日|天)"
-_UNIT = (
-    rf"(?P<unit>(?:[×x*]\s?)?10\^?[0-9⁰-⁹]{{1,2}}/[Lldµμ]+|°\s?[CF]|℃|mm\s?Hg|mmHg|bpm|fL|ms|{_AMOUNT}(?:/{_PER}){{0,2}})"
-    r"(?![A-Za-z])"
-)
-_WITH_UNIT = re.compile(rf"(?<![A-Za-z0-9_.^/-])(?P<pair>\d{{2,3}}/)?{_NUMBER}\s?{_UNIT}")
-_NAMED = re.compile(
-    r"(?<![A-Za-z0-9])(?:[A-Z]{2,}[A-Za-z0-9]{0,6}(?:/[A-Z]{2,}[A-Za-z0-9]*)?|Hb|T)(?:\s*[=<>]\s*|:?\s+)"
-    rf"{_NUMBER}(?![\w%/,.-]*\w)"
-)
-"""A value without a unit, after an abbreviation of a test: WBC 15.4, FEV1/FVC 0.52, T 38.1."""
 _LINK_WORDS = "of|to|at|is|was|up|about|around|reaching|measured|max|达到?|为|约|至|最高|高达|[:=(（<>≥≤~]"
 _LINK = re.compile(rf"\s*(?:(?:{_LINK_WORDS})\s*){{0,3}}", re.IGNORECASE)
 """What stands between a finding and its value: fever to 39.2 °C, 发热，最高39.5℃."""
@@ -35,30 +21,6 @@ _NEAREST = 12
 """Findings before a measured value that are looked at, so that a long text takes no longer."""
 _EDGES = " \t\r\n,;.:，、。；：()（）-–"
 _SAYS = re.compile(r"\w")
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A measured value in a text: its place, its number (none where it is a pair such as 95/60), its unit."""
-
-    span: Span
-    value: float | None
-    unit: str
-
-
-def measures(text: str) -> list[Measure]:
-    """Return the measured values of a text, in its order.
-
-    Example:
-        >>> [(each.value, each.unit) for each in measures("HbA1c 9.8 %, CK 18,400 U/L, WBC 15.4, BP 95/60 mmHg")]
-        [(9.8, '%'), (18400.0, 'U/L'), (15.4, ''), (None, 'mmHg')]
-    """
-    found = [_measure(match, match["unit"], pair=bool(match["pair"])) for match in _WITH_UNIT.finditer(text)]
-    rest = _WITH_UNIT.sub(lambda match: "." * len(match.group()), text)
-    for match in _NAMED.finditer(rest):
-        span = Span(match.start("number"), match.end("number"))
-        found.append(Measure(span, float(match["number"].replace(",", "")), ""))
-    return sorted(found, key=lambda each: each.span.start)
 
 
 def with_values(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -74,7 +36,7 @@ def with_values(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     return tuple(_with_value(text, finding, known, starts) for finding in findings)
 
 
-def unread(text: str, findings: Sequence[Finding]) -> tuple[Unread, ...]:
+def unread(text: str, findings: Sequence[Finding], unjudged: Sequence[Measure] = ()) -> tuple[Unread, ...]:
     """Return the parts of a text in which nothing was read, in order.
 
     They are clauses without any finding, and measured values that no finding takes up, each with its value.
@@ -82,6 +44,7 @@ def unread(text: str, findings: Sequence[Finding]) -> tuple[Unread, ...]:
     Args:
         text: The text.
         findings: What was read from it, with their places and values.
+        unjudged: Values of known analytes that came to no finding, each with the reason.
 
     Example:
         >>> fever = Finding("HP:0001945", span=Span(0, 5))
@@ -97,7 +60,7 @@ def unread(text: str, findings: Sequence[Finding]) -> tuple[Unread, ...]:
         at = bisect_left(begins, measure.span.end)
         return spans[max(0, at - _NEAREST) : at]
 
-    kept = [each for each in measures(text) if not _taken(text, each, before(each), valued)]
+    kept = [each for each in _measures(text, unjudged) if not _taken(text, each, before(each), valued)]
     places = [each.span.start for each in kept]
     parts: list[Unread] = []
     for begin, end in _clauses(text):
@@ -105,11 +68,6 @@ def unread(text: str, findings: Sequence[Finding]) -> tuple[Unread, ...]:
         read = spans[max(0, bisect_left(begins, begin) - 1) : bisect_left(begins, end)]
         parts += _parts(text, begin, end, inside, [span for span in read if span[1] > begin])
     return tuple(parts)
-
-
-def _measure(match: re.Match[str], unit: str, *, pair: bool) -> Measure:
-    value = None if pair else float(match["number"].replace(",", ""))
-    return Measure(Span(*match.span()), value, re.sub(r"\s", "", unit))
 
 
 def _with_value(text: str, finding: Finding, known: Sequence[Measure], starts: Sequence[int]) -> Finding:
@@ -121,6 +79,18 @@ def _with_value(text: str, finding: Finding, known: Sequence[Measure], starts: S
     if not _LINK.fullmatch(text[finding.span.end : known[at].span.start]):
         return finding
     return replace(finding, value=known[at].value, unit=known[at].unit)
+
+
+def _measures(text: str, unjudged: Sequence[Measure]) -> list[Measure]:
+    """The measured values of a text; of those that overlap an unjudged one, that one."""
+    told = sorted(unjudged, key=lambda each: each.span.start)
+    starts = [each.span.start for each in told]
+
+    def other(measure: Measure) -> bool:
+        at = bisect_left(starts, measure.span.end)
+        return at == 0 or told[at - 1].span.end <= measure.span.start
+
+    return sorted([*told, *filter(other, measures(text))], key=lambda each: each.span.start)
 
 
 def _taken(
@@ -159,6 +129,6 @@ def _part(text: str, begin: int, end: int, measure: Measure | None) -> Iterator[
     words = text[begin:end]
     start, stop = begin + len(words) - len(words.lstrip(_EDGES)), begin + len(words.rstrip(_EDGES))
     if measure is not None:
-        yield Unread(start, end, MEASURED, measure.value, measure.unit)
+        yield Unread(start, end, measure.note, measure.value, measure.unit)
     elif start < stop and _SAYS.search(text, start, stop):
         yield Unread(start, stop, NOTHING)

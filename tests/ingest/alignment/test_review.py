@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.errors import UsageError
@@ -157,7 +157,6 @@ def test_an_unedited_table_decides_nothing_and_has_no_formulas(tmp_path: Path) -
 cells = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=12).map(str.strip)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["accept", "reject", ""]), cells, cells), max_size=6))
 def test_an_edited_table_gives_back_what_was_decided(
     tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[str, str, str]]

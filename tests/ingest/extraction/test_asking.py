@@ -19,7 +19,7 @@ TEXT = "It begins with seizures. A high fever may follow."
 
 
 class Matcher:
-    def extract(self, text: str, language: str | None = None) -> Extraction:
+    def extract(self, text: str, language: str | None = None, patient: object = None) -> Extraction:
         found = [
             Finding(id, Status.PRESENT, span=Span(text.index(word), text.index(word) + len(word)), text=word)
             for word, id in WORDS.items()

@@ -215,7 +215,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.dictionaries(st.sampled_from(["name", "desc", "symptom", "check", "drug_detail", "category"]), JSON),

@@ -168,7 +168,7 @@ GOOD = 1000
 """So many good lines come before the mangled ones that the file is never taken for binary as a whole."""
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(mangled, max_size=8))
 def test_no_line_is_lost_whatever_it_holds(parts: list[str | bytes]) -> None:
     body = b"".join(part if isinstance(part, bytes) else part.encode() for part in parts)

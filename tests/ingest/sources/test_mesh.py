@@ -287,7 +287,7 @@ def test_a_generated_release_is_consistent(
 place = st.lists(st.integers(1, 3), min_size=1, max_size=4).map(lambda parts: "A" + ".".join(map(str, parts)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.tuples(st.integers(1, 6), place), max_size=14, unique=True))
 def test_whatever_the_places_the_tree_has_no_cycle_and_no_place_is_lost(places: list[tuple[int, str]]) -> None:
     frame = pl.DataFrame(
@@ -320,7 +320,7 @@ def escaped(text: str) -> str:
     return re.sub("[<&>]", "", text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(uis, names), max_size=8))
 def test_every_record_is_read_or_refused(drawn: list[tuple[str, str]]) -> None:
     text = HEAD + record("D999999") + "".join(record(ui, name=escaped(name)) for ui, name in drawn) + TAIL
@@ -333,7 +333,7 @@ def test_every_record_is_read_or_refused(drawn: list[tuple[str, str]]) -> None:
     assert records.rejects["reason"].str.len_chars().min() != 0
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.integers(0, 2000), st.binary(max_size=6))
 def test_damage_is_refused_in_one_line_or_does_not_matter(at: int, damage: bytes) -> None:
     whole = (HEAD + record("D000001", "A01") + record("D000002", "A01.1") + TAIL).encode()

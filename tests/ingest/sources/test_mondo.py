@@ -233,7 +233,7 @@ def test_brackets_in_texts_are_no_levels(parse: Parse, write: Write) -> None:
     assert parse("mondo", write("m.json", text)).frames["term"]["name"].to_list() == [name]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.recursive(st.text(max_size=6), lambda inner: st.lists(inner, max_size=3), max_leaves=20), st.integers(1, 9))
 def test_any_shallow_json_passes_the_guard_unchanged(value: object, size: int) -> None:
     raw = json.dumps(value).encode()
@@ -258,7 +258,7 @@ forests = st.dictionaries(st.integers(1, 9), words, min_size=1, max_size=7).flat
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(forests)
 def test_any_forest_is_the_same_in_the_three_formats(drawn: tuple[dict[int, str], list[tuple[int, int]]]) -> None:
     numbers, pairs = drawn
@@ -276,7 +276,7 @@ def test_any_forest_is_the_same_in_the_three_formats(drawn: tuple[dict[int, str]
     assert found[0] == found[1] == found[2]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.sampled_from(FORMATS[1:]), st.integers(0, 700), st.binary(max_size=5))
 def test_damage_is_refused_in_one_line_or_does_not_matter(format: str, at: int, damage: bytes) -> None:
     whole = small(format, {"MONDO:1": "a", "MONDO:2": "b"}, [("MONDO:2", "MONDO:1")]).encode()

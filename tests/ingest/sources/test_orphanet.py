@@ -246,7 +246,7 @@ def test_gene_ids_are_of_the_ontologys_prefixes() -> None:
 cell = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], exclude_characters="<&"), max_size=6)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(st.tuples(st.one_of(st.integers(1, 9).map(str), cell), cell, cell), max_size=8))
 def test_every_statement_is_read_or_refused(drawn: list[tuple[str, str, str]]) -> None:
     def disorder(code: str, value: str, region: str) -> str:
@@ -266,7 +266,7 @@ def test_every_statement_is_read_or_refused(drawn: list[tuple[str, str, str]]) -
     assert records.rejects["reason"].null_count() == 0
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.sampled_from(sorted(PRODUCTS)), st.floats(0, 1), st.binary(max_size=6))
 def test_damage_is_refused_in_one_line_or_does_not_matter(source: str, share: float, damage: bytes) -> None:
     whole = (Path(__file__).parents[2] / "data" / "tiny" / PRODUCTS[source]).read_bytes()

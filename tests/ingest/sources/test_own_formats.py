@@ -128,7 +128,7 @@ CELLS = st.text(st.characters(exclude_categories=("Cs", "Cc"), include_character
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=8))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_a_csv_writer_writes_is_read(tmp_path: Path, table: list[tuple[str, str]]) -> None:
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([("id", "name"), *((f"X{a}", b) for a, b in table)])
@@ -140,7 +140,7 @@ def test_what_a_csv_writer_writes_is_read(tmp_path: Path, table: list[tuple[str,
 
 @given(st.binary(max_size=200))
 @example(b"(\xb5/\xfd")  # as Zstandard begins
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
 def test_any_bytes_are_read_or_refused_in_one_line(tmp_path: Path, format: str, content: bytes) -> None:
     path = tmp_path / "a"

@@ -357,7 +357,7 @@ damage = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from(EDGES + turned(EDGES)), damage), max_size=40))
 def test_every_row_is_taken_merged_or_refused(rows: list[tuple[Edge, str]]) -> None:
     lines, expected = [text([], COLUMNS).rstrip("\n").encode()], 0

@@ -28,7 +28,7 @@ def read(path: Path, content: str | bytes) -> tuple[list[tuple[int, dict[str, An
     return list(documents(path, reading)), reading
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(RECORD, min_size=1), st.booleans(), st.booleans())
 def test_lines_and_an_array_give_the_same_records(
     tmp_path: Path, records: list[dict[str, Any]], array: bool, packed: bool
@@ -40,7 +40,7 @@ def test_lines_and_an_array_give_the_same_records(
     assert reading.rejects == []
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(RECORD, min_size=2, max_size=5), st.data())
 def test_one_mangled_line_costs_one_record_at_most(
     tmp_path: Path, records: list[dict[str, Any]], data: st.DataObject

@@ -4,7 +4,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.case import Status
@@ -55,7 +55,6 @@ MIXED = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(MIXED, st.sampled_from(list(GEOMETRIES.values())))
 def test_any_paths_are_drawn_soundly_and_completely(ways: list[Any], geometry: Geometry) -> None:
     documents = [
@@ -95,7 +94,6 @@ def test_sheets_fit_a_page_and_leave_nothing_out() -> None:
     assert {number for each in drawn for box in each.boxes for number in box.paths} == set(range(200))
 
 
-@settings(deadline=None)
 @given(st.text(max_size=120), st.floats(60, 400))
 def test_wrapped_text_keeps_to_its_width_and_its_letters(text: str, most: float) -> None:
     lines = wrap(text, most)
@@ -105,7 +103,6 @@ def test_wrapped_text_keeps_to_its_width_and_its_letters(text: str, most: float)
         assert "".join("".join(lines).split()).replace("-", "") == "".join(text.split()).replace("-", "")
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(["HP:1", "HP:2", ""]), st.sampled_from("abc"), st.floats(-9, 9)), max_size=12)
 )

@@ -73,7 +73,7 @@ def test_names_of_signs_alone_are_left_out() -> None:
     assert forms("???", "", "Fever")["text"].to_list() == ["Fever"]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.text(max_size=30), max_size=8))
 def test_forms_do_not_depend_on_the_names_beside(names: list[str]) -> None:
     together = {row["text"]: row for row in forms(*names, "Fever").iter_rows(named=True)}
@@ -82,7 +82,7 @@ def test_forms_do_not_depend_on_the_names_beside(names: list[str]) -> None:
         assert alone["text"] != name or together[name] == alone
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.text(max_size=40))
 def test_folding_twice_is_folding_once(name: str) -> None:
     for folded in forms(name)["folded"]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.errors import StoreError
@@ -330,7 +330,6 @@ def test_only_the_classes_that_are_asked_for_are_mentioned(index: NameIndex) -> 
     assert spans(index, "fever in pertussis", ()) == []
 
 
-@settings(deadline=None)
 @given(
     st.text(max_size=60) | st.lists(st.sampled_from([*"百日咳发烧 ,'", "Marfan", "FBN1 "]), max_size=12).map("".join)
 )

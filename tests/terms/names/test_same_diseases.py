@@ -21,7 +21,7 @@ entries = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(entries)
 def test_a_component_has_one_entry_of_each_vocabulary(rows: dict[str, tuple[str, ...]]) -> None:
     tables = [nodes("Disease", rows)]

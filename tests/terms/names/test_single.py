@@ -66,7 +66,7 @@ NAMES = st.lists(st.one_of(PIECES, LETTERS, HAN), max_size=6).flatmap(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(NAMES, min_size=1, max_size=8))
 def test_one_name_has_the_forms_that_a_column_gives_it(names: list[str]) -> None:
     column = with_forms(pl.DataFrame({"text": names}, schema={"text": pl.String}), diseases=True)
@@ -75,7 +75,6 @@ def test_one_name_has_the_forms_that_a_column_gives_it(names: list[str]) -> None
     assert [(name, f.folded, f.key, f.bag, f.turned, f.mark, f.han) for name, f in singly] == found
 
 
-@settings(deadline=None)
 @given(NAMES)
 def test_a_name_loses_the_abbreviation_that_a_column_takes_off(name: str) -> None:
     without = variants(pl.DataFrame({"text": [name]}, schema={"text": pl.String}))["text"].to_list()[1:]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.errors import UsageError
@@ -40,7 +40,6 @@ statements = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(statements, max_size=8, unique_by=lambda each: (each.subject, each.object)))
 def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, given: list[Statement]) -> None:
     file = written(tmp_path_factory.mktemp("sssom"), write_sssom(given, title="T"))

@@ -69,7 +69,7 @@ words = (
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.lists(words, min_size=1, max_size=6), st.data())
 def test_no_pair_within_the_distance_is_missed(names: list[str], data: st.DataObject) -> None:
     """The join by rare trigrams finds what comparing all pairs finds."""

@@ -29,7 +29,7 @@ _VALUES = {
     "name": _TEXT,
     "comment": _TEXT,
     "def": rf"{_QUOTED}\s*\[.*\]\s*",
-    "synonym": rf"{_QUOTED}\s+(EXACT|BROAD|NARROW|RELATED)(?:\s+[^\s\[]+)?\s*\[.*\]\s*",
+    "synonym": rf"{_QUOTED}\s+(EXACT|BROAD|NARROW|RELATED)(?:\s+([^\s\[]+))?\s*\[.*\]\s*",
     "is_obsolete": r"(true|false)\s*",
     "replaced_by": _WORD,
     "alt_id": _WORD,
@@ -38,6 +38,8 @@ _VALUES = {
     "subset": _WORD,
 }
 """Tag → its value after the OBO 1.4 grammar; other tags are not looked at here."""
+LAY = "layperson"
+"""Type of a synonym that people say."""
 _LISTS = {"alt_id": "alt_ids", "xref": "xrefs", "consider": "consider", "subset": "subsets"}
 _ESCAPED = {"n": "\n", "t": "\t", "W": " "}
 _MATCH = r"^property_value:\s+(?:skos:|http://www\.w3\.org/2004/02/skos/core#)?(exactMatch|broadMatch|narrowMatch)\s"
@@ -85,14 +87,17 @@ def _ids(lines: pl.DataFrame) -> pl.DataFrame:
 
 
 def _clauses(lines: pl.DataFrame) -> pl.DataFrame:
-    """Return ``tag``, ``value`` and ``scope`` (of a synonym) of the lines that describe a term; not OBO: no value."""
+    """Return ``tag`` and ``value`` of the lines that describe a term, of synonyms ``scope`` and ``type``.
+
+    A line that is not OBO has no value.
+    """
     stanzas = lines.filter(pl.col("_kind") == "[Term]").with_columns(tag=pl.col("text").str.extract(r"^(\w+):"))
-    found = []
+    found, text, none = [], pl.col("text"), pl.lit(None, pl.String)
     for tag, value in _VALUES.items():
         pattern = rf"^{tag}:\s*{value}{_REST}"
-        second = pl.col("text").str.extract(pattern, 2) if tag == "synonym" else pl.lit(None, pl.String)
-        rows = stanzas.filter(pl.col("tag") == tag)
-        found.append(rows.select(LINE, "_stanza", "tag", value=pl.col("text").str.extract(pattern), scope=second))
+        more = (text.str.extract(pattern, number) if tag == "synonym" else none for number in (2, 3))
+        told = dict(zip(("value", "scope", "type"), (text.str.extract(pattern), *more), strict=True))
+        found.append(stanzas.filter(pl.col("tag") == tag).select(LINE, "_stanza", "tag", **told))
     return pl.concat(found)
 
 
@@ -140,6 +145,9 @@ def _terms(ids: pl.DataFrame, clauses: pl.DataFrame) -> pl.DataFrame:
         .sort("value", "scope")
         .group_by("_stanza", maintain_order=True)
         .agg(synonyms="value", synonym_scopes="scope"),
+        texts.filter((pl.col("type") == LAY) & (pl.col("scope") == "EXACT"))
+        .group_by("_stanza")
+        .agg(lay_synonyms=pl.col("value").unique().sort()),
     ]
     for tag, column in _LISTS.items():
         rows = clauses.filter(pl.col("tag") == tag)

@@ -94,8 +94,14 @@ def _in_owl(term: Term, tag: str, value: str) -> None:
 
 
 def _axiom(element: Any, ontology: Ontology) -> None:
-    """Take what an annotation of a cross-reference says of it, such as MONDO:equivalentTo."""
+    """Take what an annotation says of a cross-reference, such as MONDO:equivalentTo, or of a layperson's synonym."""
     about = _value(element.find(f"{_OWL}annotatedProperty"))
+    if about is not None and about.endswith("#hasExactSynonym"):
+        kinds = (_value(each) or "" for each in element.iterfind(f"{_IN_OWL}hasSynonymType"))
+        term, text = (_value(element.find(f"{_OWL}annotated{part}")) for part in ("Source", "Target"))
+        if term is not None and text is not None and any(kind.endswith("#layperson") for kind in kinds):
+            ontology.call(curie(term), text)
+        return
     if about is None or not about.endswith("#hasDbXref"):
         return
     source, target = (_value(element.find(f"{_OWL}annotated{part}")) for part in ("Source", "Target"))

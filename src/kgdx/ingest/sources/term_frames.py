@@ -57,6 +57,7 @@ TERM: Mapping[str, Any] = {
     "comment": TEXT,
     "synonyms": TEXTS,
     "synonym_scopes": TEXTS,
+    "lay_synonyms": TEXTS,
     "alt_ids": TEXTS,
     "xrefs": TEXTS,
     "obsolete": pl.Boolean(),
@@ -272,6 +273,7 @@ class Ontology:
         self.refused = Refused()
         self._terms: dict[str, Term] = {}
         self._merged: dict[str, set[str]] = {}
+        self._lay: dict[str, set[str]] = {}
 
     def add(self, term: Term) -> None:
         """Add a class."""
@@ -286,6 +288,10 @@ class Ontology:
             self.refused.add(term.line, term.id, f"{term.id} stands here a second time")
         else:
             self._terms[term.id] = term
+
+    def call(self, id: str, text: str) -> None:
+        """Take a synonym as a layperson's."""
+        self._lay.setdefault(id, set()).add(text)
 
     def records(self, version: str | None) -> Records:
         """Return the frames of :mod:`kgdx.ingest.sources.term_frames`.
@@ -307,6 +313,7 @@ class Ontology:
                 term.comment,
                 [text for text, _ in synonyms],
                 [scope for _, scope in synonyms],
+                sorted(self._lay.get(term.id, ())),
                 sorted(term.alt_ids | self._merged.get(term.id, set())),
                 sorted(term.xrefs),
                 term.obsolete,

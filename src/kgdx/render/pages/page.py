@@ -23,6 +23,7 @@ from kgdx.errors import UsageError
 from kgdx.render.pages import template_values
 from kgdx.results import words
 from kgdx.results.cited import AnswerDocument
+from kgdx.results.consulted import RECORD_SCHEMA, Record, percent, say
 from kgdx.results.ranked import DiagnosisDocument, Result, read
 from kgdx.results.transcript import round_title, tokens
 from kgdx.results.view import stated
@@ -31,7 +32,7 @@ _HERE = Path(__file__).resolve().parent / "templates"
 
 
 def page(document: Result | Mapping[str, Any]) -> str:
-    """Return the page of a diagnosis or an answer.
+    """Return the page of a diagnosis, an answer, or the record of a consultation.
 
     Args:
         document: A result, or what its ``to_dict`` returned or was read from a file that was written from it.
@@ -88,7 +89,7 @@ def _view(document: Result | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         f"kgdx.{name}/{version}": kind
         for name, kind in (("answer", AnswerDocument), ("diagnosis", DiagnosisDocument))
         for version in (2, 1)
-    }
+    } | {RECORD_SCHEMA: Record}
     if not isinstance(document, Result):
         schema = document.get("schema") if isinstance(document, Mapping) else None
         if not isinstance(schema, str) or schema not in forms:
@@ -97,6 +98,9 @@ def _view(document: Result | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         document = read(forms[schema], document)
     if isinstance(document, AnswerDocument):
         return "answer.html", template_values.answer(document)
+    if isinstance(document, Record):
+        language = document.language or "en"
+        return "consultation.html", {"doc": document, "language": language, "title": say("record", language)}
     assert isinstance(document, DiagnosisDocument)
     return "diagnosis.html", template_values.diagnosis(document)
 
@@ -129,6 +133,8 @@ def _environment() -> Environment:
         round_title=round_title,
         tokens=tokens,
         seconds=words.seconds,
+        percent=percent,
+        say=say,
     )
     return environment
 

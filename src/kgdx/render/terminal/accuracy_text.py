@@ -125,6 +125,29 @@ def recall_figures(result: Figures) -> RenderableType:
     )
 
 
+def consult_figures(result: Figures) -> RenderableType:
+    """Return how doctors did who met the patients of OSCE cases."""
+    columns = ("", "n", "exact", "95 %", "within 5", "judged", "turns", "ordered", "tokens")
+    rows = []
+    for name, each in result["doctors"].items():
+        shares = (_share(each["exact"]["share"]), _range(each["exact"]))
+        more = (_share(each["within"]["share"]), _share(each["judged"]["share"]))
+        turns = (f"{each['rounds']:.1f}", f"{each['ordered']:.1f}", f"{each['tokens']:,.0f}")
+        rows.append((name, f"{each['n']:,}", *shares, *more, *turns))
+    by = result["played_by"]
+    said = [
+        f"doctor: {clean(by['doctor'])}; patient and measurement: {clean(by['patient'])}; judge: {clean(by['judge'])}"
+    ]
+    said.append(f"{100 * result['coverage']:.1f} % of the cases have a diagnosis that the graph ranks")
+    for name, each in result["doctors"].items():
+        wrong = ", ".join(f"{kind} {number:,}" for kind, number in each["faults"].items())
+        if wrong:
+            said.append(f"{name}: {wrong}")
+    return Group(
+        _named(plain(columns, rows, right=columns[1:])), Text(), *map(Text, said), *_failures(result["failed"])
+    )
+
+
 def paired_figures(result: Figures, folder: Path) -> RenderableType:
     """Return the comparison of answers with and without the graph."""
     columns = ("", "pairs", "with", "without", "difference", "95 %", "w/t/l", "p")

@@ -1,295 +1,242 @@
-// The page: a patient or a question goes to the API, and what comes back is shown as the report shows it.
-(() => {
-  "use strict";
-  const API = "/api/v1/";
-  const EXPLAINED = 3; // for how many diseases evidence is asked for
-  const $ = (id) => document.getElementById(id);
-  const words = window.kgdxWords;
-  const chosen = []; // findings: {id, name, absent}
-  let language = navigator.language.startsWith("zh") ? "zh" : "en";
-  let token = ""; // kept in memory alone
-  let model = null;
-  let graph = null; // what is served, null while it is not there
-  let latest = null; // the document that is shown
-  let asking = null;
+// The workbench: a change to the patient is read, ranked and shown; what is late is thrown away, what fails is said.
+import { $, chinese, json, learn, make, onLanguage, save, say, speak, tell, translate, useToken } from "./shared.js";
+import * as patient from "./patient.js";
+import { closeMend, drawNote, editNote, openNote } from "./note.js";
+import { drawAbout, drawChips, drawValues, openChips } from "./chips.js";
+import * as ranking from "./ranking.js";
+import { drawCompare, drawNext, forget, forgetPassed, propose } from "./separate.js";
+import { openFiles } from "./files.js";
+import { openAsk } from "./ask.js";
+import { openDialogs } from "./dialogs.js";
+import { told } from "./messages.js";
 
-  const say = (key, values = {}) =>
-    (words[language][key] ?? "").replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
+const REST = 70; // ms without a key before a text is read
+const AGAIN = 2000; // ms before a server that is away is asked again
+const FIRST = 15; // diseases that are shown at first
+let top = FIRST;
+let graph = null; // when what is served was built, null while it is not there
+let timer = 0;
+let working = new AbortController();
+let unread = true; // whether the text has changed since it was read
+let speaking = 0;
 
-  /** Ask the API; what it refuses is thrown as its problem document. */
-  async function api(path, body, signal) {
-    const headers = token ? { Authorization: `Bearer ${token}` } : {};
-    const options = { headers, signal, cache: "no-store", credentials: "omit" };
-    if (body) {
-      options.method = "POST";
-      options.body = JSON.stringify(body);
-      headers["Content-Type"] = "application/json";
-    }
-    let answer;
-    try {
-      answer = await fetch(API + path, options);
-    } catch (error) {
-      throw error.name === "AbortError" ? error : { detail: say("lost") };
-    }
-    if (answer.ok) return answer;
-    if (answer.status === 401) {
-      $("token-form").hidden = false;
-      $("token").focus();
-    }
-    throw await answer.json().catch(() => ({ detail: `${answer.status} ${answer.statusText}` }));
+function drawPatient() {
+  drawNote();
+  drawChips();
+  drawValues();
+  drawAbout();
+  drawIssues($("doubts"), patient.patient().text ? (patient.reading()?.issues ?? []) : []);
+  $("undo").disabled = !patient.canUndo();
+  $("example-note").hidden = !patient.patient().example;
+  document.title = [patient.patient().title, "kgdx"].filter(Boolean).join(" · ");
+}
+
+/** Follow a change: read the text where it is new, rank, and show both; whatever was under way is stopped. */
+async function follow() {
+  working.abort();
+  working = new AbortController();
+  const { signal } = working;
+  $("ranked").classList.add("stale");
+  try {
+    if (unread) await read(signal);
+    if (patient.isEmpty()) return nothing("");
+    const found = await json("diagnose", { ...patient.request(), top, explain: 0 }, signal);
+    $("refused").hidden = true;
+    ranking.show(found);
+    $("ranked").classList.remove("stale");
+    $("more-box").hidden = false;
+    $("more").hidden = top >= 60;
+    recovered();
+    after(found, signal);
+  } catch (problem) {
+    if (problem.name !== "AbortError") failed(problem);
   }
+}
 
-  /** Show what went wrong and what to do about it; nothing clears it. */
-  function tell(...lines) {
-    const parts = lines.filter(Boolean).map((line) => {
-      const part = document.createElement("p");
-      part.textContent = line;
-      return part;
-    });
-    $("trouble").replaceChildren(...parts);
-    $("trouble").hidden = parts.length === 0;
+async function read(signal) {
+  const { text } = patient.patient();
+  if (text.trim()) patient.setRead(await json("extract", { text }, signal));
+  else patient.setRead({ text: "", findings: [], unread: [], issues: [], case: { findings: [], family: { inheritance: [], consanguineous: null }, genes: [] } });
+  unread = false;
+  drawPatient();
+  nameFindings();
+}
+
+/** Show findings in Chinese where the page is. */
+async function nameFindings() {
+  if ((await learn(patient.findings().map((each) => each.id))) && chinese()) drawPatient();
+}
+
+/** What may come after the ranking is seen. */
+function after(found, signal) {
+  clearTimeout(speaking);
+  speaking = setTimeout(ranking.tellLeaders, 400); // once, after the last of several changes
+  drawIssues($("cautions"), found.issues);
+  ranking.learnShown();
+  propose(signal);
+  drawCompare();
+}
+
+/** List what is doubtful: of the note below it, of the ranking below that. */
+function drawIssues(list, issues) {
+  const lines = new Map(issues.filter((issue) => issue.level !== "info").map((issue) => [issue.message, issue]));
+  list.hidden = !lines.size;
+  list.replaceChildren(...[...lines.values()].map((issue) =>
+    make("li", {}, told(issue.message), issue.remedy ? make("small", {}, ` ${told(issue.remedy)}`) : "")));
+}
+
+/** Show that there is nothing to rank, and why. */
+function nothing(why, hint = "") {
+  ranking.show(null);
+  forget();
+  drawCompare();
+  ranking.tellLeaders();
+  $("ranked").classList.remove("stale");
+  $("more-box").hidden = true;
+  drawIssues($("cautions"), []);
+  $("refused").hidden = false;
+  $("refused").textContent = [told(why) || say("nothingYet"), told(hint)].filter(Boolean).join(" — ");
+}
+
+let away = false;
+function failed(problem) {
+  if (!problem.away) {
+    recovered();
+    if (!patient.findings().some((each) => each.status === "present")) return nothing(problem.detail, problem.hint);
+    $("refused").hidden = false; // the last ranking stays, until what was said can be used
+    $("refused").textContent = [/age/.test(problem.detail) ? say("ageRefused") : told(problem.detail), told(problem.hint)].filter(Boolean).join(" — ");
+    return;
   }
+  away = true;
+  tell(problem.detail, say("workKept"));
+  const { signal } = working;
+  setTimeout(() => signal.aborted || follow(), AGAIN);
+}
+function recovered() {
+  if (away) tell();
+  away = false;
+}
 
-  function trouble(problem) {
-    $("progress").textContent = "";
-    if (!problem) return tell();
-    tell(problem.detail || String(problem), problem.hint);
-    $("trouble").scrollIntoView({ block: "nearest" });
+function changed(what) {
+  if (what === "title") drawPatient();
+  if (what === "title" || what === "read") return;
+  if (what === "text") {
+    unread = true;
+    speak(language(), false);
   }
+  if (what === "text" && document.activeElement !== $("text")) editNote(false);
+  drawPatient();
+  if (what === "findings") nameFindings();
+  clearTimeout(timer);
+  timer = setTimeout(follow, what === "text" && document.activeElement === $("text") ? REST : 0);
+}
 
-  function translate() {
-    document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
-    for (const element of document.querySelectorAll("[data-say]")) element.textContent = say(element.dataset.say, { model });
-    $("language").textContent = say("other_language");
-    $("language").lang = language === "zh" ? "en" : "zh-CN";
-    $("state").textContent = graph ? say("ready", { date: graph.slice(0, 10) }) : say("unready");
-    showChosen();
-  }
+/** The language of the patient's text where it is Chinese, else the browser's. */
+function language() {
+  return /\p{Script=Han}/u.test(patient.patient().text) || navigator.language.startsWith("zh") ? "zh" : "en";
+}
 
-  function showChosen() {
-    const items = chosen.map((finding) => {
-      const item = document.createElement("li");
-      item.classList.toggle("absent", finding.absent);
-      const name = document.createElement("span");
-      name.textContent = finding.name;
-      const status = say(finding.absent ? "absent" : "present");
-      const turn = document.createElement("button");
-      turn.type = "button";
-      turn.textContent = status;
-      turn.setAttribute("aria-label", say("turn", { name: finding.name, status }));
-      turn.addEventListener("click", () => {
-        finding.absent = !finding.absent;
-        showChosen();
-        $("chosen-findings").children[chosen.indexOf(finding)].querySelector("button").focus();
-      });
-      const remove = document.createElement("button");
-      remove.type = "button";
-      remove.textContent = "×";
-      remove.setAttribute("aria-label", say("remove", { name: finding.name }));
-      remove.addEventListener("click", () => {
-        chosen.splice(chosen.indexOf(finding), 1);
-        showChosen();
-        $("term").focus();
-      });
-      item.append(name, turn, remove);
-      return item;
-    });
-    $("chosen-findings").replaceChildren(...items);
-  }
-
-  const patient = () => ({
-    text: $("text").value,
-    observed: chosen.filter((finding) => !finding.absent).map((finding) => finding.id),
-    excluded: chosen.filter((finding) => finding.absent).map((finding) => finding.id),
-    sex: $("sex").value,
-    age: $("age").value.trim() || null,
-    onset: $("onset").value || null,
-    inheritance: $("inheritance").value || null,
-    consanguineous: $("consanguineous").checked || null,
-    genes: $("genes").value.split(/[\s,;，、；]+/).filter(Boolean),
-  });
-  const isEmpty = (case_) => !case_.text.trim() && !case_.observed.length && !case_.excluded.length;
-
-  /** Show a result: the server makes its page, with every name escaped; no script in it would run here. */
-  async function show(document_) {
-    const { html } = await (await api("page", { document: document_, part: true })).json();
-    const parsed = new DOMParser().parseFromString(html, "text/html");
-    $("result").replaceChildren(...parsed.body.childNodes);
-    for (const root of $("result").querySelectorAll(".kgdx-report")) window.kgdxReport(root);
-    latest = document_;
-    $("result-actions").hidden = false;
-  }
-
-  function clearResult() {
-    trouble(null);
-    latest = null;
-    $("result").replaceChildren();
-    $("result-actions").hidden = true;
-    $("steps-box").hidden = true;
-    $("steps").replaceChildren();
-    $("said").textContent = "";
-  }
-
-  async function diagnose(event) {
-    event.preventDefault();
-    clearResult();
-    const given = patient();
-    if (isEmpty(given)) return trouble({ detail: say("empty") });
-    const button = $("patient").querySelector(".main");
-    button.disabled = true;
-    $("progress").textContent = say("working");
-    try {
-      const started = performance.now();
-      const found = await (await api("diagnose", { ...given, explain: EXPLAINED })).json();
-      const ms = Math.round(performance.now() - started);
-      await show(found);
-      $("progress").textContent = say("done", { n: found.n_candidates.toLocaleString(), ms });
-      $("progress").scrollIntoView();
-    } catch (problem) {
-      trouble(problem);
-    } finally {
-      button.disabled = false;
-    }
-  }
-
-  /** Read server-sent events from a stream; each has a name and JSON. */
-  async function* events(stream) {
-    const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
-    let rest = "";
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      rest += value;
-      const parts = rest.split("\n\n");
-      rest = parts.pop();
-      for (const part of parts) {
-        const lines = new Map(part.split("\n").map((line) => [line.split(":", 1)[0], line.slice(line.indexOf(":") + 2)]));
-        if (lines.has("event")) yield { name: lines.get("event"), data: JSON.parse(lines.get("data")) };
-      }
+async function about() {
+  try {
+    const found = await json("about");
+    graph = found.created;
+    $("planner").disabled = !found.model;
+    $("planner-words").dataset.say = found.model ? "planner" : "noModel";
+    $("token-form").hidden = true;
+    translate({ model: found.model ?? "" });
+    if (!graph) return setTimeout(about, 500); // the workers are starting
+    tell();
+    if (!patient.canUndo() && patient.isEmpty()) example();
+    else follow();
+  } catch (problem) {
+    graph = null;
+    if (problem.status !== 401) {
+      tell(problem.detail, problem.hint);
+      setTimeout(about, AGAIN);
     }
   }
+}
 
-  async function ask(event) {
-    event.preventDefault();
-    clearResult();
-    const given = $("with-patient").checked ? patient() : {};
-    if ($("with-patient").checked && isEmpty(given)) return trouble({ detail: say("empty") });
-    asking = new AbortController();
-    const button = $("question-form").querySelector(".main");
-    button.disabled = true;
-    $("stop").hidden = false;
-    $("steps-box").hidden = false;
-    $("steps-box").open = true;
-    $("progress").textContent = say("asking");
-    const step = window.kgdxSteps($("steps"), say);
-    try {
-      const started = performance.now();
-      const request = { ...given, question: $("question").value, policy: $("planner").checked ? "planner" : "rules" };
-      const answer = await api("ask/events", request, asking.signal);
-      for await (const { name, data } of events(answer.body)) {
-        if (name === "step") step(data);
-        else if (name === "text") $("said").textContent += data;
-        else if (name === "problem") throw data;
-        else if (name === "answer") {
-          await show(data);
-          $("said").textContent = "";
-          $("steps-box").open = false;
-          tell(...data.issues.filter((issue) => issue.level === "error").flatMap((issue) => [issue.message, issue.remedy]));
-          $("progress").textContent = say("answered", { s: ((performance.now() - started) / 1000).toFixed(1) });
-          ($("trouble").hidden ? $("progress") : $("trouble")).scrollIntoView();
-        }
-      }
-    } catch (problem) {
-      if (problem.name === "AbortError") $("progress").textContent = say("stopped");
-      else trouble(problem);
-    } finally {
-      asking = null;
-      button.disabled = false;
-      $("stop").hidden = true;
-    }
+function example() {
+  patient.begin({ text: say("exampleText"), title: say("exampleTitle"), example: true });
+  if (!$("question").value) $("question").value = say("exampleQuestion");
+}
+
+function fresh() {
+  top = FIRST;
+  forgetPassed();
+  ranking.stopComparing();
+  patient.begin();
+  editNote(true);
+  $("text").focus();
+}
+
+async function download() {
+  try {
+    const found = await json("diagnose", { ...patient.request(), top, explain: 3 });
+    const { html } = await json("page", { document: found, part: false });
+    save(html, "text/html", `${found.case.id.replace(/[^\p{L}\p{N}_-]+/gu, "-")}.html`);
+  } catch (problem) {
+    tell(problem.detail, problem.hint);
   }
+}
 
-  async function download() {
-    try {
-      const { html } = await (await api("page", { document: latest, part: false })).json();
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob([html], { type: "text/html" }));
-      link.download = `${latest.id.replace(/[^\w-]+/g, "-")}.html`;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-    } catch (problem) {
-      trouble(problem);
-    }
-  }
+/** Do what a key stands for; whether it stands for anything. */
+function keys(key, target) {
+  const rows = [...$("ranking").querySelectorAll("li[data-id]")];
+  const press = (answer) => () => $("next").querySelector(`[data-answer="${answer}"]`)?.click();
+  const work = {
+    "/": () => $("term").focus(),
+    e: () => editNote(true),
+    n: () => $("next").querySelector("button")?.focus(),
+    y: press("has"),
+    x: press("hasNot"),
+    u: patient.undo,
+    p: () => window.print(),
+    c: () => { const id = target.closest?.("#ranking li")?.dataset.id; if (id) ranking.compare(id); },
+    Escape: closeMend,
+  }[key] ?? (/^[1-9]$/.test(key) && rows[key - 1] && (() => { ranking.toggle(rows[key - 1].dataset.id); rows[key - 1].isConnected || $("ranking").children[key - 1]?.querySelector(".row").focus(); }));
+  if (work) work();
+  return Boolean(work);
+}
 
-  async function about() {
-    try {
-      const found = await (await api("about")).json();
-      graph = found.created;
-      model = found.model;
-      $("planner").disabled = !model;
-      $("planner-words").dataset.say = model ? "planner" : "noModel";
-      $("token-form").hidden = true;
-      if (!graph) setTimeout(about, 1000); // the workers are starting
-      trouble(null);
-    } catch (problem) {
-      graph = null;
-      if (problem.status !== 401) trouble(problem);
-    }
-    translate();
-  }
-
-  /** An entry under the name by which it is asked for, where that is in Chinese; otherwise under its own. */
-  function shown(entry) {
-    const matched = entry.matched === entry.name ? "" : entry.matched;
-    return /\p{Script=Han}/u.test(matched)
-      ? { id: entry.id, shown: matched, also: entry.name }
-      : { id: entry.id, shown: entry.name, also: matched };
-  }
-
-  window.kgdxCombobox($("term"), $("terms"), {
-    least: (typed) => (/[^\u0000-\u024f]/.test(typed) ? 1 : 2),
-    suggest: async (prefix) => {
-      try {
-        return (await (await api("terms", { prefix, kinds: ["Phenotype"], limit: 8 })).json()).terms.map(shown);
-      } catch (problem) {
-        trouble(problem);
-        throw problem;
-      }
-    },
-    choose: (entry) => {
-      if (!chosen.some((finding) => finding.id === entry.id)) chosen.push({ id: entry.id, name: entry.shown, absent: false });
-      $("term-status").textContent = "";
-      showChosen();
-    },
-    tell: (n) => ($("term-status").textContent = n ? say("found", { n }) : say("none")),
-  });
-  $("patient").addEventListener("submit", diagnose);
-  $("patient").addEventListener("reset", () => {
-    chosen.length = 0;
-    $("term-status").textContent = "";
-    showChosen();
-    clearResult();
-  });
-  $("example").addEventListener("click", () => {
-    $("text").value = say("exampleText");
-    $("sex").value = "MALE";
-    $("age").value = "12";
-    if (!$("question").value) $("question").value = say("exampleQuestion");
-  });
-  $("question-form").addEventListener("submit", ask);
-  $("stop").addEventListener("click", () => asking && asking.abort());
-  $("download").addEventListener("click", download);
-  $("language").addEventListener("click", () => {
-    language = language === "zh" ? "en" : "zh";
-    translate();
-  });
-  $("token-form").addEventListener("submit", (event) => {
-    event.preventDefault();
-    token = $("token").value.trim();
-    $("token").value = "";
-    about();
-  });
-  translate();
+patient.onChange(changed);
+ranking.onCompare(drawCompare);
+onLanguage(() => {
+  $("state").textContent = graph ? say("ready", { date: graph.slice(0, 10) }) : say("unready");
+  drawPatient();
+  ranking.draw();
+  drawNext();
+  drawCompare();
+  ranking.tellLeaders();
+  nameFindings();
+  ranking.learnShown();
+});
+openNote();
+openChips();
+ranking.openRanking();
+openFiles();
+openAsk();
+openDialogs(keys);
+$("fresh").addEventListener("click", fresh);
+$("own").addEventListener("click", fresh);
+$("undo").addEventListener("click", patient.undo);
+$("more").addEventListener("click", () => { top += FIRST; follow(); });
+$("download").addEventListener("click", download);
+$("print").addEventListener("click", () => window.print());
+$("language").addEventListener("click", () => {
+  const was = patient.patient().example;
+  speak(chinese() ? "en" : "zh", true);
+  if (was) example();
+});
+$("token-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  useToken($("token").value.trim());
+  $("token").value = "";
   about();
-})();
+});
+window.addEventListener("beforeunload", (event) => {
+  if (!patient.isEmpty() && !patient.patient().example) event.preventDefault();
+});
+translate();
+about();

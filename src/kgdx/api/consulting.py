@@ -1,0 +1,378 @@
+"""A consultation with a person: one question after the other, in English or Chinese, answered in words or by status.
+
+It is an episode that waits: all that it knows is in the log, so it is copied, cut, saved and gone on with as a log is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from kgdx.actions.believing import Questions
+from kgdx.answer.consultation_record import kind_of, number_of, record_of
+from kgdx.api.consult_logs import finished
+from kgdx.api.consult_replies import reply_to
+from kgdx.case import Finding, Status
+from kgdx.case.ddxplus_release import PREFIX, evidence_words
+from kgdx.case.phenopacket import case_to_phenopacket
+from kgdx.episode.loop import Episode, answered
+from kgdx.episode.loop import run as run_episode
+from kgdx.episode.resume import resume
+from kgdx.episode.segment import Segment
+from kgdx.episode.state import State
+from kgdx.episode.turns import Leader, leaders_of, turns
+from kgdx.episode.wish import MAX_WORDS, AskPatient, Reply
+from kgdx.episode.world import World
+from kgdx.errors import CaseError, UsageError
+from kgdx.rank.proposing import Question
+from kgdx.results.consulted import (
+    Choice,
+    ConsultationDocument,
+    FindingDocument,
+    Language,
+    Lead,
+    QuestionDocument,
+    Record,
+    TurnDocument,
+    percent,
+    say,
+)
+from kgdx.terms.normalise import has_chinese
+from kgdx.terms.replies import read_reply
+
+if TYPE_CHECKING:
+    from kgdx.actions.graph_context import GraphContext
+    from kgdx.answer.diagnosis import Diagnosis
+    from kgdx.episode.policy import Policy
+
+Keep = Callable[[tuple[Segment, ...]], None]
+"""Given the whole log whenever it has changed, to put it where nothing is lost."""
+
+SHOWN = 3
+"""Leading diseases that an explanation names."""
+
+
+class Consultation:
+    """A consultation that waits for answers; made by :meth:`Graph.consult <kgdx.api.Graph.consult>`.
+
+    Args:
+        graph: Where it looks things up.
+        world: What its episode acts on.
+        policy: Who chooses the questions.
+        episode: Where it goes on.
+        diagnosed: Returns what an episode has found.
+        keep: Given the log after each change.
+    """
+
+    def __init__(
+        self,
+        graph: GraphContext,
+        world: World,
+        policy: Policy,
+        episode: Episode,
+        diagnosed: Callable[[Episode], Diagnosis],
+        keep: Keep | None = None,
+    ) -> None:
+        self._graph, self._world, self._policy = graph, world, policy
+        self._diagnosed, self._keep = diagnosed, keep
+        self.heard: tuple[Finding, ...] = ()
+        """Findings that the last answer brought."""
+        self.speaks: Language | None = None
+        """Language to go on in, whatever it was so far."""
+        self.contradictions: tuple[str, ...] = ()
+        """What the last answer contradicts, in words."""
+        self._episode = episode
+        self._told()
+
+    # -- what it is about
+
+    @property
+    def log(self) -> tuple[Segment, ...]:
+        """The log so far; :meth:`Graph.consult` goes on from it in any process."""
+        return self._episode.log
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a question waits for its answer."""
+        return self._episode.waiting
+
+    @property
+    def known(self) -> bool:
+        """Whether anything is known of the patient that the graph could compare."""
+        return bool(self._episode.state.case.observed)
+
+    @property
+    def language(self) -> Language:
+        """Language of the questions: the one that was asked for, or that of the patient's words."""
+        wanted = self.speaks or getattr(self._policy, "speaks", None)
+        if wanted is not None:
+            return "zh" if wanted == "zh" else "en"
+        said = (each.words.get("text") or each.words.get("case", {}).get("text") for each in self.log)
+        return "zh" if has_chinese(next(filter(None, said), "")) else "en"
+
+    @property
+    def differential(self) -> tuple[Lead, ...]:
+        """The leading diseases with their shares, best first; empty while nothing is known."""
+        found = next((found for each in reversed(self.log) if (found := leaders_of(each))), ())
+        return tuple(self._lead(each) for each in found)
+
+    @property
+    def question(self) -> QuestionDocument | None:
+        """The question that waits for its answer; ``None`` where there is none any more."""
+        asked = self._episode.state.pending
+        if not isinstance(asked, AskPatient):
+            return None
+        before, kind = turns(self.log), kind_of(asked)
+        name = self._name(asked.term, asked.label) if asked.term else ""
+        key = "else" if kind == "open" and self._episode.state.case.observed else kind
+        return QuestionDocument(
+            number=number_of(before),
+            kind=kind,
+            term=asked.term,
+            label=asked.label,
+            name=name,
+            text=asked.spoken or say(key, self.language, name=name),
+            why=self._why(asked),
+            gain=asked.gain,
+            options=self._options(asked),
+        )
+
+    @property
+    def record(self) -> Record:
+        """The record: complaint, findings, examinations, questions with their answers, differential by turn."""
+        record = record_of(self.log)
+        named = {
+            "findings": tuple(self._named(each) for each in record.findings),
+            "turns": tuple(self._in_words(each) for each in record.turns),
+            "differential": self.differential,
+            "language": self.language,
+        }
+        return record.model_copy(update=named)
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """The diseases as they are ranked with what is known now; the consultation itself goes on unchanged.
+
+        Raises:
+            CaseError: Nothing is known that the graph could compare.
+        """
+        episode = self._episode
+        if episode.waiting:
+            episode = run_episode(self._world, finished(episode.state), self._policy)
+        if not self.known:
+            raise CaseError(say("nothing", self.language), hint="name a finding, or begin with another description")
+        return self._diagnosed(episode)
+
+    @property
+    def unread(self) -> bool:
+        """Whether the last answer was words in which nothing could be read; they are kept."""
+        given = [each.reply for each in turns(self.log) if each.reply is not None][-1:]
+        return any(each.text and each.status is None for each in given) and not self.heard
+
+    def to_phenopacket(self) -> dict[str, Any]:
+        """Return what is known of the patient as a GA4GH phenopacket v2."""
+        return case_to_phenopacket(self._episode.state.case)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON values, the patient's words among them.
+
+        :meth:`Graph.consult` goes on from it.
+        """
+        record = self.record
+        document = ConsultationDocument(
+            question=self.question,
+            language=self.language,
+            heard=tuple(
+                self._named(
+                    FindingDocument(id=each.id, label=each.label, status=str(each.status), source=_source(each))
+                )
+                for each in self.heard
+            ),
+            contradictions=self.contradictions,
+            unread=self.unread,
+            differential=self.differential,
+            record=record,
+            transcript=[each.to_dict(private=True) for each in self.log],
+        )
+        whole = document.model_dump(mode="json", by_alias=True, exclude={"record"})
+        return whole | {"record": record.to_dict()}
+
+    # -- what is done
+
+    def answer(self, said: str | bool | Reply | None, *, number: int | None = None) -> QuestionDocument | None:
+        """Answer the question that waits, and return the next one.
+
+        Args:
+            said: Words in English or Chinese ("yes, in both hands", ``?``, ``三天前开始``), also "skip", "back" and
+                "finish"; ``True``, ``False``, ``None`` for not known; or a reply.
+            number: Number of the question that is meant, where it may be another one by now.
+
+        Raises:
+            UsageError: No question waits, or another one than is meant; or the words are too long.
+        """
+        asked = self._pending(number)
+        if isinstance(said, Reply):
+            return self._take(said)
+        if not isinstance(said, str):
+            named = "unknown" if said is None else "present" if said else "absent"
+            return self._take(Reply.model_validate({"status": named}))
+        if len(said) > MAX_WORDS:
+            hint = f"say it in at most {MAX_WORDS:,} characters"
+            raise UsageError(f"the answer has {len(said):,} characters", hint=hint)
+        meant = read_reply(said)
+        if meant.meaning == "why":
+            return self.question
+        if meant.meaning == "back":
+            return self.back()
+        if meant.meaning == "finish":
+            return self.finish()
+        if meant.meaning == "skip":
+            return self.skip()
+        names = [each.name for each in self._options(asked)]
+        return self._take(reply_to(self._graph, asked, said, names))
+
+    def reply(self, status: str | None, named: Sequence[str] = (), text: str = "") -> Reply | str:
+        """Return an answer that was given by status, by chosen options, or in words.
+
+        Args:
+            status: ``present``, ``absent`` or ``unknown``.
+            named: Ids of options of the question.
+            text: Words, which are read where there is neither.
+
+        Raises:
+            UsageError: An option is none of the question's, or nothing is answered.
+        """
+        options = dict(self._pending(None).options)
+        for id in named:
+            if id not in options:
+                raise UsageError(f"{id[:60]} is not among the options", hint="choose one of those that are shown")
+        if named:
+            first, *more = ((id, options[id]) for id in dict.fromkeys(named))
+            return Reply(status=Status.PRESENT, term=first[0], label=first[1], more=tuple(more))
+        if status is not None:
+            return Reply.model_validate({"status": status, "text": text})
+        if not text.strip():
+            raise UsageError("the answer is empty", hint="give a status, options, or words")
+        return text
+
+    def skip(self) -> QuestionDocument | None:
+        """Pass over the question; it is not asked again.
+
+        Raises:
+            UsageError: No question waits.
+        """
+        self._pending(None)
+        return self._take(Reply(skipped=True))
+
+    def back(self) -> QuestionDocument | None:
+        """Take the last answer back, as if it had never been given, and ask its question again.
+
+        Raises:
+            UsageError: It is the first question.
+        """
+        before = turns(self.log)
+        given = [each for each in before if each.reply is not None]
+        if not given:
+            raise UsageError(say("first", self.language), hint="answer it, or finish")
+        self._go_on(resume(self._world, self.log[: given[-1].at + 1]))
+        self.heard, self.contradictions = (), ()
+        return self.question
+
+    def finish(self) -> QuestionDocument | None:
+        """Ask no more, and rank the diseases; there is no next question.
+
+        Raises:
+            UsageError: It has ended already.
+        """
+        self._pending(None)
+        self._go_on(finished(self._episode.state))
+        return self.question
+
+    # -- how
+
+    def _pending(self, number: int | None) -> AskPatient:
+        asked = self._episode.state.pending
+        if not isinstance(asked, AskPatient):
+            raise UsageError("no question waits for an answer: the consultation has ended", hint="begin another one")
+        now = number_of(turns(self.log))
+        if number is not None and number != now:
+            hint = "answer the question that is shown, or go back to the other"
+            raise UsageError(f"question {number} does not wait for an answer, but question {now} does", hint=hint)
+        return asked
+
+    def _take(self, reply: Reply) -> QuestionDocument | None:
+        self._go_on(answered(self._episode.state, reply))
+        return self.question
+
+    def _go_on(self, state: State) -> None:
+        before = self._episode.state.case
+        self._episode = run_episode(self._world, state, self._policy)
+        case = self._episode.state.case
+        known = {(each.id, each.status) for each in before.findings}
+        self.heard = tuple(each for each in case.findings if (each.id, each.status) not in known)
+        new = [each for each in case.issues if each.level == "warning" and each not in before.issues]
+        self.contradictions = tuple(f"{each.message}: {each.remedy}" for each in new if each.where.startswith("HP:"))
+        self._told()
+
+    def _told(self) -> None:
+        if self._keep is not None:
+            self._keep(self.log)
+
+    def _why(self, asked: AskPatient) -> str:
+        language = self.language
+        if asked.term is None:
+            return say("why_else" if self._episode.state.case.observed else "why_open", language)
+        if asked.which:
+            return say("why_which", language)
+        told = say("why", language, gain=asked.gain or 0.0)
+        moved = self._proposed(asked)
+        if moved is None or not moved.why:
+            return told
+        for key, share in (("yes_moves", "yes"), ("no_moves", "no")):
+            lines = sorted(moved.why, key=lambda each: -getattr(each, share))[:SHOWN]
+            leaders = ", ".join(
+                f"{self._disease(each.id, each.name)} {percent(each.share)} → {percent(getattr(each, share))}"
+                for each in lines
+            )
+            told += "\n" + say(key, language, leaders=leaders)
+        return told
+
+    def _options(self, asked: AskPatient) -> tuple[Choice, ...]:
+        """Return what can be chosen; names that two of them share are told apart by the ontology's."""
+        names = [self._name(id, label) for id, label in asked.options]
+        return tuple(
+            Choice(id=id, label=label, name=f"{name} ({label})" if names.count(name) > 1 else name)
+            for (id, label), name in zip(asked.options, names, strict=True)
+        )
+
+    def _proposed(self, asked: AskPatient) -> Question | None:
+        proposed = self._episode.state.get(Questions)
+        found = proposed.questions if proposed is not None else ()
+        return next((each for each in found if each.id == asked.term), None)
+
+    def _name(self, term: str, label: str) -> str:
+        words = evidence_words().get(term.removeprefix(PREFIX)) if term.startswith(PREFIX) else None
+        if words is not None:
+            return (words.name_zh if self.language == "zh" else words.name) or label
+        return self._graph.terms.everyday(term, self.language) or label or term
+
+    def _lead(self, leader: Leader) -> Lead:
+        return Lead(id=leader.id, name=self._disease(leader.id, leader.name), share=leader.share)
+
+    def _named(self, finding: FindingDocument) -> FindingDocument:
+        return finding.model_copy(update={"name": self._name(finding.id, finding.label)})
+
+    def _in_words(self, turn: TurnDocument) -> TurnDocument:
+        leads = tuple(each.model_copy(update={"name": self._disease(each.id, each.name)}) for each in turn.differential)
+        name = self._name(turn.term, turn.label) if turn.term else ""
+        return turn.model_copy(update={"name": name, "differential": leads})
+
+    def _disease(self, id: str, name: str) -> str:
+        if self.language != "zh":
+            return name
+        ranker = self._graph.ranker
+        return ranker.names.candidate(ranker.number_of(id)).name_zh or name
+
+
+def _source(finding: Finding) -> Literal["read", "asked"]:
+    return "asked" if finding.method == "asked" else "read"

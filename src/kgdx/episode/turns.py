@@ -1,0 +1,66 @@
+"""The turns of a consultation as its log tells them: what was asked, what was answered, which diseases led then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from kgdx.episode.segment import Author, Kind, Segment
+from kgdx.episode.wish import AskPatient, Reply
+
+
+class Leader(NamedTuple):
+    """A leading disease with its share among the annotated diseases of the graph."""
+
+    id: str
+    name: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question to the patient and what came of it.
+
+    Attributes:
+        at: Place of the question in the log.
+        asked: The question.
+        reply: The answer; ``None`` while it is waited for.
+        before: The diseases that led when it was asked; empty where nothing was known yet.
+        after: Those that led after the answer.
+    """
+
+    at: int
+    asked: AskPatient
+    reply: Reply | None = None
+    before: tuple[Leader, ...] = ()
+    after: tuple[Leader, ...] = ()
+
+
+def leaders_of(segment: Segment) -> tuple[Leader, ...] | None:
+    """Return the leading diseases that a segment tells; ``None`` where it is about something else."""
+    told: list[Any] | None = segment.data.get("summary", {}).get("leaders") if segment.kind is Kind.RESULT else None
+    return None if told is None else tuple(Leader(*each) for each in told)
+
+
+def turns(log: Iterable[Segment]) -> list[Turn]:
+    """Return the questions to the patient, in order, with their answers.
+
+    Example:
+        >>> asked = Segment(Author.POLICY, Kind.WISH, "ask_patient", {"term": "HP:0001250", "label": "Seizure"})
+        >>> reply = Segment(Author.PATIENT, Kind.RESULT, "ask_patient", {"status": "present"})
+        >>> [(turn.asked.label, str(turn.reply.status)) for turn in turns([asked, reply])]
+        [('Seizure', 'present')]
+    """
+    found: list[Turn] = []
+    leading: tuple[Leader, ...] = ()
+    for at, segment in enumerate(log):
+        if segment.kind is Kind.WISH and segment.name == AskPatient.name:
+            found.append(Turn(at, AskPatient.model_validate({**segment.data, **segment.words}), None, leading, leading))
+        elif segment.author is Author.PATIENT and found:
+            found[-1] = replace(found[-1], reply=Reply.model_validate({**segment.data, **segment.words}))
+        elif (now := leaders_of(segment)) is not None:
+            leading = now
+            if found and found[-1].reply is not None:
+                found[-1] = replace(found[-1], after=leading)
+    return found

@@ -1,0 +1,402 @@
+"""Consultations measured: doctors with and without a model, graph and record meet the patients of OSCE cases.
+
+A consultation is a piece of work that is kept when it is finished, so that an evaluation goes on wherever it was
+stopped. Every case stays in the denominator; how many diagnoses the graph ranks at all is said beside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from kgdx.answer.artifacts import Declared, candidates_of
+from kgdx.case import Case, read_text
+from kgdx.case.case_files import Failure
+from kgdx.episode.conversation import exchanges
+from kgdx.episode.loop import Episode, begin, run_many
+from kgdx.episode.segment import Author, Kind, dump
+from kgdx.episode.state import Limits, State
+from kgdx.episode.turns import turns
+from kgdx.episode.world import World
+from kgdx.errors import CaseError, LlmError, StoreError, UsageError
+from kgdx.evaluate.diagnosis_judges import DiseaseJudge, same_by_graph
+from kgdx.evaluate.journal import Journal
+from kgdx.evaluate.labels import Label, Labels
+from kgdx.evaluate.osce_agents import Encounter, Osce, Ward, encounter
+from kgdx.evaluate.paired import interval
+from kgdx.evaluate.simulated_patients import SimulatedPatient
+from kgdx.files.private import private_file
+from kgdx.llm.chat import ChatModel, Prices, private_loop
+from kgdx.policies.doctor import DoctorPolicy, diagnosis
+from kgdx.policies.doctor_artifacts import Named
+from kgdx.policies.doctor_by_rules import RulesDoctorPolicy
+
+if TYPE_CHECKING:
+    from kgdx.api import Graph
+
+WAYS = ("medkgi", "house", "agentclinic", "thought")
+"""How a doctor consults; the last two need a model."""
+
+ABLATIONS: Mapping[str, Mapping[str, Any]] = {
+    "no-graph": {"graph": False},
+    "no-record": {"record": False},
+    "random": {"selector": "random"},
+    "degree": {"selector": "degree"},
+}
+"""What is left out of a doctor: one switch each."""
+
+LIMITS = Limits(steps=5_000, stagnation=5_000, errors=5_000)
+"""The doctor's own number of turns ends a consultation; what fails is counted and gone on without."""
+
+LOGS = "consultations"
+"""Folder of an evaluation with the log of each consultation; they hold the words of all who spoke."""
+
+READ = frozenset({"read_record", "read_differential", "read_turn", "read_answer"})
+"""Actions that read what a model wrote as a doctor."""
+
+AT_ONCE = 4
+"""Consultations by job that are begun together, and kept together."""
+
+TOP = 5
+"""Diseases of a differential that count for the second figure."""
+
+
+@dataclass(frozen=True)
+class Doctor:
+    """A doctor by name, such as ``medkgi`` or ``house:no-graph``."""
+
+    name: str
+    policy: DoctorPolicy | RulesDoctorPolicy
+
+
+def doctor(name: str, *, model: bool, questions: int = 20) -> Doctor:
+    """Return a doctor.
+
+    Args:
+        name: One of :data:`WAYS`, with one of :data:`ABLATIONS` behind a colon.
+        model: Whether a model plays it; otherwise rules stand in.
+        questions: Most turns.
+
+    Raises:
+        UsageError: There is no such doctor, or it needs a model.
+
+    Example:
+        >>> doctor("medkgi:random", model=False).policy.selector
+        'random'
+    """
+    way, _, without = name.partition(":")
+    if way not in WAYS or (without and without not in ABLATIONS):
+        hint = f"one of {', '.join(WAYS)}, with {', '.join(f':{each}' for each in ABLATIONS)}"
+        raise UsageError(f"no doctor {name[:40]!r}", hint=hint)
+    settings: dict[str, Any] = {"selector": "medkgi"} if way == "medkgi" else {}
+    settings |= {
+        "questions": questions,
+        "explain": 0,
+        "examine": way in ("medkgi", "house"),
+        **ABLATIONS.get(without, {}),
+    }
+    if model:
+        paper: dict[str, Any] = {"alignment": "paper"} if way == "medkgi" else {}
+        return Doctor(name, DoctorPolicy.model_validate({"way": way, **paper, **settings}))
+    if way not in ("medkgi", "house"):
+        raise UsageError(f"the doctor {way} is a language model", hint="name one with --llm")
+    return Doctor(name, RulesDoctorPolicy.model_validate(settings))
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Who plays what.
+
+    Attributes:
+        doctor: A model; rules where ``None``.
+        patient: A model that plays patient and measurement; rules where ``None``.
+        judge: Says whether a diagnosis is the right one where the graph does not.
+        prices: Of a million tokens that the doctor reads and writes.
+    """
+
+    doctor: ChatModel | None = None
+    patient: ChatModel | None = None
+    judge: DiseaseJudge | None = None
+    prices: Prices = (0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class _Played:
+    osce: Osce
+    label: Label
+
+
+@dataclass
+class ConsultEvaluation:
+    """Lets doctors consult, and adds up how they did.
+
+    Attributes:
+        graph: The open graph.
+        doctors: Who consults; each meets every patient.
+        cast: Who plays what.
+        seed: Of all random choices.
+        jobs: Consultations at the same time.
+        progress: Called after each consultation.
+    """
+
+    graph: Graph
+    doctors: Sequence[Doctor]
+    cast: Cast = field(default_factory=Cast)
+    seed: int = 0
+    jobs: int = 1
+    progress: Callable[[], None] = lambda: None
+
+    def run(self, cases: Iterable[Case | Failure], journal: Journal | None = None) -> dict[str, Any]:
+        """Let every doctor meet every patient.
+
+        Args:
+            cases: OSCE cases.
+            journal: Keeps finished consultations; those that it has are not held again.
+
+        Returns:
+            ``doctors``: name → figures; ``coverage``: share of the cases whose diagnosis the graph ranks; ``n``;
+            ``failed``: what could not be read; ``rows``: what was measured of each consultation.
+
+        Raises:
+            CaseError: There is no OSCE case.
+            LlmError: The budget is used up; what is finished is kept.
+        """
+        played, failed = self._read(cases)
+        if journal is None:
+            return self._report(played, self._rows(played, None), failed)
+        about = {
+            "what": "consultations",
+            "graph": self.graph.fingerprint,
+            "seed": self.seed,
+            "patient": _name(self.cast.patient),
+            "doctor": _name(self.cast.doctor),
+            "judge": self.cast.judge.id if self.cast.judge else "none",
+            "questions": [each.policy.questions for each in self.doctors],
+        }
+        with journal.working(about):
+            rows = self._rows(played, journal)
+            report = self._report(played, rows, failed)
+            journal.finish(rows, {key: value for key, value in report.items() if key != "rows"})
+        return report
+
+    def _read(self, cases: Iterable[Case | Failure]) -> tuple[list[_Played], list[dict[str, str]]]:
+        labels = Labels(self.graph.ranker, self.graph.snapshot, lambda: self.graph.names)
+        played, failed = [], []
+        for case in cases:
+            if isinstance(case, Failure):
+                failed.append({"id": case.id or case.where, "error": case.message})
+                continue
+            try:
+                osce = Osce.of(case)
+            except CaseError as error:
+                failed.append({"id": case.id, "error": str(error)})
+            else:
+                played.append(_Played(osce, labels.of(case)))
+        if not played:
+            raise CaseError("there is no OSCE case to consult on", hint="give cases in AgentClinic's form")
+        return played, failed
+
+    def _rows(self, played: Sequence[_Played], journal: Journal | None) -> list[dict[str, Any]]:
+        before = {(row["doctor"], row["id"]): row for row in (journal.records if journal is not None else [])}
+        rows: list[dict[str, Any]] = []
+        for each in self.doctors:
+            for at in range(0, len(played), AT_ONCE * self.jobs):
+                some = played[at : at + AT_ONCE * self.jobs]
+                left = [one for one in some if (each.name, one.osce.case.id) not in before]
+                for row, episode in self._consulted(each, left) if left else ():
+                    before[row["doctor"], row["id"]] = row
+                    if journal is not None:
+                        _keep(journal, row, episode)
+                rows += [before[each.name, one.osce.case.id] for one in some]
+                for _ in some:
+                    self.progress()
+        return rows
+
+    def _consulted(self, who: Doctor, some: Sequence[_Played]) -> Iterator[tuple[dict[str, Any], Episode]]:
+        """Let a doctor meet some patients at once; what a used up budget has spoilt is not measured."""
+        graph, cast = self.graph, self.cast
+        ward = Ward({one.osce.case.id: self._encounter(one.osce) for one in some})
+        models = {} if cast.doctor is None else {cast.doctor.name: cast.doctor}
+        world = World(graph, ward, models, prices=cast.prices)
+        starts = [
+            begin(one.osce.opening, who.policy, seed=self.seed, limits=LIMITS, fingerprint=graph.fingerprint)
+            for one in some
+        ]
+        work = run_many(world, starts, who.policy, concurrency=self.jobs)
+        episodes = asyncio.run_coroutine_threadsafe(work, private_loop()).result()
+        whole = [pair for pair in zip(some, episodes, strict=True) if not _broke(pair[1])]
+        with ThreadPoolExecutor(max(1, self.jobs)) as pool:
+            rows = pool.map(lambda pair: self._row(who, *pair), whole)
+            yield from zip(rows, (episode for _, episode in whole), strict=True)
+        if len(whole) < len(some):
+            hint = "raise the limit, and run it again: what is finished is kept"
+            raise LlmError("the budget of the doctor's model is used up", hint=hint, kind="budget")
+
+    def _encounter(self, osce: Osce) -> Encounter:
+        """The patient, who by rules knows of findings what is read in the story, and whoever measures."""
+        try:
+            told = read_text(osce.told, self.graph.reader, self.graph.ancestry, words=True)
+        except CaseError:
+            told = osce.told
+        knows = SimulatedPatient(replace(told, text=""), self.graph.ancestry)
+        return encounter(osce, knows, patient=self.cast.patient)
+
+    def _row(self, who: Doctor, one: _Played, episode: Episode) -> dict[str, Any]:
+        state = episode.state
+        named = stated(state)
+        right = [same_by_graph(each, one.osce.diagnosis, one.label, self.graph.ranker) for each in named[:TOP]]
+        exact = bool(right and right[0])
+        judged: bool | None = exact or None
+        if self.cast.judge is not None and named and not exact:
+            judged = self.cast.judge.same(one.osce.diagnosis, named[0].name)
+        spent = state.counts.spent
+        return {
+            "id": one.osce.case.id,
+            "doctor": who.name,
+            "covered": bool(one.label.right),
+            "exact": exact,
+            "within": any(right),
+            "judged": bool(judged),
+            "named": bool(named),
+            "rounds": len(turns(state.log)),
+            "ordered": sum(bool(each.asked.order) for each in turns(state.log)),
+            "diagnosis": named[0].name if named else "",
+            "reason": episode.reason,
+            "faults": dict(faults(state)),
+            "calls": spent.calls,
+            "tokens": spent.prompt_tokens + spent.completion_tokens,
+            "cost": round(spent.cost, 9),
+        }
+
+    def _report(
+        self, played: Sequence[_Played], rows: Sequence[dict[str, Any]], failed: Sequence[Mapping[str, str]]
+    ) -> dict[str, Any]:
+        missed = [_missed(each["id"]) for each in failed]
+        by = {each.name: [row for row in rows if row["doctor"] == each.name] + missed for each in self.doctors}
+        total = len(played) + len(failed)
+        return {
+            "n": total,
+            "coverage": sum(bool(each.label.right) for each in played) / total,
+            "played_by": {
+                "doctor": _name(self.cast.doctor),
+                "patient": _name(self.cast.patient),
+                "judge": self.cast.judge.id if self.cast.judge else "none",
+            },
+            "doctors": {name: figures(found) for name, found in by.items()},
+            "failed": list(failed),
+            "rows": list(rows),
+        }
+
+
+def _missed(id: str) -> dict[str, Any]:
+    """What is measured of a case that cannot be read."""
+    nothing = dict.fromkeys(("covered", "exact", "within", "judged", "named"), False)
+    return {"id": id, **nothing, **dict.fromkeys(("rounds", "ordered", "calls", "tokens", "cost"), 0), "faults": {}}
+
+
+def stated(state: State) -> tuple[Named, ...]:
+    """Return the diseases that a consultation ended with, the diagnosis first.
+
+    Those that a model has named count as it named them; otherwise those that were declared, or ranked.
+    """
+    if (named := diagnosis(state)) and not _left(state):
+        return named
+    declared = state.last(Declared)
+    names = {each.id: each.name for each in candidates_of(state)}
+    ids = declared.diseases if declared is not None and declared.diseases else tuple(names)
+    return tuple(Named(names.get(id, id), (id,)) for id in ids)
+
+
+def faults(state: State) -> Counter[str]:
+    """Return what went wrong in a consultation and was gone on without, by kind."""
+    found: Counter[str] = Counter()
+    for segment in state.log:
+        if segment.author is Author.PATIENT:
+            found.update(f"patient_{each.partition(':')[0]}" for each in segment.data.get("remarks", ()))
+        elif segment.kind is Kind.WISH and segment.name == "remark":
+            found[str(segment.data["code"])] += 1
+        elif segment.kind is Kind.RESULT and segment.name in READ and segment.data["artifact"]["failed"]:
+            found["unreadable"] += 1
+    return found
+
+
+def figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the figures of one doctor."""
+    ids = [row["id"] for row in rows]
+    found: dict[str, Any] = {"n": len(rows)}
+    for name in ("exact", "within", "judged"):
+        about = interval([float(row[name]) for row in rows], ids)
+        found[name] = {"share": about.mean, "low": about.low, "high": about.high}
+    covered = [row for row in rows if row["covered"]]
+    found["exact_of_covered"] = sum(row["exact"] for row in covered) / len(covered) if covered else None
+    for name in ("rounds", "ordered", "calls", "tokens"):
+        found[name] = sum(row[name] for row in rows) / len(rows)
+    found["cost"] = round(sum(row["cost"] for row in rows), 9)
+    found["silent"] = sum(not row["named"] for row in rows)
+    total: Counter[str] = Counter()
+    for row in rows:
+        total.update(row["faults"])
+    found["faults"] = dict(sorted(total.items()))
+    return found
+
+
+def expanded(names: Iterable[str], ablate: Iterable[str]) -> Iterator[str]:
+    """Yield doctors, each followed by itself without what is to be left out.
+
+    Args:
+        names: Doctors.
+        ablate: ``graph``, ``record``, ``selector`` (which is a random one, and the degree).
+
+    Raises:
+        UsageError: Something else is to be left out.
+
+    Example:
+        >>> list(expanded(["medkgi"], ["selector"]))
+        ['medkgi', 'medkgi:random', 'medkgi:degree']
+    """
+    left_out = {"graph": ("no-graph",), "record": ("no-record",), "selector": ("random", "degree")}
+    wanted = list(ablate)
+    for each in wanted:
+        if each not in left_out:
+            raise UsageError(f"{each[:40]!r} cannot be left out", hint=f"of {', '.join(left_out)}")
+    for name in names:
+        yield name
+        if name.partition(":")[0] in ("medkgi", "house") and ":" not in name:
+            yield from (f"{name}:{one}" for each in wanted for one in left_out[each])
+
+
+def _left(state: State) -> bool:
+    return any(
+        each.kind is Kind.WISH and each.name == "remark" and each.data.get("code") == "left" for each in state.log
+    )
+
+
+def _keep(journal: Journal, row: Mapping[str, Any], episode: Episode) -> None:
+    """Keep a consultation: its log first, then what was measured of it.
+
+    Raises:
+        StoreError: It cannot be written.
+    """
+    folder = journal.path / LOGS / str(row["doctor"]).replace(":", "-")
+    path = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '-', str(row['id']))}.jsonl"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        private_file(path).write_text(dump(episode.log), "utf-8")
+    except OSError as error:
+        hint = "free some space or choose another --out; what is finished stays"
+        raise StoreError(f"{path} cannot be written ({error.strerror or error})", hint=hint) from error
+    journal.add(row)
+
+
+def _broke(episode: Episode) -> bool:
+    """Whether the budget was used up in a consultation: what follows would be measured without the model."""
+    return any(each.failed == "budget" for each in exchanges(episode.log))
+
+
+def _name(model: ChatModel | None) -> str:
+    return "rules" if model is None else model.name

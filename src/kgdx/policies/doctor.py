@@ -1,0 +1,347 @@
+"""MedKGI's doctor: a language model records, thinks of diseases and asks; the graph says which question tells most.
+
+A turn is: what was said → record → differential → alignment to the graph → subgraph → information gain → question and
+differential. Which of that was done in this turn is read from the log. A model that fails leaves its step to rules, and
+one that goes on failing the whole consultation; the log says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from kgdx.actions.answering import Diagnose
+from kgdx.actions.believing import ProposeQuestions, Questions, Shares
+from kgdx.actions.explaining import Explain
+from kgdx.actions.reading import Extract, Rank
+from kgdx.actions.retrieving import GetPhenotype
+from kgdx.answer.artifacts import Explained, Ranked, Read
+from kgdx.answer.evidence_pack import clean
+from kgdx.case import Status
+from kgdx.episode.conversation import exchanges
+from kgdx.episode.policy import Capabilities
+from kgdx.episode.segment import Kind
+from kgdx.episode.state import State
+from kgdx.episode.turns import Turn, turns
+from kgdx.episode.wish import Action, AskModel, AskPatient, Remark, Wish
+from kgdx.llm.chat import prompt
+from kgdx.policies import doctor_briefing as briefing
+from kgdx.policies.doctor_artifacts import Chosen, Differential, Named, Recorded
+from kgdx.policies.doctor_by_rules import OPENING, RulesDoctorPolicy
+from kgdx.policies.doctor_forms import ODDITIES, Hearing, WrittenRecord, WrittenTurn, oddities, read_question
+from kgdx.policies.doctor_reading import (
+    Alignment,
+    ReadAnswer,
+    ReadDifferential,
+    ReadRecord,
+    ReadTurn,
+)
+from kgdx.policies.planner import FINAL
+
+LEFT = "left"
+"""Code of the remark that rules take over from a model for the rest of the consultation."""
+
+LACKING = "no_such_disease"
+"""Code of the remark that a diagnosis is no disease of the graph."""
+
+MOST_TOKENS = 2_048
+"""Tokens of an answer at most, as in the paper."""
+
+
+class DoctorPolicy(RulesDoctorPolicy):
+    """A doctor played by a language model.
+
+    Example:
+        >>> DoctorPolicy(way="medkgi").capabilities.models
+        True
+    """
+
+    name: ClassVar[str] = "doctor"
+    capabilities: ClassVar[Capabilities] = Capabilities(asks=True, models=True)
+
+    way: Literal["house", "medkgi", "agentclinic", "thought"] = "house"
+    """``house``: the graph's posterior and selector, the model words the questions and reads the answers. ``medkgi``:
+    the paper's loop. ``agentclinic``, ``thought``: baselines without graph and record; the second thinks by steps."""
+    alignment: Alignment = "index"
+    """How names of diseases are found in the graph: by its index, or by the paper's rule."""
+    candidates: Annotated[int, Field(ge=1, le=20)] = 5
+    """Diseases of a differential."""
+    offered: Annotated[int, Field(ge=1, le=48)] = 5
+    """Questions that the model is shown."""
+    unchanged: Annotated[int, Field(ge=1)] = 5
+    """After so many turns without a change of the differential the model is told to refute it or to end."""
+    patience: Annotated[int, Field(ge=1)] = 3
+    """After so many answers in a row that could not be used, rules take over."""
+    temperature: float = 0.05
+    """Of all answers, as in the paper."""
+    model: str = ""
+    """Which of the world's models; the only one where empty."""
+
+    def choose(self, state: State) -> Wish | None:
+        """Return the next step of the turn."""
+        if (noticed := _noticed(state)) is not None:
+            return noticed
+        if (why := self._gone(state)) is not None:
+            remark = Remark(code=LEFT, text=f"{why}; rules go on with the consultation")
+            return self.by_rules(state) if _remarked(state, LEFT) else remark
+        if self.way == "house":
+            return self._worded(state)
+        if not state.counts.questions and not state.case.text and not state.case.findings:
+            return AskPatient(spoken=OPENING)
+        if state.counts.questions >= self.questions:
+            return self._declared(state)
+        step = next(self._steps(state), None)
+        return self._acted(state) if step is None else step
+
+    def close(self, state: State) -> Wish | None:
+        """Return what ends the consultation, with the differential that there is."""
+        return self.inquiry.close(state) if self.way == "house" else self._declared(state)
+
+    # -- the house's way: the graph chooses, the model speaks and listens
+
+    def _worded(self, state: State) -> Wish | None:
+        """What the selector chooses; the model puts its questions into words, and reads answers in words."""
+        said = turns(state.log)
+        last = said[-1] if said else None
+        if last is not None and last.asked.term and last.reply and last.reply.status is None and last.reply.text:
+            asked = {"term": last.asked.term, "label": last.asked.label}
+            shown = {"question": _spoken(last.asked), "answer": last.reply.text}
+            fields = {"finding": clean(last.asked.label or last.asked.term, 200)} | {
+                key: clean(value, briefing.SAID) for key, value in shown.items()
+            }
+            read = ReadAnswer(turn=state.counts.questions, **asked)
+            if (step := self._asked(state, "doctor_hearing", fields, read, Hearing)) is not None:
+                return step
+        wish = self.by_rules(state)
+        if not isinstance(wish, AskPatient) or wish.term is None or wish.spoken:
+            return wish
+        return self._wording(state, wish, said)
+
+    def _wording(self, state: State, wish: AskPatient, said: Sequence[Turn]) -> Wish:
+        worded = exchanges(briefing.since_reply(state.log), "doctor_wording@")
+        if not worded:
+            label = clean(wish.label or wish.term or "", 200)
+            shown = {"finding": label, "words": label, "turns": briefing.told(said, 1), "language": self._tongue(state)}
+            return self._request("doctor_wording", shown, None)
+        try:
+            question = read_question(worded[-1].text)
+        except ValueError:
+            return wish
+        leaders = state.get(Shares)
+        names = () if leaders is None else leaders.shares[: self.candidates]
+        if any(each.name and each.name.casefold() in question.casefold() for each in names):
+            return wish  # a question does not hint at a disease
+        return wish.model_copy(update={"spoken": question})
+
+    # -- MedKGI's way, and the baselines
+
+    def _steps(self, state: State) -> Iterator[Wish]:
+        """What is left to do in this turn before the doctor speaks, in order."""
+        turn, paper = state.counts.questions, self.way == "medkgi"
+        if paper and self.record:
+            shown = {"record": self._record(state), "turns": briefing.told(turns(state.log), 1)}
+            yield from self._step(state, "doctor_record", shown, ReadRecord(turn=turn), WrittenRecord)
+        if self._reading(state):
+            yield Extract(language=self.language)
+        if paper:
+            read = ReadDifferential(turn=turn, most=self.candidates, alignment=self.alignment)
+            shown = {**self._known(state), "most": str(self.candidates)}
+            yield from self._step(state, "doctor_differential", shown, read)
+        listed = self._offered(state)
+        if paper and self.graph:
+            yield from self._told_apart(state)
+        asked: Any = {"medkgi": "doctor_turn", "thought": "doctor_thought"}.get(self.way, "doctor_plain")
+        read_turn = ReadTurn(
+            turn=turn,
+            asked=asked,
+            offered=tuple(id for id, _, _ in listed),
+            prose=self.way == "agentclinic",
+            alignment=self.alignment,
+        )
+        shown = {**self._known(state), "questions": _listed(listed), **self._urged(state)}
+        yield from self._step(state, asked, shown, read_turn, None if asked == "doctor_plain" else WrittenTurn)
+
+    def _step(self, state: State, name: str, shown: dict[str, str], read: Action, form: Any = None) -> Iterator[Wish]:
+        step = self._asked(state, name, shown, read, form)
+        if step is not None:
+            yield step
+
+    def _told_apart(self, state: State) -> Iterator[Wish]:
+        """Look up the differential's diseases, and the questions that tell them apart."""
+        ids = tuple(dict.fromkeys(id for each in self._thought_of(state) for id in each.ids))
+        if ids and not state.tried(look := GetPhenotype(diseases=ids)):
+            yield look
+        unknown = tuple(each.id for each in state.case.findings if each.status is Status.UNKNOWN)
+        propose = ProposeQuestions(selector=self.selector, unknown=unknown, among=ids)
+        if state.case.observed and not state.tried(propose):
+            yield propose
+
+    def _acted(self, state: State) -> Wish | None:
+        """Do what the model has chosen; the selector's question where that cannot be read."""
+        chosen = state.last(Chosen)
+        if chosen is None or chosen.failed or chosen.turn != state.counts.questions:
+            return self.by_rules(state)
+        if chosen.doing == "diagnosis":
+            return self._declared(state)
+        if chosen.doing != "question":
+            return AskPatient(order=chosen.doing, spoken=chosen.said)
+        label = next((label for id, label, _ in self._offered(state) if id == chosen.asks), "")
+        return AskPatient(term=chosen.asks or None, label=label, spoken=chosen.said)
+
+    def _declared(self, state: State) -> Wish | None:
+        """Rank, explain and declare the model's diseases; the ranking's own where it has none that the graph knows."""
+        if self._reading(state):
+            return Extract(language=self.language)
+        named = diagnosis(state)
+        if named and not named[0].ids and not _remarked(state, LACKING):
+            return Remark(
+                code=LACKING, text="the diagnosis of the model is no disease of this graph, and stands beside it"
+            )
+        ids = tuple(dict.fromkeys(id for each in named for id in each.ids))
+        rank = Rank(top=self.top, explain=True)
+        if state.case.observed and state.get(Ranked) is None and not state.tried(rank):
+            return rank
+        if state.get(Ranked) is not None and self.explain and not state.all(Explained):
+            return Explain(top=min(self.explain, self.top))
+        declare = Diagnose(diseases=ids)
+        return None if declare.refused(state) else declare
+
+    # -- what is asked of the model
+
+    def _asked(self, state: State, name: str, shown: dict[str, str], read: Action, form: Any = None) -> Wish | None:
+        """Ask the model, then read what it wrote; ``None`` where both were done in this turn."""
+        turn = briefing.since_reply(state.log)
+        if not exchanges(turn, f"{name}@"):
+            return self._request(name, {"profile": briefing.profile(state.case), **shown}, form)
+        return None if any(each.kind is Kind.WISH and each.name == read.name for each in turn) else read
+
+    def _request(self, name: str, shown: dict[str, str], form: Any) -> AskModel:
+        template = prompt(name)
+        return AskModel(
+            prompt=template.id,
+            messages=template.messages(**shown),
+            model=self.model,
+            output=None if form is None else form.model_json_schema(),
+            max_tokens=MOST_TOKENS,
+            temperature=self.temperature,
+        )
+
+    def _known(self, state: State) -> dict[str, str]:
+        """What a model is shown of the consultation."""
+        said = turns(state.log)
+        paper = self.way == "medkgi"
+        return {
+            "turns": briefing.told(said, briefing.LAST if paper else None),
+            "record": self._record(state) if self.record else briefing.NOTHING,
+            "differential": briefing.differential(self._thought_of(state)),
+            "graph": briefing.triples(state) if self.graph else briefing.NOTHING,
+        }
+
+    def _urged(self, state: State) -> dict[str, str]:
+        turn = state.counts.questions + 1
+        urge = ""
+        if turn >= self.questions:
+            urge = "It is the last one: state the diagnosis now."
+        elif stalled(state) >= self.unchanged:
+            urge = (
+                f"Your differential has not changed for {self.unchanged} turns: ask what would refute the likeliest "
+                "disease, ask openly whether there is anything else, or state the diagnosis."
+            )
+        return {"turn": str(turn), "most": str(self.questions), "urge": urge, "language": self._tongue(state)}
+
+    def _record(self, state: State) -> str:
+        """The record as it was written last; by rules where there is none."""
+        last = next((each for each in reversed(state.all(Recorded)) if each.record is not None), None)
+        if last is None or last.record is None:
+            return briefing.findings(state.case)
+        return briefing.written(last.record)
+
+    def _thought_of(self, state: State) -> tuple[Named, ...]:
+        return next((each.named for each in reversed(state.all(Differential)) if each.named), ())
+
+    def _offered(self, state: State) -> list[tuple[str, str, float]]:
+        if self.way != "medkgi" or not self.graph:
+            return []
+        asked = (each.asked.term for each in turns(state.log) if each.asked.term)
+        return briefing.offered(state.get(Questions), self.offered, asked)
+
+    def _tongue(self, state: State) -> str:
+        language = self.language or ("zh" if any("一" <= each <= "鿿" for each in state.case.text) else "en")
+        return briefing.LANGUAGES.get(language, language)
+
+    def _reading(self, state: State) -> bool:
+        """Whether there are words to be read by rules: where no model's record stands for them."""
+        if state.get(Read) is not None or not (state.case.text or state.case.findings):
+            return False
+        if self.way == "medkgi" and self.record:
+            last = state.last(Recorded)
+            if last is not None and not last.failed:
+                return False
+        return not state.tried(Extract(language=self.language))
+
+    def _gone(self, state: State) -> str | None:
+        """Why the model is asked no more; ``None`` where it is."""
+        final = next((each for each in exchanges(state.log, "doctor_") if each.failed in FINAL), None)
+        if final is not None:
+            return f"the model is not there any more ({final.failed})"
+        failed = 0
+        for unusable in _outcomes(state):
+            failed = failed + 1 if unusable else 0
+            if failed >= self.patience:
+                return f"the model gave {self.patience} answers in a row that could not be used"
+        return None
+
+
+def diagnosis(state: State) -> tuple[Named, ...]:
+    """Return the diseases that a model has settled on, the diagnosis first; none where it has named none."""
+    chosen = next((each for each in reversed(state.all(Chosen)) if each.named), None)
+    thought = next((each for each in reversed(state.all(Differential)) if each.named), None)
+    if chosen is None or (thought is not None and thought.turn > chosen.turn):
+        return () if thought is None else thought.named
+    return chosen.named
+
+
+def stalled(state: State) -> int:
+    """Return for how many turns the differential has been the same, in the same order."""
+    found = [each.named for each in state.all(Differential) if not each.failed]
+    same = 0
+    for one, other in zip(found[::-1], found[-2::-1], strict=False):
+        if one != other:
+            break
+        same += 1
+    return same
+
+
+def _outcomes(state: State) -> Iterator[bool]:
+    """Whether what the model wrote could not be used, answer by answer."""
+    for segment in state.log:
+        if segment.kind is Kind.RESULT and "artifact" in segment.data and segment.name.startswith("read_"):
+            yield bool(segment.data["artifact"].get("failed"))
+    for each in exchanges(state.log, "doctor_wording@"):
+        yield bool(each.failed)
+
+
+def _remarked(state: State, code: str) -> bool:
+    return any(each.name == "remark" and each.data.get("code") == code for each in state.log if each.kind is Kind.WISH)
+
+
+def _noticed(state: State) -> Remark | None:
+    """Say once of an answer that it speaks to the model, or is in a language that nobody here reads."""
+    last = next(reversed(turns(state.log)), None)
+    if last is None or last.reply is None or last.asked.order:
+        return None
+    for code in oddities(last.reply.text):
+        remark = Remark(code=code, text=ODDITIES[code])
+        if not state.tried(remark):
+            return remark
+    return None
+
+
+def _spoken(asked: AskPatient) -> str:
+    return asked.spoken or f"{asked.label or asked.term}?"
+
+
+def _listed(offered: Sequence[tuple[str, str, float]]) -> str:
+    return "\n".join(f"{id} {clean(label, 200)} ({gain:.2f} bits)" for id, label, gain in offered) or briefing.NOTHING

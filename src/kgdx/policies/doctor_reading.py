@@ -1,0 +1,285 @@
+"""Actions that read what a model wrote as a doctor: its record, its differential, its turn, what it understood.
+
+What cannot be read changes nothing and is counted. Names of diseases are aligned with the graph; a name that the graph
+lacks is kept as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+from rapidfuzz.distance import Levenshtein
+
+from kgdx.case import Case, Finding, Status, read_text
+from kgdx.episode.conversation import exchanges
+from kgdx.episode.loop import CASE_FORM
+from kgdx.episode.operations import Operations
+from kgdx.episode.state import Artifact, Reads, State
+from kgdx.episode.turns import turns
+from kgdx.episode.wish import Action, Outcome
+from kgdx.policies.doctor_artifacts import Chosen, Differential, Forgotten, Heard, Named, Recorded
+from kgdx.policies.doctor_briefing import LAST, since_reply
+from kgdx.policies.doctor_forms import (
+    Hearing,
+    WrittenRecord,
+    read_diseases,
+    read_form,
+    read_turn,
+)
+
+Alignment = Literal["index", "paper"]
+"""How names of diseases are found in the graph: by its index, or by MedKGI's rule."""
+
+EDITS = 3
+"""Letters by which a name may differ under MedKGI's rule."""
+
+COSINE = 0.85
+"""Least likeness in meaning under MedKGI's rule."""
+
+METHOD = "model"
+"""How findings were matched that a model has written down."""
+
+
+class _Reads(Action):
+    """Reads the model's answer to a prompt, of this turn."""
+
+    planned: ClassVar[bool] = False
+
+    turn: int
+    """After how many questions."""
+
+    @property
+    def sees(self) -> tuple[Reads, ...]:
+        """What the model wrote."""
+        return ("log",)
+
+    @property
+    def reads(self) -> tuple[Reads, ...]:
+        """Nothing that can change: what was written stays."""
+        return ()
+
+    def text(self, view: State, prompt: str) -> str:
+        """Return what the model wrote to a prompt.
+
+        Raises:
+            ValueError: It wrote nothing.
+        """
+        said = exchanges(since_reply(view.log), f"{prompt}@")
+        if not said or not said[-1].text.strip():
+            raise ValueError(f"the model gave no answer ({said[-1].failed or 'empty'})" if said else "it was not asked")
+        return said[-1].text
+
+
+class ReadRecord(_Reads):
+    """Read the record that a model wrote; its findings are what is known of the patient.
+
+    Example:
+        >>> ReadRecord(turn=1).parameters()
+        {'turn': 1}
+    """
+
+    name: ClassVar[str] = "read_record"
+    makes: ClassVar[type[Artifact]] = Recorded
+    changes_case: ClassVar[bool] = True
+
+    @property
+    def sees(self) -> tuple[Reads, ...]:
+        """What the model wrote, and the case."""
+        return ("log", "case")
+
+    def run(self, graph: Operations, view: State) -> Outcome:
+        """Return the case with the record's findings."""
+        try:
+            record = read_form(self.text(view, "doctor_record"), WrittenRecord)
+        except ValueError as error:
+            return Outcome(Recorded(self.turn, str(error)))
+        terms = [(each, Status.PRESENT) for each in record.present] + [(each, Status.ABSENT) for each in record.absent]
+        found, unknown = _terms(graph, terms)
+        case, contrary = _written(view.case, found)
+        return Outcome(Recorded(self.turn, "", unknown, contrary, _shown(found), record), case)
+
+
+class ReadDifferential(_Reads):
+    """Read the differential that a model wrote, and find its diseases in the graph.
+
+    Example:
+        >>> ReadDifferential(turn=1).alignment
+        'index'
+    """
+
+    name: ClassVar[str] = "read_differential"
+    makes: ClassVar[type[Artifact]] = Differential
+
+    most: int = 5
+    """Most diseases."""
+    alignment: Alignment = "index"
+    """How their names are found in the graph."""
+
+    def run(self, graph: Operations, view: State) -> Differential:
+        """Return the diseases."""
+        try:
+            names = read_diseases(self.text(view, "doctor_differential"))[: self.most]
+        except ValueError as error:
+            return Differential(self.turn, str(error))
+        return Differential(self.turn, named=aligned(graph, names, self.alignment))
+
+
+class ReadTurn(_Reads):
+    """Read what a model does in a turn, as a doctor.
+
+    Example:
+        >>> ReadTurn(turn=1, asked="doctor_plain").prose
+        True
+    """
+
+    name: ClassVar[str] = "read_turn"
+    makes: ClassVar[type[Artifact]] = Chosen
+
+    asked: Literal["doctor_turn", "doctor_thought", "doctor_plain"] = "doctor_turn"
+    """By which prompt."""
+    offered: tuple[str, ...] = ()
+    """Ids of the questions that it was shown."""
+    prose: bool = True
+    """Whether plain words are a question."""
+    alignment: Alignment = "index"
+    """How names of diseases are found in the graph."""
+
+    def run(self, graph: Operations, view: State) -> Chosen:
+        """Return the turn."""
+        try:
+            said = read_turn(self.text(view, self.asked), self.offered, prose=self.prose)
+        except ValueError as error:
+            return Chosen(self.turn, str(error))
+        first = (said.words,) if said.doing == "diagnosis" else ()
+        names = tuple(dict.fromkeys((*first, *said.differential)))
+        named = aligned(graph, names, self.alignment)
+        return Chosen(self.turn, doing=said.doing, asks=said.asks, said=said.words, named=named)
+
+
+class ReadAnswer(_Reads):
+    """Read what a model understood of the patient's answer in words.
+
+    Example:
+        >>> ReadAnswer(turn=1, term="HP:0000508").label
+        ''
+    """
+
+    name: ClassVar[str] = "read_answer"
+    makes: ClassVar[type[Artifact]] = Heard
+    changes_case: ClassVar[bool] = True
+
+    term: str
+    """The finding that was asked for."""
+    label: str = ""
+    """Its name."""
+
+    @property
+    def sees(self) -> tuple[Reads, ...]:
+        """What the model wrote, and the case."""
+        return ("log", "case")
+
+    def run(self, graph: Operations, view: State) -> Outcome:
+        """Return the case with what was heard."""
+        try:
+            heard = read_form(self.text(view, "doctor_hearing"), Hearing)
+        except ValueError as error:
+            return Outcome(Heard(self.turn, str(error)))
+        terms = [(each, Status.PRESENT) for each in heard.present] + [(each, Status.ABSENT) for each in heard.absent]
+        found, _ = _terms(graph, terms)
+        asked = Finding(self.term, heard.status, self.label, method=METHOD)
+        below = [each for each in found if self.term in graph.graph.ancestry.ancestors(each.id)]
+        if not any(each.status is Status.PRESENT for each in below):
+            found = [asked, *(each for each in found if each.id != self.term)]
+        case = view.case
+        for finding in found:
+            case = case.with_finding(finding)
+        return Outcome(Heard(self.turn, "", str(heard.status), _shown(found)), case)
+
+
+class Forget(_Reads):
+    """Forget what was said more than three turns ago, but for the complaint: a consultation without a record.
+
+    Example:
+        >>> Forget(turn=4).parameters()
+        {'turn': 4}
+    """
+
+    name: ClassVar[str] = "forget"
+    makes: ClassVar[type[Artifact]] = Forgotten
+    changes_case: ClassVar[bool] = True
+
+    def run(self, graph: Operations, view: State) -> Outcome:
+        """Return the case as the first turn and the last ones alone tell it."""
+        case: Case = CASE_FORM.validate_python(view.log[0].words["case"])
+        said = turns(view.log)
+        for each in (*said[:1], *said[max(1, len(said) - LAST) :]):
+            if each.reply is not None:
+                case = each.reply.heard(case, each.asked)
+        if case.text or case.findings:
+            case = read_text(case, graph.graph.reader, graph.graph.ancestry, words=True)
+        return Outcome(Forgotten(self.turn), case)
+
+
+def aligned(graph: Operations, names: Iterable[str], rule: Alignment = "index") -> tuple[Named, ...]:
+    """Return diseases with their ids in the graph; without ids where it has none of the name.
+
+    Args:
+        graph: Its index of names looks them up.
+        names: As a model wrote them.
+        rule: ``index`` takes what the index states; ``paper`` also what differs by three letters or is alike in
+            meaning by .85, the best one.
+    """
+    listed = list(names)
+    index = graph.graph.names
+
+    def align() -> tuple[Named, ...]:
+        found = []
+        for name in listed:
+            decision = index.resolve(name, ("Disease",))
+            ids = decision.ids or (_nearest(name, decision.candidates) if rule == "paper" else ())
+            found.append(Named(name, tuple(ids)))
+        return tuple(found)
+
+    return graph.tool("names", {"kinds": ["Disease"], "names": len(listed)}, align, lambda found: len(found))
+
+
+def _nearest(name: str, candidates: Iterable[Any]) -> tuple[str, ...]:
+    """The candidate that MedKGI's rule takes."""
+    near = [(Levenshtein.distance(name.casefold(), each.matched.casefold()), each) for each in candidates]
+    best = min((edits for edits, _ in near), default=EDITS + 1)
+    if best <= EDITS:
+        return tuple(each.id for edits, each in near if edits == best)
+    alike = [each for _, each in near if each.method == "meaning" and each.score >= COSINE]
+    return (max(alike, key=lambda each: each.score).id,) if alike else ()
+
+
+def _shown(found: Iterable[Finding]) -> tuple[tuple[str, str, str], ...]:
+    return tuple((each.id, each.label, str(each.status)) for each in found)
+
+
+def _terms(graph: Operations, phrases: Sequence[tuple[str, Status]]) -> tuple[list[Finding], int]:
+    """The findings that phrases name, and how many name none."""
+    reader = graph.graph.reader
+
+    def resolve() -> list[Finding | None]:
+        return [reader.resolve(phrase).finding for phrase, _ in phrases]
+
+    found = graph.tool(
+        "reader", {"phrases": len(phrases)}, resolve, lambda found: sum(each is not None for each in found)
+    )
+    pairs = zip(found, phrases, strict=True)
+    terms = [replace(each, status=status, text=phrase, method=METHOD) for each, (phrase, status) in pairs if each]
+    return terms, len(phrases) - len(terms)
+
+
+def _written(case: Case, found: Sequence[Finding]) -> tuple[Case, int]:
+    """The case with a record's findings in place of those of the record before; what the patient answered stays."""
+    answered = [each for each in case.findings if each.method != METHOD]
+    kept = {each.id: each.status for each in answered if each.method == "asked"}
+    contrary = sum(each.id in kept and kept[each.id] is not each.status for each in found)
+    new = [each for each in found if each.id not in kept]
+    ids = {each.id for each in new}
+    left = [each for each in answered if each.id not in ids]
+    return replace(case, findings=(*left, *new)), contrary

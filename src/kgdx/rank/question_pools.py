@@ -1,0 +1,166 @@
+"""What can be asked about: phenotypes, symptoms in words, evidences and tests, each with how often a disease has it.
+
+A pool is one kind of question as a matrix of likelihoods P(yes | disease), so that one rule selects among all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgdx.arrays.sparse import Floats, Ints, Sparse, compressed
+from kgdx.case.ddxplus_release import PREFIX, evidence_of, evidences
+from kgdx.case.ddxplus_release import phrase as evidence_phrase
+from kgdx.rank.descriptions import stated
+from kgdx.rank.evidences import LISTED, UNLISTED
+from kgdx.rank.fusion import entropy
+
+if TYPE_CHECKING:
+    from kgdx.graph.snapshot import Snapshot
+    from kgdx.rank.ranking import Names
+    from kgdx.rank.ranking_model import RankModel
+
+KINDS = ("phenotype", "evidence", "symptom", "test")
+"""Kinds of questions: a term of HPO, a question of DDXPlus, a symptom in the words of a source, a test."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The questions of one kind.
+
+    Attributes:
+        kind: One of :data:`KINDS`.
+        ids: Id of each; shape (items,).
+        labels: Name of each.
+        likelihood: Candidate → items, with P(yes | candidate).
+        base: P(yes) where a candidate that is described has no entry.
+        described: Whether anything of this kind is known of a candidate: an answer moves no other; shape (candidates,).
+        neighbours: Candidate → what it is annotated with directly, and how often: what a yes may name.
+        up: Item → what a yes implies, itself included; ``None`` where no item implies another.
+        down: Item → what a no settles, itself included.
+    """
+
+    kind: str
+    ids: list[str]
+    labels: Callable[[int], str]
+    likelihood: Sparse
+    base: float
+    described: Ints
+    neighbours: Sparse
+    up: Sparse | None = None
+    down: Sparse | None = None
+    rows: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def above_base(self) -> Any:
+        """Items × candidates: P(yes) less the base, a SciPy array."""
+        return self._by_item(self.likelihood.values.astype(np.float32) - np.float32(self.base))
+
+    @cached_property
+    def entropies(self) -> Any:
+        """Items × candidates: bits of the answer where the disease is known, less those of the base."""
+        base = entropy(np.array([self.base]))[0]
+        return self._by_item((entropy(self.likelihood.values.astype(np.float64)) - base).astype(np.float32))
+
+    @cached_property
+    def base_entropy(self) -> float:
+        """Bits of the answer of a candidate that has no entry."""
+        return float(entropy(np.array([self.base]))[0])
+
+    def _by_item(self, values: Floats) -> Any:
+        matrix = Sparse(self.likelihood.start, self.likelihood.index.astype(np.int32), values)
+        return matrix.array(len(self.ids)).T.tocsr()
+
+    def of(self, candidates: Ints, items: Ints) -> Floats:
+        """Return P(yes) of some items for some candidates; shape (candidates, items)."""
+        place = np.full(len(self.ids), -1)
+        place[items] = np.arange(len(items))
+        found = np.full((len(candidates), len(items)), self.base)
+        for row, candidate in enumerate(candidates.tolist()):
+            index, value = self.likelihood.row(candidate)
+            at = place[index]
+            found[row, at[at >= 0]] = value[at >= 0]
+        return found
+
+    def free(self, present: Iterable[str], others: Iterable[str]) -> Ints:
+        """Return which items may still be asked about; shape (items,).
+
+        Whoever has a finding has all that it implies; who lacks it, or cannot say, is asked about nothing below it.
+
+        Args:
+            present: Ids known to be present.
+            others: Ids known to be absent, and those to which the answer was "unknown".
+        """
+        free = np.ones(len(self.ids), bool) if self.up is None else np.diff(self.up.start) > 0
+        for ids, settled in ((present, self.up), (others, self.down)):
+            for id in ids:
+                row = self.row(id)
+                if row >= 0:
+                    free[row if settled is None else settled.columns(row)] = False
+        return free
+
+    def row(self, id: str) -> int:
+        """Return the number of an item, also of one that is given with a value; -1 where there is none."""
+        return self.rows.get(id, self.rows.get(evidence_of(id), -1))
+
+
+def pools(model: RankModel, names: Names) -> dict[str, Pool]:
+    """Return the pools of a graph by kind; a kind of which the graph knows nothing is left out."""
+    made: dict[str, Pool | None] = {"phenotype": _phenotypes(model, names)}
+    made |= {kind: _listed(kind, model, names.snapshot) for kind in KINDS[1:]}
+    return {kind: pool for kind, pool in made.items() if pool is not None and len(pool.likelihood.index)}
+
+
+def _phenotypes(model: RankModel, names: Names) -> Pool:
+    described = np.diff(model.propagated.start) > 0
+    terms = list(names.terms)
+    basis = model.basis
+    return Pool(
+        *("phenotype", terms, lambda row: names.label(terms[row]), model.propagated, 0.0, described),
+        *(model.columns.annotated, basis.up, basis.down, names.terms),
+    )
+
+
+def _listed(kind: str, model: RankModel, snapshot: Snapshot) -> Pool | None:
+    """Pool of what diseases list: half of the patients have what is listed."""
+    node, relation = ("test", "recommend_test") if kind == "test" else ("symptom", "has_symptom")
+    if not snapshot.rows(relation):
+        return None
+    ids = [str(id) for id in snapshot.table(node).column("id").to_pylist()]
+    names = snapshot.table(node).column("name").to_pylist()
+    disease, item = (snapshot.column(relation, end) for end in ("disease", node))
+    owner = model.candidates.of[disease]
+    coded = np.array([id.startswith(PREFIX) for id in ids], bool)
+    sources = np.array([stated(source) for source in snapshot.column(relation, "source").tolist()], bool)
+    use = (owner >= 0) & sources
+    if kind != "test":
+        use &= coded[item] == (kind == "evidence")
+    size = len(model.curated)
+    keys = np.unique(owner[use].astype(np.int64) * max(len(ids), 1) + item[use])
+    row, column = np.divmod(keys, max(len(ids), 1))
+    listed = compressed(row, column.astype(np.int32), np.full(len(row), LISTED, np.float32), size)
+    up, down = _kin(ids) if kind == "evidence" else (None, None)
+
+    def label(row: int) -> str:
+        code = ids[row].removeprefix(PREFIX)
+        return evidence_phrase(code) if kind == "evidence" and code in evidences() else str(names[row] or ids[row])
+
+    rows = {id: row for row, id in enumerate(ids) if kind == "test" or coded[row] == (kind == "evidence")}
+    return Pool(kind, ids, label, listed, UNLISTED, np.diff(listed.start) > 0, listed, up, down, rows)
+
+
+def _kin(ids: list[str]) -> tuple[Sparse, Sparse]:
+    """Evidence → the one that has to be present for it to be asked, and itself; and the other way about."""
+    rows = {id: row for row, id in enumerate(ids)}
+    pairs = [(row, row) for id, row in rows.items() if id.startswith(PREFIX)]
+    for each in evidences().values():
+        parent = rows.get(f"{PREFIX}{each.parent}", -1)
+        if each.id in rows and parent >= 0 and parent != rows[each.id]:
+            pairs.append((rows[each.id], parent))
+    lower, upper = (np.array(ends, np.int32) for ends in zip(*pairs, strict=True))
+    ones = np.ones(len(pairs), np.int8)
+    return compressed(lower, upper, ones, len(ids)), compressed(upper, lower, ones, len(ids))

@@ -1,0 +1,248 @@
+"""Which question tells most: selectors behind one interface, found by name in :data:`SELECTORS`.
+
+A selector gives each question a value; the house asks the one of the highest value for its price. What may not be
+asked (what is known, implied or settled) is left out before, for all selectors alike.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from kgdx.arrays.sparse import Floats, Ints
+from kgdx.errors import UsageError
+from kgdx.rank.fusion import Scored, entropy, leading
+from kgdx.rank.named_answers import named_information
+from kgdx.rank.question_pools import Pool
+from kgdx.registry import Registry
+
+DEFAULT = "infogain"
+"""The selector that is taken where nobody names one."""
+
+COMPARED = 40
+"""Leaders among which the gain of a named answer is computed."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a selector may read.
+
+    Attributes:
+        shares: Share of each candidate; shape (candidates,).
+        pool: The questions.
+        free: Which of them may be asked; shape (items,).
+        scored: The case with every candidate's scores.
+        named: Whether a yes is followed by "which?", so that it names the finding below the one that was asked for.
+        seed: Of random choices.
+    """
+
+    shares: Floats
+    pool: Pool
+    free: Ints
+    scored: Scored
+    named: bool = False
+    seed: int = 0
+
+    @cached_property
+    def told(self) -> Floats:
+        """Shares of the candidates that an answer can move, 0 for the others; shape (candidates,)."""
+        return np.where(self.pool.described, self.shares, 0).astype(np.float32)
+
+    @cached_property
+    def gain(self) -> Floats:
+        """What the answer to each question is expected to tell, in bits; shape (items,)."""
+        if self.named and self.pool.kind == "phenotype":
+            return named_information(self.pool, self.told, self.leaders(COMPARED), self.free)
+        return mutual_information(self.pool, self.told)
+
+    def leaders(self, count: int) -> Ints:
+        """Return the candidates of the largest shares among those that an answer can move, best first."""
+        best = leading(self.told, count)
+        found: Ints = best[self.told[best] > 0]
+        return found
+
+
+class Selector(BaseModel, ABC):
+    """Values questions. Subclasses give it a :attr:`name`; its fields are its settings."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def value(self, situation: Situation) -> Floats:
+        """Return what each question is worth, 0 for one that is worth nothing; shape (items,)."""
+
+
+class InfoGain(Selector):
+    """Mutual information of answer and disease, in bits: IG(q) = H(answer) − Σ_d p(d) H(answer | d).
+
+    Where a yes names the finding, the answer is one of all findings below the one that is asked for, and the sum is
+    over the leaders (:func:`~kgdx.rank.named_answers.named_information`): a wide question may tell more than a narrow
+    one. Where the answer is yes or no, it is over the full posterior, by two sparse products.
+
+    Example:
+        >>> InfoGain(widest=300).widest
+        300
+    """
+
+    name: ClassVar[str] = "infogain"
+
+    widest: Annotated[int, Field(ge=1)] | None = None
+    """Most findings that lie below one that is asked for; any number for ``None``."""
+
+    def value(self, situation: Situation) -> Floats:
+        """Return the gain of each question in bits."""
+        pool, gain = situation.pool, situation.gain
+        if self.widest is None or pool.down is None:
+            return gain
+        return np.where(np.diff(pool.down.start) <= self.widest, gain, 0)
+
+
+def mutual_information(pool: Pool, shares: Floats) -> Floats:
+    """Return the mutual information of the answer to each question and the disease, in bits; shape (items,).
+
+    Args:
+        pool: The questions.
+        shares: Share of each candidate, 0 for those that an answer does not move; what they lack of 1 learns nothing.
+    """
+    mass = float(shares.sum(dtype=np.float64))
+    if mass <= 0:
+        return np.zeros(len(pool.ids), np.float32)
+    weight = (shares / np.float32(mass)).astype(np.float32)
+    expected = pool.above_base @ weight + np.float32(pool.base)
+    left = pool.entropies @ weight + np.float32(pool.base_entropy)
+    gain: Floats = np.maximum(entropy(np.clip(expected, 0, 1)) - left, 0) * np.float32(mass)
+    return gain
+
+
+class Split(Selector):
+    """Variance, under the posterior, of how often the leaders have a finding: a question that splits them.
+
+    Example:
+        >>> Split(leaders=5).leaders
+        5
+    """
+
+    name: ClassVar[str] = "split"
+
+    leaders: Annotated[int, Field(ge=1, le=100_000)] = 20
+    """Over how many candidates."""
+
+    def value(self, situation: Situation) -> Floats:
+        """Return the variance of each question's likelihood."""
+        pool, numbers = situation.pool, situation.leaders(self.leaders)
+        weight = situation.told[numbers].astype(np.float64)
+        mean, square = np.zeros(len(pool.ids)), np.zeros(len(pool.ids))
+        for number, share in zip(numbers.tolist(), (weight / max(weight.sum(), 1e-30)).tolist(), strict=True):
+            index, value = pool.likelihood.row(number)
+            above = value.astype(np.float64) - pool.base
+            mean[index] += share * above
+            square[index] += share * above * above
+        variance: Floats = np.maximum(square - mean * mean, 0)
+        return variance
+
+
+class Degree(Selector):
+    """How many diseases have a finding, among the findings of the leaders: the baseline of MedKGI's ablation.
+
+    Example:
+        >>> Degree().leaders
+        5
+    """
+
+    name: ClassVar[str] = "degree"
+
+    leaders: Annotated[int, Field(ge=1, le=100_000)] = 5
+    """Of how many candidates the findings are asked about."""
+
+    def value(self, situation: Situation) -> Floats:
+        """Return the number of diseases that have each finding of the leaders."""
+        return np.where(subgraph(situation, self.leaders), degrees(situation.pool), 0)
+
+
+class Common(Selector):
+    """How common a finding is over all diseases, whatever is known of the patient: asking without the graph's help.
+
+    Example:
+        >>> Common().name
+        'common'
+    """
+
+    name: ClassVar[str] = "common"
+
+    def value(self, situation: Situation) -> Floats:
+        """Return the mean likelihood of each question over the candidates."""
+        pool = situation.pool
+        return np.bincount(pool.neighbours.index, pool.neighbours.values, len(pool.ids)) / len(pool.described)
+
+
+class Random(Selector):
+    """Any finding of the leaders, by the seed and what is known.
+
+    Example:
+        >>> Random().leaders
+        5
+    """
+
+    name: ClassVar[str] = "random"
+
+    leaders: Annotated[int, Field(ge=1, le=100_000)] = 5
+    """Of how many candidates the findings are asked about."""
+
+    def value(self, situation: Situation) -> Floats:
+        """Return a random number above 0 for each finding of the leaders."""
+        chance = np.random.default_rng([situation.seed, *np.flatnonzero(~situation.free).tolist()])
+        drawn: Floats = 1 - chance.random(len(situation.pool.ids))
+        return np.where(subgraph(situation, self.leaders), drawn, 0)
+
+
+def subgraph(situation: Situation, count: int) -> Ints:
+    """Return which questions are about a finding that one of the leaders is annotated with; shape (items,)."""
+    inside = np.zeros(len(situation.pool.ids), bool)
+    for number in situation.leaders(count).tolist():
+        inside[situation.pool.neighbours.columns(number)] = True
+    return inside
+
+
+def degrees(pool: Pool) -> Ints:
+    """Return how many candidates are annotated with each item; shape (items,)."""
+    return np.bincount(pool.neighbours.index, minlength=len(pool.ids))
+
+
+SELECTORS: Registry[Selector] = Registry(
+    "selector",
+    "kgdx.selectors",
+    {each.name: f"{__name__}:{each.__name__}" for each in (InfoGain, Split, Degree, Common, Random)}
+    | {"medkgi": "kgdx.rank.medkgi:MedKGI"},
+)
+"""Name → selector; installed packages add theirs by entry points of the group ``kgdx.selectors``."""
+
+
+def make_selector(given: str | Selector) -> Selector:
+    """Return a selector by its name, with settings behind a colon.
+
+    Raises:
+        UsageError: No such selector, or a setting that it does not have or take.
+
+    Example:
+        >>> make_selector("split:leaders=5")
+        Split(leaders=5)
+    """
+    if isinstance(given, Selector):
+        return given
+    name, _, settings = given.partition(":")
+    kind = SELECTORS.get(name)
+    wanted = [each.partition("=") for each in settings.split(",") if each]
+    try:
+        return kind.model_validate({key.strip(): value.strip() for key, _, value in wanted})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        known = ", ".join(kind.model_fields) or "none"
+        what = f"selector {name}: {'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise UsageError(what, hint=f"its settings: {known}; such as split:leaders=20") from error

@@ -1,0 +1,87 @@
+"""Pictures of results by matplotlib, for notebooks and papers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgdx.errors import MissingExtraError
+from kgdx.results.ranked import Candidate, CaseSummary, DiagnosisDocument
+from kgdx.results.view import WEAK, listed, names, of_the_person, weights, worded
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.axes import Axes
+
+REASONS = 9
+"""Reasons with a colour of their own; the rest is drawn together."""
+REST = "everything else"
+"""What the rest is called."""
+LONGEST = 48
+"""Characters of the longest name beside a bar."""
+
+
+def ranking_plot(document: DiagnosisDocument, top: int = 10, ax: Axes | None = None) -> Axes:
+    """Draw what raises and lowers the first candidates: a bar for each, parted by reason; parts add up to its score.
+
+    Args:
+        document: A diagnosis.
+        top: How many candidates.
+        ax: Where to draw; axes of a new figure when ``None``.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise MissingExtraError("Diagnosis.plot()", "plot") from error
+    rows = listed(document)[:top]
+    labels = names((document.case or CaseSummary("")).findings)
+    parts = [parted(row.candidate, labels) for row in rows]
+    total: dict[str, float] = {}
+    for each in parts:
+        for reason, score in each.items():
+            total[reason] = total.get(reason, 0.0) + abs(score)
+    total.pop(REST, None)
+    shown = sorted(total, key=lambda reason: -total[reason])[:REASONS]
+    if ax is None:
+        ax = pyplot.subplots(figsize=(9, 1.2 + 0.42 * max(1, len(rows))), layout="constrained")[1]
+    right, left = [0.0] * len(rows), [0.0] * len(rows)
+    for reason in [*shown, REST]:
+        scores = [sum(score for name, score in each.items() if _group(name, shown) == reason) for each in parts]
+        if any(scores):
+            starts = [right[place] if score >= 0 else left[place] for place, score in enumerate(scores)]
+            ax.barh(range(len(rows)), scores, left=starts, label=reason, color=None if reason in shown else "0.8")
+        right = [end + max(0.0, score) for end, score in zip(right, scores, strict=True)]
+        left = [end + min(0.0, score) for end, score in zip(left, scores, strict=True)]
+    ax.set_yticks(range(len(rows)), [f"{row.rank}. {row.name[:LONGEST]}" for row in rows])
+    ax.invert_yaxis()
+    ax.set_xlabel("fit (a ranking score, no probability)")
+    if rows:
+        ax.legend(fontsize="small", frameon=False, loc="lower right")
+    return ax
+
+
+def parted(candidate: Candidate, labels: Mapping[str, str]) -> dict[str, float]:
+    """Return a candidate's score by reason; the parts add up to it.
+
+    Args:
+        candidate: The candidate.
+        labels: Names of the findings.
+
+    Example:
+        >>> parted(Candidate(1, "OMIM:1", "Fever", ("OMIM:1",), 4.0), {})
+        {'everything else': 4.0}
+    """
+    found = {labels.get(id, id): score for id, score in weights(candidate).items() if abs(score) >= WEAK}
+    for text, score in [(each.text, each.score) for each in worded(candidate) if each.words]:
+        found[text] = found.get(text, 0.0) + score
+    for told in of_the_person(candidate):
+        found[told.name] = found.get(told.name, 0.0) + told.score
+    rest = candidate.score - sum(found.values())
+    return found | {REST: rest} if abs(rest) > 1e-9 else found
+
+
+def _group(reason: str, shown: list[str]) -> str:
+    return reason if reason in shown else REST

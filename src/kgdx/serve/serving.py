@@ -1,0 +1,398 @@
+"""What a worker does with the graph: one function for each kind of request, from plain values to plain values."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
+
+from kgdx.case.patient import CORRECTED, Case, Extraction, Finding, FindingReader, Resolution, Span, Status
+from kgdx.errors import CaseError, UsageError
+from kgdx.serve import consult_requests
+from kgdx.serve.http_models import Reading
+from kgdx.serve.problems import Problem, Refused
+
+if TYPE_CHECKING:
+    from kgdx.api import Graph
+    from kgdx.case import About
+    from kgdx.rank import Ranker
+    from kgdx.rank.proposing import Question
+
+Event = Callable[[dict[str, Any]], None]
+Given = Mapping[str, Any]
+
+LOOK_S = 1.0
+"""How often at most a worker looks whether the graph was replaced."""
+
+DETAILS = 500
+"""Most annotations of a disease that its page lists."""
+
+RELATED = 8
+"""For each finding that is proposed so many are looked at, since many are kinds of one another."""
+
+REMOVED = "removed"
+"""Status of a finding that was read where there is none: its words count for nothing."""
+
+
+class Serving:
+    """The graph of a worker, opened anew when a build, an update or a push has put another one in its place.
+
+    Args:
+        store: Folder or Bolt address.
+        encoder: Whether to read by meaning what no name matches.
+    """
+
+    def __init__(self, store: str | None, *, encoder: bool = False) -> None:
+        self._store, self._encoder = store, encoder
+        self._graph: Graph | None = None
+        self._looked = 0.0
+
+    @property
+    def graph(self) -> Graph:
+        """The graph as it is now.
+
+        Raises:
+            StoreError: There is none, or it cannot be opened.
+        """
+        if self._graph is None:
+            self._graph = self._open()
+        elif "://" not in self._graph.url and time.monotonic() - self._looked > LOOK_S:
+            self._renew(self._graph)
+        return self._graph
+
+    def current(self) -> Graph:
+        """Return the graph after looking whether it was replaced; a server is asked for that, so not every time.
+
+        Raises:
+            StoreError: There is none any more, or its server cannot be asked.
+        """
+        if self._graph is not None:
+            self._renew(self._graph)
+        return self.graph
+
+    def _renew(self, graph: Graph) -> None:
+        self._looked = time.monotonic()
+        if graph.replaced():
+            self._graph = self._open()
+            graph.close()
+            gc.unfreeze()
+
+    def warm(self, task: str) -> dict[str, Any]:
+        """Open what the requests of a task will need, so that the first one does not wait for it.
+
+        Args:
+            task: ``diagnose``, or any other for the graph alone.
+        """
+        if task == "diagnose":
+            diagnose(self, {"observed": ["HP:0000118"], "top": 1}, _silent)
+            self.graph.reader  # noqa: B018 - opens it
+        told = ready(self, {}, _silent)
+        gc.collect()
+        gc.freeze()  # names and terms stay as long as the graph: to look through them anew takes a request 50 ms
+        return told
+
+    def close(self) -> None:
+        """Close the graph."""
+        if self._graph is not None:
+            self._graph.close()
+            self._graph = None
+
+    def _open(self) -> Graph:
+        import kgdx
+
+        self._looked = time.monotonic()
+        return kgdx.open(self._store, encoder=self._encoder)
+
+
+def ready(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Say which build of the graph is served, having asked its store."""
+    graph = serving.current()
+    built = graph.run("build")
+    return {"fingerprint": graph.fingerprint, "created": built[0]["created"] if built else None}
+
+
+def diagnose(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Rank the diseases that fit a patient."""
+    graph = serving.graph
+    case = case_of(given, graph)
+    top = given.get("top", 10)
+    return graph.diagnose(case, top=top, explain=min(given.get("explain", 0), top)).to_dict(trace=False)
+
+
+def consult(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Begin a consultation."""
+    graph = serving.graph
+    known = any(given.get(name) for name in ("text", "observed", "excluded", "phenopacket"))
+    return consult_requests.begun(graph, case_of(given, graph) if known else None, given)
+
+
+def consult_answer(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Go on with a consultation that the client kept."""
+    return consult_requests.answered(serving.graph, given)
+
+
+def explain(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Return all that speaks for and against one disease, and where it stands."""
+    graph = serving.graph
+    disease = graph.ranked_disease(given["disease"])
+    result = graph.explain(case_of(given, graph), disease, top=1)
+    candidate = result.candidate(disease)
+    document = result.to_dict(trace=False)
+    document["candidates"] = [each for each in document["candidates"] if each["id"] == candidate.id]
+    return document
+
+
+def extract(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Read a text, or a case in one of the kept forms: its findings with their places, who it is, what was not read."""
+    from kgdx.case import case_from_document, case_from_text, read_text
+    from kgdx.results.ranked import CaseSummary
+    from kgdx.results.words_read import unread_texts
+
+    graph, document, text = serving.graph, given.get("document"), given.get("text") or ""
+    if document is not None and text:
+        raise CaseError("a text comes with a document beside it", hint="send one of them")
+    if document is None and not text.strip():
+        raise CaseError("the text is empty", hint="describe the patient in words")
+    case = case_from_text(text) if document is None else case_from_document(document)
+    reader = Heard(graph.reader)
+    # what nothing was read from is shown, not refused: a person may mend it
+    read = read_text(case, reader, graph.ancestry, language=given.get("language"), words=True)
+    return Reading(
+        case=CaseSummary.of(read),
+        text=case.text,
+        findings=reader.found.findings,
+        unread=unread_texts(read),
+        issues=read.issues,
+    ).model_dump(mode="json")
+
+
+class Heard:
+    """A reader that keeps what it read last: each mention, where a case has each finding once.
+
+    Args:
+        reader: Reads.
+    """
+
+    def __init__(self, reader: FindingReader) -> None:
+        self._reader, self.found = reader, Extraction()
+
+    def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
+        """Read all findings of a free text."""
+        self.found = self._reader.extract(text, language, patient)
+        return self.found
+
+    def resolve(self, term: str) -> Resolution:
+        """Find the current term for an id, a label or a phrase."""
+        return self._reader.resolve(term)
+
+
+def names(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Name phenotypes in English and, where the graph has it, Chinese."""
+    return {"names": serving.graph.run("phenotypes_by_ids", phenotypes=list(dict.fromkeys(given["ids"])))}
+
+
+def questions(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Return the findings that separate the leading diseases most, or some that are named, and how often each has them.
+
+    Raises:
+        UsageError: A disease is not among those that are ranked.
+    """
+    graph = serving.graph
+    ranker = graph.ranker
+    case = read_case(case_of(given, graph), graph)
+    beliefs = ranker.beliefs(case)
+    numbers, shares = beliefs.numbers[: given["leaders"]].tolist(), beliefs.shares[: given["leaders"]].tolist()
+    if given["between"]:
+        numbers = [_number(ranker, disease) for disease in dict.fromkeys(given["between"])]
+        shares = [1.0] * len(numbers)
+    asked = _separating(graph, case, numbers, given["count"], evenly=bool(given["between"]))
+    told = zip(map(ranker.names.candidate, numbers), shares, strict=True)
+    return {
+        "leaders": [{"id": one.id, "name": one.name, "name_zh": one.name_zh, "share": share} for one, share in told],
+        "questions": [
+            {"id": each.id, "name": each.label, "bits": each.gain, "often": often}
+            for each, often in zip(asked, _often(ranker, [each.id for each in asked], numbers), strict=True)
+        ],
+    }
+
+
+def _number(ranker: Ranker, disease: str) -> int:
+    number = ranker.number_of(disease)
+    if number < 0:
+        raise UsageError(f"{disease[:40]} is not among the ranked diseases", hint="name diseases of the ranking")
+    return number
+
+
+def _separating(graph: Graph, case: Case, numbers: list[int], count: int, *, evenly: bool) -> list[Question]:
+    """Return the questions that tell most about which of some diseases it is; no finding is above another's."""
+    among = [graph.ranker.ids[number] for number in numbers]
+    found: list[Question] = []
+    for each in graph.ranker.proposer.propose(case, count=count * RELATED, among=among, evenly=evenly):
+        near = graph.ancestry.ancestors(each.id)
+        if not any(one.id in near or each.id in graph.ancestry.ancestors(one.id) for one in found):
+            found.append(each)
+    return found[:count]
+
+
+def _often(ranker: Ranker, terms: list[str], numbers: list[int]) -> list[list[float]]:
+    """Return how often each disease shows each term, as its annotations say; shape (terms, diseases)."""
+    rows = [ranker.names.terms[term] for term in terms]
+    columns = []
+    for number in numbers:
+        index, values = ranker.model.propagated.row(number)
+        stated = dict(zip(index.tolist(), values.tolist(), strict=True))
+        columns.append([round(stated.get(row, 0.0), 3) for row in rows])
+    return [list(each) for each in zip(*columns, strict=True)]
+
+
+def terms(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Complete the beginning of a name."""
+    found = serving.graph.names.complete(given["prefix"], tuple(given["kinds"]), given["limit"])
+    return {"terms": [asdict(each) for each in found]}
+
+
+def disease(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Return what the graph knows of a disease: its names, other entries, phenotypes, genes."""
+    graph, id = serving.graph, given["disease"]
+    rows = graph.run("disease_by_id", disease=id)
+    if not rows:
+        hint = "complete a name with /api/v1/terms to find its id"
+        raise Refused(Problem(404, "not-found", f"there is no disease {id[:60]}", hint))
+    phenotypes = graph.run("phenotypes_of_diseases", diseases=[id])
+    return {
+        **rows[0],
+        "same_as": graph.run("same_as_of_diseases", diseases=[id]),
+        "phenotypes": phenotypes[:DETAILS],
+        "phenotypes_left_out": max(0, len(phenotypes) - DETAILS),
+        "genes": graph.run("genes_of_diseases", diseases=[id], limit=DETAILS),
+        "relations": graph.run("relations_of_disease", disease=id),
+    }
+
+
+def sources(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Return what the graph holds and was made of, and which sources it would gain by."""
+    from kgdx.api import freshness
+    from kgdx.config import is_neo4j
+
+    found = serving.graph.status()
+    absent = () if is_neo4j(found["store"]) else freshness(found["store"]).absent
+    return {
+        "build": found["build"],
+        "sources": found["sources"],
+        "nodes": found["nodes"],
+        "relations": found["relations"],
+        "absent": [asdict(each) for each in absent],
+    }
+
+
+def page(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Make the page of a result."""
+    from kgdx.render.pages.page import fragment
+    from kgdx.render.pages.page import page as whole
+
+    return {"html": (fragment if given["part"] else whole)(given["document"])}
+
+
+def ask(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Answer a question; each entry of the record, and each piece of the answer, is an event."""
+    graph = serving.graph
+    patient = any(given.get(key) for key in ("text", "observed", "excluded", "phenopacket"))
+    answer = graph.ask(
+        given["question"],
+        case=case_of(given, graph) if patient else None,
+        policy=given["policy"],
+        strict=given["strict"],
+        rounds=given["rounds"],
+        on_text=lambda piece: event({"event": "text", "data": piece}),
+        watch=lambda segment: event({"event": "step", "data": segment.to_dict()}),
+    )
+    return answer.to_dict()
+
+
+def case_of(given: Given, graph: Graph) -> Case:
+    """Make the case of a request: a phenopacket; words, given terms, or both; or findings as somebody corrected them.
+
+    Raises:
+        CaseError: There is nothing in it, or a term is unknown.
+
+    Example:
+        >>> case_of({"text": "She has seizures.", "sex": "FEMALE"}, None).sex
+        'FEMALE'
+    """
+    from kgdx.case import with_person, with_terms
+
+    packet, text = given.get("phenopacket"), given.get("text") or ""
+    observed, excluded = given.get("observed") or (), given.get("excluded") or ()
+    if packet is not None:
+        if text or observed or excluded or given.get("findings") is not None:
+            hint = "send the phenopacket, or text and terms"
+            raise CaseError("a phenopacket comes with other findings beside it", hint=hint)
+        case = Case.from_phenopacket(packet)
+    elif given.get("findings") is not None:
+        case = _corrected(given["findings"], text, graph)
+    else:
+        case = Case.from_text(text) if text.strip() else Case("")
+    if observed or excluded:
+        case = with_terms(case, graph, observed, excluded)
+    elif packet is None and not (text.strip() or case.findings):
+        raise CaseError("the case is empty", hint="give text, observed terms or a phenopacket")
+    if packet is None:
+        case = replace(case, id="", language=given.get("language") or case.language)
+    return with_person(replace(case, id=given.get("title") or case.id), _about(given)).identified()
+
+
+def _corrected(findings: Sequence[Mapping[str, Any]], text: str, graph: Graph) -> Case:
+    """Make a case of findings as somebody left them; of its text only the words count, without those taken back.
+
+    Raises:
+        CaseError: A term is unknown.
+    """
+    from kgdx.case.cleaning import unknown
+    from kgdx.rank.said import with_phrases
+    from kgdx.terms.normalise import has_chinese
+
+    found: list[Finding] = []
+    for each in findings:
+        resolution = graph.resolve(each["id"])
+        if resolution.finding is None:
+            raise unknown(each["id"], resolution)
+        start, end = each.get("start"), each.get("end")
+        span = None if start is None or end is None else Span(start, end)
+        said = {name: each[name] for name in ("text", "value", "unit") if each.get(name)}
+        status = Status.UNKNOWN if each["status"] == REMOVED else Status(each["status"])
+        found.append(replace(resolution.finding, status=status, span=span, method=CORRECTED, **said))
+    spoken = with_phrases(Case("", tuple(found), text=text)).phrases if graph.in_words else ()
+    stated = zip(found, findings, strict=True)
+    kept = tuple(replace(one, method="id") for one, each in stated if each["status"] != REMOVED)
+    return Case("", kept, language="zh" if has_chinese(text) else None, phrases=spoken)
+
+
+def read_case(case: Case, graph: Graph) -> Case:
+    """Return a case with what its text says; one that nothing is left to be read of as it is."""
+    from kgdx.case import read_text
+
+    return read_text(case, graph.reader, graph.ancestry, language=case.language, words=graph.in_words)
+
+
+def _about(given: Given) -> About:
+    """Return what a request states of the patient beside the findings."""
+    from kgdx.case.about import About
+
+    said = {name: given.get(name) for name in About.__annotations__}
+    return cast("About", {name: value for name, value in said.items() if value not in (None, [], "", "UNKNOWN")})
+
+
+def _silent(document: dict[str, Any]) -> None:
+    """Take an event that nobody waits for."""
+
+
+_ABOUT_PATIENTS = (diagnose, consult, consult_answer, explain, extract, questions)
+_ABOUT_GRAPH = (ready, names, terms, disease, sources, page, ask)
+
+OPERATIONS: Mapping[str, Callable[[Serving, Given, Event], dict[str, Any]]] = MappingProxyType(
+    {each.__name__: each for each in (*_ABOUT_PATIENTS, *_ABOUT_GRAPH)}
+)
+"""Name → what a worker does."""

@@ -1,0 +1,110 @@
+// The findings as chips, the measured values as a table, and what is known of the patient beside them.
+import { $, identifier, make, named, say } from "./shared.js";
+import * as patient from "./patient.js";
+import { terms } from "./note.js";
+
+const SIGN = { present: "+", absent: "−", family: "⌂", unknown: "?", hypothetical: "?" };
+
+/** Draw the chips; the one that had the focus keeps it. */
+export function drawChips() {
+  const { activeElement } = document;
+  const had = activeElement?.closest?.("#chips li");
+  const act = had && activeElement.dataset.act;
+  const at = had ? [...$("chips").children].indexOf(had) : -1;
+  const found = patient.findings();
+  $("chips").replaceChildren(...found.map(chip));
+  if (!found.length) $("chips").replaceChildren(make("li", { class: "none" }, say(patient.isEmpty() ? "noFindings" : "noneRead")));
+  if (at < 0) return;
+  const same = [...$("chips").children].find((each) => each.dataset.key === had.dataset.key) ?? $("chips").children[Math.min(at, found.length - 1)];
+  (same?.querySelector(`[data-act="${act}"]`) ?? same?.querySelector("button") ?? $("term")).focus();
+}
+
+function chip(finding) {
+  const name = named(finding.id, finding.name);
+  const status = say(`status_${finding.status}`);
+  const button = (act, label, content, work, more = {}) =>
+    make("button", { type: "button", "data-act": act, "aria-label": label, title: label, onclick: () => work(finding), ...more }, content);
+  const confirmed = !finding.given && button("confirm", say(finding.doubtful ? "confirmDoubt" : "confirm", { name }), "✓", patient.confirm,
+    { class: "confirm", "aria-pressed": String(finding.confirmed) });
+  const item = make("li", { class: `chip ${finding.status}${finding.doubtful ? " doubtful" : ""}`, "data-key": finding.key },
+    button("flip", say("turn", { name, status }), [make("span", { class: "sign", "aria-hidden": "true" }, SIGN[finding.status]), finding.status === "present" ? "" : status], patient.flip, { class: "flip" }),
+    make("span", { class: "name" }, name, finding.value !== null && finding.value !== undefined ? make("small", {}, ` ${finding.value} ${finding.unit}`) : ""),
+    confirmed || "",
+    button("remove", say("remove", { name }), "×", patient.remove, { class: "remove" }));
+  item.title = `${finding.id} ${finding.name}${finding.text ? ` · ${finding.text}` : ""}`;
+  const light = (on) => () => $("note").querySelectorAll(`[data-key="${CSS.escape(finding.key)}"]`).forEach((mark) => mark.classList.toggle("lit", on));
+  item.addEventListener("mouseenter", light(true));
+  item.addEventListener("mouseleave", light(false));
+  return item;
+}
+
+/** Draw what was measured, also what nothing was made of. */
+export function drawValues() {
+  const judged = patient.findings().filter((each) => each.value !== null && each.value !== undefined);
+  const { text } = patient.patient();
+  const left = patient.unread().filter((each) => each.unit || each.value !== null);
+  $("values-box").hidden = !(judged.length + left.length);
+  const head = ["measured", "value", "range", "meaning"].map((key) => make("th", { scope: "col" }, say(key)));
+  $("values-box").querySelector("thead").replaceChildren(make("tr", {}, head));
+  const rows = [
+    ...judged.map((each) => row(each.text || each.name, each, [make("span", { class: `sign ${each.status}` }, `${SIGN[each.status]} `), named(each.id, each.name), " ", make("small", {}, identifier(each.id))])),
+    ...left.map((each) => row(text.slice(each.from, each.to), each, make("span", { class: "quiet" }, say("notJudged")))),
+  ];
+  $("values-box").querySelector("tbody").replaceChildren(...rows);
+}
+
+function row(words, each, meaning) {
+  const { low = null, high = null, source = "" } = each.range ?? {};
+  const range = low === null ? (high === null ? "" : `≤ ${high}`) : high === null ? `≥ ${low}` : `${low}–${high}`;
+  const value = each.value === null || each.value === undefined ? "" : `${each.value} ${each.unit ?? ""}`;
+  return make("tr", {}, make("th", { scope: "row" }, words), make("td", { class: "number" }, value), make("td", { title: source }, range), make("td", {}, meaning));
+}
+
+/** Show what is known beside the findings; a field that somebody writes in is left alone. */
+export function drawAbout() {
+  for (const field of $("about").elements) {
+    if (!field.name || field === document.activeElement) continue;
+    const value = patient.about(field.name);
+    if (field.tagName === "SELECT" && value && ![...field.options].some((option) => option.value === value)) {
+      field.append(make("option", { value }, value));
+    }
+    field.value = field.name === "age" ? plainAge(value) : value;
+    field.classList.toggle("read", Boolean(value) && patient.patient().about[field.name] === undefined);
+  }
+  if ($("title") !== document.activeElement) $("title").value = patient.patient().title;
+}
+
+/** An ISO duration as a person writes it, as far as it has one part. */
+function plainAge(value) {
+  const found = /^P(\d+)([YMWD])$/.exec(value);
+  if (!found) return value;
+  return found[2] === "Y" ? found[1] : `${found[1]} ${say(`unit_${found[2]}`)}`;
+}
+
+export function openChips() {
+  terms($("term"), $("terms"), (entry) => {
+    patient.add(entry.id, entry.name);
+    $("term-status").textContent = "";
+  }, (n) => ($("term-status").textContent = n ? say("found", { n }) : say("none")));
+  $("chips").addEventListener("keydown", (event) => {
+    const item = event.target.closest("li");
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const finding = patient.findings().find((each) => each.key === item?.dataset.key);
+    if (step) {
+      const next = step > 0 ? item.nextElementSibling : item.previousElementSibling;
+      (next?.querySelector(`[data-act="${event.target.dataset.act}"]`) ?? next?.querySelector("button"))?.focus();
+    } else if (finding && (event.key === "Delete" || event.key === "Backspace")) patient.remove(finding);
+    else return;
+    event.preventDefault();
+  });
+  $("about").addEventListener("submit", (event) => event.preventDefault());
+  $("about").addEventListener("input", (event) => {
+    const { name, value, tagName } = event.target;
+    if (tagName === "SELECT") patient.setAbout(name, value);
+  });
+  $("about").addEventListener("change", (event) => {
+    const { name, value, tagName } = event.target;
+    if (tagName === "INPUT") patient.setAbout(name, value);
+  });
+  $("title").addEventListener("input", () => patient.setTitle($("title").value));
+}

@@ -1,0 +1,167 @@
+"""The parts of a clinical note: what stands under a heading such as ``FHx:``, and where another patient begins.
+
+The headings stand in ``headings.tsv``. What stands behind a heading in its line belongs to it as far as that line; what
+stands in the lines below it, as far as an empty line; a heading that follows ends it in any case.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from kgdx.terms.normalise import CJK, read_table, simplify
+
+OTHER = "other"
+"""Kind of a part that tells of a second patient."""
+
+_CLAUSE_START = r"(?:(?:^|(?<=[\n.;:,，。；：、!！]))[ \t]*(?:[-*•#>]+|\d{1,2}[.)])?[ \t]*)"
+_BLANK_LINE = re.compile(r"\n[ \t]*\r?\n")
+_NEW_ITEM = re.compile(rf"[\r\n]+[ \t]*(?=[A-Z{CJK}\d•*#-])")
+_STOP = re.compile(r"[.;](?=\s|$)|[。；]")
+_NOTHING = re.compile(
+    r"[\s:：-]*(?:nil|none|neg(?:ative)?|n/?c|nad|unremarkable|non-?contributory|not contributory|normal|no|unknown"
+    r"|not known|无特殊|无殊|无异常|阴性|不详|无|[（(]\s*[-－—]\s*[)）])"
+    r"(?:\s*(?:of note|known|relevant|noted|significant|记载|可询))?"
+    r"\s*(?=[.,;，。；\n]|$)",
+    re.IGNORECASE,
+)
+"""What may stand behind a heading to say that there is nothing under it: the next clause is not under it."""
+
+_PATIENT = re.compile(
+    r"(?:^|(?<=[.;,\n。；，])\s?)\s*(?:(?:he|she|i|they|(?:(?:our|the|this|index) )?(?:patient|proband|child|baby"
+    r"|infant)|on exam\w*|today|currently|presents|presented|referred)\b|患者|患儿|病人|先证者|本人|现|目前|近|入院|因"
+    r"|查|体查)",
+    re.IGNORECASE,
+)
+"""How a clause begins that tells of the patient again."""
+
+_NUMBERED = re.compile(
+    r"(?<!\w)(?:(?P<kind>patient|case|proband|subject|child)[ \t]*(?:no\.?|number|#)?[ \t]*"
+    r"(?P<number>[1-9]|I{1,3}|[A-D])(?![\w/.-]*\w)"
+    r"|(?P<nth>first|second|third) (?P<nthkind>patient|case|child)\b|(?P<twin>twin) (?P<letter>[A-D12])\b"
+    r"|(?P<人>患者|患儿|病例|病人|例)(?P<数>[1-9一二三甲乙])(?![\d岁月天日年周个例名次位男女]))",
+    re.IGNORECASE,
+)
+_ORDER = {"i": "1", "ii": "2", "iii": "3", "a": "1", "b": "2", "c": "3", "d": "4"}
+_ORDER |= {"first": "1", "second": "2", "third": "3", "一": "1", "二": "2", "三": "3", "甲": "1", "乙": "2"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a note.
+
+    Attributes:
+        start: Where its heading begins.
+        body: Where its contents begin.
+        end: Where they end.
+        kind: ``patient``, ``family``, ``absent``, ``hypothetical`` or ``other`` (a second patient).
+    """
+
+    start: int
+    body: int
+    end: int
+    kind: str
+
+
+@cache
+def _kinds() -> dict[str, tuple[str, bool]]:
+    rows = read_table(Path(__file__).with_name("headings.tsv"))
+    return {heading: (kind, plain == "yes") for kind, plain, heading in rows}
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    def any_of(headings: Sequence[str]) -> str:
+        longest_first = sorted(headings, key=len, reverse=True)
+        return "|".join(re.escape(each).replace(r"\ ", r"\s+") for each in longest_first)
+
+    plain = any_of([heading for heading, (_, alone) in _kinds().items() if alone])
+    latin = any_of([heading for heading in _kinds() if heading.isascii()])
+    han = any_of([heading for heading in _kinds() if not heading.isascii()])
+    return re.compile(
+        rf"(?<![\w/])(?P<colon>{latin})(?:\s*[:：]|[ \t]*[-–—=]{{1,2}}>?[ \t])"
+        rf"|{_CLAUSE_START}(?P<colon2>{han})\s*[:：]"
+        rf"|{_CLAUSE_START}(?P<plain>{plain})(?![\w]*[a-z])(?!\s*(?:of|for|is|was)\b)"
+        r"(?:\s*[:：]|[ \t]*[-–—=]{1,2}>?[ \t])?"
+        rf"|(?:^|(?<=\n))[ \t]*(?P<line>{latin}|{han})[ \t]*(?=\r?\n)",
+        re.IGNORECASE,
+    )
+
+
+def parts(text: str) -> list[Part]:
+    """Return the parts of a text that stand under headings, in its order; what stands before the first is none.
+
+    Example:
+        >>> text = "PMH: asthma. FHx: deafness in father"
+        >>> [(part.kind, text[part.body : part.end].strip()) for part in parts(text)]
+        [('patient', 'asthma.'), ('family', 'deafness in father')]
+    """
+    plain = simplify(text)
+    found = [(match.start(), match.end(), _kind(match)) for match in _pattern().finditer(plain)]
+    found += [(start, end, kind) for start, end, kind, _ in _patients(plain)]
+    found.sort()
+    result = []
+    for number, (start, body, kind) in enumerate(found):
+        after = found[number + 1][0] if number + 1 < len(found) else len(text)
+        result.append(Part(start, body, _end(plain, body, after, kind), kind))
+    return result
+
+
+def kind_at(known: Sequence[Part], place: int) -> str:
+    """Return the kind of the part that a place lies in; ``patient`` outside all."""
+    at = bisect_right(known, place, key=lambda part: part.start) - 1
+    return known[at].kind if at >= 0 and place < known[at].end else "patient"
+
+
+def patients(text: str) -> list[tuple[int, int]]:
+    """Return where each patient of a text is named first, if there are several; otherwise nothing.
+
+    Example:
+        >>> patients("Patient 1 has fits. Patient 2 has ataxia."), patients("Case 2 of the series")
+        ([(0, 9), (20, 29)], [])
+    """
+    first: dict[str, tuple[int, int]] = {}
+    for start, end, _, number in _patients(simplify(text)):
+        first.setdefault(number, (start, end))
+    return list(first.values())
+
+
+def _patients(text: str) -> list[tuple[int, int, str, str]]:
+    """(start, end, kind of part, number) of each heading or mention of a numbered patient, if there are several."""
+    found = []
+    for match in _NUMBERED.finditer(text):
+        said = match["number"] or match["nth"] or match["letter"] or match["数"]
+        number = _ORDER.get(said.lower(), said)
+        found.append((match.start(), match.end(), number))
+    if len({number for *_, number in found}) < 2:
+        return []
+    own = found[0][2]
+    return [(start, end, "patient" if number == own else OTHER, number) for start, end, number in found]
+
+
+def _kind(match: re.Match[str]) -> str:
+    said = match["colon"] or match["colon2"] or match["plain"] or match["line"]
+    return _kinds()[re.sub(r"\s+", " ", said.lower())][0]
+
+
+def _end(text: str, body: int, after: int, kind: str) -> int:
+    """Where the part ends that begins at ``body``; the next one begins at ``after``."""
+    if kind in ("patient", OTHER):
+        return after
+    if nothing := _NOTHING.match(text, body, after):
+        return nothing.end()
+    ends = [after]
+    inline = text[body:after].split("\n", 1)[0].strip()
+    if inline:
+        ends += [match.start() for match in [_NEW_ITEM.search(text, body, after)] if match]
+        if kind != "family":
+            ends += [match.end() for match in [_STOP.search(text, body, after)] if match]
+    elif first := re.compile(r"\S").search(text, body, after):
+        ends += [match.start() for match in [_BLANK_LINE.search(text, first.start(), after)] if match]
+    if kind == "family":
+        ends += [match.start() for match in [_PATIENT.search(text, body + 1, after)] if match]
+    return min(ends)

@@ -1,0 +1,136 @@
+"""Relatives in a text: where a clause begins to tell of one, and where a finding is said to be one's.
+
+A relative who only speaks of the patient, or brings him, has none of the findings that follow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kgdx.terms.normalise import has_chinese
+
+KIN = (
+    r"(?:great[- ])?(?:grand|step|god)?(?:mothers?|fathers?|parents?|ma|pa|mom|mum|dad|sons?|daughters?)"
+    r"|grandchild(?:ren)?"
+    r"|gran(?:ny|dma|dpa|ddad)|nan(?:na)?|momm?y|mumm?y|mam|mama|daddy|papa|(?:co-?)?twin(?:[ -](?:brother|sister))?"
+    r"|(?:half|step)?[- ]?(?:brother|sister)s?|sibs?|siblings?|aunt(?:ie)?s?|uncles?|cousins?|nieces?|nephews?"
+    r"|(?:blood |close )?relatives?|(?:other |several |many )?family members?|husband|wife|spouse|MG[MF]|PG[MF]"
+)
+"""English words for relatives."""
+PLAIN_KIN = rf"(?!(?:ma|pa|child|children|sons?|daughters?)\b)(?:{KIN})"
+"""Those that say by themselves that they are somebody else than the patient."""
+OWNER = (
+    r"(?:his|her|their|its|the|a|an|one|two|three|both|patient's|pt's|proband's|child's|baby's|boy's|girl's|maternal"
+    r"|paternal|older|younger|elder|eldest|youngest|affected|full|only|identical|late|first|second|deceased|another)"
+)
+_MINE = r"(?:my|our)"
+_SPEECH = (
+    r"(?:report|say|said|state|note|notice|describe|den(?:y|ie)|bring|brought|think|thought|feel|felt|complain|recall"
+    r"|find|found|see|saw|observe|witness|tell|told|give|gave|mention|claim|worr(?:y|ie)|concern|believe|want|ask|call"
+    r"|confirm|is worried|is concerned|was worried|was concerned|carr(?:y|ie)d|held|took|take|attend|refuse|decline)"
+    r"(?:s|d|ed|ing)?\b"
+)
+_SPEAKS = rf"(?!(?:['’]s)?(?:\s+(?:also|has|have|had|now|first|both|is|are|was|were|anxiously))*\s+{_SPEECH})"
+_WELL = (
+    r"(?!\s*(?:[,:]|(?:and|&)\s+\w+)?\s*(?:(?:is|are|was|were|both|all)\s+)*(?:fit and )?(?:well|healthy"
+    r"|unaffected|normal|alive|asymptomatic|(?:non-?|un)?(?:consanguineous|related)|of \w+ (?:origin|descent)|first cousins)\b)"
+)
+_AGENT = re.compile(
+    r"(?:\b(?:with|by|from|to|per|for|tells?|told|asked|see|sees|saw|visit(?:s|ed)?|according to)|\bborn (?:to|of))"
+    rf"\s+(?:(?:{OWNER}|{_MINE}|[\w-]+)\s+)?(?:{OWNER}\s+)*$",
+    re.IGNORECASE,
+)
+"""Before a relative who brought the patient, lives with him or tells of him."""
+_VERB = (
+    r"(?:also\s+|both\s+|all\s+|each\s+|too\s+|probably\s+)*(?:has|had|have|having|got|gets?|with|w/|was|were|is|are|'s"
+    r"|suffer(?:s|ed)?|died|dies|diagnosed|known|developed|ha[sd]n't|haven't|wears?|needs?|uses?|showed|shows)\b"
+)
+_ASIDE = r"(?:\s*\([^()\n]{0,30}\)|\s*,?\s*(?:aged?\s+)?\d{1,3}(?:\s*(?:y|yrs?|years?|yo|months?)(?:[- ]old)?)?,?)?"
+_OWNED = re.compile(
+    rf"\b(?:{OWNER}\s+)+(?:{KIN})\b(?!['’]s pregnancy){_SPEAKS}{_WELL}(?!\s*,?\s+(?:and|&)\s+(?:son|daughter|child)\b)",
+    re.IGNORECASE,
+)
+_TELLING = re.compile(
+    rf"\b(?:(?:{OWNER}|{_MINE})\s+)*(?<!\bmy )(?<!\bour )(?:{PLAIN_KIN})\b{_SPEAKS}{_WELL}{_ASIDE}"
+    rf"(?:\s*(?:['’]s\b|:|[-–]\s|\()|\s+(?={_VERB}))"
+    rf"|\b{_MINE}\s+(?:{OWNER}\s+)*(?:{PLAIN_KIN})\b{_SPEAKS}{_WELL}",
+    re.IGNORECASE,
+)
+_STARTING = re.compile(rf"^\W*(?:{OWNER}\s+)*(?:{PLAIN_KIN})\b{_SPEAKS}{_WELL}(?=\s+[\w\x00])", re.IGNORECASE)
+"""A relative whom a sentence of notes begins with: "Brother epilepsy"."""
+_BEHIND = re.compile(
+    rf"\b(?:in|on|affecting)\s+(?:(?:{OWNER}|{_MINE})\s+)*(?:{PLAIN_KIN}|mother|father)\b(?:['’]s (?:side|family))?"
+    rf"|\b(?:{OWNER}\s+)*(?:{PLAIN_KIN}|mother|father)['’]s side\b"
+    r"|\b(?:runs?|running|ran|present|common|strong)\s+in\s+(?:the|his|her|their|my|our)\s+family\b"
+    r"|\bin\s+(?:(?:his|her|their|my|our|the)\s+)?(?:maternal|paternal|extended)\s+(?:side|family|line)\b",
+    re.IGNORECASE,
+)
+_BRACKETED = re.compile(
+    rf"[(（]\s*(?:(?:{OWNER}|{_MINE})\s+)*(?:{PLAIN_KIN})\s*(?:,[^()]{{0,20}})?[)）]|\s[-–]\s?(?:{OWNER}\s+)*(?:{PLAIN_KIN})\b"
+    r"|[（(](?:其|患儿|患者)?(?:父母?|母|父亲|母亲|哥哥|姐姐|弟弟|妹妹|祖父|祖母|外祖父|外祖母)[)）]",
+    re.IGNORECASE,
+)
+_KIN_ZH = (
+    r"(?:外?曾?祖[父母]|外[公婆]|爷爷|奶奶|姥[姥爷]|父母(?:亲|双方)?|双亲|父亲|母亲|妈妈|爸爸|老[妈爸]|哥哥?|姐姐|弟弟|妹妹"
+    r"|[大二三小][哥姐弟妹]|兄长|兄弟(?:姐妹)?|姐妹|舅[舅父妈]?|叔叔|伯[父母伯]|姑[姑妈父]|姨[妈母]?|阿姨|[堂表][兄弟姐妹哥]"
+    r"|同胞(?:兄弟?|姐妹?|弟|妹|哥|姐)?|亲属|亲戚|家属中|家族(?:中|里|内|成员)|家里人?|丈夫|妻子|老公|老婆|双胎(?:之一|中))"
+)
+_SAYS_ZH = (
+    r"(?!(?:亲|们)?(?:均|都|也|曾|就|自|一直)?(?:诉|代诉|述|代述|称|说|讲|发现|注意|观察|反映|告知|认为|觉得|感觉|担心|怀疑|带|抱|陪|送"
+    r"|携|看|见|孕|妊娠|怀孕|分娩|体健|健康|身体健康|体质|近亲|系近亲|为近亲|非近亲|否认))"
+)
+_CHINESE = re.compile(
+    rf"(?:(?:患儿|患者|其|他|她|我|孩子)的?)?{_KIN_ZH}{_SAYS_ZH}"
+    rf"|(?<![保师家云老])[父母兄姐弟妹爸妈](?=(?:也|亦|均|曾|幼时|年轻时|自幼|有|患|因|死于|确诊|诊断|[:：])){_SAYS_ZH}"
+    rf"|(?:其|患儿|患者)[父母兄姐弟妹子女]{_SAYS_ZH}"
+)
+_HISTORY_ZH = re.compile(r"(?:的)?家族(?:病|遗传)?史")
+
+
+@dataclass(frozen=True, slots=True)
+class Kin:
+    """A relative in a text.
+
+    Attributes:
+        start: First character.
+        end: One past the last.
+        kind: ``forward``: what follows is the relative's; ``backward``: what stands before in the clause;
+            ``behind``: what stands directly before.
+    """
+
+    start: int
+    end: int
+    kind: str
+
+
+def relatives(text: str, whose: str = "") -> Iterator[Kin]:
+    """Yield the relatives of a sentence of whom it tells something.
+
+    Args:
+        text: A sentence, its findings masked.
+        whose: A relative who is the patient; see :func:`kgdx.case.ages.subject`.
+
+    Example:
+        >>> [each.kind for each in relatives("Mom has migraine, lives with her father")]
+        ['forward']
+    """
+    lower = text.lower()
+    starts: set[int] = set()
+    for pattern in (_OWNED, _TELLING, _STARTING):
+        for match in pattern.finditer(text):
+            if match.start() in starts:
+                continue
+            starts.add(match.start())
+            before = text[max(0, match.start() - 40) : match.start()]
+            agent = _AGENT.search(before) and not re.match(r",?\s*(?:who|has|had|:)", text[match.end() :])
+            if not agent and not (whose and whose in lower[match.start() : match.end()]):
+                yield Kin(*match.span(), "forward")
+    yield from (Kin(*match.span(), "backward") for match in _BEHIND.finditer(text))
+    yield from (Kin(*match.span(), "behind") for match in _BRACKETED.finditer(text))
+    if has_chinese(text):
+        for match in _CHINESE.finditer(text):
+            if not (whose and whose in match.group()):
+                yield Kin(*match.span(), "forward")
+        yield from (Kin(*match.span(), "behind") for match in _HISTORY_ZH.finditer(text))

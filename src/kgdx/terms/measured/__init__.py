@@ -1,0 +1,1 @@
+"""Laboratory values and measurements: analyte, value, unit and range in a text, judged and turned into findings."""

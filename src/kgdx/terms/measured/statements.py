@@ -1,0 +1,273 @@
+"""What a text says of an analyte beside its name: number, unit, printed range, flag, and direction in words."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from kgdx.terms.measured.amounts import NUMBER, UNIT
+from kgdx.terms.normalise import CJK, read_table
+
+_KIND = (
+    r"(?:\s*\b(?:levels?|values?|counts?|conc(?:entration)?s?|activity|tit(?:re|er)s?|results?|scores?|readings?|antibod(?:y|ies)"
+    r"|test(?:s|ing)?|serology|screen)\b|(?:水平|数值|值|计数|浓度|定量|定性|测定|检测|检查|结果|活性|评分|滴度|抗体|指标)){0,3}"
+)
+_ALIAS = r"(?:\s*[(（](?![Hh][)）]|[Ll][)）]|N[)）])(?:\d{1,2}-?)?[A-Za-z][\w+/-]{0,9}[)）])?"
+"""An abbreviation in brackets behind a name: creatine kinase (CK)."""
+_COPULA = (
+    r"(?:(?:was|were|is|are|of|at|on|to|about|around|approx(?:imately)?|approx\.|only|measured|measuring"
+    r"|found to be|remains?"
+    r"|remained|came back(?: as)?|returned(?: at)?|showed|peak(?:ed|ing)?(?: at)?|rose|fell|dropped|reached|up|down|max"
+    r"|today|now|initial(?:ly)?|on admission|repeat(?:ed)?|random|fasting|result)\b"
+    r"|为|是|在|位于|约|达到?|至|仅|测得|提示|示|最高|最低|高达|低至|升至|降至|可达|分别为|复查|入院时|结果)"
+)
+_SEPARATOR = rf"(?:\s*(?:[:：=|\t]|{_COPULA})){{0,4}}[\s,，]{{0,3}}"
+_DEGREE = (
+    r"(?:(?:very|markedly|mildly|slightly|moderately|severely|significantly|grossly|massively|persistently|strongly"
+    r"|weakly|also|extremely|a bit|all|both|still|again|clearly|just|entirely|completely|not be|found|be|being|been)\s+"
+    r"|明显|显著|轻度|中度|重度|轻微|稍|略|均|都|也|持续|进行性|极度|仍|强|轻)*"
+)
+_SCORE = (
+    r"(?P<score>(?:[zZ](?:[- ]?scores?)?|[tT][- ]?scores?|SDS|Z值|T值|SD评分)\s*"
+    r"(?:(?:was|is|of|at|为)\s+|[:：=]\s*|为)?"
+    r"|(?:on|at|below|above|under|over)?\s*(?:the\s+)?(?:P(?=\d)|第))?"
+)
+"""What marks a number as a standard deviation score or a centile before it is written."""
+_FEWER = r"(?:[<>≤≥~≈＜＞]=?|less than|more than|greater than|below|above|over|under|大于|小于|低于|高于|超过|不足)"
+_OCR = r"(?=[\d.,]*[OolI])(?=[OolI.,]*\d)[\dOolI][\dOolI.,]*(?<!l)(?![A-Za-z\d])"
+"""A number in which letters stand for digits; one that ends in l may be a volume."""
+_VALUE = re.compile(
+    rf"{_KIND}{_ALIAS}{_KIND}(?:\s*[(（,]\s*(?P<before>{UNIT})\s*[)）]?)?{_SEPARATOR}(?P<open>[(（]\s*)?"
+    rf"(?P<fewer>{_FEWER})?\s*(?:the\s+)?{_SCORE}\s*(?P<less>[<>])?\s*(?P<sign>[-−–+](?=\s?\d))?\s?(?P<number>{_OCR}|{NUMBER})"
+    rf"(?![\d.]*\+(?!\d))(?:\s?(?P<mark>/|:)\s?(?P<second>{NUMBER}))?(?P<ordinal>st|nd|rd|th)?(?![A-Za-z]{{7,}})"
+    rf"(?P<times>\s?(?:[x×]|times|倍)\s*(?:the\s)?(?:uln|upper limit(?: of normal)?|正常上限))?",
+    re.IGNORECASE,
+)
+_UNIT = re.compile(
+    rf"[ \t|]{{0,4}}(?P<unit>{UNIT}|%\s?ile|(?:per)?cent(?:ile|ages?)s?\b|百分位数?|SDS?\b|s\.d\.|个?标准差"
+    r"|weeks?\b|min(?:utes)?\b|wks?\b|周|斤|[CF](?![A-Za-z]))"
+)
+_BEYOND = re.compile(r"\s*(?:(?P<mean>below|under|above|over)(?=\s+(?:the\s+)?mean)|以下|以上)", re.IGNORECASE)
+_PARAGRAPH = re.compile(r"\n\s*(?:\d+[.)、]\s|[-*•]|\n)")
+_FLAG = re.compile(r"[\s|]*[(（\[]?\s*(?P<flag>HH|LL|H(?![A-Za-z\d])|L(?![A-Za-z\d/])|[↑⬆]+|[↓⬇]+)\s*[)）\]]?")
+_CALLED = (
+    r"(?P<called>ref(?:erence)?\.?(?:\s*(?:range|interval|values?|limits?))?|normal(?:\s*(?:range|values?|limits?|is))?|nl|NL|N|NR|RR"
+    r"|range|usual|正常(?:参考)?(?:值|范围)?|参考(?:值|范围|区间)?(?:范围)?|范围)\s*[:：=,]?\s*"
+)
+_RANGE = re.compile(
+    rf"[\s,，;；|*]*(?P<open>[(（\[【])?\s*(?:{_CALLED})?(?:(?P<low>{NUMBER})\s*(?:-|–|—|−|~|～|to|至|－)\s*(?P<high>{NUMBER})"
+    rf"|(?P<bound>[<>≤≥＜＞]=?|up to|less than|below|above|over)\s*(?P<end>{NUMBER}))"
+    rf"(?:\s*(?![LH](?![A-Za-z/]))(?P<unit>{UNIT}))?\s*(?P<close>[)）\]】])?(?![\d%]|[A-Za-z]{{2}})",
+    re.IGNORECASE,
+)
+_ABOVE = re.compile(r"[>≥＞]|more|greater|above|over|大于|高于|超过")
+CENTILE = re.compile(r"%\s?ile|(?:per)?cent(?:ile|ages?)s?|百分位数?", re.IGNORECASE)
+DEVIATION = re.compile(r"SDS?|s\.d\.|个?标准差", re.IGNORECASE)
+SCORES = ("centile", "SD")
+_LETTERS = re.compile(r"[OolI]")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What is said of an analyte.
+
+    Attributes:
+        end: Where it ends in the text.
+        start: Where what stands before the name begins; -1 where nothing does.
+        direction: ``high``, ``low``, ``normal``, ``abnormal``, ``positive``, ``negative``, ``unclear``, or empty.
+        value: The number, as it is written; empty where there is none.
+        second: The second number of a pair such as 120/80.
+        place: Where the number begins and ends, with its unit.
+        unit: Its unit, as it is written.
+        fewer: ``<`` or ``>`` where the value lies below or above the number.
+        low: Lower end of the printed range, as written.
+        high: Upper end of it.
+        range_unit: Unit of the range, where it has one of its own.
+    """
+
+    end: int
+    start: int = -1
+    direction: str = ""
+    value: str = ""
+    second: str = ""
+    place: tuple[int, int] = (0, 0)
+    unit: str = ""
+    fewer: str = ""
+    low: str = ""
+    high: str = ""
+    range_unit: str = ""
+
+    @property
+    def says(self) -> bool:
+        """Whether anything is said."""
+        return bool(self.direction or self.value)
+
+
+@lru_cache(maxsize=1)
+def _directions() -> tuple[dict[str, str], re.Pattern[str], re.Pattern[str]]:
+    """Kinds of the phrases; the pattern of one behind a name, and that of one before."""
+    kinds = {phrase: kind for _, kind, phrase in read_table(Path(__file__).with_name("wordings.tsv"))}
+    parts = []
+    for phrase in sorted(kinds, key=len, reverse=True):
+        left = r"(?<![A-Za-z])" if phrase[0].isascii() and phrase[0].isalpha() else ""
+        right = r"(?![A-Za-z])" if phrase[-1].isascii() and phrase[-1].isalpha() else ""
+        parts.append(left + re.escape(phrase).replace(r"\ ", r"\s+") + right)
+    said = "|".join(parts)
+    behind = rf"{_KIND}{_ALIAS}{_KIND}{_SEPARATOR}[(（]?{_DEGREE}(?P<said>{said})[)）]?"
+    linked = (
+        r"(?:\s+(?:levels?|concentrations?|values?|titres?|titers?|counts?|activity)(?:\s+of)?)?(?:\s+(?:of|in|for))?"
+    )
+    own = r"(?:\s+(?:serum|plasma|blood|whole[- ]blood|circulating|urine|urinary|total|random|fasting|his|her|the))*"
+    before = rf"(?P<said>{said})(?:的)?{linked}{own}\s*$"
+    return kinds, re.compile(behind, re.IGNORECASE), re.compile(before, re.IGNORECASE)
+
+
+def stated(text: str, start: int, end: int, floor: int, limit: int) -> Statement:
+    """Return what a text says of the analyte whose name it has at ``start`` to ``end``.
+
+    Args:
+        text: The text.
+        start: Where the name begins.
+        end: Where the name ends.
+        floor: Where what came before it ends: nothing is read from further left.
+        limit: Where the next name begins: nothing is read from further right.
+
+    Example:
+        >>> said = stated("Na 128 mmol/L (135-145)", 0, 2, 0, 23)
+        >>> said.value, said.unit, said.low, said.high
+        ('128', 'mmol/L', '135', '145')
+    """
+    found: dict[str, str] = defaultdict(str)
+    if paragraph := _PARAGRAPH.search(text, end, limit):
+        limit = paragraph.start()
+    at, place = end, (0, 0)
+    kinds, behind, before = _directions()
+    for _ in range(4):
+        if not found["value"] and (match := _VALUE.match(text, at, limit)) and _starts(text, end, at, match):
+            at, place = _take_value(text, match, limit, found)
+        elif found["value"] and found["unit"] not in SCORES and (scored := _scored(text, at, limit)):
+            at, place = scored[:2]
+            found.update({"fewer": "", **scored[2]})
+        elif not found["direction"] and (match := behind.match(text, at, limit)) and not _range(text, at, limit, found):
+            found["direction"], at = kinds[_plain(match["said"])], match.end()
+        elif found["value"] and (match := _FLAG.match(text, at, limit)):
+            found["direction"] = found["direction"] or ("high" if match["flag"][0] in "H↑⬆" else "low")
+            at = match.end()
+        elif found["value"] and not (found["low"] or found["high"]) and (match := _range(text, at, limit, found)):
+            _take_range(match, found)
+            at = match.end()
+        elif (
+            found["value"]
+            and not found["unit"]
+            and text[at - 1 : at] != ")"
+            and (match := _UNIT.match(text, at, limit))
+        ):
+            found["unit"], at = match["unit"], match.end()
+        else:
+            break
+    begin = -1
+    if not found["direction"] and (match := before.search(text, max(floor, start - 60), start)):
+        begin, found["direction"] = match.start(), kinds[_plain(match["said"])]
+    return Statement(at, begin, found["direction"], found["value"], found["second"], place, **_rest(found))
+
+
+def _rest(found: dict[str, str]) -> dict[str, str]:
+    return {key: found[key] for key in ("unit", "fewer", "low", "high", "range_unit")}
+
+
+def _plain(said: str) -> str:
+    return re.sub(r"\s+", " ", said.lower())
+
+
+def _starts(text: str, end: int, at: int, match: re.Match[str]) -> bool:
+    """Whether a number stands apart from a name that ends in a letter, as in K 2.1 and not in K2."""
+    begin = match.start("number")
+    if begin == end and text[end - 1 : end].isascii() and text[end - 1].isalnum():
+        return False
+    return not (match["mark"] and not match["second"])
+
+
+def _take_value(text: str, match: re.Match[str], limit: int, found: dict[str, str]) -> tuple[int, tuple[int, int]]:
+    """Take the number of a match, and the unit behind it; return where they end, and their place."""
+    at = match.end()
+    sign = "-" if match["sign"] and match["sign"] in "-−–" else ""
+    found["value"] = sign + match["number"].rstrip(".,")
+    if match["number"] != match["number"].rstrip(".,"):
+        at = match.end("number") - 1
+    found["second"] = match["second"] or ""
+    found["unit"] = match["before"] or ("centile" if match["ordinal"] else "")
+    if score := (match["score"] or "").strip():
+        found["unit"] = "centile" if score[-1] in "P第" else "SD"
+    if fewer := match["fewer"] or match["less"]:
+        found["fewer"] = ">" if _ABOVE.match(fewer.lower()) else "<"
+    if match["times"]:
+        found["direction"], found["value"] = "high", ""
+        return at, (match.start("number"), at)
+    if not _FLAG.match(text, at, limit) or text[at : at + 2].strip()[:1] not in ("L", "H"):
+        if unit := _UNIT.match(text, at, limit):
+            found["unit"], at = unit["unit"], unit.end()
+        if beyond := _BEYOND.match(text, at, limit):
+            at = beyond.end()
+            below = beyond.group().strip().lower() in ("以下", "below", "under")
+            if found["unit"].upper().startswith("SD") and beyond["mean"] and below:
+                found["value"] = "-" + found["value"].lstrip("-")
+            elif beyond.group().strip() in ("以下", "以上"):
+                found["fewer"] = "<" if below else ">"
+    if match["open"] and (closed := re.compile(r"\s*[)）]").match(text, at, limit)):
+        at = closed.end()
+    return at, (match.start("number"), at)
+
+
+def _scored(text: str, at: int, limit: int) -> tuple[int, tuple[int, int], dict[str, str]] | None:
+    """A standard deviation score or centile behind a value: 98 cm (-3.2 SD)."""
+    match = _VALUE.match(text, at, limit)
+    if match is None or match["second"]:
+        return None
+    found: dict[str, str] = defaultdict(str)
+    end, place = _take_value(text, match, limit, found)
+    return (end, place, dict(found)) if found["unit"] in SCORES or CENTILE.fullmatch(found["unit"]) else None
+
+
+def _range(text: str, at: int, limit: int, found: dict[str, str]) -> re.Match[str] | None:
+    """A printed range, which is called so, stands in brackets, or in a column of its own."""
+    match = _RANGE.match(text, at, limit)
+    if match and found["value"] and (match["called"] or (match["open"] and match["close"]) or match["low"]):
+        return match
+    return None
+
+
+def _take_range(match: re.Match[str], found: dict[str, str]) -> None:
+    if match["low"]:
+        found["low"], found["high"] = match["low"], match["high"]
+    else:
+        found["low" if _ABOVE.match(match["bound"].lower()) else "high"] = match["end"]
+    found["range_unit"] = match["unit"] or ""
+
+
+def mended(written: str) -> str:
+    """Return a number whose letters O, l and I stand for the digits that they look like.
+
+    Example:
+        >>> mended("l4O")
+        '140'
+    """
+    return _LETTERS.sub(lambda match: "0" if match.group() in "Oo" else "1", written)
+
+
+_JOINED = re.compile(
+    rf"\s*(?:,|，|、|/|&|\band\b|\bor\b|及|和|与|以及)\s*(?:and\s+)?(?:his|her|the|serum|both)?\s*|(?<=[{CJK}])(?=[{CJK}])",
+    re.IGNORECASE,
+)
+
+
+def joined(between: str) -> bool:
+    """Return whether what stands between two names only lists them: AST, ALT and GGT.
+
+    Example:
+        >>> joined(" and "), joined(" was 5, ")
+        (True, False)
+    """
+    return bool(_JOINED.fullmatch(between))
