@@ -9,11 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pydantic import ValidationError
 
 from actions.fakes import Fake
 from episode.states import state_of
 from kgdx.actions import Describe, Resolved, Retrieved
-from kgdx.actions.describing import named
+from kgdx.actions.describing import GetPassage, named
 from kgdx.answer.artifacts import described_of
 from kgdx.case import Case
 from kgdx.episode import Kind, State, step

@@ -61,13 +61,13 @@ TEXTS = {
     "definition": "definition",
     "orphanet_definition": "definition",
     "umls_description": "definition",
-    "orphanet_clinical_description": "clinical description",
+    "orphanet_clinical_description": "picture",
     "cause": "cause",
     "incidence": "prevalence",
     "inheritance": "inheritance",
     "onset_ages": "onset",
     "departments": "department",
-    "foods_bad": "diet to avoid",
+    "foods_bad": "avoided",
 }
 
 

@@ -180,7 +180,7 @@ ENGLISH = Phrases(
     lacking_several="Not in this graph: no source of it states the {nouns} of {subject}.",
     quoted=("“{text}” ({source}) {mark}.", "{source} says in Chinese: “{text}” {mark}."),
     listed="{subject}: {noun}: {list}.",
-    kinds=MappingProxyType({"diet": "foods that are good", "diet to avoid": "foods to avoid"}),
+    kinds=MappingProxyType({"diet": "foods that are good", "avoided": "foods to avoid"}),
     worth="{name} ({worth})",
     weighed=(
         "This is stated by 1 source, {sources} {mark}.",
@@ -240,7 +240,7 @@ CHINESE = Phrases(
     lacking_several="图谱中没有{subject}的{nouns}：现有来源均未记载。",
     quoted=("“{text}”（{source}）{mark}。", "{source}（英文原文）：“{text}”{mark}。"),
     listed="{subject}的{noun}：{list}。",
-    kinds=MappingProxyType({"diet": "宜食", "diet to avoid": "忌食"}),
+    kinds=MappingProxyType({"diet": "宜食", "avoided": "忌食"}),
     worth="{name}（{worth}）",
     weighed=("以上出自1个来源：{sources}{mark}。", "以上出自{n}个来源：{sources}{mark}。"),
     caution="是否适用及剂量须由医生判断。",

@@ -26,7 +26,7 @@ LEAST_ROOM = 110
 QUOTED = 2
 """Passages that are quoted at most for one thing that is wanted."""
 
-_LISTS = frozenset({"department", "diet", "diet to avoid", "inheritance", "onset"})
+_LISTS = frozenset({"department", "diet", "avoided", "inheritance", "onset"})
 """Kinds of text that are items of a list."""
 _MARKS_ALONE = 3
 """Names up to which each stands before its own marks; the marks of more stand together."""

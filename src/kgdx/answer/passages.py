@@ -24,7 +24,7 @@ _OWN = 10
 """What a text that says nothing else is worth, beside one for each telling word of another one."""
 _NAMED = 2
 """What it is worth that an entry is called as was asked."""
-_WIDE = frozenset({"definition", "clinical description", "article"})
+_WIDE = frozenset({"definition", "picture", "article"})
 """Kinds of text that say whatever there is to say."""
 _IT = re.compile(r"\b(?:disease|disorder|condition|syndrome|infection|illness|virus|bacteri\w+)\b|病", re.IGNORECASE)
 _CLAUSE = re.compile(r"(?<=[,;，；、：:])")

@@ -62,7 +62,7 @@ TREATMENTS = frozenset({Want.DRUG, Want.CURE})
 
 TEXTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "definition": ("definition", "clinical description"),
+        "definition": ("definition", "picture"),
         "cause": ("cause",),
         "inheritance": ("inheritance",),
         "onset": ("onset",),
@@ -76,7 +76,7 @@ TEXTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "complications": ("complications",),
         "tests": (),
         "department": ("department",),
-        "diet": ("diet", "diet to avoid"),
+        "diet": ("diet", "avoided"),
     }
 )
 """What a text can be about → the kinds of text (template ``texts_of_diseases``) that say that and nothing else."""
