@@ -40,9 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args(arguments)
     answers: list[Answers] = [each for each in ANSWERS if each in options.answers.split(",")]
-    print(
-        "| patients, answers, selector | top-1 / 10 after 5 | 10 | 20 | questions to degree | yes | ms | patients/s |"
-    )
+    print("| patients, answers, selector | top-1 / 10 after 5 | 10 | 20 | questions to degree | yes | ms | patients/s |")
     print("|---|---|---|---|---|---|---|---|")
     with kgdx.open(options.store) as graph:
         patients = groups(graph, options.cases, options.sample)
