@@ -49,7 +49,7 @@ class Respond(Action):
     makes: ClassVar[type[Artifact]] = Answered
     ends: ClassVar[str] = "answered"
     pure: ClassVar[bool] = True
-    private: ClassVar[frozenset[str]] = frozenset({"text", "subjects", "others"})
+    private: ClassVar[frozenset[str]] = frozenset({"text", "subjects", "others", "unread"})
 
     text: Annotated[str, Field(max_length=10 * MAX_CHARS)] | None = None
     """The answer, each sentence with the marks of its evidence; written from templates when absent."""
@@ -72,6 +72,9 @@ class Respond(Action):
     others: tuple[str, ...] = ()
     """What may be stated of them, where the question asks whether something is."""
 
+    unread: str = ""
+    """Words by which it wants something of them that has no place in the graph."""
+
     whether: bool = False
     """Whether the question can be answered with yes or no."""
 
@@ -93,7 +96,7 @@ class Respond(Action):
 
         def make() -> CitedText:
             if self.text is None and self.wants:
-                asked = Asked(tuple(map(Want, self.wants)), self.subjects, self.others, self.whether)
+                asked = Asked(tuple(map(Want, self.wants)), self.subjects, self.others, self.whether, self.unread)
                 return focused(evidence, asked, language, self.strict)
             if self.text is None:
                 return templated(evidence, language, self.strict)

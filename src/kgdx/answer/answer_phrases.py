@@ -33,6 +33,7 @@ class Phrases:
         row: A row of a template that has no words of its own.
         missing: What was asked for and not found.
         nothing: There is no evidence at all; and why, where no look-up was answered.
+        unread: What is asked of a disease is nothing that sources state.
         unnamed: The question names nothing that the graph knows.
         unknown: A name that the graph does not know; and what follows where others are near.
         taken: What a name was taken for that is written otherwise.
@@ -71,6 +72,7 @@ class Phrases:
     missing: str
     nothing: str
     unasked: str
+    unread: str
     unnamed: str
     unknown: tuple[str, str]
     taken: str
@@ -170,6 +172,7 @@ ENGLISH = Phrases(
     missing="The graph has no {things} for {names}.",
     nothing="Not enough evidence: the graph returned nothing for this question.",
     unasked="Not enough evidence: nothing was asked of the graph for this question.",
+    unread="Not in this graph: no source of it states “{words}” of {subject}; ask for its symptoms, tests or genes.",
     unnamed="Not enough evidence: the question names no disease, finding, test, drug or gene; name what is meant.",
     unknown=("Not enough evidence: the graph has no entry called {given}", "; near it are {list}."),
     taken="“{given}” is taken for {name}.",
@@ -230,6 +233,7 @@ CHINESE = Phrases(
     missing="图谱中没有{names}的{things}记录。",
     nothing="证据不足：图谱没有返回与该问题有关的内容。",
     unasked="证据不足：没有就该问题查询图谱。",
+    unread="图谱中没有{subject}的“{words}”：现有来源均未记载；可询问其症状、检查、治疗、基因等。",
     unnamed="证据不足：问题中没有可识别的疾病、症状、检查、药物或基因，请写出其名称。",
     unknown=("证据不足：图谱中没有名为“{given}”的条目", "，相近的有{list}。"),
     taken="“{given}”按{name}理解。",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import zip_longest
 
 from kgdx.answer.answer_phrases import CHINESE, ENGLISH, Phrases
 from kgdx.answer.evidence_pack import EvidencePack, clean, language_of
@@ -89,6 +90,10 @@ class _Writer:
             return
         if Want.DIFFERENCE in self.asked.wants and len(self.subjects) > 1:
             yield from self._compared()
+            return
+        if self.asked.unread and self.subjects and self.subjects[0].ids:
+            label = self.subjects[0].label
+            yield self.words.unread.format(words=clean(self.asked.unread), subject=label), ()
             return
         if Want.DISEASE in self.asked.wants or not self.subjects:
             yield from self._inferred()
@@ -320,9 +325,10 @@ class _Writer:
                 Thing(shown, clean(bare) + often(each), [each.id], set(each.sources), weight_of(each), native)
             )
         unique = merged(things)
-        return sorted(
+        ordered = sorted(
             unique, key=lambda each: (each.sources <= _LAST, -len(each.sources - _LAST), not each.native, -each.weight)
         )
+        return _in_turns(ordered)
 
     def _list(self, things: Sequence[Thing], room: int) -> _Said:
         """Names up to a length with the marks of their evidence, and how many are left."""
@@ -393,3 +399,12 @@ class _Writer:
 
 def _about(want: Want) -> str:
     return PASSAGES.get(want, "")
+
+
+def _in_turns(things: Sequence[Thing]) -> list[Thing]:
+    """What several sources state, then in turns what is counted and what is told in words: neither hides the other."""
+    several = [each for each in things if len(each.sources) > 1]
+    alone = [each for each in things if len(each.sources) <= 1]
+    counted, told = ([each for each in alone if bool(each.weight) is how and each.native] for how in (True, False))
+    turns = [each for pair in zip_longest(told, counted) for each in pair if each is not None]
+    return [*several, *turns, *(each for each in alone if not each.native)]

@@ -34,9 +34,18 @@ class Want(StrEnum):
     TRANSMISSION = "transmission"
     DEPARTMENT = "department"
     DIET = "diet"
+    DOSE = "dose"
+    COST = "cost"
+    SIDE_EFFECT = "side_effect"
+    TRIAL = "trial"
+    CODE = "code"
+    HISTORY = "history"
     DIFFERENCE = "difference"
     """What two diseases have in common, and what one of them has alone."""
 
+
+UNSAID = (Want.DOSE, Want.SIDE_EFFECT, Want.TRIAL, Want.CODE, Want.HISTORY)
+"""What people ask and no source has a place for: it is recognised to be named as missing."""
 
 STATED: Mapping[Want, tuple[str, ...]] = MappingProxyType(
     {
@@ -77,6 +86,8 @@ TEXTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "tests": (),
         "department": ("department",),
         "diet": ("diet", "avoided"),
+        "cost": ("cost",),
+        **{about: () for about in ("dose", "side_effect", "trial", "code", "history")},
     }
 )
 """What a text can be about → the kinds of text (template ``texts_of_diseases``) that say that and nothing else."""
@@ -94,6 +105,7 @@ PASSAGES: Mapping[Want, str] = MappingProxyType(
         Want.COURSE: "course",
         Want.DEPARTMENT: "department",
         Want.DIET: "diet",
+        **{want: want.value for want in (Want.COST, *UNSAID)},
         Want.CURE: "treatment",
         Want.DRUG: "treatment",
         Want.TEST: "tests",
@@ -118,6 +130,8 @@ IN_WORDS = frozenset(
         Want.COURSE,
         Want.DEPARTMENT,
         Want.DIET,
+        Want.COST,
+        *UNSAID,
     }
 )
 """What sources say in words; of everything else they are read where no relation states it."""
@@ -146,9 +160,11 @@ class Asked:
         subjects: The diseases that it is wanted of, in the question's words.
         others: What may be stated of them, where the question asks whether something is; in the question's words.
         whether: The question can be answered with yes or no.
+        unread: Words by which it wants something that has no place in the graph.
     """
 
     wants: tuple[Want, ...] = ()
     subjects: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     whether: bool = False
+    unread: str = ""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
-from kgdx.answer.wants import Want
+from kgdx.answer.wants import UNSAID, Want
 
 
 class Span(Protocol):
@@ -168,7 +168,8 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             | 能?活(?:多久|多长|几年) | 存活 | 生存
             | 多(?:久|长时间)(?:能|会|可以|才)?(?:好|恢复|康复|痊愈)? | 病程 | 严重[吗么不] | 会?好[吗么] | 复发
             | 发展(?:快|慢|成什么样) | 会?恶化
-            | \bprogno\w+ | \blife\s*(?:expectancy|span) | \bfatal\b | \bdeadly\b | \blethal\b | \bcurable\b
+            | \bprogno\w+ | \bmortality\b | \blife\s*(?:expectancy|span) | \bfatal\b | \bdeadly\b | \blethal\b
+            | \bcurable\b
             | \bcan\s+(?:\w+\s+)?be\s+cured\b | \bsurviv\w+
             | \bhow\s+long\b | \bgo(?:es)?\s+away\b | \boutlook\b | \brecover\w* | \bserious\b | \bget(?:s
             |ting)?\s+worse\b | \bprogress\w*
@@ -200,6 +201,19 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             |点什么)(?:水果|食物|东西|菜|饭) | (?:宜|忌)食
             | \bdiets?\b | \bfoods?\b | \beat(?:ing)?\b | \bnutrition\b
         """,
+        Want.DOSE: r"""
+            剂量 | 用量 | (?:吃|服|用)(?:几|多少)(?:片|粒|毫克|次|颗) | 一天几次 | 几片 | 怎么服用
+            | \bdos(?:e|es|age|ing)\b | \bhow\s+(?:much|many\s+(?:mg|pills|tablets))\b | \bmilligrams?\b
+        """,
+        Want.COST: r"""
+            费用 | 多少钱 | 花多少 | 价格 | 医保 | 报销 | \bcosts?\b | \bprices?\b | \bexpensive\b | \binsurance\b
+        """,
+        Want.SIDE_EFFECT: r"副作用 | 不良反应 | \bside[\s-]effects?\b | \badverse\b",
+        Want.TRIAL: r"临床试验 | 最新研究 | \bclinical\s+trials?\b | \blatest\s+(?:research|studies)\b",
+        Want.CODE: r"编码 | 编号 | \bicd\b | \b(?:code|identifier|number)\s+(?:of|for)\b | \bomim\s+(?:id|number)\b",
+        Want.HISTORY: r"""
+            谁(?:最早|首先|第一个)?(?:发现|命名) | 哪一?年(?:发现|命名) | 命名 | \bdiscovered\b | \bnamed\s+after\b
+        """,
         Want.DIFFERENCE: r"""
             区别 | 不同(?!意) | 差别 | 差异 | 区分 | 比较(?!常) | 对比 | 鉴别(?!诊断) | 一样吗
             | 是(?:不是)?(?:一回事|同一)
@@ -219,6 +233,7 @@ _INSTEAD: Mapping[Want, tuple[Want, ...]] = MappingProxyType(
     {
         Want.DIFFERENCE: (*(want for want in Want if want is not Want.DIFFERENCE),),
         Want.GENE: (Want.TEST, Want.CAUSE),
+        **{want: tuple(other for other in Want if other not in (want, *UNSAID)) for want in (Want.COST, *UNSAID)},
         Want.DEPARTMENT: (*_ALWAYS, Want.CURE, Want.TEST, Want.SYMPTOM),
         Want.INHERITANCE: (*_ALWAYS, Want.GENE, Want.RISK, Want.COMORBIDITY),
         Want.ONSET: (*_ALWAYS, Want.SYMPTOM, Want.TEST, Want.RISK, Want.COURSE, Want.COMORBIDITY),
@@ -278,7 +293,9 @@ _FILLER = re.compile(
     |to|in
     |on|with|by|from|and|or|have|has|had|be|been|i|you|we|my|me|there|it|used|use|done|recommended|needed?|please|list
     |show|give|tell|about|explain|overview|causes?|caused|diseases?|patients?|people|someone|suspected|first|line
-    |early|late|main|untreated|new|x-|test|tests|affect|affects|diagnosed|organ|system|systems|body|number|at|age
+    |early|late|main|untreated|new|x-|test|tests|affect|affects|diagnosed|organ|system|systems|body|number|occurs?
+    |seen|present|found|everything|regarding|more|info|information|details?|quick|quickly|summary|basics|facts
+    |disease|condition|syndrome|at|age
     |ages|start|starts|begin|begins|appear|long|old|get|gets|getting|will|go|goes|away|as|if|into|its|their|am|so
     |not|any|this|that|these|they|he|she|his|her|him|kind|sort|type|doctor|see|should|must|happen|happens|live
     |someone|anyone|person|child|children|kid|kids|baby|my|son|daughter|mother|father|known|between|work|works

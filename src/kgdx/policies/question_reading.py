@@ -210,7 +210,7 @@ def part_of(text: str) -> str:
 
 def part_asked(read: Reading) -> str:
     """The part of the body of which a question wants the signs of a disease; empty where it names none."""
-    if read.asked != (Want.SYMPTOM,):
+    if read.asked not in ((), (Want.SYMPTOM,)):
         return ""
     named = (part_of(text) for text in (name_in(read.rest), *read.findings))
     return next(filter(None, named), "")

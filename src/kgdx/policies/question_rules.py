@@ -194,6 +194,10 @@ def _answered(read: Reading, state: State) -> dict[str, Any]:
         further = tuple(want for want in _further(read) if not _meant(want, read.named))
         return {"wants": (Want.DISEASE, *further), "subjects": _focus(state) if further else ()}
     subjects = about or (read.unnamed,)
+    if read.diseases and part_asked(read):
+        return {"wants": (Want.SYMPTOM,), "subjects": subjects}
+    if read.diseases and not read.asked and (left := name_in(read.rest)):
+        return {"wants": OVERVIEW_WANTS, "subjects": subjects, "unread": left}
     return {"wants": read.asked or OVERVIEW_WANTS, "subjects": subjects, "whether": whether}
 
 
