@@ -75,7 +75,11 @@ class _Writer:
         """The diseases that are asked about."""
         found: list[_Subject] = []
         for given in self.asked.subjects:
-            known = [each for each in self.pack.resolved if each.given == given and "Disease" in each.kinds]
+            known = [
+                each
+                for each in self.pack.resolved
+                if each.given == given and {"Disease", "Phenotype"} & set(each.kinds)
+            ]
             resolved = known[0] if known else None
             ids = frozenset(id for each in known for id in each.ids)
             if not ids or not any(ids & each.ids for each in found):  # one disease may be named in both languages
@@ -85,7 +89,7 @@ class _Writer:
     def said(self) -> Iterator[_Said]:
         """The sentences, the asked one first."""
         yield from self._taken()
-        if self.asked.others and self.asked.whether and self.subjects[0].ids:
+        if self.asked.others and self.subjects and self.subjects[0].ids:
             yield from self._whether()
             return
         if Want.DIFFERENCE in self.asked.wants and len(self.subjects) > 1:
@@ -93,6 +97,9 @@ class _Writer:
             return
         if self.asked.unread and self.subjects and self.subjects[0].ids:
             label = self.subjects[0].label
+            if told := [each for each in self.pack.items if each.details.get("about")]:
+                yield from self._quotes(told, ROOM)
+                return
             yield self.words.unread.format(words=clean(self.asked.unread), subject=label), ()
             return
         if Want.DISEASE in self.asked.wants or not self.subjects:
@@ -221,7 +228,11 @@ class _Writer:
             listed, cites = self._list(things, ROOM // 2)
             what = self.words.statement(aspect_in(stated[0]), several=len(things) > 1)
             text = self.words.relation[len(things) > 1].format(what=what, subject=subject.label, list=listed)
-            yield self.words.yes + (text[0].lower() + text[1:] if text[:4] == "The " else text), cites
+            yield (
+                (self.words.yes if self.asked.whether else "")
+                + (text[0].lower() + text[1:] if self.asked.whether and text[:4] == "The " else text),
+                cites,
+            )
         elif lacks:
             listed, cites = self._list(self._things(lacks), ROOM // 2)
             yield self.words.no.format(subject=subject.label, list=listed), cites

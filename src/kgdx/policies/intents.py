@@ -140,7 +140,8 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
         Want.PREVALENCE: r"""
             发病率 | 患病率 | 流行率 | 常见[吗么不] | 罕见 | 少见 | 多见[吗么不] | 多不多 | 常不常见 | 多少人
             | 几率 | 概率 | 有多常见 | 普遍
-            | \bprevalen\w+ | \bincidence\b | \bhow\s+(?:common|rare|frequent|widespread|often|many)\b
+            | \bprevalen\w+ | \bincidence\b | \bhow\s+(?:common|rare|frequent\w*|widespread|often|many)\b
+            | \b(?:what|which)\s+(?:percentage|proportion|fraction|share)\b
             | \b(?:common|rare|uncommon)\s*\W*$
             | \brare\s+(?:disease|disorder|condition)\b | \bfrequency\s+of\s+〇 | \bepidemiology\b
         """,
@@ -252,6 +253,9 @@ _WHETHER = re.compile(
     r"|(?:吗|(?<![什怎多那这要])么|嘛|(?<!不)不)\W*$|是不是|会不会|能不能|有没有|是否|可不可以|要不要|有无",
     re.IGNORECASE,
 )
+_BESIDE = re.compile(r"\band\b|[,，、;；]|以及|还有|和(?!〇)", re.IGNORECASE)
+"""Joins two things that are asked at once."""
+_ASKED_BESIDE = frozenset({Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.GENE, Want.INHERITANCE, Want.COURSE})
 _EITHER = re.compile(r"\bor\b|还是", re.IGNORECASE)
 """Leaves a choice, which yes or no does not make."""
 _DISEASES_NAMED = re.compile(
@@ -338,7 +342,8 @@ def wants(rest: str) -> tuple[Want, ...]:
         found.pop(Want.DISEASE, None)
     for want in [want for want in _INSTEAD if want in found]:
         for other in _INSTEAD[want]:
-            found.pop(other, None)
+            if other not in _ASKED_BESIDE or not _BESIDE.search(rest):
+                found.pop(other, None)
     if Want.CONTRAINDICATION in found and Want.CURE not in found:
         found.pop(Want.DRUG, None)
     if not found.keys() <= {Want.TOGETHER, Want.DISEASE, Want.COMORBIDITY}:

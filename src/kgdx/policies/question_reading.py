@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgdx.answer.artifacts import Understood, mentions_of
+from kgdx.answer.term_tables import chinese_of
 from kgdx.answer.wants import IN_WORDS, Want
 from kgdx.episode.state import State
 from kgdx.policies.intents import asks_whether, masked, names_diseases, negated, remainder, wants
@@ -90,6 +91,8 @@ class Reading:
             return names_diseases(self.rest)
         if Want.DESCRIPTION in self.wanted and len(texts_of(self.named)) == 1 and self.diseases and not self.findings:
             return False
+        if Want.DESCRIPTION in self.wanted and len(self.findings) == 1 and not names_diseases(self.rest):
+            return False
         asked = [want for want in self.asked if want is not Want.DESCRIPTION]
         return Want.DISEASE in self.wanted or not self.diseases or (not asked and _findings(self.named))
 
@@ -108,6 +111,10 @@ def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str
     """What may be a disease's name, shortened or misspelt, where the question names none and wants something of one."""
     left = name_in(rest)
     asked = [want for want in wanted if want is not Want.DISEASE]
+    findings = {each.text for each in named if each.kind in FINDINGS}
+    of_one = asks_whether(rest) or Want.PREVALENCE in wanted
+    if of_one and left and named and all(each.text in findings for each in named):
+        return left  # "Does Noonan cause short stature?": what is named is what may be stated of a disease
     if any(each.kind == "Disease" for each in named):
         if Want.DIFFERENCE not in wanted or len(texts_of(named)) > 1 or not left:
             return ""
@@ -120,6 +127,8 @@ def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str
         and all(each.kind in FINDINGS for each in named)
     ):
         return left + named[0].text if left and has_chinese(left) else left if left else named[0].text
+    if not named and chinese_of(left):
+        return ""
     if not named:
         return "" if Want.DISEASE in wanted and not asked else left
     return left if asks_whether(rest) else ""
@@ -135,7 +144,8 @@ def subjects_of(read: Reading, state: State) -> tuple[str, ...]:
 def others_of(read: Reading, about: Sequence[str]) -> tuple[str, ...]:
     """What may be stated of the disease that a question is about, where it asks whether it is."""
     other = {Want.DIFFERENCE, Want.DISEASE, *(IN_WORDS - {Want.CAUSE, Want.DESCRIPTION})}
-    if not about or not asks_whether(read.rest) or other.intersection(read.wanted):
+    often = Want.PREVALENCE in read.wanted and bool(read.findings)  # how often a finding is seen in a disease
+    if not about or not (often or (asks_whether(read.rest) and not other.intersection(read.wanted))):
         return ()
     texts, left = texts_of(read.named), name_in(read.rest)
     if len({*texts, *about}) > 1:

@@ -12,6 +12,7 @@ from kgdx.actions.describing import NameFound
 from kgdx.actions.entities import MOST
 from kgdx.actions.reading import Recognise, Understand
 from kgdx.answer.artifacts import Retrieved, ranking_of
+from kgdx.answer.term_tables import chinese_of
 from kgdx.answer.wants import IN_WORDS, PASSAGES, Want
 from kgdx.episode.state import State
 from kgdx.episode.wish import ACTIONS, Action, Wish, parse_action
@@ -91,6 +92,10 @@ CONFIRMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Class of what may be stated of a disease → the actions that say whether it is."""
 
+_SALTS = ("", "盐酸", "硫酸")
+_FORMS = ("", "片", "胶囊", "肠溶片", "注射液", "颗粒")
+"""What stands before and behind a substance in the names of its preparations."""
+
 _BETWEEN = re.compile(r"\s{2,}|[、，,;；/]")
 
 
@@ -151,10 +156,17 @@ class RulesPolicy(EndingPolicy):
             yield from _getting(_focus(state), further, state)
         elif about and (part := part_asked(read)):
             yield _action("get_phenotype", diseases=list(about), only=[part], forms=True)
+        elif about and not read.asked and (left := name_in(read.rest)):
+            yield _action("get_passage", diseases=list(about), about="symptoms", naming=left.split()[:MOST])
         elif about:
             yield from _getting(about, read.asked or OVERVIEW_WANTS, state)
         elif state.case.observed:
             yield from _getting(_focus(state), asked, state)
+        elif Want.DESCRIPTION in read.wanted and len(read.findings) == 1:
+            yield _action("get_definition", phenotype=read.findings[0])
+        elif drugs := chinese_of(name_in(read.rest)):
+            made = [f"{salt}{drug}{form}" for drug in drugs for salt in _SALTS for form in _FORMS]
+            yield _action("infer_by_drug", drugs=made[:MOST])
         elif Want.DISEASE in read.wanted and (left := name_in(read.rest)):
             yield from _inferring({kind: _parts(left) for kind in FINDINGS}, likeliest=True)
 
@@ -188,8 +200,10 @@ def _answered(read: Reading, state: State) -> dict[str, Any]:
             "wants": read.asked or (Want.SYMPTOM,),
             "subjects": (subject_of(read, about),),
             "others": others,
-            "whether": True,
+            "whether": asks_whether(read.rest),
         }
+    if not about and Want.DESCRIPTION in read.wanted and len(read.findings) == 1 and not read.inferring:
+        return {"wants": (Want.DESCRIPTION,), "subjects": read.findings}
     if (read.inferring and about != (read.unnamed,)) or (not about and not read.unnamed):
         further = tuple(want for want in _further(read) if not _meant(want, read.named))
         return {"wants": (Want.DISEASE, *further), "subjects": _focus(state) if further else ()}
