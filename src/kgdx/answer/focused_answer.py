@@ -97,8 +97,8 @@ class _Writer:
             return
         if self.asked.unread and self.subjects and self.subjects[0].ids:
             label = self.subjects[0].label
-            if told := [each for each in self.pack.items if each.details.get("about")]:
-                yield from self._quotes(told, ROOM)
+            if quoted := [each for each in self.pack.items if each.details.get("about")]:
+                yield from self._quotes(quoted, ROOM)
                 return
             yield self.words.unread.format(words=clean(self.asked.unread), subject=label), ()
             return

@@ -159,6 +159,8 @@ class RulesPolicy(EndingPolicy):
         elif about and not read.asked and (left := name_in(read.rest)):
             yield _action("get_passage", diseases=list(about), about="symptoms", naming=left.split()[:MOST])
         elif about:
+            if Want.DESCRIPTION in read.asked and about[0] in read.findings:
+                yield _action("get_definition", phenotype=about[0])
             yield from _getting(about, read.asked or OVERVIEW_WANTS, state)
         elif state.case.observed:
             yield from _getting(_focus(state), asked, state)
