@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import zip_longest
 
 from kgdx.answer.answer_phrases import CHINESE, ENGLISH, Phrases
 from kgdx.answer.evidence_pack import EvidencePack, clean, language_of
-from kgdx.answer.stated_things import Thing, aspect_in, family_of, marks_of, merged, often, stem, weight_of
+from kgdx.answer.stated_things import Thing, aspect_in, family_of, in_turns, marks_of, merged, often, stem, weight_of
 from kgdx.answer.term_tables import in_english, wanted, weights
 from kgdx.answer.wants import PASSAGES, STATED, TREATMENTS, Asked, Want
 from kgdx.results.cited import CitedText, EvidenceItem, Resolved, Sentence
@@ -143,6 +142,8 @@ class _Writer:
             yield from self._quotes(quoted, room)
             yield from self._listing(stated, subject, want, room)
             return
+        if want is Want.DESCRIPTION and quoted:
+            room = LEAST_ROOM  # what it shows in leaves room for what it is, though in another language
         if stated:
             own = [each for each in stated if each.details.get("own")]
             for relation in dict.fromkeys(map(aspect_in, stated)) if want is Want.CURE else ("",):
@@ -155,7 +156,8 @@ class _Writer:
             return
         if want in (Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.COMORBIDITY) and stated:
             return
-        yield from self._quotes(native if stated or listed else quoted, room)
+        beside = (stated or listed) and want is not Want.DESCRIPTION
+        yield from self._quotes(native if beside else quoted, room)
 
     def _stating(self, want: Want) -> Sequence[str]:
         """The relations that answer what is wanted, but for those that answer something else that is."""
@@ -339,7 +341,7 @@ class _Writer:
         ordered = sorted(
             unique, key=lambda each: (each.sources <= _LAST, -len(each.sources - _LAST), not each.native, -each.weight)
         )
-        return _in_turns(ordered)
+        return in_turns(ordered)
 
     def _list(self, things: Sequence[Thing], room: int) -> _Said:
         """Names up to a length with the marks of their evidence, and how many are left."""
@@ -410,12 +412,3 @@ class _Writer:
 
 def _about(want: Want) -> str:
     return PASSAGES.get(want, "")
-
-
-def _in_turns(things: Sequence[Thing]) -> list[Thing]:
-    """What several sources state, then in turns what is counted and what is told in words: neither hides the other."""
-    several = [each for each in things if len(each.sources) > 1]
-    alone = [each for each in things if len(each.sources) <= 1]
-    counted, told = ([each for each in alone if bool(each.weight) is how and each.native] for how in (True, False))
-    turns = [each for pair in zip_longest(told, counted) for each in pair if each is not None]
-    return [*several, *turns, *(each for each in alone if not each.native)]

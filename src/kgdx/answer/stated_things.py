@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from kgdx.answer.wants import aspect_of
 from kgdx.results.cited import EvidenceItem
@@ -108,3 +109,12 @@ def often(item: EvidenceItem) -> str:
         return f" ({details.get('numerator', 0)}/{details['denominator']})"
     known = FREQUENCIES.get(str(details.get("frequency_class", "")))
     return f" ({known.range})" if known is not None else ""
+
+
+def in_turns(things: Sequence[Thing]) -> list[Thing]:
+    """Return what several sources state, then in turns what is told in words and what is counted."""
+    several = [each for each in things if len(each.sources) > 1]
+    alone = [each for each in things if len(each.sources) <= 1]
+    counted, told = ([each for each in alone if bool(each.weight) is how and each.native] for how in (True, False))
+    turns = [each for pair in zip_longest(told, counted) for each in pair if each is not None]
+    return [*several, *turns, *(each for each in alone if not each.native)]

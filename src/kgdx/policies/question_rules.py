@@ -156,7 +156,7 @@ class RulesPolicy(EndingPolicy):
             yield from _getting(_focus(state), further, state)
         elif about and (part := part_asked(read)):
             yield _action("get_phenotype", diseases=list(about), only=[part], forms=True)
-        elif about and not read.asked and (left := name_in(read.rest)):
+        elif read.diseases and not read.asked and (left := name_in(read.rest)):
             yield _action("get_passage", diseases=list(about), about="symptoms", naming=left.split()[:MOST])
         elif about:
             if Want.DESCRIPTION in read.asked and about[0] in read.findings:
