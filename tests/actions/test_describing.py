@@ -174,6 +174,7 @@ def test_a_finding_is_defined_in_the_words_of_its_ontology() -> None:
     graph.answers["phenotype_by_id"] = [{"id": "HP:0001250", "name": "Seizure", "definition": "A sudden discharge."}]
     made = step(graph, State(Case("p")), GetDefinition(phenotype="seizure"))
     (found,) = made.all(Retrieved)
+    assert found.action == "get_definition"
     assert [(row["text"], row["about"]) for row in found.rows] == [("A sudden discharge.", "definition")]
 
 
