@@ -1,13 +1,15 @@
 """Free questions answered by rules, held against the facts that a right answer has: how many, how soon, how fast.
 
-Each line of the file is a question with facts, of which each is a list of ways to say it, and how many a right answer
-needs at least::
+Each line of the file is a question with facts, of which each is a list of ways to say it, and how many of them a
+right answer needs at least::
 
-    {"id": "q1", "language": "en", "question": "…", "facts": [["fever", "发热"], ["cough"]], "need": 1, "unknown": false}
+    {"id": "q1", "language": "en", "question": "…", "facts": [["fever", "发热"], ["cough"]], "need": 1}
 
-An answer is *right in 400* when its first 400 characters hold enough of the facts, *right somewhere* when the whole text
-does. Of what nobody can answer from the graph (``unknown``) it is right to say so and to name what is missing. *Refused*
-is an answer that says not to know what the graph has facts for; *wrong* is one with statements of which none is a fact.
+An answer is *right in 400* when its first 400 characters hold enough of the facts, *right somewhere* when the whole
+text does. Of what nobody can answer from the graph (``"unknown": true``) it is right to say so and to name what is
+missing.
+*Refused* is an answer that says not to know what the graph has facts for; *wrong* is one with statements of which
+none is a fact.
 
     python -m benchmarks.questions tests/data/questions_dev.jsonl --store FOLDER --json
 """

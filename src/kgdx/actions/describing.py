@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from kgdx.actions.entities import NameList, ids_of, resolve
+from kgdx.actions.entities import Name, NameList, ids_of, resolve
 from kgdx.actions.retrieving import retrieve
 from kgdx.answer.artifacts import Described, Named, Ranked, Retrieved, Understood, ranking_of, resolved_of
 from kgdx.answer.passages import passages, sentences_of
@@ -226,14 +226,42 @@ class GetPassage(Action):
         articles = graph.query("articles_of_diseases", **arguments)
         rows = (*texts.rows, *({**row, "kind": "article"} for row in articles))
         if self.naming is not None:
-            named = (graph.graph.names.resolve(name, FINDINGS) for name in self.naming)
-            said = [name.casefold() for each in named for name in (each.given, *each.names)]
+            known = (graph.graph.names.resolve(name, FINDINGS) for name in self.naming)
+            said = [name.casefold() for each in known for name in (each.given, *each.names)]
             pieces = ({**row, "text": text} for row in rows for text in sentences_of(row["text"]))
-            naming = (row for row in pieces if any(name in row["text"].casefold() for name in said))
-            return replace(texts, rows=tuple({**row, "about": self.about} for row in naming)[: self.limit])
+            told = (row for row in pieces if any(name in row["text"].casefold() for name in said))
+            return replace(texts, rows=tuple({**row, "about": self.about} for row in told)[: self.limit])
         called = {each.given.casefold() for each in found}
         named = [row for row in rows if (row["disease_name"] or "").casefold() in called]
         return replace(texts, rows=tuple(passages(rows, self.about, self.limit, [row["disease"] for row in named])))
+
+
+class GetDefinition(Action):
+    """What a finding of the Human Phenotype Ontology is, in its words.
+
+    Example:
+        >>> GetDefinition(phenotype="ectopia lentis").parameters()
+        {'phenotype': 'ectopia lentis'}
+    """
+
+    name: ClassVar[str] = "get_definition"
+    aliases: ClassVar[tuple[str, ...]] = ("GET_DEFINITION", "define")
+    makes: ClassVar[type[Artifact]] = Retrieved
+
+    phenotype: Name
+    """A finding in Chinese or English, or its id."""
+
+    def run(self, graph: Operations, view: State) -> Retrieved:
+        """Return its definition, and how its name was understood.
+
+        Raises:
+            UsageError: No finding of the graph has the name.
+        """
+        found = resolve(graph, (self.phenotype,), ("Phenotype",))
+        made = retrieve(graph, self, "phenotype_by_id", {"phenotype": found[0].ids[0]}, found)
+        told = ({"text": row["definition"], "kind": "definition", "source": "hp"} for row in made.rows)
+        about = {"disease": found[0].ids[0], "disease_name": found[0].names[0], "about": "definition"}
+        return replace(made, rows=tuple({**about, **row} for row in told if row["text"]))
 
 
 # The action that says what was found in the language of the answer.

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from kgdx.actions.entities import Name, NameList, ids_of, resolve, understood
+from kgdx.actions.narrowing import forms_of, within
 from kgdx.answer.artifacts import Retrieved
-from kgdx.answer.focused_answer import chinese_of, family_of
 from kgdx.answer.saved_runs import case_key
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action
 from kgdx.errors import TemplateError, UsageError
-from kgdx.graph.protocol import Row
 from kgdx.graph.templates import template, templates
 from kgdx.results.cited import Resolved
-from kgdx.terms.names.suggestions import lay_names
-from kgdx.terms.normalise import has_chinese
 
 MAX_ROWS = 10_000
 """Most rows of a template that an episode keeps."""
@@ -155,12 +151,6 @@ def retrieve(
 # They are the GET actions of DeepDoctor-RAG; each runs one template.
 
 
-MOST_FORMS = 30
-"""Most forms of a disease that are looked at."""
-
-LEAST_PART = 4
-"""Letters from which on a name stands for whatever has it in its own."""
-
 MOST_OF_DISEASE = 1_000
 """Most rows of one disease that an action asks for."""
 
@@ -196,17 +186,17 @@ class OfDiseases(Action, ABC):
         found = resolve(graph, self.diseases, ("Disease",))
         if self.only is None:
             every = self._stated(graph, found)
-            if every.rows or not self.forms or not (found := _forms(graph, found)):
+            if every.rows or not self.forms or not (found := forms_of(graph, found)):
                 return every
             return self._stated(graph, found)
         index = graph.graph.names
         things = tuple(understood(index.resolve(name, (self.gives,))) for name in self.only)
         whole = self.model_copy(update={"limit": MOST_OF_DISEASE})
         every = whole._stated(graph, (*found, *things))
-        rows = tuple(_within(graph, every.rows, things, self.gives))
-        if not rows and self.forms and (forms := _forms(graph, found)):
+        rows = tuple(within(graph, every.rows, things, self.gives))
+        if not rows and self.forms and (forms := forms_of(graph, found)):
             every = whole._stated(graph, (*forms, *things))
-            rows = tuple(_within(graph, every.rows, things, self.gives))
+            rows = tuple(within(graph, every.rows, things, self.gives))
         return replace(every, rows=rows)
 
     def _stated(self, graph: Operations, found: tuple[Resolved, ...]) -> Retrieved:
@@ -218,42 +208,6 @@ class OfDiseases(Action, ABC):
     def _wanted(self, found: Retrieved) -> Retrieved:
         """Those rows that are wanted: all of them."""
         return found
-
-
-def _forms(graph: Operations, known: Sequence[Resolved]) -> tuple[Resolved, ...]:
-    """The forms of diseases: the entries whose names are theirs with a number, a type or a mode behind."""
-    made = []
-    for each in known:
-        names = tuple(
-            dict.fromkeys(
-                name
-                for name in (each.given, each.matched, *lay_names(each.given), *each.names)
-                if name.isascii() and name
-            )
-        )
-        found = [form for name in names for form in graph.graph.names.complete(name, ("Disease",), MOST_FORMS)]
-        forms = {form.id: form.name for form in found if any(family_of(form.name) == family_of(name) for name in names)}
-        new = {id: name for id, name in forms.items() if id not in each.ids}
-        if new:
-            made.append(replace(each, ids=tuple(new), names=tuple(new.values()), via=(), sources=()))
-    return tuple(made)
-
-
-def _within(graph: Operations, rows: Sequence[Row], things: Sequence[Resolved], kind: str) -> Iterator[Row]:
-    """The rows of some entities, of those that are called alike, and of phenotypes below them."""
-    ids = {id for each in things for id in each.ids}
-    called = {name.casefold() for each in things for name in (each.given, each.matched, *each.names) if name}
-    called |= {term for each in things for term in chinese_of(each.given)}
-    parts = [
-        word
-        for each in called
-        if len(word := each.removeprefix("the ").rstrip("s")) >= (2 if has_chinese(each) else LEAST_PART)
-    ]
-    for row in rows:
-        name = (row["name"] or "").casefold()
-        same = row["id"] in ids or name in called or any(part in name for part in parts)
-        if same or (kind == "Phenotype" and ids & graph.graph.ancestry.ancestors(row["id"])):
-            yield row
 
 
 class GetSymptom(OfDiseases):

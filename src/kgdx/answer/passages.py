@@ -24,7 +24,7 @@ _OWN = 10
 """What a text that says nothing else is worth, beside one for each telling word of another one."""
 _NAMED = 2
 """What it is worth that an entry is called as was asked."""
-_WIDE = frozenset({"definition", "clinical description", "article"})
+_WIDE = frozenset({"definition", "picture", "article"})
 """Kinds of text that say whatever there is to say."""
 _IT = re.compile(r"\b(?:disease|disorder|condition|syndrome|infection|illness|virus|bacteri\w+)\b|病", re.IGNORECASE)
 _CLAUSE = re.compile(r"(?<=[,;，；、：:])")
@@ -59,6 +59,8 @@ def passages(texts: Iterable[Row], about: str, most: int, named: Sequence[str] =
         of_disease = found.setdefault(row["disease"], [])
         own = _NAMED if row["disease"] in named else 0
         for worth, text in _telling(row, about):
+            if not text:
+                continue
             of_disease.append((-worth - own, len(of_disease), row | {"text": text, "about": about}))
     best = [each for of_disease in found.values() for each in sorted(of_disease, key=lambda each: each[:2])[:most]]
     return [row for _, _, row in sorted(best, key=lambda each: each[0])]

@@ -112,16 +112,13 @@ def shortened(database: sqlite3.Connection, given: str, asked: Form, kind: int) 
     if len(stem) < (2 if asked.han else _LEAST_SHORT):
         return _abbreviated(database, given, kind)
     space = "" if asked.han else " "
-    heads = [
-        f"{owner}{space}{head}"
-        for owner in (stem, f"{stem}s")
-        for head in word_rows("head_zh" if asked.han else "head_en")[0]
-    ]
-    named = f"SELECT DISTINCT folded FROM term WHERE kind = ? AND relation = 'exact' AND folded IN ({marks(heads)})"
-    whole = [row[0] for row in database.execute(named, (kind, *heads))]
+    words = word_rows("head_zh" if asked.han else "head_en")[0]
+    heads = [f"{owner}{space}{head}" for owner in (stem, f"{stem}s") for head in words]
+    named = "SELECT DISTINCT folded FROM term WHERE kind = ? AND relation = 'exact' AND folded"
+    whole = [row[0] for row in database.execute(f"{named} IN ({marks(heads)})", (kind, *heads))]
     if whole:
         return whole if len({name.removeprefix(stem).removeprefix("s") for name in whole}) == 1 else []
-    begun = f"SELECT DISTINCT folded FROM term WHERE kind = ? AND relation = 'exact' AND folded >= ? AND folded < ? LIMIT {_BEGUN}"
+    begun = f"{named} >= ? AND folded < ? LIMIT {_BEGUN}"
     start = stem + space
     found = sorted((row[0] for row in database.execute(begun, (kind, start, start + "\U0010ffff"))), key=len)
     if found and all(name.startswith(found[0]) for name in found):
@@ -134,8 +131,9 @@ def _abbreviated(database: sqlite3.Connection, given: str, kind: int) -> list[st
     if not _ABBREVIATION.fullmatch(given):
         return []
     query = (
-        "SELECT DISTINCT t.folded, t.text, coalesce(e.same, -e.number) FROM (SELECT rowid FROM words WHERE words MATCH ? "
-        "ORDER BY rowid LIMIT 200) w JOIN term t ON t.form = w.rowid JOIN entity e ON e.number = t.entity WHERE t.kind = ?"
+        "SELECT DISTINCT t.folded, t.text, coalesce(e.same, -e.number) FROM "
+        "(SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid LIMIT 200) w "
+        "JOIN term t ON t.form = w.rowid JOIN entity e ON e.number = t.entity WHERE t.kind = ?"
     )
     behind = re.compile(rf"[;；,，(（]\s*{re.escape(given)}\s*[)）]?$")
     rows = [row for row in database.execute(query, (f'"{given.lower()}"', kind)) if behind.search(row[1])]
