@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgdx.actions.believing import Questions
+from kgdx.answer.artifacts import ranking_of
 from kgdx.answer.consultation_record import kind_of, number_of, record_of
 from kgdx.api.consult_logs import finished
 from kgdx.api.consult_replies import reply_to
@@ -18,7 +19,7 @@ from kgdx.case.phenopacket import case_to_phenopacket
 from kgdx.episode.loop import Episode, answered
 from kgdx.episode.loop import run as run_episode
 from kgdx.episode.resume import resume
-from kgdx.episode.segment import Segment
+from kgdx.episode.segment import Kind, Segment, error_of
 from kgdx.episode.state import State
 from kgdx.episode.turns import Leader, leaders_of, turns
 from kgdx.episode.wish import MAX_WORDS, AskPatient, Reply
@@ -81,7 +82,7 @@ class Consultation:
         """Language to go on in, whatever it was so far."""
         self.contradictions: tuple[str, ...] = ()
         """What the last answer contradicts, in words."""
-        self._episode = episode
+        self._episode = _sound(episode)
         self._told()
 
     # -- what it is about
@@ -306,7 +307,7 @@ class Consultation:
 
     def _go_on(self, state: State) -> None:
         before = self._episode.state.case
-        self._episode = run_episode(self._world, state, self._policy)
+        self._episode = _sound(run_episode(self._world, state, self._policy))
         case = self._episode.state.case
         known = {(each.id, each.status) for each in before.findings}
         self.heard = tuple(each for each in case.findings if (each.id, each.status) not in known)
@@ -376,3 +377,17 @@ class Consultation:
 
 def _source(finding: Finding) -> Literal["read", "asked"]:
     return "asked" if finding.method == "asked" else "read"
+
+
+def _sound(episode: Episode) -> Episode:
+    """Return an episode that waits, or that has ended with a ranking or because nothing is known.
+
+    Raises:
+        KgdxError: The graph cannot rank; it says why.
+    """
+    if episode.waiting or not episode.state.case.observed or ranking_of(episode.state) is not None:
+        return episode
+    failed = [each for each in episode.log if each.kind is Kind.ERROR]
+    if failed:
+        raise error_of(failed[-1])
+    return episode

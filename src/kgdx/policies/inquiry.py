@@ -75,7 +75,7 @@ class InquiryPolicy(Policy):
             return AskPatient() if asked < min(self.questions, OPENLY) else self.close(state)
         shares = state.get(Shares)
         if shares is None:
-            return Believe()
+            return None if state.tried(Believe()) else Believe()  # what the graph cannot do now it cannot do again
         if (kind := self._kind(before)) is not None:
             return kind
         if asked >= self.questions or shares.shares[0].share >= self.certain:
@@ -90,10 +90,11 @@ class InquiryPolicy(Policy):
             return None
         if state.get(Shares) is None and not state.tried(Believe()):
             return Believe()
+        rank, explain = Rank(top=self.top, explain=True), Explain(top=max(1, min(self.explain, self.top)))
         if state.get(Ranked) is None:
-            return Rank(top=self.top, explain=True)
-        if self.explain and not state.all(Explained):
-            return Explain(top=min(self.explain, self.top))
+            return None if state.tried(rank) else rank
+        if self.explain and not state.all(Explained) and not state.tried(explain):
+            return explain
         return Diagnose()
 
     def _kind(self, before: Sequence[Turn]) -> Wish | None:
