@@ -110,7 +110,6 @@ def test_words_alone_are_read_for_what_they_say_of_the_question(talk: Consultati
     until(talk, HYPOTONIA)
     talk.answer("no hypotonia")
     assert statuses(talk)[HYPOTONIA] == "absent"
-    until(talk, GROWTH) if question(talk).term != GROWTH else None
 
 
 def test_since_when_is_a_yes(graph: Graph) -> None:
@@ -214,14 +213,13 @@ def test_questions_are_asked_in_the_language_of_the_patients_words(graph: Graph)
 
 
 def test_yes_after_no_is_shown_and_the_later_answer_counts(talk: Consultation) -> None:
-    until(talk, HYPOTONIA)
+    until(talk, GROWTH)
     talk.answer(False)
-    if talk.question is not None and talk.question.kind != "open":
-        talk.answer("he has hypotonia")
-    assert talk.contradictions and "Hypotonia" in talk.contradictions[0]
-    assert statuses(talk)[HYPOTONIA] == "present"
+    talk.answer("he has a growth abnormality")
+    assert talk.contradictions and "Growth abnormality" in talk.contradictions[0]
+    assert statuses(talk)[GROWTH] == "present"
     (shown,) = talk.record.contradictions
-    assert shown.where == HYPOTONIA and "absent" in shown.message
+    assert shown.where == GROWTH and "absent" in shown.message
 
 
 def test_an_answer_to_the_contrary_is_an_issue_of_the_case() -> None:
@@ -277,7 +275,6 @@ def test_a_log_that_is_cut_after_any_segment_goes_on_to_be_the_same(graph: Graph
         whole.finish()
     replies = [each for each in whole.log if each.author in ("patient", "user")]
     for length in range(1, len(whole.log) + 1):
-        graph.memo._kept.clear()
         cut = load(dump(whole.log[:length]))
         for trusted in (True, False):
             talk = graph.consult(resume=cut, trusted=trusted)
@@ -299,7 +296,7 @@ def test_each_change_is_kept_before_the_next_question(graph: Graph) -> None:
     assert kept[-1] == talk.log and len(kept) == 4
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.one_of(st.text(max_size=40), st.sampled_from(["yes", "no", "?", "1", "back", "skip", "有"])), max_size=8
@@ -377,7 +374,7 @@ def test_nothing_known_begins_openly_and_gives_up_after_three_empty_answers(grap
 
 
 def test_only_absent_findings_lead_to_an_open_question(graph: Graph) -> None:
-    talk = graph.consult(Case("p", (Finding(HYPOTONIA, Status.ABSENT),)))
+    talk = graph.consult(Case("p", (Finding(HYPOTONIA, Status.ABSENT),)), certain=1.0)
     assert question(talk).kind == "open"
     talk.answer("seizures")
     assert question(talk).kind == "finding"
@@ -388,7 +385,7 @@ def test_unreadable_words_are_kept(talk: Consultation, words: str) -> None:
     before = statuses(talk)
     talk.answer(words)
     assert statuses(talk) == before and talk.unread
-    assert load(dump(talk.log)) == talk.log or "\ud800" in words
+    assert load(dump(talk.log)) == talk.log
 
 
 def test_an_instruction_in_an_answer_is_only_words(talk: Consultation) -> None:

@@ -15,6 +15,7 @@ from kgdx.api.consult_logs import finished
 from kgdx.api.consult_replies import reply_to
 from kgdx.case import Finding, Status
 from kgdx.case.ddxplus_release import PREFIX, evidence_words
+from kgdx.case.patient import valid
 from kgdx.case.phenopacket import case_to_phenopacket
 from kgdx.episode.loop import Episode, answered
 from kgdx.episode.loop import run as run_episode
@@ -220,6 +221,7 @@ class Consultation:
         if len(said) > MAX_WORDS:
             hint = f"say it in at most {MAX_WORDS:,} characters"
             raise UsageError(f"the answer has {len(said):,} characters", hint=hint)
+        said = valid(said)
         meant = read_reply(said)
         if meant.meaning == "why":
             return self.question

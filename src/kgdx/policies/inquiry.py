@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from kgdx.actions.answering import Diagnose
 from kgdx.actions.believing import Believe, ProposeQuestions, Questions, Shares
@@ -23,8 +23,9 @@ from kgdx.episode.policy import Capabilities, Policy
 from kgdx.episode.state import State
 from kgdx.episode.turns import Turn, turns
 from kgdx.episode.wish import AskPatient, Wish
+from kgdx.errors import UsageError
 from kgdx.rank.proposing import Question
-from kgdx.rank.selectors import DEFAULT
+from kgdx.rank.selectors import DEFAULT, make_selector
 
 OPENLY = 3
 """Open questions in a row, with nothing found in the answers, after which no more is asked."""
@@ -62,6 +63,20 @@ class InquiryPolicy(Policy):
     """How many kinds of a finding are named after a yes, to choose from; 0 asks for none."""
     unchanged: Annotated[int, Field(ge=0)] = 0
     """After so many questions that changed nothing in which diseases lead, ask openly; 0 for never."""
+
+    @field_validator("selector")
+    @classmethod
+    def _there(cls, selector: str) -> str:
+        """Refuse a selector that does not exist before anybody is asked.
+
+        Raises:
+            ValueError: There is none of the name, or its settings are wrong.
+        """
+        try:
+            make_selector(selector)
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+        return selector
 
     def choose(self, state: State) -> Wish | None:
         """Return the next step: read what is new, update the shares, ask which kind, ask, or declare."""

@@ -39,7 +39,7 @@ _UNIT = (
     r"%|°C|℃|mm ?Hg|bpm|/min|[mµu]?g/d?l|[nµup]g/ml|g/l|[mµun]?mol/l|m?i?u/m?l|mEq/l|mm/h"
     r"|×10\^?9/l|毫米汞柱|次/分|毫摩尔/升|克/升"
 )
-_WHAT = rf"(?:[A-Za-z][\w-]*(?: [A-Za-z][\w-]*)?|[{CJK}]{{2,8}})(?: of| is| was|为|是)?"
+_WHAT = rf"(?:[A-Za-z][\w-]{{0,40}}(?: [A-Za-z][\w-]{{0,40}})?|[{CJK}]{{2,8}})(?: of| is| was|为|是)?"
 _VALUE = re.compile(rf"{_WHAT}[\s:：=]*[<>]?\d+(?:[./]\d+)*\s?(?:{_UNIT})", re.IGNORECASE)
 
 
