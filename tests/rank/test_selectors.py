@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log2
+from math import exp, log2
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kgdx.case.patient import Case, Finding, Status
 from kgdx.errors import UsageError
 from kgdx.rank import Ranker
+from kgdx.rank.named_answers import TOLD, named_information
 from kgdx.rank.proposing import WAYS, Question, checked
 from kgdx.rank.selectors import DEFAULT, SELECTORS, make_selector, mutual_information
 from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS, TERMS
@@ -84,12 +85,47 @@ def test_a_yes_can_be_narrowed_to_what_lies_below(ranker: Ranker) -> None:
     assert any(each.options for each in found.values())
 
 
+def named_gain(ranker: Ranker, shares: list[float], asked: str, free: set[str]) -> float:
+    """Entropy of the answers "none of them" and "yes, namely t", less what is left of it where the disease is known."""
+    pool, terms = ranker.proposer.pools["phenotype"], ranker.names.terms
+    answers = []
+    for number in range(len(shares)):
+        index, value = pool.neighbours.row(number)
+        rates = {
+            int(t): TOLD * float(f)
+            for t, f in zip(index, value, strict=True)
+            if terms[asked] in ranker.model.basis.up.columns(t) and pool.ids[t] in free
+        }
+        total = sum(rates.values())
+        chances = {t: (1 - exp(-total)) * rate / total for t, rate in rates.items()}
+        answers.append({None: exp(-total), **chances})
+    told = {
+        answer: sum(p * each.get(answer, 0.0) for p, each in zip(shares, answers, strict=True))
+        for answer in {key for each in answers for key in each}
+    }
+    known = sum(p * entropy_of(*each.values()) for p, each in zip(shares, answers, strict=True))
+    return entropy_of(*told.values()) - known
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(observed=st.lists(st.sampled_from(PHENOTYPES), min_size=1, max_size=3, unique=True))
+def test_the_gain_of_a_named_answer_is_that_of_all_its_answers(ranker: Ranker, observed: list[str]) -> None:
+    shares = ranker.posterior(ranker.score((observed, ())))
+    pool = ranker.proposer.pools["phenotype"]
+    free = pool.free(observed, ())
+    found = named_information(pool, shares, np.arange(len(shares)), free)
+    open_ = {id for id, each in zip(pool.ids, free, strict=True) if each}
+    for term in open_:
+        bits = float(found[ranker.names.terms[term]])
+        assert bits == pytest.approx(named_gain(ranker, shares.tolist(), term, open_), abs=1e-6)
+
+
 def test_a_dear_question_comes_later(ranker: Ranker) -> None:
     case = case_of(SEIZURE)
     even: tuple[Question, ...] = ranker.proposer.propose(case)
     dear = ranker.proposer.propose(case, costs={even[0].way: 100.0})
     assert {each.way for each in even} <= set(WAYS)
-    assert all(each.value == pytest.approx(each.gain / each.price, rel=1e-5) for each in dear)
+    assert all(each.value == pytest.approx(each.gain / each.price) for each in dear)
 
 
 @pytest.mark.parametrize("costs", [{"imaging": 0}, {"imaging": float("nan")}, {"guessing": 1}])

@@ -63,8 +63,8 @@ class Respond(Action):
     author: Annotated[str, Field(max_length=200)] = "template"
     """Who wrote the text."""
 
-    wants: tuple[Want, ...] = ()
-    """What the question wants, in order; all that was found is told when there is none."""
+    wants: tuple[str, ...] = ()
+    """What the question wants, in order; all that was found is told when there is none (:class:`kgdx.answer.wants.Want`)."""
 
     subjects: tuple[str, ...] = ()
     """The diseases that it is wanted of, in the question's words."""
@@ -93,7 +93,7 @@ class Respond(Action):
 
         def make() -> CitedText:
             if self.text is None and self.wants:
-                asked = Asked(self.wants, self.subjects, self.others, self.whether)
+                asked = Asked(tuple(map(Want, self.wants)), self.subjects, self.others, self.whether)
                 return focused(evidence, asked, language, self.strict)
             if self.text is None:
                 return templated(evidence, language, self.strict)

@@ -119,6 +119,8 @@ class ProposeQuestions(Action):
     """Price by way of answering (ask, examine, laboratory, imaging); 1 for a way that is not named."""
     among: tuple[str, ...] = ()
     """Ids of the diseases that are to be told apart; all diseases when absent."""
+    named: bool = True
+    """Whether a yes is followed by "which?"."""
 
     def run(self, graph: Operations, view: State) -> Questions:
         """Return the questions.
@@ -132,13 +134,8 @@ class ProposeQuestions(Action):
         def propose() -> tuple[Question, ...]:
             found: tuple[Question, ...] = proposer.propose(
                 *(case, self.selector, self.count),
-                **{
-                    "unknown": self.unknown,
-                    "kinds": self.kinds,
-                    "costs": self.costs,
-                    "among": self.among,
-                    "seed": view.seed,
-                },
+                **{"unknown": self.unknown, "kinds": self.kinds, "costs": self.costs, "among": self.among},
+                **{"named": self.named, "seed": view.seed},
             )
             return found
 

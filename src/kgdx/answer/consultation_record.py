@@ -19,6 +19,8 @@ from kgdx.results.consulted import (
 )
 
 TEST = "test"
+READING = frozenset({"extract", "read_record", "read_answer"})
+"""Actions that read findings in words: by rules, or as a model wrote them down."""
 _OPPOSITE = {"present": "absent", "absent": "present"}
 Source = Literal["given", "read", "asked"]
 
@@ -44,8 +46,11 @@ def record_of(log: Sequence[Segment]) -> Record:
         known.hear(segment)
     given = ", ".join(each.label or each.id for each in known.findings.values() if each.source == "given")
     settings = start.data.get("settings", {})
+    written = _written(log)
+    complaint = "" if written is None else str(written.words["record"].get("complaint", ""))
     told: dict[str, Any] = {
-        "complaint": case.get("text") or given,
+        "author": "rules" if written is None else _author(log, written),
+        "complaint": case.get("text") or given or complaint or _first(asked),
         "sex": case.get("sex", "UNKNOWN"),
         "age": case.get("age"),
         "findings": tuple(known.findings.values()),
@@ -53,6 +58,7 @@ def record_of(log: Sequence[Segment]) -> Record:
         "turns": tuple(record_turns(log)),
         "differential": _leads(next((found for each in reversed(log) if (found := leaders_of(each))), ())),
         "contradictions": tuple(known.contradictions),
+        "remarks": tuple(each.data["text"] for each in log if each.kind is Kind.WISH and each.name == "remark"),
         "reason": log[-1].name if log[-1].kind is Kind.END else "",
         "policy": str(start.data.get("policy", "")),
         "selector": str(settings.get("selector") or ""),
@@ -61,6 +67,24 @@ def record_of(log: Sequence[Segment]) -> Record:
         "kgdx_version": str(start.data.get("kgdx", "")),
     }
     return Record(**told)
+
+
+def _written(log: Sequence[Segment]) -> Segment | None:
+    """The last record that a model wrote, if one did."""
+    found = (each for each in reversed(log) if each.name == "read_record" and "record" in each.words)
+    return next(found, None)
+
+
+def _first(asked: Sequence[Turn]) -> str:
+    """What the patient said at first, where it was asked openly."""
+    first = asked[0] if asked else None
+    return first.reply.text if first is not None and first.reply is not None and first.asked.term is None else ""
+
+
+def _author(log: Sequence[Segment], written: Segment) -> str:
+    """The model that wrote a record."""
+    before = log[: log.index(written)]
+    return next((each.name for each in reversed(before) if each.author is Author.MODEL), "")
 
 
 def record_turns(log: Iterable[Segment]) -> list[TurnDocument]:
@@ -144,7 +168,7 @@ class _Known:
             self._number += not self._asked.which
         elif segment.author is Author.PATIENT and self._asked is not None:
             self._answer(self._asked, Reply.model_validate({**segment.data, **segment.words}))
-        elif segment.kind is Kind.RESULT and segment.name == "extract":
+        elif segment.kind is Kind.RESULT and segment.name in READING:
             told = segment.data.get("summary", {})
             for id, label, status in told.get("findings", ()):
                 self.state(id, label, status, "read" if self._asked else "given", self._number or None)

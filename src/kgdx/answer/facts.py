@@ -51,6 +51,7 @@ FROM_OBJECT = frozenset({"INDICATION", "OFF_LABEL_USE", "CONTRAINDICATION"})
 
 DETAILS = (
     "score",
+    "own",
     "cases",
     "association",
     "aspect",

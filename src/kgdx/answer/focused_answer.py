@@ -28,12 +28,17 @@ LEAST_ROOM = 110
 QUOTED = 2
 """Passages that are quoted at most for one thing that is wanted."""
 
-_LISTED = 40
-"""Characters of a text at most that is an item of a list, such as the name of a department."""
+_LISTS = frozenset({"department", "diet", "diet to avoid", "inheritance", "onset"})
+"""Kinds of text that are items of a list."""
 _MARKS_ALONE = 3
 """Names up to which each stands before its own marks; the marks of more stand together."""
+_SUBSTANCE = 3
+"""Characters of the shortest name that is sought within the name of a preparation."""
+_LAST = frozenset({"ddxplus"})
+"""Sources whose symptoms are the questions of a questionnaire: what others say comes first."""
 _NUMBERED = re.compile(
-    r"(?:[,;]?\s+(?:type|subtype|group))?\s+(?:[IVX]+|\d+)[A-Za-z]{0,2}\d?$|[,;].*$|[（(].*$", re.IGNORECASE
+    r"(?:[,;]?\s+(?:type|subtype|group))?\s+(?:[IVX]+|\d+)[A-Za-z]{0,2}\d?$|[,;].*$|[（(].*$|\s+due\s+to\s.*$",
+    re.IGNORECASE,
 )
 
 
@@ -100,17 +105,18 @@ def focused(pack: EvidencePack, asked: Asked, language: str = "en", strict: bool
 class _Writer:
     def __init__(self, pack: EvidencePack, asked: Asked, words: Phrases) -> None:
         self.pack, self.asked, self.words = pack, asked, words
+        self._treatments: list[EvidenceItem] = []
 
     @cached_property
     def subjects(self) -> list[_Subject]:
         """The diseases that are asked about."""
         found = []
         for given in self.asked.subjects:
-            resolved = next(
-                (each for each in self.pack.resolved if each.given == given and "Disease" in each.kinds), None
-            )
-            ids = frozenset(resolved.ids if resolved else ())
-            found.append(_Subject(self._label(given, resolved), ids))
+            known = [each for each in self.pack.resolved if each.given == given and "Disease" in each.kinds]
+            resolved = known[0] if known else None
+            ids = frozenset(id for each in known for id in each.ids)
+            if not ids or not any(ids & each.ids for each in found):  # one disease may be named in both languages
+                found.append(_Subject(self._label(given, resolved), ids))
         return found
 
     def said(self) -> Iterator[_Said]:
@@ -122,23 +128,25 @@ class _Writer:
         if Want.DIFFERENCE in self.asked.wants and len(self.subjects) > 1:
             yield from self._compared()
             return
-        if not self.subjects:
+        if Want.DISEASE in self.asked.wants or not self.subjects:
             yield from self._inferred()
-            return
+            if not self.subjects:
+                return
+        wants = [want for want in self.asked.wants if want is not Want.DISEASE]
         room = max(LEAST_ROOM, ROOM // max(1, len(self.asked.wants) * len(self.subjects)))
         lacking: list[tuple[Want, str]] = []
         if not any(subject.ids for subject in self.subjects):
             yield from self._unknown()
             return
         for subject in self.subjects:
-            for want in self.asked.wants:
+            for want in wants:
                 told = list(self._of(want, subject, room))
                 yield from told
-                if not told:
+                if not told and not self._aside(want):
                     lacking.append((want, subject.label))
-        for want, label in lacking:
-            yield self._lacking(want, label), ()
-        if TREATMENTS.intersection(self.asked.wants) and len(lacking) < len(self.asked.wants) * len(self.subjects):
+        yield from self._all_lacking(lacking)
+        if self._treatments:
+            yield self._weighed(self._treatments)
             yield self.words.caution, ()
 
     def _taken(self) -> Iterator[_Said]:
@@ -152,9 +160,9 @@ class _Writer:
     def _of(self, want: Want, subject: _Subject, room: int) -> Iterator[_Said]:
         """What is said of one thing that is wanted of one disease."""
         items = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
-        stated = [each for each in items if each.kind == "relation" and _aspect(each) in STATED.get(want, ())]
+        stated = [each for each in items if each.kind == "relation" and _aspect(each) in self._stating(want)]
         passages = [each for each in items if each.kind == "description" and each.details.get("about") == _about(want)]
-        listed = [each for each in passages if len(each.text) <= _LISTED and each.relation != "definition"]
+        listed = [each for each in passages if each.relation in _LISTS]
         quoted = [each for each in passages if each not in listed]
         native = [each for each in quoted if each.language == self.words.language]
         if want is Want.CAUSE or (want is Want.DESCRIPTION and native):
@@ -162,14 +170,26 @@ class _Writer:
             yield from self._listing(stated, subject, want, room)
             return
         if stated:
-            yield from self._listing(stated, subject, want, room)
-            if want in TREATMENTS:
-                yield self._weighed(stated)
+            own = [each for each in stated if each.details.get("own")]
+            for relation in dict.fromkeys(map(_aspect, stated)) if want is Want.CURE else ("",):
+                same = [each for each in own or stated if relation in ("", _aspect(each))]
+                yield from self._listing(same, subject, want, room)
+            self._treatments += stated if want in TREATMENTS else []
         if listed:
             yield from self._items(listed, subject, want)
+        if self._aside(want) and not native:
+            return
         if want in (Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.COMORBIDITY) and stated:
             return
         yield from self._quotes(native if stated or listed else quoted, room)
+
+    def _stating(self, want: Want) -> Sequence[str]:
+        """The relations that answer what is wanted, but for those that answer something else that is."""
+        if want is Want.DESCRIPTION and Want.SYMPTOM in self.asked.wants:
+            return ()
+        if want is Want.CURE and Want.DRUG in self.asked.wants:
+            return ("RECOMMEND_CURE",)
+        return STATED.get(want, ())
 
     def _listing(self, stated: Sequence[EvidenceItem], subject: _Subject, want: Want, room: int) -> Iterator[_Said]:
         """One sentence for all that sources state."""
@@ -213,7 +233,10 @@ class _Writer:
         """How much the sources of a treatment weigh, and how many there are."""
         sources = list(dict.fromkeys(source for each in stated for source in each.sources))
         weights = [
-            f"{name} ({worth})" if (worth := _weights(self.words.language).get(name)) else name for name in sources
+            self.words.worth.format(name=name, worth=worth)
+            if (worth := _weights(self.words.language).get(name))
+            else name
+            for name in sources
         ]
         cites = tuple(each.id for each in stated[:1])
         listed = self.words.list(weights, 5)
@@ -235,6 +258,8 @@ class _Writer:
         elif lacks:
             listed, cites = self._list(self._things(lacks), ROOM // 2)
             yield self.words.no.format(subject=subject.label, list=listed), cites
+        elif told := [each for each in about if each.details.get("about")]:
+            yield from self._quotes(told, ROOM)
         else:
             yield self.words.unstated.format(subject=subject.label, other=other), ()
 
@@ -277,7 +302,7 @@ class _Writer:
             families: dict[str, list[EvidenceItem]] = {}
             for item in items:
                 families.setdefault(family_of(item.subject.name if item.subject else ""), []).append(item)
-            things = [self._family(members) for members in families.values()]
+            things = sorted(map(self._family, families.values()), key=lambda each: not each.native)
             text, cites = self._list(things, ROOM // min(len(best), 3) - 60)
             noun = self.words.noun(relation, several=asked > 1)
             yield (
@@ -301,15 +326,17 @@ class _Writer:
             listed = self.words.list([clean(name) for name in each.candidates], 5)
             yield text.format(given=clean(each.given)) + (near.format(list=listed) if listed else near[-1]), ()
         if not unknown:
-            yield (self.words.nothing if self.pack.nothing else self.words.unasked), ()
+            yield (self.words.nothing if self.pack.nothing else self.words.unnamed), ()
 
     def _family(self, members: Sequence[EvidenceItem]) -> _Thing:
         """A disease, or the forms of one as one thing."""
         cites = [each.id for each in members[:3]]
         if len(members) == 1:
-            return _Thing(self._named(members[0]), self._named(members[0], original=False), cites, set(), 0.0, True)
+            bare = self._named(members[0], original=False)
+            native = language_of(bare) == self.words.language
+            return _Thing(self._named(members[0]), bare, cites, set(), 0.0, native)
         name = self._named(members[0], original=False)
-        shown = self.words.forms.format(name=_NUMBERED.sub("", name).strip() or name, n=len(members))
+        shown = self.words.forms.format(name=_stem(name), n=len(members))
         return _Thing(shown, shown, cites, set(), 0.0, True)
 
     def _named(self, item: EvidenceItem, *, original: bool = True) -> str:
@@ -331,12 +358,13 @@ class _Writer:
                 _Thing(shown, clean(bare) + _often(each), [each.id], set(each.sources), _weight(each), native)
             )
         merged = _merged(things)
-        first = {id(each): place for place, each in enumerate(merged)}
-        return sorted(merged, key=lambda each: (-len(each.sources), not each.native, -each.weight, first[id(each)]))
+        return sorted(
+            merged, key=lambda each: (each.sources <= _LAST, -len(each.sources - _LAST), not each.native, -each.weight)
+        )
 
     def _list(self, things: Sequence[_Thing], room: int) -> _Said:
         """Names up to a length with the marks of their evidence, and how many are left."""
-        if len(things) > _MARKS_ALONE:
+        if len(things) > _MARKS_ALONE and self.words.language == "zh":
             things = [replace(each, shown=each.bare) for each in things]
         shown: list[_Thing] = []
         size = 0
@@ -355,6 +383,23 @@ class _Writer:
     def _counted(self, names: list[str], count: int) -> str:
         rest = [""] * (count - len(names))
         return self.words.list([*names, *rest], len(names))
+
+    def _aside(self, want: Want) -> bool:
+        """Whether nothing need be said of what is not there: it was looked for beside something else."""
+        overview = {Want.DESCRIPTION, Want.SYMPTOM} <= set(self.asked.wants)
+        return Want.DISEASE in self.asked.wants or (overview and want is Want.DESCRIPTION)
+
+    def _all_lacking(self, lacking: Sequence[tuple[Want, str]]) -> Iterator[_Said]:
+        """What is wanted and not there: of one thing, which source would bring it, too."""
+        by_label: dict[str, list[Want]] = {}
+        for want, label in lacking:
+            by_label.setdefault(label, []).append(want)
+        for label, wants in by_label.items():
+            if len(wants) == 1:
+                yield self._lacking(wants[0], label), ()
+                continue
+            nouns = self.words.alternatives([wanted(want.value)[self.words.language] for want in wants])
+            yield self.words.lacking_several.format(nouns=nouns, subject=label), ()
 
     def _lacking(self, want: Want, label: str) -> str:
         row = wanted(want.value)
@@ -378,7 +423,7 @@ class _Writer:
         language = self.words.language
         if language_of(name) == language:
             return name
-        other = self.pack.called.get(id, {}).get(language) or (_terms().get(name) if language == "en" else None)
+        other = self.pack.called.get(id, {}).get(language) or (_english(name) if language == "en" else None)
         if not other or not original:
             return other or name
         return f"{other} ({name})" if language == "en" else f"{other}（{name}）"
@@ -391,7 +436,16 @@ def family_of(name: str) -> str:
         >>> {family_of(name) for name in ("Usher syndrome, type IF", "Usher syndrome type 2", "Usher syndrome")}
         {'usher syndrome'}
     """
-    return (_NUMBERED.sub("", name).strip() or name).casefold()
+    return _stem(name).casefold()
+
+
+def _stem(name: str) -> str:
+    """A name without the number, type or mode behind it."""
+    while shorter := _NUMBERED.sub("", name).strip():
+        if shorter == name:
+            break
+        name = shorter
+    return name
 
 
 def marks_of(cites: Sequence[str]) -> str:
@@ -476,6 +530,28 @@ def wanted(want: str) -> Mapping[str, str]:
 def _weights(language: str) -> Mapping[str, str]:
     rows = read_table(Path(__file__).with_name("source_weight.tsv"))
     return {row[0]: row[2] if language == "zh" else row[1] for row in rows}
+
+
+def _english(name: str) -> str | None:
+    """What a Chinese name of a department, a treatment, a test or a preparation is in English, where it is known.
+
+    Example:
+        >>> _english("内分泌科"), _english("盐酸二甲双胍片")
+        ('endocrinology', 'metformin')
+    """
+    terms = _terms()
+    within = max((term for term in terms if len(term) >= _SUBSTANCE and term in name), key=len, default="")
+    return terms.get(name) or terms.get(within)
+
+
+def chinese_of(name: str) -> tuple[str, ...]:
+    """Return the Chinese names of a department, a treatment, a test or a substance that is given in English.
+
+    Example:
+        >>> chinese_of("Metformin")
+        ('二甲双胍',)
+    """
+    return tuple(term for term, english in _terms().items() if english.casefold() == name.casefold())
 
 
 @cache

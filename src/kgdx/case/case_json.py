@@ -203,7 +203,8 @@ def is_dialogue(document: Mapping[str, Any]) -> bool:
 
 
 def case_from_dialogue(document: Mapping[str, Any], where: str = "dialogue") -> Case:
-    """Read one consultation; the patient's own report becomes its text, the turns are kept in ``extra["dialogue"]``.
+    """Read one consultation; the patient's own report becomes its text, the turns are kept in ``extra["dialogue"]``,
+    and what it reports at first in ``extra["first"]``.
 
     The disease is a name, not an id, and is kept in ``extra["diagnosis"]``, unread by any scorer.
 
@@ -230,7 +231,9 @@ def case_from_dialogue(document: Mapping[str, Any], where: str = "dialogue") -> 
         turns = []
     disease = string(document, "disease_tag", where) or string(goal, "disease_tag", where)
     identifier = string(document, "consult_id", where) or string(document, "id", where)
+    explicit = [each.id for each in _findings(goal, _SLOTS[0], where, [])]
     extra: dict[str, Any] = {"dialogue": [valid(turn).strip() for turn in turns], "diagnosis": disease}
+    extra["first"] = explicit
     return Case(
         id=identifier,
         findings=findings,

@@ -56,7 +56,7 @@ def is_patients(names: Iterable[str]) -> bool:
 def case_from_patient(row: Mapping[str, str], number: int, where: str = "case", known: Known = "all") -> Case:
     """Read one row.
 
-    The label is the condition's id; the release's differential is kept in ``extra["differential"]`` as pairs of an id
+    The label is the condition's id; the id of the first complaint is kept in ``extra["first"]``, the release's differential in ``extra["differential"]`` as pairs of an id
     and a probability, the condition's names in ``extra["diagnosis"]``. What the release does not know (an evidence, a
     value, a condition) is left out, each with an issue.
 
@@ -94,6 +94,8 @@ def case_from_patient(row: Mapping[str, str], number: int, where: str = "case", 
     name = row.get("pathology", "")
     disease = conditions().get(name)
     extra: dict[str, Any] = {"differential": list(_differential(row.get("differential_diagnosis", ""), reading))}
+    if first in codes:
+        extra["first"] = [f"{PREFIX}{first}"]
     if disease is not None:
         extra["diagnosis"] = list(dict.fromkeys((name, condition_words()[name].name)))
     else:

@@ -9,7 +9,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from kgdx.case.ages import FEMALE, KIN, MALE, NUMBER, UNIT, Said, ages, chinese, duration, has_han, number_of, sex_of
+from kgdx.case.ages import (
+    FEMALE,
+    KIN,
+    MALE,
+    NUMBER,
+    UNIT,
+    Said,
+    about_relative,
+    ages,
+    chinese,
+    duration,
+    has_han,
+    number_of,
+    sex_of,
+)
 from kgdx.case.patient import Case, Issue, Span
 from kgdx.case.person import ONSETS, Family, checked_onset, years_of
 from kgdx.errors import CaseError
@@ -90,10 +104,14 @@ def mentions(text: str) -> tuple[Mention, ...]:
     return tuple(sorted(dict.fromkeys(found), key=lambda each: (each.span.start, each.kind)))
 
 
-def described(case: Case) -> Case:
+def described(case: Case, found: tuple[Mention, ...] | None = None) -> Case:
     """Return the case with what its text says of the patient, where the case itself does not say it.
 
     What contradicts the case, or itself, is an issue: what was given counts, and of two statements neither.
+
+    Args:
+        case: The case.
+        found: What :func:`mentions` read from its text, if that was asked already.
 
     Example:
         >>> described(Case("p", text="22F with seizures")).age
@@ -101,7 +119,7 @@ def described(case: Case) -> Case:
     """
     if not case.text:
         return case
-    found = mentions(case.text)
+    found = mentions(case.text) if found is None else found
     issues: list[Issue] = []
     sex, age = _one(found, "sex", issues), _one(found, "age", issues)
     if sex and case.sex in ("FEMALE", "MALE") and sex.value != case.sex:
@@ -147,7 +165,7 @@ def _mention(kind: str, value: str, match: re.Match[str], group: str | int = 0) 
 
 def _person(text: str) -> list[Mention]:
     """Age and sex: of what is said of each, the surest; a place is read once, as the longest that stands there."""
-    said = [*ages(text), *(chinese(text) if has_han(text) else ())]
+    said = [*about_relative(text), *ages(text), *(chinese(text) if has_han(text) else ())]
     said += [Said("sex", sex_of(match["sex"]), *match.span("sex"), 0) for match in _FIELD.finditer(text)]
     kept: list[Mention] = []
     for kind in ("age", "sex"):

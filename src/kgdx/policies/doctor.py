@@ -329,9 +329,10 @@ def _remarked(state: State, code: str) -> bool:
 
 def _noticed(state: State) -> Remark | None:
     """Say once of an answer that it speaks to the model, or is in a language that nobody here reads."""
-    said = turns(state.log)
-    reply = said[-1].reply if said else None
-    for code in () if reply is None else oddities(reply.text):
+    last = next(reversed(turns(state.log)), None)
+    if last is None or last.reply is None or last.asked.order:
+        return None
+    for code in oddities(last.reply.text):
         remark = Remark(code=code, text=ODDITIES[code])
         if not state.tried(remark):
             return remark

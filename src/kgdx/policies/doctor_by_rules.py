@@ -18,6 +18,8 @@ from kgdx.rank.selectors import DEFAULT
 
 OPENING = "What brings you here today?"
 
+EXAMINATION = "physical examination"
+
 INTERVIEW = (
     OPENING,
     "When did it begin, and how has it changed since?",
@@ -56,6 +58,8 @@ class RulesDoctorPolicy(Policy):
     """How many candidates are ranked in the end."""
     explain: int = 3
     """How many of them are explained."""
+    examine: bool = False
+    """Whether the patient is examined once, after the first answer."""
     language: str | None = None
     """Language of the consultation, ``en`` or ``zh``; that of the patient's words when ``None``."""
 
@@ -78,10 +82,13 @@ class RulesDoctorPolicy(Policy):
         turn = state.counts.questions
         if not self.record and turn > LAST and not state.tried(forget := Forget(turn=turn)):
             return forget
+        if self.examine and turn == 1 and self.questions > 1:
+            return AskPatient(order="examination", spoken=EXAMINATION)
         if self.graph:
             return self.inquiry.choose(state)
-        if turn < min(len(INTERVIEW), self.questions):
-            return AskPatient(spoken=INTERVIEW[turn])
+        asked = turn - (self.examine and turn > 1)
+        if turn < self.questions and asked < len(INTERVIEW):
+            return AskPatient(spoken=INTERVIEW[asked])
         read = Extract(language=self.language)
         if state.get(Read) is None and (state.case.text or state.case.findings) and not state.tried(read):
             return read

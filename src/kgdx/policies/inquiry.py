@@ -51,6 +51,10 @@ class InquiryPolicy(Policy):
     """Share of the leading disease at which no more is asked."""
     selector: str = DEFAULT
     """Who chooses the questions, with settings behind a colon."""
+    kinds: tuple[str, ...] = ("phenotype", "evidence")
+    """What is asked about: phenotype, evidence, symptom, test."""
+    named: bool = True
+    """Whether a yes is expected to say which finding it is."""
     top: int = 10
     """How many candidates are ranked in the end."""
     explain: int = 3
@@ -126,7 +130,9 @@ class InquiryPolicy(Policy):
         """Ask the best question that is not settled; propose new ones where all are."""
         passed = _passed(before)
         unknown = {each.id for each in state.case.findings if each.status is Status.UNKNOWN} | passed
-        propose = ProposeQuestions(selector=self.selector, unknown=tuple(sorted(unknown)))
+        propose = ProposeQuestions(
+            selector=self.selector, unknown=tuple(sorted(unknown)), kinds=self.kinds, named=self.named
+        )
         proposed = state.get(Questions)
         if proposed is None:
             return propose

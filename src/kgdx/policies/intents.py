@@ -68,16 +68,16 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             | \bindications?\b | \b(?:used|good)\s+for\W*$
         """,
         Want.SYMPTOM: r"""
-            症状 | 症候 | 病征 | 表现 | 表征 | 征象 | 体征 | 征兆 | 不适 | 难受 | 感觉 | (?:身体|人)会?(?:怎么|怎)样
+            症状 | 症候 | 前兆 | 先兆 | 特征 | 特点 | 病征 | 表现 | 表征 | 征象 | 体征 | 征兆 | 不适 | 难受 | 感觉 | (?:身体|人)会?(?:怎么|怎)样
             | \bsymptoms?\b | \bsigns?\b | \bpresent(?:s|ing|ation)?\b | \bmanifest\w* | \bcomplain\w*
             | \bclinical\s+(?:features?|picture)
             | \bhow\s+(?:do|does|can|would)\b.{0,60}?\b(?:know|tell|feel|recogni[sz]e)\b
-            | \bfeatures?\b | \bphenotypes?\b | 表型 | \b(?:look|feel)s?\s+like\b
+            | \bfeatures?\b | \bfindings?\b | \bproblems?\b | \bphenotypes?\b | 表型 | \b(?:look|feel)s?\s+like\b
         """,
         Want.TEST: r"""
             检查 | 检验 | 化验 | 检测 | 确诊 | 筛查 | 排查 | 诊断(?!为|是|有|应|考虑|\W*$)
             | (?:怎么|如何|怎样)查 | 查什么 | 查些什么 | 查哪些 | 查出 | 拍片 | 鉴定
-            | \btest(?:s|ed|ing)?\b | \bdiagnos(?:e|ed|ing|tics?)\b | \binvestigat\w+ | \bwork-?\s?up\b
+            | \btest(?:s|ed|ing)?\b | \bdiagnos(?:e|ed(?!\s+(?:with|as))|ing|tics?)\b | \binvestigat\w+ | \bwork-?\s?up\b
             | \bexam(?:s|ined?|inations?)?\b | \bscreen(?:s|ed|ing)?\b | \bcheck(?:s|ed|ing)?\b
             | \bimaging\b | \bscans?\b | \blab(?:s|oratory)?\b | \bconfirm(?:s|ed|ing)?\b
             | \bdetect\w* | \brule[sd]?\s+out\b
@@ -95,7 +95,7 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
         """,
         Want.CURE: r"""
             治疗 | 疗法 | 医治 | 诊治 | 救治 | 根治 | 治愈 | 治(?!什么|啥|哪) | (?:怎么|怎样|如何|咋)(?:办|处理|医|应对)
-            | 手术 | 处置 | 缓解 | 康复
+            | 手术 | 处置 | 护理 | 调理 | 缓解 | 康复
             | \btreat(?:s|ed|ing|able|ment|ments)?\b | \btherap\w+ | \bcur(?:e[sd]?|ing|able)\b | \bmanag\w+
             | \bsurger\w+ | \bsurgical\w* | \bprocedures?\b | \bremed(?:y|ies|ied)\b | \bhandled?\b | \binterventions?\b
             | \b(?:be|is|gets?)\s+done\s+(?:about|for|against|with)\b | \b(?:deal|dealt|cope)\w*\s+with\b
@@ -110,7 +110,7 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             一起(?:发生|出现)? | 一同 | 一并 | 共现 | 同时(?:出现|发生|患|有|得|存在) | 共病 | 共存 | 并存
             | 伴发 | 伴随 | 伴有 | 还(?:容易|常|可能|会)?(?:得|患|有)
             | \bco-?morbid\w* | \bco-?occur\w* | \bco-?exist\w* | \baccompan\w+ | \btogether\b | \balongside\b
-            | \bgo(?:es)?\s+(?:along|hand\s+in\s+hand)\b | \b(?:associated|linked|related|connected)\b
+            | \b(?:comes?|goe?s?)\s+with\b | \bgo(?:es)?\s+(?:along|hand\s+in\s+hand)\b | \b(?:associated|linked|related|connected)\b
             | \btend\s+to\s+(?:get|have|develop)\b | \b(?:also|else)\b.{0,60}?\b(?:have|get|develop|suffer)\b
         """,
         Want.GENE: r"基因 | 突变 | \bgenes?\b | \bmutat\w+ | \bgenetic\w*",
@@ -118,7 +118,7 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             遗传 | 家族性 | 传给(?:我的?|自己的?)?(?:孩子|小孩|下一代|后代|子女|宝宝) | 下一代
             | \binherit\w* | \bhereditary\b | \bheredity\b | \bgenetic(?:ally)?\s*\W*$ | \bruns?\s+in\s+(?:the\s+|my\s+)?famil\w+
             | \bfamilial\b | \bpass(?:ed|es)?\s+(?:it\s+|this\s+|〇\s+)?(?:on\s+)?(?:down\s+)?to\s+(?:\w+\s+)?(?:child\w*|kids?|baby|babies|offspring|sons?|daughters?)
-            | \bautosomal\b | \b(?:dominant|recessive)\b | \bx-linked\b
+            | \bpassed\s+(?:on|down)\b | \bautosomal\b | \b(?:dominant|recessive)\b | \bx-linked\b
         """,
         Want.ONSET: r"""
             发病年龄 | 好发年龄 | 起病年龄 | 几岁 | 多大(?:年龄|年纪|岁数)? | (?:什么|哪个|哪些|啥)(?:年龄|年纪|岁数)
@@ -133,13 +133,13 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             | \brare\s+(?:disease|disorder|condition)\b | \bfrequency\s+of\s+〇 | \bepidemiology\b
         """,
         Want.RISK: r"""
-            (?:哪些|什么|哪类|哪种|啥)(?:样的?)?人(?!参) | 谁(?:容易|会|易|更) | 高危 | 易感 | 人群 | 好发于
+            危险因素 | (?:哪些|什么|哪类|哪种|啥)(?:样的?)?人(?!参) | 谁(?:容易|会|易|更) | 高危 | 易感 | 人群 | 好发于
             | \bwho\s+(?:gets?|is|are|develops?|suffers?)\b | \bat\s+risk\b | \brisk\s+factors?\b | \b(?:more|most)\s+(?:likely|prone)\b
             | \bsusceptible\b
         """,
         Want.CAUSE: r"""
             病因 | 起因 | 诱因 | (?:什么|啥|何种|哪些)(?:因素|原因) | 原因(?:是|有)? | (?:怎么|咋|如何)(?:会)?(?:得|引起|来|造成|产生|形成)(?:上|了)?的?
-            | (?:由|因)(?:什么|啥|何)(?:\w{0,4})?(?:引起|导致|造成|产生)? | 什么(?:会|能)?(?:引起|导致|造成) | 为(?:什么|何|啥) | 怎么回事
+            | (?:由|因)(?:什么|啥|何)(?:\w{0,4})?(?:引起|导致|造成|产生)? | 什么(?:病毒|细菌|病菌|菌|病原体?|东西|物质|缺乏)?(?:会|能)?(?:引起|导致|造成|感染) | 病原体?(?!体) | 为(?:什么|何|啥) | 怎么回事
             | \bwhat\s+(?:(?:can|could|may|might|would|usually|often|typically)\s+)?(?:causes?|triggers?)\b | \bcauses?\s+of\b | \bcaused\b
             | \bwhy\b | \bthe\s+cause\b | \breasons?\b | \ba?etiolog\w+ | \bhow\s+(?:do|does|did|can)\s+(?:\w+\s+)?(?:get|develop|catch)\b
             | \b(?:arises?|results?)\s+from\b | \bdue\s+to\s+what\b | \bpathogen(?:esis)?\b | \bwhat\s+leads\s+to\b
@@ -164,7 +164,7 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             | \bspecialists?\b | \bspecialt(?:y|ies)\b | \bwho\s+(?:treats|should\s+i\s+see)\b | \bdoctor\b.{0,30}?\bsee\b | \bwho\s+do\s+i\s+see\b
         """,
         Want.DIET: r"""
-            忌口 | 饮食 | 食物 | 食谱 | 吃(?:什么|啥|哪些|点什么)(?:水果|食物|东西|菜|饭) | (?:宜|忌)食 | \bdiets?\b | \bfoods?\b | \beat(?:ing)?\b | \bnutrition\b
+            忌口 | (?:不能|不可以?|不宜|别|忌|少|多)吃(?!.{0,3}药) | 饮食 | 食物 | 食谱 | 吃(?:什么|啥|哪些|点什么)(?:水果|食物|东西|菜|饭) | (?:宜|忌)食 | \bdiets?\b | \bfoods?\b | \beat(?:ing)?\b | \bnutrition\b
         """,
         Want.DIFFERENCE: r"""
             区别 | 不同(?!意) | 差别 | 差异 | 区分 | 比较(?!常) | 对比 | 鉴别(?!诊断) | 一样吗 | 是(?:不是)?(?:一回事|同一)
@@ -182,6 +182,7 @@ _ALWAYS = (Want.DESCRIPTION, Want.DISEASE, Want.TOGETHER, Want.CAUSE)
 _INSTEAD: Mapping[Want, tuple[Want, ...]] = MappingProxyType(
     {
         Want.DIFFERENCE: (*(want for want in Want if want is not Want.DIFFERENCE),),
+        Want.GENE: (Want.TEST, Want.CAUSE),
         Want.DEPARTMENT: (*_ALWAYS, Want.CURE, Want.TEST, Want.SYMPTOM),
         Want.INHERITANCE: (*_ALWAYS, Want.GENE, Want.RISK, Want.COMORBIDITY),
         Want.ONSET: (*_ALWAYS, Want.SYMPTOM, Want.TEST, Want.RISK, Want.COURSE, Want.COMORBIDITY),
@@ -197,10 +198,14 @@ _INSTEAD: Mapping[Want, tuple[Want, ...]] = MappingProxyType(
 
 _WHETHER = re.compile(
     r"^\W*(?:is|are|was|does|do|did|can|could|will|would|has|have|may|might|should)\b"
-    r"|(?:吗|么|嘛|不)\W*$|是不是|会不会|能不能|有没有|是否|可不可以|要不要|有无",
+    r"|(?:吗|(?<![什怎多那这要])么|嘛|(?<!不)不)\W*$|是不是|会不会|能不能|有没有|是否|可不可以|要不要|有无",
     re.IGNORECASE,
 )
-_DISEASES_NAMED = re.compile(rf"病(?!因|程|史|情)|疾患|综合征|诊断|\b{_EN_DISEASES}\b|\bdiagnos", re.IGNORECASE)
+_EITHER = re.compile(r"\bor\b|还是", re.IGNORECASE)
+"""Leaves a choice, which yes or no does not make."""
+_DISEASES_NAMED = re.compile(
+    rf"病(?!因|程|史|情|毒|菌|原)|疾患|综合征|诊断|\b{_EN_DISEASES}\b|\bdiagnos", re.IGNORECASE
+)
 
 _ONWARD = re.compile(
     rf"""
@@ -229,10 +234,10 @@ _NEGATED = re.compile(
 
 _FILLER = re.compile(
     r"""(?:请问|请|列出|介绍|了解|讲讲|说说|简介|方法|方案|手段|常见的?|一般|通常|主要|需要|应该|应当|可以|可能|有哪些|哪些|什么|
-    怎么|怎样|如何|多少|吗|呢|的|得了|患了|患者|病人|孩子|我|你|他|她|做|用|吃|是|会|有|了|啊|呀|吧|想|知道|告诉|一下|去|看|要|能|该|得|大家|别人|和|与|及|、)
+    怎么|怎样|如何|多少|必须|一定|非得|哪个|哪种|哪一个|问题|小孩|宝宝|大人|老人|到底|究竟|啥|咋|么|吗|呢|的|得了|患了|患者|病人|孩子|我|你|他|她|做|用|吃|是|会|有|了|啊|呀|吧|想|知道|告诉|一下|去|看|要|能|该|得|大家|别人|和|与|及|、)
     | \b(?:what|which|how|who|when|why|is|are|was|were|do|does|did|can|could|should|would|may|might|the|an?|of|for|to|in
     |on|with|by|from|and|or|have|has|had|be|been|i|you|we|my|me|there|it|used|use|done|recommended|needed?|please|list
-    |show|give|tell|about|explain|overview|causes?|caused|diseases?|patients?|people|someone|suspected|first|line|at|age|ages|start|starts|begin|begins|appear|long|old|get|gets|getting|will|go|goes|away|as|if|into|its|their|am|so|not|any|this|that|these|they|he|she|his|her|him|kind|sort|type|doctor|see|should|must|happen|happens|live|someone|anyone|person|child|children|kid|kids|baby|my|son|daughter|mother|father|known|between|work|works|involved|responsible|best|common|usual(?:ly)?|typical(?:ly)?)\b""",
+    |show|give|tell|about|explain|overview|causes?|caused|diseases?|patients?|people|someone|suspected|first|line|early|late|main|untreated|new|x-|test|tests|affect|affects|diagnosed|organ|system|systems|body|number|at|age|ages|start|starts|begin|begins|appear|long|old|get|gets|getting|will|go|goes|away|as|if|into|its|their|am|so|not|any|this|that|these|they|he|she|his|her|him|kind|sort|type|doctor|see|should|must|happen|happens|live|someone|anyone|person|child|children|kid|kids|baby|my|son|daughter|mother|father|known|between|work|works|involved|responsible|best|common|usual(?:ly)?|typical(?:ly)?)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 
@@ -265,6 +270,10 @@ def wants(rest: str) -> tuple[Want, ...]:
         ['drug', 'test']
     """
     found = {want: match.start() for want, pattern in _PATTERNS.items() if (match := pattern.search(rest))}
+    if Want.DISEASE in found and (names_diseases(rest) or rest.count(GAP) > 1):
+        found.pop(Want.CAUSE, None)  # the causes that are asked for are diseases
+    if Want.GENE in found and not names_diseases(rest):
+        found.pop(Want.DISEASE, None)
     for want in [want for want in _INSTEAD if want in found]:
         for other in _INSTEAD[want]:
             found.pop(other, None)
@@ -289,7 +298,7 @@ def asks_whether(rest: str) -> bool:
         >>> asks_whether("Does 〇 cause 〇?"), asks_whether("〇会遗传吗？"), asks_whether("What does 〇 cause?")
         (True, True, False)
     """
-    return _WHETHER.search(rest) is not None
+    return _WHETHER.search(rest) is not None and _EITHER.search(rest) is None
 
 
 def names_diseases(rest: str) -> bool:
@@ -332,4 +341,5 @@ def remainder(rest: str) -> str:
     """
     for pattern in _PATTERNS.values():
         rest = pattern.sub(" ", rest)
-    return " ".join(re.sub(r"[^\w\s'-]", " ", _FILLER.sub(" ", rest.replace(GAP, " "))).split())
+    words = re.sub(r"[^\w\s'-]", " ", _FILLER.sub(" ", rest.replace(GAP, " "))).split()
+    return " ".join(word for word in words if len(word.strip("'-")) > 1 or word.isdigit() or not word.isascii())

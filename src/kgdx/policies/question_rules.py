@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,6 +28,7 @@ from kgdx.policies.intents import (
     remainder,
     wants,
 )
+from kgdx.terms.normalise import has_chinese, read_table
 
 if TYPE_CHECKING:
     from kgdx.terms.names.name_decision import Mention
@@ -39,8 +42,8 @@ MOST_COMPARED = 4
 Given = tuple[str, Mapping[str, Any]]
 """An action, and its fields beside the diseases."""
 
-_ABNORMAL: Given = ("get_phenotype", {"aspect": "P", "limit": 200})
-_COURSE: Given = ("get_phenotype", {"aspect": "C", "limit": 200})
+_ABNORMAL: Given = ("get_phenotype", {"aspect": "P", "limit": 200, "forms": True})
+_COURSE: Given = ("get_phenotype", {"aspect": "C", "limit": 200, "forms": True})
 
 GIVEN: Mapping[Want, tuple[Given, ...]] = MappingProxyType(
     {
@@ -48,11 +51,11 @@ GIVEN: Mapping[Want, tuple[Given, ...]] = MappingProxyType(
         Want.TEST: (("get_test", {}),),
         Want.DRUG: (("get_drug", {}), ("get_medicine", {})),
         Want.CONTRAINDICATION: (("get_medicine", {}),),
-        Want.CURE: (("get_cure", {}),),
+        Want.CURE: (("get_cure", {}), ("get_drug", {})),
         Want.COMORBIDITY: (("get_comorbidity", {}),),
         Want.TOGETHER: (("get_comorbidity", {}),),
-        Want.GENE: (("get_gene", {}),),
-        Want.INHERITANCE: (("get_phenotype", {"aspect": "I", "limit": 200}),),
+        Want.GENE: (("get_gene", {"forms": True}),),
+        Want.INHERITANCE: (("get_phenotype", {"aspect": "I", "limit": 200, "forms": True}),),
         Want.ONSET: (_COURSE,),
         Want.COURSE: (_COURSE,),
         Want.CAUSE: (("get_gene", {}),),
@@ -107,6 +110,16 @@ CONFIRMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Class of what may be stated of a disease → the actions that say whether it is."""
+
+MOST_WORDS = 4
+"""Words of what may be stated of a disease and is no name of the graph, at most."""
+
+_CONFIRMABLE = {Want.SYMPTOM, Want.DRUG, Want.CURE, Want.TEST, Want.COMORBIDITY, Want.CAUSE, Want.GENE, Want.TOGETHER}
+
+_WRONG = frozenset(
+    {"the", "problem", "problems", "finding", "findings", "signs", "disease", "defect", "defects", "trouble"}
+)
+"""Words that leave a part of the body what it is."""
 
 FINDINGS = ("Symptom", "Phenotype")
 """Classes of findings."""
@@ -167,6 +180,8 @@ class _Reading:
             return False
         if Want.CAUSE in self.wanted and len(self.diseases) == 1 and self.diseases == _texts(self.named):
             return names_diseases(self.rest)
+        if Want.DESCRIPTION in self.wanted and len(_texts(self.named)) == 1 and self.diseases and not self.findings:
+            return False
         asked = [want for want in self.asked if want is not Want.DESCRIPTION]
         return Want.DISEASE in self.wanted or not self.diseases or (not asked and _findings(self.named))
 
@@ -217,17 +232,17 @@ class RulesPolicy(EndingPolicy):
         about = _subjects(read, state)
         asked = [want for want in read.asked if want is not Want.DESCRIPTION]
         if others := _others(read, about):
-            yield from _confirming(read, about[0], others)
+            yield from _confirming(read, about[0], others, state)
         elif Want.TOGETHER in read.wanted and about and about == _texts(read.named):
             yield from _getting(about, asked, state)
             yield from _inferring({"Disease": about}, likeliest=False)
         elif read.inferring and about != (read.unnamed,):
             causes = of_causes(read.rest)
             yield from _inferring(_classes(read.named, read.wanted, causes=causes), likeliest=True)
-            further = [
-                want for want in asked if want not in (Want.TOGETHER, Want.CAUSE) and not _meant(want, read.named)
-            ]
+            further = [want for want in _further(read) if not _meant(want, read.named)]
             yield from _getting(_focus(state), further, state)
+        elif about and read.asked and set(read.asked) <= {Want.SYMPTOM} and (part := _part(_name(read.rest))):
+            yield _action("get_phenotype", diseases=list(about), only=[part], forms=True)
         elif about:
             yield from _getting(about, read.asked or OVERVIEW_WANTS, state)
         elif state.case.observed:
@@ -249,27 +264,47 @@ def _read(state: State) -> _Reading:
 def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str:
     """What may be a disease's name, shortened or misspelt, where the question names none and wants something of one."""
     left = _name(rest)
+    asked = [want for want in wanted if want in GIVEN or want in IN_WORDS]
     if any(each.kind == "Disease" for each in named):
-        return ""
+        if Want.DIFFERENCE not in wanted or len(_texts(named)) > 1 or not left:
+            return ""
+        _, _, behind = named[0].text.partition(" ")  # "Becker and Duchenne muscular dystrophy"
+        return f"{left} {behind}" if behind and " " not in left else left
+    if (
+        asked
+        and Want.DISEASE not in wanted
+        and len(_texts(named)) == 1
+        and all(each.kind in FINDINGS for each in named)
+    ):
+        return left + named[0].text if left and has_chinese(left) else left if left else named[0].text
     if not named:
-        return "" if Want.DISEASE in wanted and len(left.split()) > 4 else left
+        return "" if Want.DISEASE in wanted and not asked else left
     return left if asks_whether(rest) and any(each.kind in CONFIRMED for each in named) else ""
 
 
 def _subjects(read: _Reading, state: State) -> tuple[str, ...]:
     """The diseases that the question is about, in its words."""
-    if read.diseases:
-        return read.diseases[:MOST_COMPARED]
     known = state.get(Understood)
-    return (read.unnamed,) if known is not None and any(each.ids for each in known.resolved) else ()
+    found = (read.unnamed,) if known is not None and any(each.ids for each in known.resolved) else ()
+    return (*found, *read.diseases)[:MOST_COMPARED]
 
 
 def _others(read: _Reading, about: Sequence[str]) -> tuple[str, ...]:
     """What may be stated of the disease that a question is about, where it asks whether it is."""
-    if not about or not asks_whether(read.rest) or Want.DIFFERENCE in read.wanted or Want.DISEASE in read.wanted:
+    other = {Want.DIFFERENCE, Want.DISEASE, *(IN_WORDS - {Want.CAUSE, Want.DESCRIPTION})}
+    if not about or not asks_whether(read.rest) or other.intersection(read.wanted):
         return ()
     texts = _texts(read.named)
-    return tuple(text for text in texts if text != _subject(read, about)) if len({*texts, *about}) > 1 else ()
+    if len({*texts, *about}) > 1:
+        return tuple(text for text in texts if text != _subject(read, about))
+    left = _name(read.rest)
+    beside = left and left != read.unnamed and len(left.split()) <= MOST_WORDS and not (set(read.asked) - _CONFIRMABLE)
+    return (left,) if beside else ()
+
+
+def _further(read: _Reading) -> list[Want]:
+    """What is wanted of the diseases that are found."""
+    return [want for want in read.asked if want not in (Want.TOGETHER, Want.CAUSE, Want.DESCRIPTION, Want.COMORBIDITY)]
 
 
 def _subject(read: _Reading, about: Sequence[str]) -> str:
@@ -280,13 +315,19 @@ def _subject(read: _Reading, about: Sequence[str]) -> str:
     return about[-1] if _OF.search(read.rest) else about[0]
 
 
-def _confirming(read: _Reading, disease: str, others: Sequence[str]) -> Iterator[Action]:
+def _confirming(read: _Reading, disease: str, others: Sequence[str], state: State) -> Iterator[Action]:
     """Yield what says whether things are stated of a disease."""
     subject = _subject(read, (disease, *(text for text in read.diseases if text != disease)))
+    named = _texts(read.named)
     for kind, names in CONFIRMED.items():
         texts = _texts(each for each in read.named if each.kind == kind and each.text in others)
+        texts += tuple(text for text in others if text not in named)  # no name of the graph: sought in others
+        part = [id for text in texts if kind == "Phenotype" and (id := _part(text))]
         for name in names if texts else ():
-            yield _action(name, diseases=[subject], only=list(texts[:MOST]))
+            forms = {"forms": True} if kind in ("Phenotype", "Gene") else {}
+            yield _action(name, diseases=[subject], only=[*texts[:MOST], *part], **forms)
+    if not any(each.rows for each in state.all(Retrieved)):
+        yield _action("get_passage", diseases=[subject], about="symptoms", naming=list(others[:MOST]))
 
 
 def _answered(read: _Reading, state: State) -> dict[str, Any]:
@@ -301,8 +342,8 @@ def _answered(read: _Reading, state: State) -> dict[str, Any]:
             "whether": True,
         }
     if (read.inferring and about != (read.unnamed,)) or (not about and not read.unnamed):
-        further = tuple(want for want in read.asked if not _meant(want, read.named)) if state.case.observed else ()
-        return {"wants": (Want.DISEASE, *further)}
+        further = tuple(want for want in _further(read) if not _meant(want, read.named))
+        return {"wants": (Want.DISEASE, *further), "subjects": _focus(state) if further else ()}
     subjects = about or (read.unnamed,)
     return {"wants": read.asked or OVERVIEW_WANTS, "subjects": subjects, "whether": whether}
 
@@ -346,14 +387,13 @@ def _classes(named: Sequence[Mention], wanted: Sequence[Want], *, causes: bool =
     meant = {kind for kind, (_, _, want) in INFERRED.items() if want in wanted}
     kinds = {text: {each.kind for each in named if each.text == text} & INFERRED.keys() for text in _texts(named)}
     shared = set.intersection(*kinds.values()) if kinds else set()
-    if len(kinds) > 1 and not causes and all(mine & set(FINDINGS) for mine in kinds.values()):
-        meant = meant or set(FINDINGS)  # a disease that has several things has them as its findings
+    if len(kinds) > 1 and not causes and not meant and any(mine & set(FINDINGS) for mine in kinds.values()):
+        present = [kind for kind in FINDINGS if any(kind in mine for mine in kinds.values())]
+        return {kind: tuple(kinds) for kind in present}  # a disease that has several things has them as its findings
     found: dict[str, list[str]] = {}
     for text, mine in kinds.items():
         for kind in mine & meant or _usual(mine & shared or mine, causes):
             found.setdefault(kind, []).append(text)
-    if set(found) == set(FINDINGS) and len(kinds) > 1:
-        found = {kind: list(kinds) for kind in FINDINGS}  # a name of one class may be known in the other, too
     return {kind: tuple(found[kind]) for kind in INFERRED if kind in found}
 
 
@@ -416,6 +456,19 @@ def _inferring(classes: Mapping[str, tuple[str, ...]], *, likeliest: bool) -> It
 
 def _action(name: str, **fields: Any) -> Action:
     return parse_action({"action": name, **fields}, ACTIONS)
+
+
+@cache
+def _body() -> Mapping[str, str]:
+    rows = read_table(Path(__file__).with_name("body_parts.tsv"))
+    return {word: id for english, chinese, id in rows for word in (*english.split(), *chinese.split())}
+
+
+def _part(text: str) -> str:
+    """The phenotype that stands for what is wrong with a part of the body; empty where none is named."""
+    said = text.casefold()
+    words = [said] if has_chinese(said) else [word for word in said.split() if word not in _WRONG]
+    return _body().get(words[0], "") if len(words) == 1 else ""
 
 
 def _parts(text: str) -> tuple[str, ...]:

@@ -43,9 +43,9 @@ class MedKGI(Selector):
         value = np.zeros(len(pool.ids))
         if not len(numbers):
             return value
-        inside = np.unique(np.concatenate([pool.likelihood.columns(number) for number in numbers.tolist()]))
-        has = pool.of(numbers, inside) > pool.base
-        size = np.maximum(np.diff(pool.likelihood.start)[numbers], 1)[:, None]
+        inside = np.unique(np.concatenate([pool.neighbours.columns(number) for number in numbers.tolist()]))
+        has = _neighbour(pool, numbers, inside)
+        size = np.maximum(np.diff(pool.neighbours.start)[numbers], 1)[:, None]
         yes = np.where(has, 1 / size, OUTSIDE)
         no = np.where(has, 1 - 1 / (size + 1), 1 - OUTSIDE)
         belief = self._posterior(situation, numbers, size)[:, None]
@@ -60,7 +60,7 @@ class MedKGI(Selector):
         for finding, present in [(each, True) for each in known.tolist()] + [
             (each, False) for each in query.excluded.tolist() if situation.pool.kind == "phenotype"
         ]:
-            has = situation.pool.of(numbers, np.array([finding]))[:, 0] > situation.pool.base
+            has = _neighbour(situation.pool, numbers, np.array([finding]))[:, 0]
             inside, outside = (1 / size[:, 0], OUTSIDE) if present else (1 - 1 / (size[:, 0] + 1), 1 - OUTSIDE)
             logs += np.log(np.where(has, inside, outside))
         weight = np.exp(logs - logs.max())
@@ -83,6 +83,11 @@ def prior(pool: Pool, numbers: Ints, known: Ints) -> Floats:
     clipped = np.maximum(cosines / len(known), LEAST)
     shares: Floats = clipped / clipped.sum()
     return shares
+
+
+def _neighbour(pool: Pool, numbers: Ints, items: Ints) -> Ints:
+    """Return whether s is in N(D); shape (candidates, items)."""
+    return np.array([np.isin(items, pool.neighbours.columns(number)) for number in numbers.tolist()])
 
 
 def _bits(shares: Floats) -> Floats:

@@ -14,7 +14,7 @@ from kgdx.case.patient import Case, Issue, Status
 from kgdx.errors import ConfigError, UsageError
 from kgdx.rank.fusion import Scored, leading
 from kgdx.rank.question_pools import KINDS, Pool, pools
-from kgdx.rank.selectors import DEFAULT, Selector, Situation, make_selector
+from kgdx.rank.selectors import COMPARED, DEFAULT, Selector, Situation, make_selector
 from kgdx.resources import resource
 
 if TYPE_CHECKING:
@@ -122,6 +122,15 @@ class Believer(Protocol):
         ...
 
 
+class _Valued(NamedTuple):
+    """A question that may be asked, before it is put in words."""
+
+    value: float
+    row: int
+    price: float
+    at: Situation
+
+
 class Proposer:
     """Proposes questions for cases of one graph.
 
@@ -147,6 +156,7 @@ class Proposer:
         kinds: Sequence[str] = ("phenotype",),
         costs: Mapping[str, float] = EVEN,
         among: Iterable[str] = (),
+        named: bool = True,
         seed: int = 0,
         scored: Scored | None = None,
         evenly: bool = False,
@@ -161,6 +171,7 @@ class Proposer:
             kinds: What may be asked about; a kind of which the graph knows nothing gives no question.
             costs: Price by way of answering; 1 for a way that is not named.
             among: Ids of the diseases that are to be told apart; all where none of them is a candidate.
+            named: Whether a yes is followed by "which?".
             seed: Of random choices.
             scored: The case as it was scored, where it was scored otherwise than by the ranker.
             evenly: Whether the diseases to tell apart are taken for equally likely.
@@ -175,50 +186,59 @@ class Proposer:
             scored = self._ranker.score_query(self._ranker.query(case)[0])
         asked = [*unknown, *(each.id for each in case.findings if each.status is Status.UNKNOWN)]
         belief = _among(self._ranker.posterior(scored), [self._ranker.number_of(each) for each in among], evenly)
-        found: list[Question] = []
+        found: list[_Valued] = []
         for kind in kinds:
             if kind not in KINDS:
                 raise UsageError(f"no kind of question {kind[:40]!r}", hint=f"one of {', '.join(KINDS)}")
             if kind in self.pools:
                 pool = self.pools[kind]
                 free = pool.free(case.observed, (*case.excluded, *asked))
-                situation = Situation(belief, pool, free, scored, seed)
-                found += self._best(situation, chosen, count, prices)
-        found.sort(key=lambda each: -each.value)
-        return _with_below(found[:count], self.pools)
+                found += self._valued(Situation(belief, pool, free, scored, named, seed), chosen, count, prices)
+        best = sorted(found, key=lambda each: -each.value)[:count]
+        told = {
+            id(at): self._told(at, [each for each in best if each.at is at])
+            for at in {id(e.at): e.at for e in best}.values()
+        }
+        return _with_below([told[id(each.at)][each.row] for each in best], self.pools)
 
-    def _best(self, at: Situation, selector: Selector, count: int, prices: Mapping[str, float]) -> list[Question]:
-        pool = at.pool
-        price = np.array([prices[way] for way in WAYS])[self._ways[pool.kind]]
+    def _valued(self, at: Situation, selector: Selector, count: int, prices: Mapping[str, float]) -> list[_Valued]:
+        """Return the best questions of one kind."""
+        price = np.array([prices[way] for way in WAYS])[self._ways[at.pool.kind]]
         value = np.where(at.free, selector.value(at) / price, 0.0)
         best = leading(value, count)
-        best = best[value[best] > 0]
-        gain, open_ = at.gain, np.where(at.free, at.gain, 0)
-        leaders = at.leaders(200)
-        likelihood = pool.of(leaders, best)
+        return [_Valued(float(value[row]), int(row), float(price[row]), at) for row in best[value[best] > 0]]
+
+    def _told(self, at: Situation, chosen: Sequence[_Valued]) -> dict[int, Question]:
+        """Return questions of one kind in words, with the reason of each."""
+        pool, gain = at.pool, at.gain
+        rows = np.array([each.row for each in chosen], np.int64)
+        leaders = at.leaders(COMPARED)
+        likelihood = pool.of(leaders, rows)
         share = at.told[leaders].astype(np.float64)
         chance = share @ likelihood / max(float(share.sum()), 1e-30)
-        return [
-            Question(
-                *(pool.kind, pool.ids[row], pool.labels(row), float(gain[row]), float(value[row])),
-                *(WAYS[self._ways[pool.kind][row]], float(price[row]), float(chance[place])),
-                self._why(leaders, share, likelihood[:, place]),
-                _options(pool, row, open_),
+        still = np.where(at.free, gain, 0)
+        why = self._why(leaders, share, likelihood)
+        return {
+            each.row: Question(
+                *(pool.kind, pool.ids[each.row], pool.labels(each.row), float(gain[each.row]), each.value),
+                *(WAYS[self._ways[pool.kind][each.row]], each.price, float(chance[place]), why[place]),
+                _options(pool, each.row, still),
             )
-            for place, row in enumerate(best.tolist())
-        ]
+            for place, each in enumerate(chosen)
+        }
 
-    def _why(self, leaders: Ints, share: Floats, likelihood: Floats) -> tuple[Moved, ...]:
-        """How a yes and a no move the leaders, in the shares among all."""
-        mass = float(share.sum())
-        after = [_moved(share, each, mass) for each in (likelihood, 1 - likelihood)]
-        most = np.argsort(-np.maximum(*(np.abs(each - share) for each in after)), kind="stable")[:MOVED]
-        described = [self._ranker.names.candidate(number) for number in leaders[most].tolist()]
-        columns = (array[most].tolist() for array in (share, *after, likelihood))
-        return tuple(
-            Moved(each.id, each.name, *map(float, numbers))
-            for each, numbers in zip(described, zip(*columns, strict=True), strict=True)
-        )
+    def _why(self, leaders: Ints, share: Floats, likelihood: Floats) -> list[tuple[Moved, ...]]:
+        """How a yes and a no move the leaders, in the shares among all, for each question."""
+        yes, no = (_moved(share, each) for each in (likelihood, 1 - likelihood))
+        most = np.argsort(-np.maximum(abs(yes - share[:, None]), abs(no - share[:, None])), axis=0, kind="stable")
+        described = [self._ranker.names.candidate(number) for number in leaders.tolist()]
+        found = []
+        for place in range(likelihood.shape[1]):
+            first = most[:MOVED, place]
+            columns = (each[first].tolist() for each in (share, yes[:, place], no[:, place], likelihood[:, place]))
+            moved = zip(first.tolist(), *columns, strict=True)
+            found.append(tuple(Moved(described[at].id, described[at].name, *numbers) for at, *numbers in moved))
+        return found
 
     @cached_property
     def _ways(self) -> dict[str, Ints]:
@@ -246,10 +266,11 @@ def _among(belief: Floats, numbers: Sequence[int], evenly: bool) -> Floats:
     return found
 
 
-def _moved(share: Floats, likelihood: Floats, mass: float) -> Floats:
-    joint = share * likelihood
-    total = float(joint.sum())
-    moved: Floats = joint * (mass / total) if total > 0 else share
+def _moved(share: Floats, likelihood: Floats) -> Floats:
+    """Shares after an answer, which leaves their sum as it is; shape (leaders, questions)."""
+    joint = share[:, None] * likelihood
+    total = joint.sum(axis=0)
+    moved: Floats = joint * np.divide(share.sum(), total, out=np.zeros_like(total), where=total > 0)
     return moved
 
 

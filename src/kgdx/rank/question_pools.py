@@ -39,6 +39,7 @@ class Pool:
         likelihood: Candidate → items, with P(yes | candidate).
         base: P(yes) where a candidate that is described has no entry.
         described: Whether anything of this kind is known of a candidate: an answer moves no other; shape (candidates,).
+        neighbours: Candidate → what it is annotated with directly, and how often: what a yes may name.
         up: Item → what a yes implies, itself included; ``None`` where no item implies another.
         down: Item → what a no settles, itself included.
     """
@@ -49,6 +50,7 @@ class Pool:
     likelihood: Sparse
     base: float
     described: Ints
+    neighbours: Sparse
     up: Sparse | None = None
     down: Sparse | None = None
     rows: dict[str, int] = field(default_factory=dict)
@@ -119,7 +121,7 @@ def _phenotypes(model: RankModel, names: Names) -> Pool:
     basis = model.basis
     return Pool(
         *("phenotype", terms, lambda row: names.label(terms[row]), model.propagated, 0.0, described),
-        *(basis.up, basis.down, names.terms),
+        *(model.columns.annotated, basis.up, basis.down, names.terms),
     )
 
 
@@ -148,7 +150,7 @@ def _listed(kind: str, model: RankModel, snapshot: Snapshot) -> Pool | None:
         return evidence_phrase(code) if kind == "evidence" and code in evidences() else str(names[row] or ids[row])
 
     rows = {id: row for row, id in enumerate(ids) if kind == "test" or coded[row] == (kind == "evidence")}
-    return Pool(kind, ids, label, listed, UNLISTED, np.diff(listed.start) > 0, up, down, rows)
+    return Pool(kind, ids, label, listed, UNLISTED, np.diff(listed.start) > 0, listed, up, down, rows)
 
 
 def _kin(ids: list[str]) -> tuple[Sparse, Sparse]:

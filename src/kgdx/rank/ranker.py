@@ -148,7 +148,7 @@ class Ranker:
             UsageError: A disease of ``also`` is not among those that are ranked.
         """
         query, issues = self.query(case)
-        others = [self.numbered(disease) for disease in also]
+        others = [self._ranked(disease) for disease in also]
 
         def find() -> tuple[Candidate, ...]:
             left_out = leaving_out(case) if isinstance(case, Case) else frozenset()
@@ -217,7 +217,7 @@ class Ranker:
             UsageError: A candidate is not among the diseases that are ranked.
         """
         given = list(candidates)
-        numbers = np.array([self.numbered(candidate.id) for candidate in given], np.int64)
+        numbers = np.array([self._ranked(candidate.id) for candidate in given], np.int64)
         return tuple(self._explained(self.score_query(self.query(case)[0]), given, numbers))
 
     def _explained(self, scored: Scored, candidates: list[Candidate], numbers: Ints) -> list[Candidate]:
@@ -359,12 +359,7 @@ class Ranker:
         row = self.names.diseases.get(disease, -1)
         return int(self.model.candidates.of[row]) if row >= 0 else -1
 
-    def numbered(self, disease: str) -> int:
-        """Return the candidate that a disease id belongs to.
-
-        Raises:
-            UsageError: The graph annotates nothing of it.
-        """
+    def _ranked(self, disease: str) -> int:
         number = self.number_of(disease)
         if number < 0:
             hint = "give the id of a disease that the graph describes; `kgdx search NAME` finds ids"

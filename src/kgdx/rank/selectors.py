@@ -17,11 +17,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.errors import UsageError
 from kgdx.rank.fusion import Scored, entropy, leading
+from kgdx.rank.named_answers import named_information
 from kgdx.rank.question_pools import Pool
 from kgdx.registry import Registry
 
 DEFAULT = "infogain"
 """The selector that is taken where nobody names one."""
+
+COMPARED = 40
+"""Leaders among which the gain of a named answer is computed."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Situation:
         pool: The questions.
         free: Which of them may be asked; shape (items,).
         scored: The case with every candidate's scores.
+        named: Whether a yes is followed by "which?", so that it names the finding below the one that was asked for.
         seed: Of random choices.
     """
 
@@ -40,6 +45,7 @@ class Situation:
     pool: Pool
     free: Ints
     scored: Scored
+    named: bool = False
     seed: int = 0
 
     @cached_property
@@ -50,6 +56,8 @@ class Situation:
     @cached_property
     def gain(self) -> Floats:
         """What the answer to each question is expected to tell, in bits; shape (items,)."""
+        if self.named and self.pool.kind == "phenotype":
+            return named_information(self.pool, self.told, self.leaders(COMPARED), self.free)
         return mutual_information(self.pool, self.told)
 
     def leaders(self, count: int) -> Ints:
@@ -72,20 +80,28 @@ class Selector(BaseModel, ABC):
 
 
 class InfoGain(Selector):
-    """Mutual information of answer and disease over the full posterior, in bits.
+    """Mutual information of answer and disease, in bits: IG(q) = H(answer) − Σ_d p(d) H(answer | d).
 
-    IG(q) = H(answer) − Σ_d p(d) H(answer | d): two sparse products. Candidates of which nothing is known learn nothing.
+    Where a yes names the finding, the answer is one of all findings below the one that is asked for, and the sum is
+    over the leaders (:func:`~kgdx.rank.named_answers.named_information`): a wide question may tell more than a narrow
+    one. Where the answer is yes or no, it is over the full posterior, by two sparse products.
 
     Example:
-        >>> InfoGain().name
-        'infogain'
+        >>> InfoGain(widest=300).widest
+        300
     """
 
     name: ClassVar[str] = "infogain"
 
+    widest: Annotated[int, Field(ge=1)] | None = None
+    """Most findings that lie below one that is asked for; any number for ``None``."""
+
     def value(self, situation: Situation) -> Floats:
         """Return the gain of each question in bits."""
-        return situation.gain
+        pool, gain = situation.pool, situation.gain
+        if self.widest is None or pool.down is None:
+            return gain
+        return np.where(np.diff(pool.down.start) <= self.widest, gain, 0)
 
 
 def mutual_information(pool: Pool, shares: Floats) -> Floats:
@@ -150,6 +166,22 @@ class Degree(Selector):
         return np.where(subgraph(situation, self.leaders), degrees(situation.pool), 0)
 
 
+class Common(Selector):
+    """How common a finding is over all diseases, whatever is known of the patient: asking without the graph's help.
+
+    Example:
+        >>> Common().name
+        'common'
+    """
+
+    name: ClassVar[str] = "common"
+
+    def value(self, situation: Situation) -> Floats:
+        """Return the mean likelihood of each question over the candidates."""
+        pool = situation.pool
+        return np.bincount(pool.neighbours.index, pool.neighbours.values, len(pool.ids)) / len(pool.described)
+
+
 class Random(Selector):
     """Any finding of the leaders, by the seed and what is known.
 
@@ -171,22 +203,22 @@ class Random(Selector):
 
 
 def subgraph(situation: Situation, count: int) -> Ints:
-    """Return which questions are about a finding of one of the leaders; shape (items,)."""
+    """Return which questions are about a finding that one of the leaders is annotated with; shape (items,)."""
     inside = np.zeros(len(situation.pool.ids), bool)
     for number in situation.leaders(count).tolist():
-        inside[situation.pool.likelihood.columns(number)] = True
+        inside[situation.pool.neighbours.columns(number)] = True
     return inside
 
 
 def degrees(pool: Pool) -> Ints:
-    """Return how many candidates have each item; shape (items,)."""
-    return np.bincount(pool.likelihood.index, minlength=len(pool.ids))
+    """Return how many candidates are annotated with each item; shape (items,)."""
+    return np.bincount(pool.neighbours.index, minlength=len(pool.ids))
 
 
 SELECTORS: Registry[Selector] = Registry(
     "selector",
     "kgdx.selectors",
-    {each.name: f"{__name__}:{each.__name__}" for each in (InfoGain, Split, Degree, Random)}
+    {each.name: f"{__name__}:{each.__name__}" for each in (InfoGain, Split, Degree, Common, Random)}
     | {"medkgi": "kgdx.rank.medkgi:MedKGI"},
 )
 """Name → selector; installed packages add theirs by entry points of the group ``kgdx.selectors``."""

@@ -155,6 +155,7 @@ class Record(Result):
     turns: tuple[TurnDocument, ...] = ()
     differential: tuple[Lead, ...] = ()
     contradictions: tuple[ContradictionDocument, ...] = ()
+    remarks: tuple[str, ...] = Field(default=(), description="What else has to be known, such as a model that failed.")
     selector: str = Field(default="", description="How the questions were chosen.")
     language: Language | None = None
 

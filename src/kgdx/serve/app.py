@@ -158,6 +158,7 @@ def create_app(
     app.include_router(api)
     app.add_api_route("/static/report.css", _report_style, include_in_schema=False)
     app.add_api_route("/static/report.js", _report_script, include_in_schema=False)
+    app.add_api_route("/static/workbench.css", _workbench_style, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=WEB / "static"), name="static")
     app.add_api_route("/", _page, include_in_schema=False)
     app.add_api_route("/consult", _consult_page, include_in_schema=False)
@@ -330,6 +331,14 @@ async def _report_style() -> Response:
     from kgdx.render.pages.page import stylesheet
 
     return Response(stylesheet(), media_type="text/css", headers={"Cache-Control": "no-cache"})
+
+
+async def _workbench_style() -> Response:
+    """Return all that the workbench has to know before it is painted, in one answer."""
+    from kgdx.render.pages.page import stylesheet
+
+    own = ((WEB / "static" / name).read_text(encoding="utf-8") for name in ("app.css", "bench.css"))
+    return Response("\n".join((stylesheet(), *own)), media_type="text/css", headers={"Cache-Control": "no-cache"})
 
 
 async def _report_script() -> Response:

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from kgdx.case.ages import subject
 from kgdx.case.patient import Status
 from kgdx.terms.checklist import answers
 from kgdx.terms.headings import OTHER, kind_at, parts
-from kgdx.terms.kin import relatives, subject
+from kgdx.terms.kin import relatives
 from kgdx.terms.normalise import CJK, has_chinese, read_table, simplify
 
 _SENTENCE = re.compile(
@@ -28,6 +29,8 @@ _SENTENCE = re.compile(
 _COMMA = re.compile("[，,]")
 _PAUSE = re.compile(rf"[，,]|(?<=[{CJK}])\s+(?=[{CJK}])")
 _MASK = "\x00"
+_END = "\x01"
+"""Marks the end of a phrase that ends in a letter, where no other letter may follow."""
 _NEAREST = 12
 """Triggers on each side of a finding that are looked at, so that a text without full stops takes no longer."""
 
@@ -38,6 +41,9 @@ _AFTER = ("backward", "behind")
 """Kinds of phrases that stand after the finding."""
 
 _MORE = re.compile(r"[^.;]{0,80}?,?\s(?:or|nor)\s")
+_GOES_ON = re.compile(r"\s*(?:有|患|曾|也|均|因|死于|确诊|诊断|表现)")
+"""How a clause begins that goes on to tell of the relative of the clause before it."""
+_FEW_WORDS = re.compile(r"\s*(?:[\w-]+\s+){0,2}")
 _HAN = re.compile(f"[{CJK}]")
 _VERB = re.compile(r"\b(?:is|are|was|were|has|had|have)\b", re.IGNORECASE)
 
@@ -69,13 +75,27 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _any_of(phrases: Sequence[str]) -> re.Pattern[str]:
-    parts = []
-    for phrase in sorted(phrases, key=len, reverse=True):
-        escaped = re.escape(phrase).replace(r"\ ", r"\s+").replace("'", "['’]")
-        left = r"\b" if phrase[0].isascii() and phrase[0].isalnum() else ""
-        right = r"\b" if phrase[-1].isascii() and phrase[-1].isalnum() else ""
-        parts.append(f"{left}{escaped}{right}")
-    return re.compile("|".join(parts), re.IGNORECASE)
+    """A pattern of phrases, the longest first; those of one beginning share it, so that it is tried once."""
+    words = [phrase for phrase in phrases if phrase[0].isascii() and phrase[0].isalnum()]
+    signs = [phrase for phrase in phrases if phrase not in set(words)]
+    kinds = [rf"\b(?:{_tree(words)})", _tree(signs)]
+    return re.compile("|".join(kind for kind, given in zip(kinds, (words, signs), strict=True) if given), re.IGNORECASE)
+
+
+def _tree(phrases: Sequence[str]) -> str:
+    """Phrases as nested alternatives by their first letters."""
+    by_first: dict[str, list[str]] = {}
+    for phrase in phrases:
+        by_first.setdefault(phrase[:1], []).append(phrase[1:])
+    branches = []
+    for first, rests in sorted(by_first.items(), reverse=True):  # where a phrase ends comes last
+        if first in ("", _END):
+            branches.append(r"\b" if first else "")
+            continue
+        sign = r"\s+" if first == " " else "['’]" if first == "'" else re.escape(first)
+        ending = _END if first.isascii() and first.isalnum() else ""
+        branches.append(sign + _tree([rest or ending for rest in rests]))
+    return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
 
 
 def sentences(text: str) -> list[int]:
@@ -96,7 +116,8 @@ def statuses(text: str, spans: Sequence[tuple[int, int]]) -> list[Status]:
         [<Status.ABSENT: 'absent'>, <Status.PRESENT: 'present'>]
     """
     plain = simplify(text)
-    known, said, whose = parts(plain), answers(plain, spans), subject(plain)
+    known, said, about = parts(plain), answers(plain, spans), subject(plain)
+    whose = (about["kin"] or about["zh"]).lower() if about else ""
     starts = sorted({*sentences(plain), *(place for part in known for place in (part.start, part.body, part.end))})
     by_sentence: dict[int, list[int]] = {}
     for number, (start, _) in enumerate(spans):
@@ -180,12 +201,13 @@ def _reaches(
     if kind in ("adjacent", "behind") and len(between.strip()) > 1:
         return False
     if kind == "query":
-        return not between.strip() and not part[: trigger.start].rstrip(" ,(/").endswith(_MASK)
+        return bool(_FEW_WORDS.fullmatch(between)) and not part[: trigger.start].rstrip(" ,(/").endswith(_MASK)
     ends = [t for t in triggers if t.start >= low and t.end <= high]
     if any(kind_ == "end" and _ends(end, status) for t in ends for kind_, end in t.kinds):
         return False
     if trigger.chinese and kind != "farther" and _PAUSE.search(between.strip()):
-        return False
+        goes_on = status == "family" and all(map(_GOES_ON.match, _COMMA.split(between)[1:]))
+        return goes_on and kind == "forward"
     if forward:
         if status == "absent" and not trigger.chinese and _list_ended(part, between, span[1]):
             return False

@@ -24,21 +24,24 @@ _NEW_ITEM = re.compile(rf"[\r\n]+[ \t]*(?=[A-Z{CJK}\d•*#-])")
 _STOP = re.compile(r"[.;](?=\s|$)|[。；]")
 _NOTHING = re.compile(
     r"[\s:：-]*(?:nil|none|neg(?:ative)?|n/?c|nad|unremarkable|non-?contributory|not contributory|normal|no|unknown"
-    r"|not known|无特殊|无殊|无异常|阴性|不详|无|[（(]\s*[-－—]\s*[)）])(?:\s*(?:of note|known|relevant|noted|significant|记载|可询))?"
+    r"|not known|无特殊|无殊|无异常|阴性|不详|无|[（(]\s*[-－—]\s*[)）])"
+    r"(?:\s*(?:of note|known|relevant|noted|significant|记载|可询))?"
     r"\s*(?=[.,;，。；\n]|$)",
     re.IGNORECASE,
 )
 """What may stand behind a heading to say that there is nothing under it: the next clause is not under it."""
 
 _PATIENT = re.compile(
-    r"(?:^|(?<=[.;,\n。；，])\s?)\s*(?:(?:he|she|i|they|(?:(?:our|the|this|index) )?(?:patient|proband|child|baby|infant)"
-    r"|on exam\w*|today|currently|presents|presented|referred)\b|患者|患儿|病人|先证者|本人|现|目前|近|入院|因|查|体查)",
+    r"(?:^|(?<=[.;,\n。；，])\s?)\s*(?:(?:he|she|i|they|(?:(?:our|the|this|index) )?(?:patient|proband|child|baby"
+    r"|infant)|on exam\w*|today|currently|presents|presented|referred)\b|患者|患儿|病人|先证者|本人|现|目前|近|入院|因"
+    r"|查|体查)",
     re.IGNORECASE,
 )
 """How a clause begins that tells of the patient again."""
 
 _NUMBERED = re.compile(
-    r"(?<!\w)(?:(?P<kind>patient|case|proband|subject|child)[ \t]*(?:no\.?|number|#)?[ \t]*(?P<number>[1-9]|I{1,3}|[A-D])(?![\w/.-]*\w)"
+    r"(?<!\w)(?:(?P<kind>patient|case|proband|subject|child)[ \t]*(?:no\.?|number|#)?[ \t]*"
+    r"(?P<number>[1-9]|I{1,3}|[A-D])(?![\w/.-]*\w)"
     r"|(?P<nth>first|second|third) (?P<nthkind>patient|case|child)\b|(?P<twin>twin) (?P<letter>[A-D12])\b"
     r"|(?P<人>患者|患儿|病例|病人|例)(?P<数>[1-9一二三甲乙])(?![\d岁月天日年周个例名次位男女]))",
     re.IGNORECASE,

@@ -8,14 +8,25 @@ a phrase, the words before and after the shared part are also looked up with the
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from kgdx.terms.dictionary import MAX_WORDS, SHORTENED, Entries, single_hash, substring_keys, sum_hashes, word_hash
-from kgdx.terms.normalise import MODIFIERS, inflection, word_class, word_rows
+from kgdx.terms.dictionary import (
+    MAX_WORDS,
+    SHORTENED,
+    Entries,
+    single_hash,
+    substring_keys,
+    sum_hashes,
+    word_hash,
+)
+from kgdx.terms.everyday import english_wordings
+from kgdx.terms.normalise import MODIFIERS, inflection, word_class, word_list, word_rows
 from kgdx.terms.tokens import ATTACHED, HARD, LINKED, NONE, SOFT, Words, words
 
 _CONJUNCT = 3
@@ -26,6 +37,9 @@ _REACH = 8
 
 
 (_ADJECTIVE,) = word_rows("adjective")
+_FOLLOWING = word_list("following")
+
+_PARTING_ZH = re.compile("|".join(sorted(word_list("modifier_zh"), key=len, reverse=True)))
 
 _CHROMOSOMAL = (["short", "arm"], ["long", "arm"])
 """Parts of a chromosome; people who have short or long arms have two."""
@@ -207,6 +221,36 @@ def find_chinese(text: str, entries: Entries, lengths: Sequence[int]) -> list[tu
     return sorted(found)
 
 
+def find_chinese_parted(
+    text: str, entries: Entries, lengths: Sequence[int], whole: Sequence[tuple[int, int, int]]
+) -> list[tuple[int, int, int]]:
+    """Return names inside which words of degree, side or course stand: 肌张力明显低下, 肝、脾肿大.
+
+    Args:
+        text: Folded.
+        entries: Chinese names.
+        lengths: The lengths that names have.
+        whole: Names found in the text as it is; what lies within one of them is left out.
+    """
+    left_out = [match.span() for match in _PARTING_ZH.finditer(text)]
+    if not left_out:
+        return []
+    places = [at for at in range(len(text)) if not any(start <= at < end for start, end in _near(left_out, at))]
+    known = set(whole)
+    found = []
+    for start, end, term in find_chinese("".join(text[at] for at in places), entries, lengths):
+        first, last = places[start], places[end - 1] + 1
+        parted = last - first > end - start
+        if parted and (first, last, term) not in known and not any(a <= first and last <= b for a, b, _ in whole):
+            found.append((first, last, term))
+    return found
+
+
+def _near(spans: Sequence[tuple[int, int]], place: int) -> Sequence[tuple[int, int]]:
+    at = bisect_right(spans, (place, place + 1))
+    return spans[max(0, at - 1) : at + 1]
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A name in a text and the term it was taken for.
@@ -300,6 +344,9 @@ def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:
         name = lexicon.label(position)
         if not _fits(found.text[start:end], said, name, crossing):
             continue
+        wording = english_wordings().get(name)
+        if wording and (match.gap != (0, 0) or (wording.alone and _describes(found, match))):
+            continue
         parts = words(name).folded
         exact = parts == said
         rank = int(entries.ranks[position])
@@ -311,6 +358,19 @@ def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:
         if best is None or value < best[0]:
             best = value, Choice(start, end, int(entries.terms[position]), name, exact, rank, corrected)
     return best[1] if best else None
+
+
+def _describes(found: Words, match: Match) -> bool:
+    """Whether a noun may follow that the match describes: "short" before "fingers", but not before "since birth"."""
+    after = match.end
+    if after >= len(found) or found.parting[after] in (LINKED, HARD):
+        return False
+    between = found.text[int(found.ends[after - 1]) : int(found.starts[after])].split()
+    if found.parting[after] == SOFT:  # "short and broad hands", but "he is short and floppy"
+        return found.parting[match.start] < LINKED and "," not in "".join(between)
+    if found.parting[after] == ATTACHED:
+        return "of" in between or "the" in between
+    return found.folded[after] not in _FOLLOWING
 
 
 def _fits(text: str, said: list[str], name: str, crossing: bool) -> bool:

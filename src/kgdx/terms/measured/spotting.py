@@ -13,7 +13,7 @@ from kgdx.terms.measured.analytes import Analyte, analytes
 from kgdx.terms.normalise import CJK, fold, read_table
 
 _TOKEN = re.compile(rf"(?:(?![{CJK}_])[^\W\d])+\d*(?:(?![{CJK}_])[^\W\d])*|\d+(?:(?![{CJK}_])[^\W\d])*|[+]")
-_GAP = re.compile(r"[\s\-–/.,']{0,2}")
+_GAP = re.compile(r"[\s\-–/.,:()&']{0,2}")
 _HAN = re.compile(f"[{CJK}]")
 _BREAK = re.compile(r"[.;](?=\s|$)|[。；\n]")
 _COLON = re.compile(r"\s*[:：]")
@@ -67,7 +67,7 @@ def _names() -> tuple[dict[str, list[_Name]], dict[str, list[_Name]], re.Pattern
         listed.sort(key=lambda each: (len(each.tokens), len(each.written)), reverse=True)
     specimens = {word: (kind, reach) for word, kind, reach in read_table(Path(__file__).with_name("specimens.tsv"))}
     longest = sorted(specimens, key=len, reverse=True)
-    pattern = "|".join(re.escape(word) if _HAN.search(word) else rf"\b{re.escape(word)}\b" for word in longest)
+    pattern = "|".join(rf"(?<!\w){re.escape(word)}(?!\w)" if word.isascii() else re.escape(word) for word in longest)
     return dict(words), dict(han), re.compile(pattern, re.IGNORECASE), specimens
 
 
@@ -154,7 +154,5 @@ def _of(keys: tuple[str, ...], said: list[tuple[int, int, str]], start: int) -> 
     """The analytes of a name, in the specimen that the sentence speaks of."""
     specimen = next((kind for begin, end, kind in reversed(said) if begin <= start <= end), BLOOD)
     named = [analytes()[key] for key in keys]
-    fitting = [each for each in named if each.specimen == specimen]
-    if fitting or specimen != BLOOD:
-        return tuple(fitting or (each for each in named if each.specimen == BODY))
-    return tuple([each for each in named if each.specimen == BODY] or (named if len(named) == 1 else ()))
+    fitting = [each for each in named if each.specimen in (specimen, BODY)]
+    return tuple(fitting or (named if len(named) == 1 and specimen == BLOOD else ()))

@@ -15,13 +15,14 @@ _KIND = (
     r"(?:\s*\b(?:levels?|values?|counts?|conc(?:entration)?s?|activity|tit(?:re|er)s?|results?|scores?|readings?|antibod(?:y|ies)"
     r"|test(?:s|ing)?|serology|screen)\b|(?:水平|数值|值|计数|浓度|定量|定性|测定|检测|检查|结果|活性|评分|滴度|抗体|指标)){0,3}"
 )
-_ALIAS = r"(?:\s*[(（](?![Hh][)）]|[Ll][)）]|N[)）])[A-Za-z][\w+/-]{0,9}[)）])?"
+_ALIAS = r"(?:\s*[(（](?![Hh][)）]|[Ll][)）]|N[)）])(?:\d{1,2}-?)?[A-Za-z][\w+/-]{0,9}[)）])?"
 """An abbreviation in brackets behind a name: creatine kinase (CK)."""
 _COPULA = (
-    r"(?:(?:was|were|is|are|of|at|to|about|around|approx(?:imately)?|approx\.|only|measured|measuring|found to be|remains?"
+    r"(?:(?:was|were|is|are|of|at|on|to|about|around|approx(?:imately)?|approx\.|only|measured|measuring"
+    r"|found to be|remains?"
     r"|remained|came back(?: as)?|returned(?: at)?|showed|peak(?:ed|ing)?(?: at)?|rose|fell|dropped|reached|up|down|max"
     r"|today|now|initial(?:ly)?|on admission|repeat(?:ed)?|random|fasting|result)\b"
-    r"|为|是|约|达到?|至|仅|测得|提示|示|最高|最低|高达|低至|升至|降至|可达|分别为|复查|入院时|结果)"
+    r"|为|是|在|位于|约|达到?|至|仅|测得|提示|示|最高|最低|高达|低至|升至|降至|可达|分别为|复查|入院时|结果)"
 )
 _SEPARATOR = rf"(?:\s*(?:[:：=|\t]|{_COPULA})){{0,4}}[\s,，]{{0,3}}"
 _DEGREE = (
@@ -29,18 +30,28 @@ _DEGREE = (
     r"|weakly|also|extremely|a bit|all|both|still|again|clearly|just|entirely|completely|not be|found|be|being|been)\s+"
     r"|明显|显著|轻度|中度|重度|轻微|稍|略|均|都|也|持续|进行性|极度|仍|强|轻)*"
 )
+_SCORE = (
+    r"(?P<score>(?:[zZ](?:[- ]?scores?)?|[tT][- ]?scores?|SDS|Z值|T值|SD评分)\s*"
+    r"(?:(?:was|is|of|at|为)\s+|[:：=]\s*|为)?"
+    r"|(?:on|at|below|above|under|over)?\s*(?:the\s+)?(?:P(?=\d)|第))?"
+)
+"""What marks a number as a standard deviation score or a centile before it is written."""
 _FEWER = r"(?:[<>≤≥~≈＜＞]=?|less than|more than|greater than|below|above|over|under|大于|小于|低于|高于|超过|不足)"
-_OCR = r"(?=[\dOol|I.,]*\d)[\dOolI][\dOolI.,]*(?![A-Za-z\d])"
+_OCR = r"(?=[\d.,]*[OolI])(?=[OolI.,]*\d)[\dOolI][\dOolI.,]*(?<!l)(?![A-Za-z\d])"
+"""A number in which letters stand for digits; one that ends in l may be a volume."""
 _VALUE = re.compile(
     rf"{_KIND}{_ALIAS}{_KIND}(?:\s*[(（,]\s*(?P<before>{UNIT})\s*[)）]?)?{_SEPARATOR}(?P<open>[(（]\s*)?"
-    rf"(?P<fewer>{_FEWER})?\s*(?P<sign>[-−–+](?=\s?\d))?\s?(?P<number>{NUMBER}|{_OCR})"
-    rf"(?:\s?(?P<mark>/|:)\s?(?P<second>{NUMBER}))?(?P<ordinal>st|nd|rd|th)?(?![A-Za-z]{{4,}})"
+    rf"(?P<fewer>{_FEWER})?\s*(?:the\s+)?{_SCORE}\s*(?P<less>[<>])?\s*(?P<sign>[-−–+](?=\s?\d))?\s?(?P<number>{_OCR}|{NUMBER})"
+    rf"(?![\d.]*\+(?!\d))(?:\s?(?P<mark>/|:)\s?(?P<second>{NUMBER}))?(?P<ordinal>st|nd|rd|th)?(?![A-Za-z]{{7,}})"
     rf"(?P<times>\s?(?:[x×]|times|倍)\s*(?:the\s)?(?:uln|upper limit(?: of normal)?|正常上限))?",
     re.IGNORECASE,
 )
 _UNIT = re.compile(
-    rf"\s?-?\s?(?P<unit>{UNIT}|%\s?ile|(?:per)?cent(?:ile|ages?)s?\b|百分位数?|SDS?\b|s\.d\.|个?标准差|[CF](?![A-Za-z]))"
+    rf"[ \t|]{{0,4}}(?P<unit>{UNIT}|%\s?ile|(?:per)?cent(?:ile|ages?)s?\b|百分位数?|SDS?\b|s\.d\.|个?标准差"
+    r"|weeks?\b|min(?:utes)?\b|wks?\b|周|斤|[CF](?![A-Za-z]))"
 )
+_BEYOND = re.compile(r"\s*(?:(?P<mean>below|under|above|over)(?=\s+(?:the\s+)?mean)|以下|以上)", re.IGNORECASE)
+_PARAGRAPH = re.compile(r"\n\s*(?:\d+[.)、]\s|[-*•]|\n)")
 _FLAG = re.compile(r"[\s|]*[(（\[]?\s*(?P<flag>HH|LL|H(?![A-Za-z\d])|L(?![A-Za-z\d/])|[↑⬆]+|[↓⬇]+)\s*[)）\]]?")
 _CALLED = (
     r"(?P<called>ref(?:erence)?\.?(?:\s*(?:range|interval|values?|limits?))?|normal(?:\s*(?:range|values?|limits?|is))?|nl|NL|N|NR|RR"
@@ -53,6 +64,9 @@ _RANGE = re.compile(
     re.IGNORECASE,
 )
 _ABOVE = re.compile(r"[>≥＞]|more|greater|above|over|大于|高于|超过")
+CENTILE = re.compile(r"%\s?ile|(?:per)?cent(?:ile|ages?)s?|百分位数?", re.IGNORECASE)
+DEVIATION = re.compile(r"SDS?|s\.d\.|个?标准差", re.IGNORECASE)
+SCORES = ("centile", "SD")
 _LETTERS = re.compile(r"[OolI]")
 
 
@@ -127,11 +141,16 @@ def stated(text: str, start: int, end: int, floor: int, limit: int) -> Statement
         ('128', 'mmol/L', '135', '145')
     """
     found: dict[str, str] = defaultdict(str)
+    if paragraph := _PARAGRAPH.search(text, end, limit):
+        limit = paragraph.start()
     at, place = end, (0, 0)
     kinds, behind, before = _directions()
     for _ in range(4):
         if not found["value"] and (match := _VALUE.match(text, at, limit)) and _starts(text, end, at, match):
             at, place = _take_value(text, match, limit, found)
+        elif found["value"] and found["unit"] not in SCORES and (scored := _scored(text, at, limit)):
+            at, place = scored[:2]
+            found.update({"fewer": "", **scored[2]})
         elif not found["direction"] and (match := behind.match(text, at, limit)) and not _range(text, at, limit, found):
             found["direction"], at = kinds[_plain(match["said"])], match.end()
         elif found["value"] and (match := _FLAG.match(text, at, limit)):
@@ -180,17 +199,36 @@ def _take_value(text: str, match: re.Match[str], limit: int, found: dict[str, st
         at = match.end("number") - 1
     found["second"] = match["second"] or ""
     found["unit"] = match["before"] or ("centile" if match["ordinal"] else "")
-    if match["fewer"]:
-        found["fewer"] = ">" if _ABOVE.match(match["fewer"].lower()) else "<"
+    if score := (match["score"] or "").strip():
+        found["unit"] = "centile" if score[-1] in "P第" else "SD"
+    if fewer := match["fewer"] or match["less"]:
+        found["fewer"] = ">" if _ABOVE.match(fewer.lower()) else "<"
     if match["times"]:
         found["direction"], found["value"] = "high", ""
         return at, (match.start("number"), at)
     if not _FLAG.match(text, at, limit) or text[at : at + 2].strip()[:1] not in ("L", "H"):
         if unit := _UNIT.match(text, at, limit):
             found["unit"], at = unit["unit"], unit.end()
+        if beyond := _BEYOND.match(text, at, limit):
+            at = beyond.end()
+            below = beyond.group().strip().lower() in ("以下", "below", "under")
+            if found["unit"].upper().startswith("SD") and beyond["mean"] and below:
+                found["value"] = "-" + found["value"].lstrip("-")
+            elif beyond.group().strip() in ("以下", "以上"):
+                found["fewer"] = "<" if below else ">"
     if match["open"] and (closed := re.compile(r"\s*[)）]").match(text, at, limit)):
         at = closed.end()
     return at, (match.start("number"), at)
+
+
+def _scored(text: str, at: int, limit: int) -> tuple[int, tuple[int, int], dict[str, str]] | None:
+    """A standard deviation score or centile behind a value: 98 cm (-3.2 SD)."""
+    match = _VALUE.match(text, at, limit)
+    if match is None or match["second"]:
+        return None
+    found: dict[str, str] = defaultdict(str)
+    end, place = _take_value(text, match, limit, found)
+    return (end, place, dict(found)) if found["unit"] in SCORES or CENTILE.fullmatch(found["unit"]) else None
 
 
 def _range(text: str, at: int, limit: int, found: dict[str, str]) -> re.Match[str] | None:

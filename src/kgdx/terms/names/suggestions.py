@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import islice, product
+from pathlib import Path
 
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import OSA
@@ -22,7 +24,7 @@ from kgdx.terms.names.cascade import COSINE, LEAD
 from kgdx.terms.names.name_database import layout, marks, skeleton
 from kgdx.terms.names.name_decision import ALL_KINDS, KINDS
 from kgdx.terms.names.typos import WORD_STEPS, bound, is_typo, is_word_typo, word_edits
-from kgdx.terms.normalise import Form, form, word_rows
+from kgdx.terms.normalise import Form, fold_name, form, read_table, word_rows
 from kgdx.terms.phrase_vectors import contrary
 
 MOST_WORDS = 30
@@ -38,6 +40,8 @@ _LEAST_SHORT = 4
 """Letters of the shortest name that another one may begin with."""
 _BEGUN = 40
 """Names that are looked at of those that begin with a name."""
+_LONGEST_SHORT = 6
+"""Letters of an abbreviation at most."""
 _ABBREVIATION = re.compile(r"[A-Z][A-Z0-9]{1,5}")
 _TRIED = 20
 """Names that are looked at for the nearest one that does not say the contrary."""
@@ -60,6 +64,36 @@ def typos_of(database: sqlite3.Connection, asked: Form, kinds: Sequence[int]) ->
     least = min((distance for _, distance in found), default=0)
     nearest = [(key, distance) for key, distance in found if distance == least]
     return nearest if len(nearest) == 1 else []
+
+
+@cache
+def _said() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for said, meant in read_table(Path(__file__).with_name("lay_diseases.tsv")):
+        found.setdefault(said if _ABBREVIATION.fullmatch(said) else fold_name(said), []).append(meant)
+    return found
+
+
+def lay_names(given: str) -> list[str]:
+    """Return the names of the disease that people call so in short, or in plain words.
+
+    Example:
+        >>> lay_names("ALS"), lay_names("als"), lay_names("牛皮癣")
+        (['amyotrophic lateral sclerosis'], [], ['银屑病'])
+    """
+    return lay_names_in(given, () if _ABBREVIATION.fullmatch(given) else (fold_name(given),))
+
+
+def lay_names_in(said: str, forms: Sequence[str]) -> list[str]:
+    """Return the names of the disease that a part of a text stands for, whose folded forms are known.
+
+    Args:
+        said: The part, as it is written; capitals count for abbreviations.
+        forms: Its folded forms.
+    """
+    known = _said()
+    found = [name for each in forms for name in known.get(each, ())]
+    return found or (known.get(said, []) if len(said) <= _LONGEST_SHORT else [])
 
 
 def shortened(database: sqlite3.Connection, given: str, asked: Form, kind: int) -> list[str]:

@@ -54,9 +54,10 @@ export function drawValues() {
 }
 
 function row(words, each, meaning) {
-  const range = [each.low, each.high].some((end) => end !== null && end !== undefined) ? `${each.low ?? ""}–${each.high ?? ""}` : "";
+  const { low = null, high = null, source = "" } = each.range ?? {};
+  const range = low === null ? (high === null ? "" : `≤ ${high}`) : high === null ? `≥ ${low}` : `${low}–${high}`;
   const value = each.value === null || each.value === undefined ? "" : `${each.value} ${each.unit ?? ""}`;
-  return make("tr", {}, make("th", { scope: "row" }, words), make("td", { class: "number" }, value), make("td", {}, range), make("td", {}, meaning));
+  return make("tr", {}, make("th", { scope: "row" }, words), make("td", { class: "number" }, value), make("td", { title: source }, range), make("td", {}, meaning));
 }
 
 /** Show what is known beside the findings; a field that somebody writes in is left alone. */

@@ -1,0 +1,105 @@
+"""Measure how fast questions lead to the disease; `python -m benchmarks.inquiry STORE phenopackets CASES`.
+
+Writes the table of docs/benchmarks.md in Markdown, a line a selector and kind of answers. Of CASES, whose disease the
+graph describes and who have three findings and more, as many are drawn for each group as `--sample` says, at most two
+of a publication: once of all patients, and once of those whose publication the annotations do not cite.
+`--out FOLDER` keeps every finished consultation, and goes on when run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import kgdx
+from kgdx.api import Graph
+from kgdx.case import Case, read_cases
+from kgdx.evaluate.inquiries import ANSWERS, Answers, Inquiries, Setting, evaluate_inquiry, sampled
+from kgdx.evaluate.journal import Journal
+from kgdx.evaluate.labels import Labels
+from kgdx.evaluate.words_reader import words_reader
+from kgdx.rank.held_out_ranks import Withheld
+
+LEAST = 3
+"""Findings that a patient has at least: two are known at first."""
+SELECTORS = "infogain,infogain:widest=300,split,degree,medkgi,random"
+GROUPS = ("all", "unseen")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("store", type=Path)
+    parser.add_argument("cases", type=Path)
+    parser.add_argument("--selectors", default=SELECTORS)
+    parser.add_argument("--answers", default="named", help=", ".join(ANSWERS))
+    parser.add_argument("--sample", type=int, default=300)
+    parser.add_argument("--questions", type=int, default=20)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args(arguments)
+    answers: list[Answers] = [each for each in ANSWERS if each in options.answers.split(",")]
+    print("| patients, answers, selector | top-1 / 10 after 5 | 10 | 20 | questions to degree | yes | ms | patients/s |")
+    print("|---|---|---|---|---|---|---|---|")
+    with kgdx.open(options.store) as graph:
+        patients = groups(graph, options.cases, options.sample)
+        asking = Inquiries(
+            graph, labels_of(graph), words_reader(graph), Setting(questions=options.questions, kinds=("phenotype",))
+        )
+        for group in GROUPS:
+            for how in answers:
+                for row in measured(asking, group, patients[group], options.selectors.split(","), how, options.out):
+                    print("|", " | ".join(row), "|", flush=True)
+    return 0
+
+
+def labels_of(graph: Graph) -> Labels:
+    return Labels(graph.ranker, graph.snapshot, lambda: graph.names)
+
+
+def groups(graph: Graph, path: Path, count: int) -> dict[str, list[Case]]:
+    """Return the patients of each group."""
+    labels, withheld = labels_of(graph), Withheld(graph.ranker, graph.snapshot)
+    able: dict[str, list[Case]] = {group: [] for group in GROUPS}
+    for case in read_cases(path):
+        if not isinstance(case, Case) or len(case.observed) < LEAST or not case.publications:
+            continue
+        if not (right := labels.of(case).right):
+            continue
+        able["all"].append(case)
+        if not any(withheld.cites(number, frozenset(case.publications)) for number in right):
+            able["unseen"].append(case)
+    return {group: [each for each in sampled(cases, count) if isinstance(each, Case)] for group, cases in able.items()}
+
+
+def measured(
+    asking: Inquiries, group: str, patients: Sequence[Case], selectors: Sequence[str], how: Answers, out: Path | None
+) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each selector: all of them at the end, since one is compared with the others."""
+    begin = time.process_time()
+    if out is None:
+        found = evaluate_inquiry(asking, patients, selectors, (how,))
+    else:
+        journal = Journal(out / f"{group}-{how}")
+        with journal.working({"selectors": list(selectors), "patients": [each.id for each in patients]}):
+            found = evaluate_inquiry(asking, patients, selectors, (how,), journal)
+    rate = len(patients) * len(selectors) / max(time.process_time() - begin, 1e-9)
+    for name, figures in found["selectors"].items():
+        yield (f"{group}, {how}, {name}", *cells(figures), f"{rate:.1f}")
+
+
+def cells(figures: dict[str, Any]) -> Iterator[str]:
+    """Yield the cells of a selector."""
+    rows = figures["by_question"]
+    for q in (5, 10, 20):
+        row = rows[min(q, len(rows) - 1)]
+        yield f"{100 * row['top1']:.1f} / {100 * row['top10']:.1f}"
+    needed = figures["questions_to"].get("degree")
+    yield "never" if needed is None else str(needed)
+    yield f"{100 * (figures['hits'] or 0):.0f} %"
+    yield f"{figures['ms_median']:.1f}"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

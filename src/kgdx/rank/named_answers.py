@@ -1,0 +1,59 @@
+"""What a question tells whose yes is followed by "which?": the answer is then one of many findings, not yes or no."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgdx.arrays.sparse import Floats, Ints, gather
+from kgdx.rank.question_pools import Pool
+
+TOLD = 0.4
+"""Share of a patient's findings that come up when they are asked for: more than that is not recorded of anybody."""
+
+
+def named_information(pool: Pool, shares: Floats, leaders: Ints, free: Ints) -> Floats:
+    """Return the mutual information of each question's named answer and the disease, in bits; shape (items,).
+
+    A patient with d has the findings below q that can still be named at the rates λ(t,d) = TOLD · f(t,d), and names the
+    first of them, as of a Poisson process: P(none | d) = exp(−Λ) and P(t | d) = (1 − exp(−Λ)) λ(t,d) / Λ with Λ their
+    sum. The gain is H(answer) − Σ_d p(d) H(answer | d) over the leaders, times their share.
+
+    Args:
+        pool: The questions; one item may lie below another.
+        shares: Share of each candidate; shape (candidates,).
+        leaders: Those that are compared.
+        free: Which items may still be named; shape (items,).
+    """
+    items = len(pool.ids)
+    gain = np.zeros(items)
+    share = shares[leaders].astype(np.float64)
+    mass = float(share.sum())
+    if pool.up is None or mass <= 0:
+        return gain
+    share /= mass
+    place, owner = gather(pool.neighbours.start, leaders)
+    finding = pool.neighbours.index[place]
+    use = free[finding]
+    finding, owner, place = finding[use], owner[use], place[use]
+    pair, entry = gather(pool.up.start, finding)  # a pair is a finding and an item above it
+    rate = TOLD * pool.neighbours.values[place].astype(np.float64)[entry]
+    cells, cell = np.unique(owner[entry] * np.int64(items) + pool.up.index[pair], return_inverse=True)
+    candidate, asked = np.divmod(cells, items)
+    total = np.bincount(cell, rate, len(cells))
+    which = np.log2(total) - np.bincount(cell, rate * np.log2(rate), len(cells)) / total
+    yes = -np.expm1(-total)
+    weight = share[candidate]
+    known = np.bincount(asked, weight * (_terms(yes) + _terms(1 - yes) + yes * which), items)
+    chance = np.bincount(asked, weight * yes, items)
+    pairs, named = np.unique(pair, return_inverse=True)
+    told = np.bincount(named, (weight * yes / total)[cell] * rate, len(pairs))
+    heard = np.bincount(pool.up.index[pairs], _terms(told), items)
+    possible = np.flatnonzero(chance > 0)
+    gain[possible] = np.maximum(heard[possible] + _terms(1 - chance[possible]) - known[possible], 0) * mass
+    return gain
+
+
+def _terms(chance: Floats) -> Floats:
+    """−p log2 p of each, 0 for 0."""
+    found: Floats = -chance * np.log2(np.where(chance > 0, chance, 1.0))
+    return found
