@@ -20,6 +20,9 @@ from .conftest import Running, serving  # noqa: E402
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+EXPECTED = ("status of 4", "net::ERR_FAILED")
+"""What a browser complains of where an answer is refused, or the server is away."""
+
 pytestmark = [pytest.mark.chromium, pytest.mark.slow]
 
 
@@ -39,7 +42,7 @@ def page(browser_page: Page, small_server: Running) -> Iterator[Page]:
     browser_page.on("request", lambda request: asked.append(request.url))
     browser_page.goto(f"{small_server.address}/consult")
     yield browser_page
-    assert [each for each in complaints if "status of 4" not in each] == []
+    assert [each for each in complaints if not any(one in each for one in EXPECTED)] == []
     assert [url for url in asked if not url.startswith((small_server.address, "data:", "blob:"))] == []
 
 
@@ -78,9 +81,12 @@ def test_a_consultation_is_led_by_keys_alone(page: Page, screenshots: Path) -> N
 
 
 def test_after_a_yes_the_kinds_are_chosen(page: Page) -> None:
-    begin(page, "a child with seizures")
-    if page.locator("#result .ranking").count():
-        pytest.skip("one disease is certain at once")
+    begin(page)
+    for number in range(2, 6):
+        if page.locator("#question").inner_text() == "Growth abnormality?":
+            break
+        page.keyboard.press("s")
+        expect(page.locator("#number")).to_have_text(f"Question {number}")
     page.get_by_role("button", name="Yes").click()
     expect(page.locator("#options button").first).to_be_visible()
     assert violations(page) == []

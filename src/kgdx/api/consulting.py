@@ -81,6 +81,8 @@ class Consultation:
         """Findings that the last answer brought."""
         self.speaks: Language | None = None
         """Language to go on in, whatever it was so far."""
+        self.unread = False
+        """Whether the last answer was words in which nothing could be read; they are kept."""
         self.contradictions: tuple[str, ...] = ()
         """What the last answer contradicts, in words."""
         self._episode = _sound(episode)
@@ -164,12 +166,6 @@ class Consultation:
         if not self.known:
             raise CaseError(say("nothing", self.language), hint="name a finding, or begin with another description")
         return self._diagnosed(episode)
-
-    @property
-    def unread(self) -> bool:
-        """Whether the last answer was words in which nothing could be read; they are kept."""
-        given = [each.reply for each in turns(self.log) if each.reply is not None][-1:]
-        return any(each.text and each.status is None for each in given) and not self.heard
 
     def to_phenopacket(self) -> dict[str, Any]:
         """Return what is known of the patient as a GA4GH phenopacket v2."""
@@ -278,7 +274,7 @@ class Consultation:
         if not given:
             raise UsageError(say("first", self.language), hint="answer it, or finish")
         self._go_on(resume(self._world, self.log[: given[-1].at + 1]))
-        self.heard, self.contradictions = (), ()
+        self.heard, self.contradictions, self.unread = (), (), False
         return self.question
 
     def finish(self) -> QuestionDocument | None:
@@ -289,6 +285,7 @@ class Consultation:
         """
         self._pending(None)
         self._go_on(finished(self._episode.state))
+        self.unread = False
         return self.question
 
     # -- how
@@ -305,6 +302,7 @@ class Consultation:
 
     def _take(self, reply: Reply) -> QuestionDocument | None:
         self._go_on(answered(self._episode.state, reply))
+        self.unread = bool(reply.text) and reply.status is None and not self.heard
         return self.question
 
     def _go_on(self, state: State) -> None:
