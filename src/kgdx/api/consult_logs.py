@@ -98,9 +98,11 @@ def verified(graph: GraphContext, world: World, policy: Policy, log: Sequence[Se
     given = resume(World(), log[:1])
     episode = begun(graph, world, policy, given.case, given.seed)
     for segment in log:
+        if not episode.waiting:
+            break
         if segment.author is Author.PATIENT:
             episode = run_episode(world, answered(episode.state, _said(segment)), policy)
-        elif segment.author is Author.USER and episode.waiting:
+        elif segment.author is Author.USER:
             episode = run_episode(world, finished(episode.state), policy)
     if episode.log[: len(log)] != tuple(log):
         hint = "send back what was sent, or begin again"

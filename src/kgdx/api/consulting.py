@@ -9,16 +9,18 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgdx.actions.believing import Questions
+from kgdx.answer.artifacts import ranking_of
 from kgdx.answer.consultation_record import kind_of, number_of, record_of
 from kgdx.api.consult_logs import finished
 from kgdx.api.consult_replies import reply_to
 from kgdx.case import Finding, Status
 from kgdx.case.ddxplus_release import PREFIX, evidence_words
+from kgdx.case.patient import valid
 from kgdx.case.phenopacket import case_to_phenopacket
 from kgdx.episode.loop import Episode, answered
 from kgdx.episode.loop import run as run_episode
 from kgdx.episode.resume import resume
-from kgdx.episode.segment import Segment
+from kgdx.episode.segment import Kind, Segment, error_of
 from kgdx.episode.state import State
 from kgdx.episode.turns import Leader, leaders_of, turns
 from kgdx.episode.wish import MAX_WORDS, AskPatient, Reply
@@ -79,9 +81,11 @@ class Consultation:
         """Findings that the last answer brought."""
         self.speaks: Language | None = None
         """Language to go on in, whatever it was so far."""
+        self.unread = False
+        """Whether the last answer was words in which nothing could be read; they are kept."""
         self.contradictions: tuple[str, ...] = ()
         """What the last answer contradicts, in words."""
-        self._episode = episode
+        self._episode = _sound(episode)
         self._told()
 
     # -- what it is about
@@ -163,12 +167,6 @@ class Consultation:
             raise CaseError(say("nothing", self.language), hint="name a finding, or begin with another description")
         return self._diagnosed(episode)
 
-    @property
-    def unread(self) -> bool:
-        """Whether the last answer was words in which nothing could be read; they are kept."""
-        given = [each.reply for each in turns(self.log) if each.reply is not None][-1:]
-        return any(each.text and each.status is None for each in given) and not self.heard
-
     def to_phenopacket(self) -> dict[str, Any]:
         """Return what is known of the patient as a GA4GH phenopacket v2."""
         return case_to_phenopacket(self._episode.state.case)
@@ -219,6 +217,7 @@ class Consultation:
         if len(said) > MAX_WORDS:
             hint = f"say it in at most {MAX_WORDS:,} characters"
             raise UsageError(f"the answer has {len(said):,} characters", hint=hint)
+        said = valid(said)
         meant = read_reply(said)
         if meant.meaning == "why":
             return self.question
@@ -275,7 +274,7 @@ class Consultation:
         if not given:
             raise UsageError(say("first", self.language), hint="answer it, or finish")
         self._go_on(resume(self._world, self.log[: given[-1].at + 1]))
-        self.heard, self.contradictions = (), ()
+        self.heard, self.contradictions, self.unread = (), (), False
         return self.question
 
     def finish(self) -> QuestionDocument | None:
@@ -286,6 +285,7 @@ class Consultation:
         """
         self._pending(None)
         self._go_on(finished(self._episode.state))
+        self.unread = False
         return self.question
 
     # -- how
@@ -302,11 +302,12 @@ class Consultation:
 
     def _take(self, reply: Reply) -> QuestionDocument | None:
         self._go_on(answered(self._episode.state, reply))
+        self.unread = bool(reply.text) and reply.status is None and not self.heard
         return self.question
 
     def _go_on(self, state: State) -> None:
         before = self._episode.state.case
-        self._episode = run_episode(self._world, state, self._policy)
+        self._episode = _sound(run_episode(self._world, state, self._policy))
         case = self._episode.state.case
         known = {(each.id, each.status) for each in before.findings}
         self.heard = tuple(each for each in case.findings if (each.id, each.status) not in known)
@@ -376,3 +377,17 @@ class Consultation:
 
 def _source(finding: Finding) -> Literal["read", "asked"]:
     return "asked" if finding.method == "asked" else "read"
+
+
+def _sound(episode: Episode) -> Episode:
+    """Return an episode that waits, or that has ended with a ranking or because nothing is known.
+
+    Raises:
+        KgdxError: The graph cannot rank; it says why.
+    """
+    if episode.waiting or not episode.state.case.observed or ranking_of(episode.state) is not None:
+        return episode
+    failed = [each for each in episode.log if each.kind is Kind.ERROR]
+    if failed:
+        raise error_of(failed[-1])
+    return episode

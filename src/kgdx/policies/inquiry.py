@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from kgdx.actions.answering import Diagnose
 from kgdx.actions.believing import Believe, ProposeQuestions, Questions, Shares
@@ -23,8 +23,9 @@ from kgdx.episode.policy import Capabilities, Policy
 from kgdx.episode.state import State
 from kgdx.episode.turns import Turn, turns
 from kgdx.episode.wish import AskPatient, Wish
+from kgdx.errors import UsageError
 from kgdx.rank.proposing import Question
-from kgdx.rank.selectors import DEFAULT
+from kgdx.rank.selectors import DEFAULT, make_selector
 
 OPENLY = 3
 """Open questions in a row, with nothing found in the answers, after which no more is asked."""
@@ -67,6 +68,20 @@ class InquiryPolicy(Policy):
     unchanged: Annotated[int, Field(ge=0)] = 0
     """After so many questions that changed nothing in which diseases lead, ask openly; 0 for never."""
 
+    @field_validator("selector")
+    @classmethod
+    def _there(cls, selector: str) -> str:
+        """Refuse a selector that does not exist before anybody is asked.
+
+        Raises:
+            ValueError: There is none of the name, or its settings are wrong.
+        """
+        try:
+            make_selector(selector)
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+        return selector
+
     def choose(self, state: State) -> Wish | None:
         """Return the next step: read what is new, update the shares, ask which kind, ask, or declare."""
         if state.get(Read) is None and (state.case.text or state.case.findings):
@@ -79,7 +94,7 @@ class InquiryPolicy(Policy):
             return AskPatient() if asked < min(self.questions, OPENLY) else self.close(state)
         shares = state.get(Shares)
         if shares is None:
-            return Believe()
+            return None if state.tried(Believe()) else Believe()  # what the graph cannot do now it cannot do again
         if (kind := self._kind(before)) is not None:
             return kind
         if asked >= self.questions or shares.shares[0].share >= self.certain:
@@ -94,10 +109,11 @@ class InquiryPolicy(Policy):
             return None
         if state.get(Shares) is None and not state.tried(Believe()):
             return Believe()
+        rank, explain = Rank(top=self.top, explain=True), Explain(top=max(1, min(self.explain, self.top)))
         if state.get(Ranked) is None:
-            return Rank(top=self.top, explain=True)
-        if self.explain and not state.all(Explained):
-            return Explain(top=min(self.explain, self.top))
+            return None if state.tried(rank) else rank
+        if self.explain and not state.all(Explained) and not state.tried(explain):
+            return explain
         return Diagnose()
 
     def _kind(self, before: Sequence[Turn]) -> Wish | None:

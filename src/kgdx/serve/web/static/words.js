@@ -1,7 +1,7 @@
 // The page's words in English and Chinese.
 window.kgdxWords = {
   en: {
-    skip: "Skip to the patient", motto: "Diagnosis on a knowledge graph", title: "What could this patient have?",
+    consult: "Consultation", skip: "Skip to the patient", motto: "Diagnosis on a knowledge graph", title: "What could this patient have?",
     notice: "Decision support for research; not a medical device, and no substitute for a clinician's judgement.",
     privacy: "Nothing is kept: not by the server, not in this browser. What is on this page is gone when it is closed; Save gives you a file.",
     token: "Token of this server", use: "Use it", patient: "Patient", ready: "graph of {date}", unready: "the graph is not available",
@@ -73,7 +73,7 @@ window.kgdxWords = {
     exampleQuestion: "Which genes are associated with ataxia telangiectasia?",
   },
   zh: {
-    skip: "跳到患者", motto: "基于知识图谱的诊断", title: "这位患者可能患有什么病？",
+    consult: "问诊", skip: "跳到患者", motto: "基于知识图谱的诊断", title: "这位患者可能患有什么病？",
     notice: "仅供研究的决策支持；不是医疗器械，不能代替临床医生的判断。",
     privacy: "不留任何记录：服务器不保存，浏览器也不保存。关闭本页后内容即消失；“保存”可得到一个文件。",
     token: "此服务器的令牌", use: "使用", patient: "患者", ready: "图谱日期 {date}", unready: "图谱不可用",
