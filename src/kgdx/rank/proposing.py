@@ -12,6 +12,7 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.ddxplus_release import PREFIX, VALUE, evidences
 from kgdx.case.patient import Case, Issue, Status
 from kgdx.errors import ConfigError, UsageError
+from kgdx.rank.evidences import Evidences
 from kgdx.rank.fusion import Scored, leading
 from kgdx.rank.question_pools import KINDS, Pool, pools
 from kgdx.rank.selectors import COMPARED, DEFAULT, Selector, Situation, make_selector
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from kgdx.rank.query import Query
     from kgdx.rank.ranking import Names
     from kgdx.rank.ranking_model import RankModel
+    from kgdx.rank.scorers import Scorer
 
 Way = Literal["ask", "examine", "laboratory", "imaging"]
 """How a question is answered: by asking, by examining, by a laboratory test, by imaging."""
@@ -105,6 +107,11 @@ class Believer(Protocol):
         """What its numbers stand for."""
         ...
 
+    @property
+    def scorers(self) -> Mapping[str, Scorer]:
+        """Scorer by name."""
+        ...
+
     def query(self, case: Case) -> tuple[Query, tuple[Issue, ...]]:
         """Return a case's findings as rows, and what of it cannot be used."""
         ...
@@ -144,7 +151,8 @@ class Proposer:
     @cached_property
     def pools(self) -> dict[str, Pool]:
         """What can be asked, by kind."""
-        return pools(self._ranker.model, self._ranker.names)
+        found = self._ranker.scorers.get("evidences")
+        return pools(self._ranker.model, self._ranker.names, found if isinstance(found, Evidences) else None)
 
     def propose(
         self,
