@@ -30,9 +30,9 @@ VOCABULARY = "DDXPLUS:"
 class Evidences(Scorer):
     """How well a disease explains the symptoms that are given by id, and those that are known to be absent.
 
-    s(d) = ASKED + Σ_e ln p(e | d) / p(e) + Σ_n min(0, ln (1 − p(n | d)) / (1 − UNLISTED)) over what is present (e) and
-    absent (n), with p from the lists of symptoms and the table of patients that ships
-    (:class:`~kgdx.rank.evidence_odds.EvidenceOdds`), which knows values, sex and age as well. What is absent is never in
+    s(d) = ASKED + Σ_e ln p(e | d) / p(e) + Σ_n min(0, ln (1 − p(n | d)) / (1 − UNLISTED)) over the present e and
+    the absent n. p is from the lists of symptoms and the table of patients that ships
+    (:class:`~kgdx.rank.evidence_odds.EvidenceOdds`), which knows values, sex and age. What is absent is never in
     favour. Diseases without such a list get 0.
     """
 

@@ -33,6 +33,8 @@ MOVED = 5
 """Leaders of which an explanation tells how an answer moves them."""
 LEAST_SHARE = 1e-9
 """Share of a disease that somebody has named, however unlikely it is."""
+TELLING = 1000
+"""Findings of most gain among which narrower ones are looked for."""
 OPTIONS = 8
 """Narrower findings, or values, that a question offers after a yes."""
 
@@ -225,12 +227,14 @@ class Proposer:
         share = at.told[leaders].astype(np.float64)
         chance = share @ likelihood / max(float(share.sum()), 1e-30)
         still = np.where(at.free, gain, 0)
+        telling = leading(still, TELLING)
+        telling = telling[still[telling] > 0]
         why = self._why(leaders, share, likelihood)
         return {
             each.row: Question(
                 *(pool.kind, pool.ids[each.row], pool.labels(each.row), float(gain[each.row]), each.value),
                 *(WAYS[self._ways[pool.kind][each.row]], each.price, float(chance[place]), why[place]),
-                _options(pool, each.row, still),
+                _options(pool, each.row, telling),
             )
             for place, each in enumerate(chosen)
         }
@@ -294,7 +298,7 @@ def _with_below(questions: list[Question], known: Mapping[str, Pool]) -> tuple[Q
     return tuple(each._replace(below=tuple(below[each.id])) for each in questions)
 
 
-def _options(pool: Pool, row: int, gain: Floats) -> tuple[Option, ...]:
+def _options(pool: Pool, row: int, telling: Ints) -> tuple[Option, ...]:
     """What a yes may be narrowed to: the values of an evidence, or the narrower findings that tell most."""
     if pool.kind == "evidence":
         one = evidences().get(pool.ids[row].removeprefix(PREFIX))
@@ -303,8 +307,8 @@ def _options(pool: Pool, row: int, gain: Floats) -> tuple[Option, ...]:
     if pool.down is None:
         return ()
     narrower = pool.down.columns(row)
-    narrower = narrower[(narrower != row) & (gain[narrower] > 0)]
-    best = narrower[leading(gain[narrower], OPTIONS)] if len(narrower) else narrower
+    place = np.minimum(np.searchsorted(narrower, telling), len(narrower) - 1)
+    best = telling[(narrower[place] == telling) & (telling != row)][:OPTIONS]
     return tuple(Option(pool.ids[each], pool.labels(each)) for each in best.tolist())
 
 
