@@ -169,7 +169,7 @@ class Inquiries:
     def _stands(self, case: Case, right: Sequence[int]) -> tuple[float, float]:
         """Rank and share of the right disease."""
         ranker = self.graph.ranker
-        scored = ranker.score_query(ranker.query(case)[0])
+        scored = ranker.score_query(ranker.query(case.evidence)[0])  # what is unknown changes no score
         share = ranker.posterior(scored)
         return mean_rank(scored.total, right), float(share[list(right)].sum()) if right else 0.0
 

@@ -41,9 +41,16 @@ class Weight(_Part):
 
 
 class Posterior(_Part):
-    """How scores become shares: the temperature by number of present findings, and how many candidates lead."""
+    """How scores become shares: the temperature by number of present findings, and who shares how much."""
 
     temperature: Annotated[dict[PositiveInt, PositiveFloat], Field(min_length=1)]
+    """Of the scores, by number of present phenotypes."""
+    of_evidences: PositiveFloat = 1.0
+    """Of the scores of a patient with evidences, which are log-odds."""
+    plausible: PositiveInt
+    """Candidates that share :attr:`most`."""
+    most: Annotated[float, Field(gt=0, le=1)]
+    """What they share: the rest is left to other diseases, also to those that nobody has described."""
     leaders: PositiveInt
     reference: Reference
 
@@ -195,8 +202,7 @@ class Scored:
 
 # From scores to shares among the annotated diseases, and what a question about a finding is expected to tell of them.
 #
-# Shares are softmax(score / T) over all candidates. They are no probabilities of disease: a patient may have what
-# nobody has described.
+# Shares are no probabilities of disease: a patient may have what nobody has described.
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +247,38 @@ def shares(total: Floats, temperature: float) -> Floats:
     """
     weight = np.exp((total - total.max()) / temperature)
     share: Floats = weight / weight.sum(dtype=np.float64)
+    return share
+
+
+def believed(total: Floats, temperature: float, plausible: int, most: float) -> Floats:
+    """Return each candidate's share: softmax(score / T) among the first ones, times what they have in common.
+
+    What is left of 1 goes to the other candidates, none of which gets more than its score over that of the first ones
+    gives it; the rest belongs to none of them.
+
+    Args:
+        total: Scores; shape (candidates,).
+        temperature: T.
+        plausible: How many are first.
+        most: Their common share.
+
+    Returns:
+        Shape (candidates,); sums to at most 1, and is ordered as the scores.
+
+    Example:
+        >>> believed(np.array([0.0, 2 * np.log(3), -99.0]), 2.0, plausible=2, most=0.8).round(4).tolist()
+        [0.2, 0.6, 0.0]
+    """
+    weight = np.exp((total.astype(np.float64) - float(total.max())) / temperature)
+    if len(weight) <= plausible:
+        first = np.ones(len(weight), bool)
+    else:
+        first = np.zeros(len(weight), bool)
+        first[leading(total, plausible)] = True
+    share: Floats = weight * (most / weight[first].sum())
+    others = float(share[~first].sum())
+    if others > 1 - most:
+        share[~first] *= (1 - most) / others
     return share
 
 

@@ -12,6 +12,7 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.ddxplus_release import PREFIX, VALUE, evidences
 from kgdx.case.patient import Case, Issue, Status
 from kgdx.errors import ConfigError, UsageError
+from kgdx.rank.evidences import Evidences
 from kgdx.rank.fusion import Scored, leading
 from kgdx.rank.question_pools import KINDS, Pool, pools
 from kgdx.rank.selectors import COMPARED, DEFAULT, Selector, Situation, make_selector
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from kgdx.rank.query import Query
     from kgdx.rank.ranking import Names
     from kgdx.rank.ranking_model import RankModel
+    from kgdx.rank.scorers import Scorer
 
 Way = Literal["ask", "examine", "laboratory", "imaging"]
 """How a question is answered: by asking, by examining, by a laboratory test, by imaging."""
@@ -31,6 +33,8 @@ MOVED = 5
 """Leaders of which an explanation tells how an answer moves them."""
 LEAST_SHARE = 1e-9
 """Share of a disease that somebody has named, however unlikely it is."""
+TELLING = 1000
+"""Findings of most gain among which narrower ones are looked for."""
 OPTIONS = 8
 """Narrower findings, or values, that a question offers after a yes."""
 
@@ -105,6 +109,11 @@ class Believer(Protocol):
         """What its numbers stand for."""
         ...
 
+    @property
+    def scorers(self) -> Mapping[str, Scorer]:
+        """Scorer by name."""
+        ...
+
     def query(self, case: Case) -> tuple[Query, tuple[Issue, ...]]:
         """Return a case's findings as rows, and what of it cannot be used."""
         ...
@@ -144,7 +153,8 @@ class Proposer:
     @cached_property
     def pools(self) -> dict[str, Pool]:
         """What can be asked, by kind."""
-        return pools(self._ranker.model, self._ranker.names)
+        found = self._ranker.scorers.get("evidences")
+        return pools(self._ranker.model, self._ranker.names, found if isinstance(found, Evidences) else None)
 
     def propose(
         self,
@@ -217,12 +227,14 @@ class Proposer:
         share = at.told[leaders].astype(np.float64)
         chance = share @ likelihood / max(float(share.sum()), 1e-30)
         still = np.where(at.free, gain, 0)
+        telling = leading(still, TELLING)
+        telling = telling[still[telling] > 0]
         why = self._why(leaders, share, likelihood)
         return {
             each.row: Question(
                 *(pool.kind, pool.ids[each.row], pool.labels(each.row), float(gain[each.row]), each.value),
                 *(WAYS[self._ways[pool.kind][each.row]], each.price, float(chance[place]), why[place]),
-                _options(pool, each.row, still),
+                _options(pool, each.row, telling),
             )
             for place, each in enumerate(chosen)
         }
@@ -286,7 +298,7 @@ def _with_below(questions: list[Question], known: Mapping[str, Pool]) -> tuple[Q
     return tuple(each._replace(below=tuple(below[each.id])) for each in questions)
 
 
-def _options(pool: Pool, row: int, gain: Floats) -> tuple[Option, ...]:
+def _options(pool: Pool, row: int, telling: Ints) -> tuple[Option, ...]:
     """What a yes may be narrowed to: the values of an evidence, or the narrower findings that tell most."""
     if pool.kind == "evidence":
         one = evidences().get(pool.ids[row].removeprefix(PREFIX))
@@ -295,8 +307,8 @@ def _options(pool: Pool, row: int, gain: Floats) -> tuple[Option, ...]:
     if pool.down is None:
         return ()
     narrower = pool.down.columns(row)
-    narrower = narrower[(narrower != row) & (gain[narrower] > 0)]
-    best = narrower[leading(gain[narrower], OPTIONS)] if len(narrower) else narrower
+    place = np.minimum(np.searchsorted(narrower, telling), len(narrower) - 1)
+    best = telling[(narrower[place] == telling) & (telling != row)][:OPTIONS]
     return tuple(Option(pool.ids[each], pool.labels(each)) for each in best.tolist())
 
 

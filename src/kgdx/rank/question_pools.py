@@ -6,7 +6,7 @@ A pool is one kind of question as a matrix of likelihoods P(yes | disease), so t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,12 @@ from kgdx.arrays.sparse import Floats, Ints, Sparse, compressed
 from kgdx.case.ddxplus_release import PREFIX, evidence_of, evidences
 from kgdx.case.ddxplus_release import phrase as evidence_phrase
 from kgdx.rank.descriptions import stated
-from kgdx.rank.evidences import LISTED, UNLISTED
+from kgdx.rank.evidence_odds import LISTED, UNLISTED, EvidenceOdds, information
 from kgdx.rank.fusion import entropy
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
+    from kgdx.rank.evidences import Evidences
     from kgdx.rank.ranking import Names
     from kgdx.rank.ranking_model import RankModel
 
@@ -42,6 +43,9 @@ class Pool:
         neighbours: Candidate → what it is annotated with directly, and how often: what a yes may name.
         up: Item → what a yes implies, itself included; ``None`` where no item implies another.
         down: Item → what a no settles, itself included.
+        rows: Id → item.
+        odds: Likelihoods of the values that a yes may come with, of evidences.
+        numbers: The candidates that ``odds`` is about; shape (conditions,).
     """
 
     kind: str
@@ -54,6 +58,8 @@ class Pool:
     up: Sparse | None = None
     down: Sparse | None = None
     rows: dict[str, int] = field(default_factory=dict)
+    odds: EvidenceOdds | None = None
+    numbers: Ints | None = None
 
     @cached_property
     def above_base(self) -> Any:
@@ -74,6 +80,23 @@ class Pool:
     def _by_item(self, values: Floats) -> Any:
         matrix = Sparse(self.likelihood.start, self.likelihood.index.astype(np.int32), values)
         return matrix.array(len(self.ids)).T.tocsr()
+
+    def value_information(self, shares: Floats, free: Ints) -> Floats:
+        """Return the bits that the value adds to the answer of each item, as often as it is yes; shape (items,)."""
+        gain = np.zeros(len(self.ids))
+        if self.odds is None or self.numbers is None or not self.odds.learned:
+            return gain
+        share = shares[self.numbers].astype(np.float64)
+        for place, row in enumerate(self.evidence_rows.tolist()):
+            if free[row] and len((values := self.odds.values(self.ids[row]))[0]) > 1:
+                yes = share * self.odds.chance[:, place]
+                gain[row] = float(yes.sum()) * information(yes, values[1])
+        return gain
+
+    @cached_property
+    def evidence_rows(self) -> Ints:
+        """Items that are evidences, in the order of :attr:`odds`."""
+        return np.array(sorted(self.rows.values()), np.int64)
 
     def of(self, candidates: Ints, items: Ints) -> Floats:
         """Return P(yes) of some items for some candidates; shape (candidates, items)."""
@@ -108,10 +131,13 @@ class Pool:
         return self.rows.get(id, self.rows.get(evidence_of(id), -1))
 
 
-def pools(model: RankModel, names: Names) -> dict[str, Pool]:
+def pools(model: RankModel, names: Names, evidences: Evidences | None = None) -> dict[str, Pool]:
     """Return the pools of a graph by kind; a kind of which the graph knows nothing is left out."""
     made: dict[str, Pool | None] = {"phenotype": _phenotypes(model, names)}
     made |= {kind: _listed(kind, model, names.snapshot) for kind in KINDS[1:]}
+    pool = made["evidence"]
+    if pool is not None and evidences is not None and evidences.applies:
+        made["evidence"] = _likelier(pool, evidences)
     return {kind: pool for kind, pool in made.items() if pool is not None and len(pool.likelihood.index)}
 
 
@@ -151,6 +177,15 @@ def _listed(kind: str, model: RankModel, snapshot: Snapshot) -> Pool | None:
 
     rows = {id: row for row, id in enumerate(ids) if kind == "test" or coded[row] == (kind == "evidence")}
     return Pool(kind, ids, label, listed, UNLISTED, np.diff(listed.start) > 0, listed, up, down, rows)
+
+
+def _likelier(pool: Pool, evidences: Evidences) -> Pool:
+    """Return the pool of evidences with the likelihoods that the ranking has."""
+    odds, numbers, rows = evidences.odds, evidences.numbers, evidences.rows
+    row, column = (each.ravel() for each in np.meshgrid(numbers, rows, indexing="ij"))
+    values = odds.chance.astype(np.float32).ravel()
+    likelihood = compressed(row, column.astype(np.int32), values, len(pool.described))
+    return replace(pool, likelihood=likelihood, odds=odds, numbers=numbers)
 
 
 def _kin(ids: list[str]) -> tuple[Sparse, Sparse]:

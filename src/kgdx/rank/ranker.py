@@ -21,10 +21,10 @@ from kgdx.rank.fusion import (
     Beliefs,
     Scored,
     Weights,
+    believed,
     fused,
     leading,
     scale,
-    shares,
     temperature,
 )
 from kgdx.rank.gaps import few
@@ -334,9 +334,10 @@ class Ranker:
         return self._results.get(("beliefs", self._key(query), many), believe)  # type: ignore[no-any-return]
 
     def posterior(self, scored: Scored) -> Floats:
-        """Return the share of each candidate among the annotated diseases; shape (candidates,), in sum 1."""
-        fitted = self.weights.posterior.temperature
-        return shares(scored.total, temperature(len(scored.query.observed), fitted))
+        """Return the share of each candidate among the annotated diseases; shape (candidates,), in sum at most 1."""
+        fitted, query = self.weights.posterior, scored.query
+        degrees = fitted.of_evidences if query.symptoms else temperature(len(query.observed), fitted.temperature)
+        return believed(scored.total, degrees, fitted.plausible, fitted.most)
 
     @cached_property
     def proposer(self) -> Proposer:

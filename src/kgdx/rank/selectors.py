@@ -58,7 +58,8 @@ class Situation:
         """What the answer to each question is expected to tell, in bits; shape (items,)."""
         if self.named and self.pool.kind == "phenotype":
             return named_information(self.pool, self.told, self.leaders(COMPARED), self.free)
-        return mutual_information(self.pool, self.told)
+        gain = mutual_information(self.pool, self.told)
+        return gain + self.pool.value_information(self.told, self.free) if self.named else gain
 
     def leaders(self, count: int) -> Ints:
         """Return the candidates of the largest shares among those that an answer can move, best first."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kgdx.errors import MissingExtraError
+from kgdx.errors import MissingExtraError, UsageError
 from kgdx.results.ranked import Candidate, CaseSummary, DiagnosisDocument
 from kgdx.results.view import WEAK, listed, names, of_the_person, weights, worded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from matplotlib.axes import Axes
 
@@ -61,6 +62,41 @@ def ranking_plot(document: DiagnosisDocument, top: int = 10, ax: Axes | None = N
     if rows:
         ax.legend(fontsize="small", frameon=False, loc="lower right")
     return ax
+
+
+def inquiry_plot(figures: Mapping[str, Any], path: Path) -> None:
+    """Draw how often the truth is first by number of questions, a line a selector, into a file.
+
+    Args:
+        figures: What ``kgdx evaluate inquiry`` measured.
+        path: The picture; its suffix says its form, such as ``.png``.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+        UsageError: The file cannot be written.
+    """
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise MissingExtraError("--plot", "plot") from error
+    figure, axes = pyplot.subplots(1, 2, figsize=(10, 4.5), layout="constrained", sharex=True)
+    for ax, top in zip(axes, ("top1", "top10"), strict=True):
+        for name, told in figures["selectors"].items():
+            rows = told["by_question"]
+            q = [row["q"] for row in rows]
+            ax.plot(q, [100 * row[top] for row in rows], label=name)
+            low, high = ([100 * row["ci95"][top][end] for row in rows] for end in (0, 1))
+            ax.fill_between(q, low, high, alpha=0.12)
+        ax.set_xlabel("questions")
+        ax.set_ylabel(f"truth among the first {top.removeprefix('top')}, %")
+        ax.set_ylim(0, 100)
+    axes[0].legend(fontsize="small", frameon=False)
+    try:
+        figure.savefig(path, dpi=150)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be written ({error})", hint="name another file, ending in .png") from error
+    finally:
+        pyplot.close(figure)
 
 
 def parted(candidate: Candidate, labels: Mapping[str, str]) -> dict[str, float]:

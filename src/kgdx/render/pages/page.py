@@ -46,10 +46,20 @@ def page(document: Result | Mapping[str, Any]) -> str:
         >>> "<b>" in shown, "&lt;b&gt;p&lt;/b&gt;" in shown
         (False, True)
     """
-    template, values = _view(document)
-    environment = _environment()
-    html = environment.get_template(template).render(
-        values, style=stylesheet(), script=script(), policy=_policy(), made_by=version("kgdx"), whole=True
+    return rendered(*_view(document))
+
+
+def rendered(template: str, values: Mapping[str, Any]) -> str:
+    """Return a page of one of the templates, with this package's stylesheet and script.
+
+    Args:
+        template: Its file name.
+        values: What it shows.
+    """
+    html = (
+        _environment()
+        .get_template(template)
+        .render(values, style=stylesheet(), script=script(), policy=_policy(), made_by=version("kgdx"), whole=True)
     )
     return html.encode("utf-8", "replace").decode()  # a lone surrogate, as a broken JSON escape gives it
 

@@ -1,0 +1,172 @@
+"""The command that measures how fast questions lead to the disease."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgdx.cli import inputs, options
+from kgdx.cli.options import Force, Html, Json, Store, grouped
+
+if TYPE_CHECKING:
+    from kgdx.case import Case
+    from kgdx.case.case_files import Failure
+    from kgdx.evaluate.inquiries import Answers, Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Who asks, and how it is answered."""
+
+    selectors: Annotated[
+        str, typer.Option(metavar="NAMES", help="Who chooses questions; several with commas, settings behind a colon.")
+    ] = "infogain,degree"
+    answers: Annotated[
+        str, typer.Option(metavar="bare,named", help="Whether a yes says which recorded finding it is; one or both.")
+    ] = "named"
+    questions: Annotated[int, typer.Option(metavar="N", min=1, max=500, help="Questions to each patient.")] = 20
+    ablate: Annotated[
+        str, typer.Option(metavar="WHAT", help="Also without: graph, record, selector; several with commas.")
+    ] = ""
+    kinds: Annotated[str, typer.Option(metavar="KINDS", help="Asked about: phenotype, evidence, symptom, test.")] = (
+        "phenotype,evidence"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Patients:
+    """Which patients, and how they answer."""
+
+    start: Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Findings known at first.")] = 2
+    forgets: Annotated[float, typer.Option(metavar="SHARE", min=0, max=1, help="Of the findings, not known.")] = 0.0
+    contradicts: Annotated[
+        float, typer.Option(metavar="SHARE", min=0, max=1, help="Of the yes and no, turned round.")
+    ] = 0.0
+    unsure: Annotated[
+        float, typer.Option(metavar="SHARE", min=0, max=1, help="Of the questions, answered with don't know.")
+    ] = 0.0
+    sample: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="So many by chance, at most two of a publication.")
+    ] = None
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of all random choices.")] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What is written besides."""
+
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "--output", "-o", metavar="FOLDER", help="Keep finished consultations here; goes on."),
+    ] = None
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Accuracy by question as a picture, PNG; needs kgdx[plot].")
+    ] = None
+    html: Html = None
+    force: Force = False
+
+
+@grouped
+def inquiry(
+    cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis; or .gz.")],
+    asking: Asking,
+    patients: Patients,
+    written: Written,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Measure how fast questions lead to the diagnosis.
+
+    Each case plays a patient that answers from what it records. Example: kgdx evaluate inquiry cases.jsonl --selectors
+    infogain,degree --answers bare,named
+    """
+    from kgdx.cli import page_files
+    from kgdx.evaluate.inquiries import Inquiries, evaluate_inquiry, sampled
+    from kgdx.evaluate.journal import Journal
+    from kgdx.evaluate.labels import Labels
+    from kgdx.evaluate.words_reader import words_reader
+
+    page_files.check(written.html, force=written.force)
+    selectors, answers, setting = _wanted(asking, patients)
+    given: list[Case | Failure] = list(inputs.many(cases))
+    if patients.sample is not None:
+        given = sampled(given, patients.sample, patients.seed)
+    with inputs.graph(store) as graph, options.progress_bar("patients", len(given)) as advance:
+        labels = Labels(graph.ranker, graph.snapshot, lambda: graph.names)
+        asked = Inquiries(graph, labels, words_reader(graph), setting)
+
+        def measured(journal: Journal | None = None) -> dict[str, Any]:
+            return evaluate_inquiry(asked, given, selectors, answers, journal, advance)
+
+        if written.out is None:
+            result = measured()
+        else:
+            about = {"graph": graph.fingerprint, "selectors": selectors, "answers": answers, "of": len(given)}
+            with Journal(written.out).working({**about, "setting": asdict(setting)}) as journal:
+                result = measured(journal)
+                journal.finish(journal.records, result)
+    if as_json:
+        options.write_json(result)
+    else:
+        from kgdx.render.terminal.inquiry_text import inquiry_figures
+
+        options.show(inquiry_figures(result))
+    _draw(written, result)
+
+
+def _wanted(asking: Asking, patients: Patients) -> tuple[list[str], list[Answers], Setting]:
+    """Selectors, kinds of answers and the setting that the options name.
+
+    Raises:
+        UsageError: An option names what does not exist.
+    """
+    from kgdx.errors import UsageError
+    from kgdx.evaluate.inquiries import ABLATIONS, ANSWERS, Setting
+    from kgdx.evaluate.simulated_patients import Noise
+
+    ablate, answers, kinds = (_listed(each) for each in (asking.ablate, asking.answers, asking.kinds))
+    for given, known in ((ablate, tuple(ABLATIONS)), (answers, ANSWERS)):
+        if wrong := [each for each in given if each not in known]:
+            raise UsageError(f"there is no {wrong[0][:40]!r} here", hint=f"one of {', '.join(known)}")
+    names = [*_selectors(asking.selectors), *(name for each in ablate for name in ABLATIONS[each])]
+    noise = Noise(patients.forgets, patients.contradicts, patients.unsure)
+    setting = Setting(asking.questions, patients.start, patients.seed, noise, tuple(kinds))
+    return list(dict.fromkeys(names)), [each for each in ANSWERS if each in answers], setting
+
+
+def _listed(given: str) -> list[str]:
+    return [each.strip() for each in given.split(",") if each.strip()]
+
+
+def _selectors(given: str) -> list[str]:
+    """Split names at commas, but not between the settings of one.
+
+    Example:
+        >>> _selectors("split:leaders=3,infogain")
+        ['split:leaders=3', 'infogain']
+    """
+    names: list[str] = []
+    for each in _listed(given):
+        if names and ":" in names[-1] and "=" in each and ":" not in each:
+            names[-1] += f",{each}"
+        else:
+            names.append(each)
+    return names
+
+
+def _draw(written: Written, result: dict[str, Any]) -> None:
+    """Write the picture and the page that are wanted."""
+    from kgdx.cli import page_files
+
+    if written.plot is not None:
+        from kgdx.render.plots import inquiry_plot
+
+        inquiry_plot(result, written.plot)
+        options.remark(f"picture written to {written.plot}")
+    if written.html is not None:
+        from kgdx.render.pages.inquiry_page import inquiry_page
+
+        page_files.write(written.html, lambda: inquiry_page(result), force=written.force)

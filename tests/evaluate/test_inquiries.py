@@ -1,0 +1,117 @@
+"""Questions to simulated patients, measured on a small graph."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import kgdx
+from kgdx.case import Case, Finding
+from kgdx.case.case_files import Failure
+from kgdx.cli import app
+from kgdx.errors import CaseError, UsageError
+from kgdx.evaluate.inquiries import Inquiries, Setting, evaluate_inquiry, sampled
+from kgdx.evaluate.inquiry_report import Consulted, report
+from kgdx.evaluate.journal import Journal
+from kgdx.evaluate.labels import Labels
+from kgdx.evaluate.metrics import MISS
+
+FEW = Setting(questions=3, start=1, kinds=("phenotype",))
+
+
+@pytest.fixture(scope="module")
+def asking(tiny_graph: Path) -> Inquiries:
+    graph = kgdx.open(tiny_graph)
+    return Inquiries(graph, Labels(graph.ranker, graph.snapshot), setting=FEW)
+
+
+def patient(asking: Inquiries, number: int = 0) -> Case:
+    """A patient who has all that a disease is annotated with."""
+    model, names = asking.graph.ranker.model, asking.graph.ranker.names
+    terms = model.columns.annotated.columns(number).tolist()
+    findings = tuple(Finding(names.term(row), label=names.label(names.term(row))) for row in terms)
+    return Case(f"p{number}", findings, diseases=(asking.graph.ranker.ids[number],))
+
+
+def test_the_figures_begin_before_the_first_question_and_keep_failures(asking: Inquiries) -> None:
+    cases = [patient(asking, 0), patient(asking, 1), Failure("x.json", "broken"), Case("unlabelled")]
+    found = evaluate_inquiry(asking, cases, ["infogain", "degree"])
+    assert (found["n"], found["unlabelled"], len(found["failed"])) == (3, 1, 1)
+    for figures in found["selectors"].values():
+        assert [row["q"] for row in figures["by_question"]] == [0, 1, 2, 3]
+        assert {"top1", "top3", "top10"} <= figures["by_question"][0].keys()
+        assert all(row["n"] == 3 and row["top10"] <= 2 / 3 for row in figures["by_question"])
+        assert "degree" in figures["questions_to"]
+    against = found["selectors"]["infogain"]["against"]["degree"]["top1"]
+    assert against["ci95"][0] <= against["difference"] <= against["ci95"][1]
+
+
+def test_a_consultation_is_the_same_again(asking: Inquiries) -> None:
+    for answers in ("bare", "named"):
+        one, two = (asking.consult(patient(asking), "infogain", answers) for _ in range(2))
+        assert one is not None and two is not None
+        assert (one.ranks, one.shares, one.asked, one.hits) == (two.ranks, two.shares, two.asked, two.hits)
+
+
+def test_finished_consultations_are_taken_from_the_journal(asking: Inquiries, tmp_path: Path) -> None:
+    cases, about = [patient(asking, 0), patient(asking, 1)], {"of": 2}
+    with Journal(tmp_path / "run").working(about) as journal:
+        first = evaluate_inquiry(asking, cases, ["infogain"], journal=journal)
+        assert len(journal.records) == 2
+    with Journal(tmp_path / "run").working(about) as journal:
+        again = evaluate_inquiry(asking, cases, ["infogain"], journal=journal)
+        assert len(journal.records) == 2
+    assert json.dumps(first) == json.dumps(again)
+
+
+def test_without_a_record_only_the_last_turns_are_known(asking: Inquiries) -> None:
+    whole, forgetful = (asking.consult(patient(asking), name) for name in ("infogain", "infogain/record"))
+    assert whole is not None and forgetful is not None
+    assert whole.ranks[0] == forgetful.ranks[0] and len(whole.ranks) == len(forgetful.ranks)
+
+
+def test_wrong_selectors_and_cases_without_a_diagnosis_are_refused(asking: Inquiries) -> None:
+    for names in ([], ["infogain", "infogain"], ["nobody"]):
+        with pytest.raises(UsageError):
+            evaluate_inquiry(asking, [patient(asking)], names)
+    with pytest.raises(CaseError, match="diagnosis"):
+        evaluate_inquiry(asking, [Case("p")], ["infogain"])
+    with pytest.raises(UsageError):
+        Setting(questions=-1)
+
+
+def test_questions_are_counted_until_an_accuracy_is_reached() -> None:
+    fast = [Consulted("a", "1", "d", False, (5.0, 1.0, 1.0), (0.1, 0.5, 0.6)), Consulted("b", error="unreadable")]
+    slow = [Consulted("a", "1", "d", False, (5.0, 5.0, 1.0), (0.1, 0.1, 0.6)), Consulted("b", error="unreadable")]
+    found = report({"infogain": fast, "degree": slow})
+    assert found["infogain"]["questions_to"]["0.5"] == 1 == found["infogain"]["questions_to"]["degree"]
+    assert found["degree"]["questions_to"]["0.5"] == 2 and found["degree"]["questions_to"]["0.9"] is None
+    assert found["infogain"]["groups"]["unseen"]["by_question"][2]["top1"] == 1.0
+    assert Consulted.of(Consulted("b", ranks=(MISS,)).record()) == Consulted("b", ranks=(MISS,))
+
+
+def test_a_sample_has_at_most_two_of_a_publication() -> None:
+    cases = [Case(str(number), publications=(f"PMID:{number // 5}",)) for number in range(20)]
+    chosen = sampled(cases, 100)
+    assert len(chosen) == 8 and chosen == sampled(cases, 100)
+
+
+def test_the_command_prints_json_a_table_and_a_page(asking: Inquiries, tiny_graph: Path, tmp_path: Path) -> None:
+    case = patient(asking)
+    line = {"id": case.id, "observed": list(case.observed), "diseases": list(case.diseases)}
+    file, page = tmp_path / "cases.jsonl", tmp_path / "page.html"
+    file.write_text(json.dumps(line) + "\n")
+    command = ["evaluate", "inquiry", str(file), "--questions", "2", "--store", str(tiny_graph)]
+    told = CliRunner().invoke(
+        app, [*command, "--selectors", "infogain,split:leaders=3", "--answers", "bare,named", "--json"]
+    )
+    assert told.exit_code == 0, told.output
+    found = json.loads(told.stdout)
+    assert list(found["selectors"]) == ["infogain", "split:leaders=3"] and set(found["answers"]) == {"bare", "named"}
+    told = CliRunner().invoke(app, [*command, "--ablate", "graph,record,selector", "--html", str(page)])
+    assert told.exit_code == 0, told.output
+    assert "random" in told.stdout and "<svg" in page.read_text() and "infogain/record" in page.read_text()
+    assert CliRunner().invoke(app, [*command, "--answers", "maybe"]).exit_code != 0
