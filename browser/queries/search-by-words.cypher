@@ -9,4 +9,6 @@ CALL {
   CALL db.index.fulltext.queryNodes('kgdx_names_chinese', words) YIELD node, score
   RETURN node, score
 }
-RETURN node, max(score) AS score ORDER BY score DESC LIMIT 30
+WITH node, max(score) AS score ORDER BY score DESC LIMIT 30
+MATCH path = (node)
+RETURN path
