@@ -64,5 +64,7 @@ def test_what_a_subquery_returns_is_left_out() -> None:
 
 
 def test_options_of_an_index_are_no_properties() -> None:
-    text = "CREATE FULLTEXT INDEX i FOR (n:Disease) ON EACH [n.name] OPTIONS {indexConfig: {`fulltext.analyzer`: 'cjk'}}"
+    text = (
+        "CREATE FULLTEXT INDEX i FOR (n:Disease) ON EACH [n.name] OPTIONS {indexConfig: {`fulltext.analyzer`: 'cjk'}}"
+    )
     assert faults(text, load_schema()) == []

@@ -1,4 +1,4 @@
-"""Every look-up as a template on the store: nothing is answered from the snapshot's arrays, and all rows are the same."""
+"""Every look-up as a template on the store: nothing is answered from arrays, and all rows are the same."""
 
 from __future__ import annotations
 
