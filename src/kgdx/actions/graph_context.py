@@ -313,8 +313,11 @@ class GraphContext:
 
     @property
     def compiled(self) -> CompiledQueries | NothingCompiled:
-        """The compiled form of templates: their rows, from the snapshot; a database that others built has none."""
-        if self._foreign is not None:
+        """The compiled form of templates: their rows, from the snapshot.
+
+        A database that others built has none, and none is used where all templates are to run on the store.
+        """
+        if self._foreign is not None or self.settings.on_store:
             return NothingCompiled()
 
         def make() -> CompiledQueries:

@@ -454,6 +454,7 @@ def open(
     *,
     mapping: str | Path | None = None,
     encoder: bool | Encoder = False,
+    on_store: bool = False,
     build: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Graph:
@@ -469,6 +470,8 @@ def open(
             or the config file when ``None``, and without one the database is taken for a graph of kgdx's own.
         encoder: Whether to read by meaning what no name of the graph matches (needs the extra ``encoder``; English),
             or an encoder of your own. The graph's names are encoded once, when words are first read.
+        on_store: Whether every look-up runs as Cypher on the store, also those that are answered sooner from the
+            snapshot; ``KGDX_ON_STORE`` says the same. The rows are equal.
         build: Whether to build the default graph first where there is none yet, as the commands do; see
             :func:`~kgdx.api.ensure_default_graph`. A graph that ``store`` or a setting names is never built.
         progress: Told in words what takes long.
@@ -490,6 +493,8 @@ def open(
     settings = Settings.load(store)
     if (described := mapping_of(mapping, settings.store)) is not None:
         settings = replace(settings, neo4j_mapping=described)
+    if on_store:
+        settings = replace(settings, on_store=True)
     return Graph(settings, _encoder(encoder), progress)
 
 

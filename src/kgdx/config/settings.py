@@ -122,6 +122,7 @@ class Settings:
         neo4j_password: Neo4j password as set; empty means that the server asks for none, ``None`` that it is not set.
         neo4j_database: Neo4j database name, if set.
         neo4j_mapping: File that says what the names of a database stand for that others built; ``None`` for our own.
+        on_store: Whether every template runs on the store, none in its compiled form (``KGDX_ON_STORE``).
         llm_settings: How to reach a language model, as set; see :meth:`llm`.
         judge_settings: What differs for the model that judges answers, as set; see :meth:`judge`.
         pubmed_settings: How to ask PubMed, as set; see :func:`kgdx.literature.pubmed_access`.
@@ -141,6 +142,7 @@ class Settings:
     neo4j_password: str | None = field(default=None, repr=False)
     neo4j_database: str | None = None
     neo4j_mapping: Path | None = None
+    on_store: bool = False
     llm_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     judge_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     pubmed_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -185,6 +187,7 @@ class Settings:
             neo4j_password=first(env, "KGDX_NEO4J_PASSWORD", "NEO4J_PASSWORD", default=neo4j.get("password")),
             neo4j_database=first(env, "KGDX_NEO4J_DATABASE", "NEO4J_DATABASE") or neo4j.get("database"),
             neo4j_mapping=path_of(env.get("KGDX_NEO4J_MAPPING") or neo4j.get("mapping")),
+            on_store=switch("KGDX_ON_STORE", env.get("KGDX_ON_STORE") or "false"),
             llm_settings=_llm_settings(env, config.get("llm", {})),
             judge_settings=_llm_settings(env, config.get("judge", {}), "judge", JUDGE_KEYS),
             pubmed_settings=_pubmed_settings(env, config.get("pubmed", {})),

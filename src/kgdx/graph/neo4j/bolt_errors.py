@@ -96,13 +96,13 @@ def _unreachable(error: BaseException, access: Neo4jAccess) -> StoreError:
             why = each.verify_message or "it cannot be verified"
             hint = "for a certificate of your own write +ssc in place of +s in the address"
             return StoreError(f"the certificate of {address} is not trusted: {why}", hint=hint)
-    if any(isinstance(each, ssl.SSLError) for each in met):
+    if any(isinstance(each, TimeoutError) for each in met):
+        return StoreError(f"Neo4j at {address} did not answer in time", hint="check the address and the network")
+    if any(isinstance(each, ssl.SSLError) or type(each).__name__ == "BoltSecurityError" for each in met):
         return StoreError(f"{address} does not speak TLS", hint="leave the +s or +ssc out, or switch TLS on there")
     said = " ".join(map(str, met))
     if "looks like HTTP" in said:
         return StoreError(f"{address} speaks HTTP and not Bolt", hint="give the port of Bolt, which is often 7687")
-    if any(isinstance(each, TimeoutError) for each in met):
-        return StoreError(f"Neo4j at {address} did not answer in time", hint="check the address and the network")
     if "handshake" in said and "+s" not in address:
         hint = "it may want TLS: write bolt+s:// or neo4j+s://"
         return StoreError(f"{address} ended the connection without a word", hint=hint)
