@@ -3,12 +3,15 @@
 Writes the table of docs/benchmarks.md in Markdown, a line a selector and kind of answers. Of CASES, whose disease the
 graph describes and who have three findings and more, as many are drawn for each group as `--sample` says, at most two
 of a publication: once of all patients, and once of those whose publication the annotations do not cite.
+CASES may be a file of DDXPlus's patients, too: `--learn half` then asks the patients of each half with what the others
+teach, `--learn lists` with the lists of the conditions alone, and `--learn FILE` writes what all of them teach.
 `--out FOLDER` keeps every finished consultation, and goes on when run again.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,11 +24,18 @@ from kgdx.evaluate.inquiries import ANSWERS, Answers, Inquiries, Setting, evalua
 from kgdx.evaluate.journal import Journal
 from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.words_reader import words_reader
+from kgdx.rank.evidence_table import EvidenceTable
+from kgdx.rank.evidences import Evidences
 from kgdx.rank.held_out_ranks import Withheld
+from kgdx.rank.proposing import Proposer
 
 LEAST = 3
 """Findings that a patient has at least: two are known at first."""
 SELECTORS = "infogain,infogain:widest=300,split,degree,medkgi,random"
+REFERENCE = (
+    "Counts of 1,307 test patients of DDXPlus (Fansi Tchango et al., NeurIPS 2022; CC BY 4.0), synthetic: "
+    "`python -m benchmarks.inquiry STORE PATIENTS --learn FILE`."
+)
 GROUPS = ("all", "unseen")
 
 
@@ -38,11 +48,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, default=300)
     parser.add_argument("--questions", type=int, default=20)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--learn", help="of DDXPlus's patients: half, lists, or a file to write")
     options = parser.parse_args(arguments)
+    if options.learn not in (None, "half", "lists"):
+        EvidenceTable.learned(patients_of(options.cases), REFERENCE).write(Path(options.learn))
+        return 0
     answers: list[Answers] = [each for each in ANSWERS if each in options.answers.split(",")]
-    print("| patients, answers, selector | top-1 / 10 after 5 | 10 | 20 | questions to degree | yes | ms | patients/s |")
+    print("| patients, answers, selector | top-1/10 after 5 | 10 | 20 | questions to degree | yes | ms | patients/s |")
     print("|---|---|---|---|---|---|---|---|")
     with kgdx.open(options.store) as graph:
+        if options.learn is not None:
+            return ddxplus(graph, patients_of(options.cases), options.learn, options.sample)
         patients = groups(graph, options.cases, options.sample)
         asking = Inquiries(
             graph, labels_of(graph), words_reader(graph), Setting(questions=options.questions, kinds=("phenotype",))
@@ -51,6 +67,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for how in answers:
                 for row in measured(asking, group, patients[group], options.selectors.split(","), how, options.out):
                     print("|", " | ".join(row), "|", flush=True)
+    return 0
+
+
+def patients_of(path: Path) -> list[Case]:
+    return [case for case in read_cases(path) if isinstance(case, Case)]
+
+
+def ddxplus(graph: Graph, patients: list[Case], learn: str, sample: int) -> int:
+    """Ask DDXPlus's patients, who begin with their first complaint, age and sex."""
+    random.Random(0).shuffle(patients)
+    middle = len(patients) // 2
+    asking = Inquiries(graph, labels_of(graph), setting=Setting(kinds=("evidence",)))
+    for part, others in ((patients[:middle], patients[middle:]), (patients[middle:], patients[:middle])):
+        scorer = graph.ranker.scorers["evidences"]
+        assert isinstance(scorer, Evidences)
+        scorer.odds = scorer.odds_of(EvidenceTable.learned(others) if learn == "half" else None)
+        graph.ranker.forget()
+        graph.ranker.proposer = Proposer(graph.ranker)
+        for row in measured(asking, learn, part[:sample], ["infogain"], "named", None):
+            print("|", " | ".join(row), "|", flush=True)
     return 0
 
 

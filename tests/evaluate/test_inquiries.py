@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import kgdx
 from kgdx.case import Case, Finding
 from kgdx.case.case_files import Failure
-from kgdx.cli import app
+from kgdx.cli.commands import application
 from kgdx.errors import CaseError, UsageError
 from kgdx.evaluate.inquiries import Inquiries, Setting, evaluate_inquiry, sampled
 from kgdx.evaluate.inquiry_report import Consulted, report
@@ -105,9 +105,8 @@ def test_the_command_prints_json_a_table_and_a_page(asking: Inquiries, tiny_grap
     file, page = tmp_path / "cases.jsonl", tmp_path / "page.html"
     file.write_text(json.dumps(line) + "\n")
     command = ["evaluate", "inquiry", str(file), "--questions", "2", "--store", str(tiny_graph)]
-    told = CliRunner().invoke(
-        app, [*command, "--selectors", "infogain,split:leaders=3", "--answers", "bare,named", "--json"]
-    )
+    app, wanted = application(), ["--selectors", "infogain,split:leaders=3", "--answers", "bare,named", "--json"]
+    told = CliRunner().invoke(app, [*command, *wanted])
     assert told.exit_code == 0, told.output
     found = json.loads(told.stdout)
     assert list(found["selectors"]) == ["infogain", "split:leaders=3"] and set(found["answers"]) == {"bare", "named"}

@@ -203,9 +203,9 @@ def is_dialogue(document: Mapping[str, Any]) -> bool:
 
 
 def case_from_dialogue(document: Mapping[str, Any], where: str = "dialogue") -> Case:
-    """Read one consultation; the patient's own report becomes its text, the turns are kept in ``extra["dialogue"]``,
-    and what it reports at first in ``extra["first"]``.
+    """Read one consultation; the patient's own report becomes its text.
 
+    The turns are kept in ``extra["dialogue"]``, and what the patient reports at first in ``extra["first"]``.
     The disease is a name, not an id, and is kept in ``extra["diagnosis"]``, unread by any scorer.
 
     Raises:

@@ -56,8 +56,9 @@ def is_patients(names: Iterable[str]) -> bool:
 def case_from_patient(row: Mapping[str, str], number: int, where: str = "case", known: Known = "all") -> Case:
     """Read one row.
 
-    The label is the condition's id; the id of the first complaint is kept in ``extra["first"]``, the release's differential in ``extra["differential"]`` as pairs of an id
-    and a probability, the condition's names in ``extra["diagnosis"]``. What the release does not know (an evidence, a
+    The label is the condition's id; the id of the first complaint is kept in ``extra["first"]``, the release's
+    differential in ``extra["differential"]`` as pairs of an id and a probability, the condition's names in
+    ``extra["diagnosis"]``. What the release does not know (an evidence, a
     value, a condition) is left out, each with an issue.
 
     Args:

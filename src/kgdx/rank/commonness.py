@@ -66,6 +66,10 @@ class Commonness(Scorer):
         """Whether the graph has symptoms in words, without which nothing tells how common a disease is."""
         return "prior" in self.arrays
 
+    def speaks(self, query: Query) -> bool:
+        """Return whether it has anything to add: evidences by id bring their own odds."""
+        return not query.symptoms
+
     def gate(self, query: Query) -> float:
         """Return how far the findings open the gate, 0 to 1; with words alone it is open."""
         if not len(query.observed):

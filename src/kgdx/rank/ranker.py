@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
+from kgdx.case.ddxplus_patients import MAPPED
 from kgdx.case.patient import Case, Issue
 from kgdx.errors import CaseError, UsageError
 from kgdx.rank import family_rows
@@ -390,7 +391,8 @@ class Ranker:
         observed, excluded = (case.observed, case.excluded) if isinstance(case, Case) else case
         issues: list[Issue] = list(self.gaps) if isinstance(case, Case) else []
         symptoms = {id: row for id in observed if (row := self.names.symptom(id)) >= 0}
-        present = self._rows((id for id in observed if id not in symptoms), issues)
+        mapped = _mapped(case, symptoms) if isinstance(case, Case) and "evidences" in self.scorers else frozenset()
+        present = self._rows((id for id in observed if id not in symptoms and id not in mapped), issues)
         absent = self._rows((id for id in excluded if self.names.symptom(id) < 0), issues)
         given = case if isinstance(case, Case) else None
         phrases = said(given) if given is not None and self.hears else ()
@@ -418,6 +420,12 @@ class Ranker:
             else:
                 rows[row] = None
         return np.array(list(rows), np.int64)
+
+
+def _mapped(case: Case, symptoms: Mapping[str, int]) -> frozenset[str]:
+    """Terms that follow from evidences alone, which are compared themselves: neither counts twice."""
+    implied = {each.id for each in case.findings if each.method == MAPPED and each.text in symptoms}
+    return frozenset(implied - {each.id for each in case.findings if each.method != MAPPED})
 
 
 def compile_if_annotated(snapshot: Snapshot) -> Path | None:

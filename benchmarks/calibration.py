@@ -1,0 +1,82 @@
+"""Measure how far shares hold what they say; `python -m benchmarks.calibration STORE CASES`.
+
+Ranks random parts of development patients whose publication the annotations do not cite, and prints the reliability of
+the first candidate's share, with the temperatures fitted to the other folds of publications, and those fitted to all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.inquiry import groups
+
+import kgdx
+from kgdx.api import Graph
+from kgdx.evaluate.labels import Labels
+from kgdx.rank.fusion import believed
+
+COUNTS = (1, 2, 3, 4, 5, 7, 10)
+DEGREES = np.arange(0.8, 6.01, 0.2)
+FOLDS = 5
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("store", type=Path)
+    parser.add_argument("cases", type=Path)
+    parser.add_argument("--sample", type=int, default=600)
+    options = parser.parse_args(arguments)
+    with kgdx.open(options.store) as graph:
+        stated, right, findings, fold = measured(graph, options.cases, options.sample)
+    told = np.zeros(len(right))
+    for number in range(FOLDS):
+        fitted = fit(stated, right, findings, fold != number)
+        for count in COUNTS:
+            mine = (fold == number) & (findings == count)
+            told[mine] = stated[mine, fitted[count]]
+    bins = np.minimum((told * 10).astype(int), 9)
+    print("| stated share | patients | mean | right |\n|---|---|---|---|")
+    error = 0.0
+    for number in np.unique(bins):
+        mine = bins == number
+        error += abs(told[mine].mean() - right[mine].mean()) * mine.mean()
+        print(f"| from {number / 10:.1f} | {mine.sum()} | {told[mine].mean():.2f} | {right[mine].mean():.2f} |")
+    every = fit(stated, right, findings, fold >= 0)
+    print(
+        f"\nexpected calibration error {error:.3f}; fitted to all:", {n: round(DEGREES[t], 1) for n, t in every.items()}
+    )
+    return 0
+
+
+def measured(graph: Graph, cases: Path, sample: int) -> tuple[Any, ...]:
+    """Return the first candidate's share at each temperature, whether it is right, number of findings, and fold."""
+    labels, posterior = Labels(graph.ranker, graph.snapshot, lambda: graph.names), graph.ranker.weights.posterior
+    chance, rows = random.Random(0), []
+    for case in groups(graph, cases, sample)["unseen"]:
+        for count in COUNTS:
+            if len(case.observed) < count:
+                continue
+            total = graph.ranker.score((chance.sample(list(case.observed), count), ())).total
+            first = int(total.argmax())
+            told = [believed(total, t, posterior.plausible, posterior.most)[first] for t in DEGREES.tolist()]
+            fold = random.Random(case.publications[0]).randrange(FOLDS)
+            rows.append((told, first in labels.of(case).right, count, fold))
+    return tuple(np.array(column) for column in zip(*rows, strict=True))
+
+
+def fit(stated: Any, right: Any, findings: Any, among: Any) -> dict[int, int]:
+    """Return the place of the temperature with the least Brier score for each number of findings."""
+    found = {}
+    for count in COUNTS:
+        mine = among & (findings == count)
+        found[count] = int(((stated[mine] - right[mine, None]) ** 2).mean(axis=0).argmin())
+    return found
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
