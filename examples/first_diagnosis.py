@@ -16,7 +16,7 @@ PATIENT = Path(__file__).with_name("patient.json")
 def main(path: Path = PATIENT) -> None:
     with kgdx.open() as graph:
         case = kgdx.Case.from_phenopacket(path, graph)
-        diagnosis = graph.diagnose(case, top=5)
+        diagnosis = graph.diagnose(case, top=5, explain=1)
 
     print(f"{len(case.observed)} findings present, {len(case.excluded)} absent")
     for candidate in diagnosis.candidates:
