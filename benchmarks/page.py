@@ -1,11 +1,16 @@
-"""Size of an evidence page and the time until a reader can use it, in a real headless Chromium.
+"""Size of an evidence page and the time until a reader can use it, and how quick the workbench is, in Chromium.
 
     python benchmarks/page.py [diagnosis.json] --paths 200 --runs 10
+    python benchmarks/page.py --workbench --store GRAPH --runs 40
 
 The page is that of a diagnosis whose first candidate has so many evidence paths, made from those of the given
 diagnosis (``kgdx diagnose CASE --json``) or made up; or of the document as it is with ``--paths 0``. "Interactive" is
 the time from the start of the navigation until the page's script has run and the first box of the graph answers to a
 click and is laid out, each run in a fresh profile.
+
+With ``--workbench`` the page of ``kgdx serve`` is measured, started here with one worker: its first contentful paint in
+fresh profiles, and from a change to a patient (a finding flipped, removed and brought back, added; a letter typed into
+the note) until the new ranking is painted.
 """
 
 from __future__ import annotations
@@ -15,8 +20,12 @@ import json
 import os
 import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -82,27 +91,112 @@ def interactive(browser: Any, address: str) -> float:
     return float(spent)
 
 
+CHANGED = """async (change) => {
+    const ranked = document.getElementById("ranked");
+    const painted = () => new Promise((done) => requestAnimationFrame(() => {
+        const after = new MessageChannel();
+        after.port1.onmessage = () => done(performance.now());
+        after.port2.postMessage(0);
+    }));
+    const shown = new Promise((done) => new MutationObserver((_, observer) => {
+        if (!ranked.classList.contains("stale")) { observer.disconnect(); done(); }
+    }).observe(ranked.querySelector("#ranking"), { childList: true }));
+    const text = document.getElementById("text");
+    const started = performance.now();
+    if (change === "flip") document.querySelector(".chip .flip").click();
+    else if (change === "remove") document.querySelector(".chip .remove").click();
+    else if (change === "undo") document.getElementById("undo").click();
+    else { text.value += "."; text.dispatchEvent(new Event("input", { bubbles: true })); }
+    await shown;
+    return (await painted()) - started;
+}"""
+"""Makes a change to the patient of the workbench, and returns the milliseconds until the new ranking is painted."""
+
+
+@contextmanager
+def served(store: Path | None) -> Iterator[str]:
+    """Run the server; yields its address."""
+    command = [sys.executable, "-m", "kgdx", "serve", "--port", "0", "--workers", "1", "--rate", "0"]
+    command += ["--store", str(store)] if store else []
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    try:
+        lines = (line for line in process.stderr if "listening on " in line)
+        yield next(lines).partition("listening on ")[2].strip()
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def workbench(browser: Any, address: str, runs: int) -> None:
+    """Print how soon the workbench is painted, and how soon it follows a change."""
+    paints = []
+    for _ in range(runs + 1):
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        tab = context.new_page()
+        tab.goto(address)
+        tab.wait_for_selector("#ranking li", timeout=60_000)
+        paints.append(tab.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+        context.close()
+    tell("first paint", paints[1:])  # the first one starts the browser's own processes
+    tab = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    tab.goto(address)
+    tab.wait_for_selector("#ranking li", timeout=60_000)
+    every = []
+    for change in ("flip", "remove", "undo", "type"):
+        if change == "type":
+            tab.click("#edit")
+        times = []
+        for _ in range(runs):
+            tab.wait_for_timeout(150)
+            times.append(tab.evaluate(CHANGED, change))
+            if change == "remove":
+                tab.wait_for_timeout(150)
+                tab.evaluate(CHANGED, "undo")
+            elif change == "undo":
+                tab.wait_for_timeout(150)
+                tab.evaluate(CHANGED, "flip")
+        tell(f"{change} to ranking", times)
+        every += times
+    tell("any change", every)
+
+
+def tell(what: str, times: list[float]) -> None:
+    """Print the middle and the slow end of some times."""
+    ordered = sorted(times)
+    slow = ordered[min(len(ordered) - 1, round(0.95 * len(ordered)))]
+    print(f"{what + ' (ms)':<24}p50 {statistics.median(ordered):.0f}, p95 {slow:.0f}, of {len(ordered)}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("document", nargs="?", type=Path)
     parser.add_argument("--paths", type=int, default=200)
     parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--workbench", action="store_true", help="measure the page of kgdx serve")
+    parser.add_argument("--store", type=Path, help="its graph")
     options = parser.parse_args()
+
+    from playwright.sync_api import sync_playwright
+
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if options.workbench:
+        with served(options.store) as address, sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+            workbench(browser, address, options.runs)
+            browser.close()
+        return
     if options.document:
         document = json.loads(options.document.read_text(encoding="utf-8"))
         document = grown(document, options.paths) if options.paths else document
     else:
         document = made_up(options.paths)
-
-    from playwright.sync_api import sync_playwright
-
     started = time.perf_counter()
     html = page(document)
     spent = 1000 * (time.perf_counter() - started)
     print(f"page                {len(html.encode()) / 1e6:.3f} MB, made in {spent:.0f} ms")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         address = write(html, Path(folder) / "page.html").as_uri()
-        program = os.environ.get("CHROMIUM") or shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         times = sorted(interactive(browser, address) for _ in range(options.runs + 1))
         version = browser.version

@@ -42,7 +42,7 @@ def faults(text: str, schema: Schema, fields: frozenset[str] = frozenset()) -> l
         schema: The ontology.
         fields: Fields of the maps in its ``rows`` parameter.
     """
-    plain = re.sub(r"//[^\n]*|:\s*<\w+>|\bCALL\s+[\w.]+", "", _STRING.sub("''", text))
+    plain = re.sub(r"//[^\n]*|:\s*<\w+>|\bCALL\s+[\w.]+|(?s:\bOPTIONS\s*\{.*)", "", _STRING.sub("''", text))
     found: list[str] = []
     for piece in re.split(r"\bUNION(?:\s+ALL)?\b", plain):
         found += _part_faults(_Part(piece), schema, fields)
@@ -50,14 +50,29 @@ def faults(text: str, schema: Schema, fields: frozenset[str] = frozenset()) -> l
 
 
 def returned(text: str) -> list[list[str]]:
-    """Names of the columns that each part of a UNION returns; a text that returns nothing gives an empty list."""
+    """Names of the columns that each part of a UNION returns; a text that returns nothing gives an empty list.
+
+    What a subquery returns is its own affair.
+    """
     plain = _STRING.sub("''", text)
+    while (start := plain.find("CALL {")) >= 0:
+        plain = plain[:start] + plain[_closing(plain, plain.index("{", start)) + 1 :]
     out = []
     for piece in re.split(r"\bUNION(?:\s+ALL)?\b", plain):
         clause = re.split(r"\bRETURN\b(?:\s+DISTINCT\b)?", piece)[-1] if re.search(r"\bRETURN\b", piece) else ""
         items = _split(re.split(r"\bORDER\s+BY\b|\bSKIP\b|\bLIMIT\b", clause)[0])
         out.append([re.split(r"\bAS\b", item)[-1].strip() for item in items if item.strip()])
     return out
+
+
+def _closing(text: str, opening: int) -> int:
+    """Where the brace is that closes the one at ``opening``."""
+    depth = 0
+    for place in range(opening, len(text)):
+        depth += (text[place] == "{") - (text[place] == "}")
+        if not depth:
+            return place
+    raise ValueError(f"no brace closes the one at {opening}")
 
 
 def _split(text: str) -> Iterator[str]:

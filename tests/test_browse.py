@@ -67,8 +67,22 @@ def test_the_query_returns_paths_from_the_patient_to_the_disease(neo4j_uri: str,
     lengths = {len(path) for path in reaching if "Diagnosis" not in path}
     assert {len(path.nodes) for path in supports} & lengths
     assert all(set(path) <= {"PatientCase", "Diagnosis", "Disease", "Phenotype"} for path in drawn)
-    several = kgdx.browse(result, store=built, neo4j=neo4j_uri)
+    assert kgdx.browse(result, store=built, neo4j=neo4j_uri).query == found.query, "one candidate is drawn by default"
+    several = kgdx.browse(result, top=3, store=built, neo4j=neo4j_uri)
     assert len(paths(neo4j_uri, several.query)) > len(drawn)
+
+
+@pytest.mark.neo4j
+def test_what_the_case_says_of_itself_is_not_drawn(neo4j_uri: str, built: Path) -> None:
+    """Browser draws each relation between what is drawn, so that the case's own diagnosis would stand in the answer."""
+    truth = diagnosed(built).candidates[0].id
+    with kgdx.open(built) as graph:
+        result = graph.diagnose(kgdx.Case("known", text=TEXT, diseases=(truth,)))
+    found = kgdx.browse(result, store=built, neo4j=neo4j_uri, push=True)
+    assert found.saved and f"{truth}" == result.candidates[0].id
+    with kgdx.open(neo4j_uri) as graph:
+        assert graph.run("run_by_id", run_id=result.id)
+        assert [row for row in graph.run("saved_cases", source="user") if row["diseases"]] == []
 
 
 @pytest.mark.neo4j

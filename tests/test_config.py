@@ -90,9 +90,32 @@ def test_password_shows_in_no_representation(home: Path) -> None:
 
 def test_local_server_brings_its_own_address_and_password(home: Path) -> None:
     run_local_server(home)
-    access = load(home, KGDX_NEO4J_PASSWORD="of another server").neo4j()
+    access = load(home).neo4j()
     assert (access.uri, access.user, access.password) == ("bolt://127.0.0.1:7777", "neo4j", "generated")
     assert load(home, "neo4j://localhost:7777").neo4j().password == "generated"
+
+
+def test_user_and_password_that_are_set_hold_for_the_local_server(home: Path) -> None:
+    run_local_server(home)
+    access = load(home, KGDX_NEO4J_USER="ada", KGDX_NEO4J_PASSWORD="set").neo4j()
+    assert (access.uri, access.user, access.password) == ("bolt://127.0.0.1:7777", "ada", "set")
+    assert load(home, KGDX_NEO4J_USER="ada").neo4j().password == "generated"
+    assert load(home, KGDX_NEO4J_PASSWORD="").neo4j().password == "generated", "it always asks for one"
+
+
+def test_those_of_a_store_on_another_server_are_not_given_to_the_local_one(home: Path) -> None:
+    run_local_server(home)
+    settings = load(home, "neo4j://db:7687", KGDX_NEO4J_USER="ada", KGDX_NEO4J_PASSWORD="of another server")
+    assert settings.neo4j().password == "of another server"
+    access = settings.neo4j("bolt://127.0.0.1:7777")
+    assert (access.user, access.password) == ("neo4j", "generated")
+
+
+def test_all_templates_can_be_sent_to_the_store(home: Path) -> None:
+    assert not load(home).on_store
+    assert load(home, KGDX_ON_STORE="true").on_store
+    with pytest.raises(ConfigError, match="KGDX_ON_STORE is 'perhaps'"):
+        load(home, KGDX_ON_STORE="perhaps")
 
 
 def test_local_password_that_others_can_read_is_refused(home: Path) -> None:

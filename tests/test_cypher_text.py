@@ -56,3 +56,15 @@ def test_returned_columns_are_read_for_each_part() -> None:
     UNION ALL MATCH (b) RETURN b.id AS id, 'AS, x' AS name"""
     assert returned(text) == [["id", "name"], ["id", "name"]]
     assert returned("MATCH (a) DETACH DELETE a") == [[]]
+
+
+def test_what_a_subquery_returns_is_left_out() -> None:
+    text = "CALL { MATCH (a {id: 1}) RETURN a UNION ALL MATCH (b) RETURN b AS a } RETURN a.id AS id"
+    assert returned(text) == [["id"]]
+
+
+def test_options_of_an_index_are_no_properties() -> None:
+    text = (
+        "CREATE FULLTEXT INDEX i FOR (n:Disease) ON EACH [n.name] OPTIONS {indexConfig: {`fulltext.analyzer`: 'cjk'}}"
+    )
+    assert faults(text, load_schema()) == []

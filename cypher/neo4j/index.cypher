@@ -1,2 +1,2 @@
-// purpose: Make the nodes of a class quick to find by name.
-CREATE INDEX kgdx_<label>_name IF NOT EXISTS FOR (n:<label>) ON (n.name)
+// purpose: Make the nodes of a class quick to find by a property.
+CREATE INDEX kgdx_<label>_<property> IF NOT EXISTS FOR (n:<label>) ON (n.<property>)

@@ -3,7 +3,9 @@
 // columns: disease, disease_name, finding, finding_name, phenotype, phenotype_name, via, via_name,
 //     finding_path_ids, finding_path_names, phenotype_path_ids, phenotype_path_names,
 //     frequency, numerator, denominator, percentage, frequency_class, onset, evidence, reference, source
-MATCH up = (f:Phenotype)-[:IS_A*0..20]->(v:Phenotype) WHERE f.id IN $findings AND v.id IN $via
+MATCH (f:Phenotype) WHERE f.id IN $findings
+WITH DISTINCT f
+MATCH up = (f)-[:IS_A*0..20]->(v:Phenotype) WHERE v.id IN $via
 WITH f, v, length(up) AS steps, [n IN nodes(up) | n.id] AS ids, [n IN nodes(up) | n.name] AS names
 ORDER BY f.id, v.id, steps, ids
 WITH f, v, head(collect(ids)) AS ids, head(collect(names)) AS names

@@ -6,7 +6,7 @@ UNWIND [
   {kind: 'definition', texts: [d.definition]},
   {kind: 'definition', texts: d.orphanet_definition},
   {kind: 'definition', texts: d.umls_description},
-  {kind: 'clinical description', texts: d.orphanet_clinical_description},
+  {kind: 'picture', texts: d.orphanet_clinical_description},
   {kind: 'cause', texts: [d.cause]},
   {kind: 'cause', texts: d.mayo_causes},
   {kind: 'inheritance', texts: d.inheritance},
@@ -27,7 +27,7 @@ UNWIND [
   {kind: 'complications', texts: d.mayo_complications},
   {kind: 'department', texts: d.departments},
   {kind: 'diet', texts: d.foods_good},
-  {kind: 'diet to avoid', texts: d.foods_bad}
+  {kind: 'avoided', texts: d.foods_bad}
 ] AS part
 UNWIND coalesce(part.texts, []) AS text
 WITH d, part.kind AS kind, text WHERE text IS NOT NULL

@@ -9,12 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pydantic import ValidationError
 
 from actions.fakes import Fake
 from episode.states import state_of
 from kgdx.actions import Describe, Resolved, Retrieved
-from kgdx.actions.describing import named
-from kgdx.answer.artifacts import described_of
+from kgdx.actions.describing import GetDefinition, GetPassage, NameFound, named
+from kgdx.answer.artifacts import described_of, names_of
 from kgdx.case import Case
 from kgdx.episode import Kind, State, step
 from kgdx.errors import AbsentError, StoreError
@@ -146,3 +147,46 @@ def test_the_diseases_that_are_named_come_before_those_that_were_found() -> None
         retrieved=(Retrieved("infer_diseases_by_symptoms", {}, rows),),
     )
     assert named(found) == ("D:a", "D:0", "D:1", "D:2")
+
+
+def test_passages_are_found_in_texts_and_articles_and_say_what_was_asked() -> None:
+    graph: Any = Fake()
+    text = {"disease": "OMIM:9", "disease_name": "gout", "source": "book"}
+    graph.answers |= {
+        "texts_of_diseases": [{**text, "kind": "definition", "text": "Gout is caused by uric acid. It hurts."}],
+        "articles_of_diseases": [
+            {**text, "document": "A:1", "title": "gout", "text": "Gout is more common in men. Gout is due to diet."}
+        ],
+    }
+    made = step(graph, State(Case("p")), GetPassage(diseases=("gout",), about="cause"))
+    (found,) = made.all(Retrieved)
+    assert [row["text"] for row in found.rows] == ["Gout is caused by uric acid.", "Gout is due to diet."]
+    assert {row["about"] for row in found.rows} == {"cause"}
+
+
+def test_passages_about_nothing_known_are_refused() -> None:
+    with pytest.raises(ValidationError, match="one of definition, cause"):
+        GetPassage(diseases=("gout",), about="weather")
+
+
+def test_a_finding_is_defined_in_the_words_of_its_ontology() -> None:
+    graph: Any = Fake()
+    graph.answers["phenotype_by_id"] = [{"id": "HP:0001250", "name": "Seizure", "definition": "A sudden discharge."}]
+    made = step(graph, State(Case("p")), GetDefinition(phenotype="seizure"))
+    (found,) = made.all(Retrieved)
+    assert found.action == "get_definition"
+    assert [(row["text"], row["about"]) for row in found.rows] == [("A sudden discharge.", "definition")]
+
+
+def test_what_was_found_is_named_in_both_languages() -> None:
+    graph: Any = Fake()
+    graph.answers |= {
+        "phenotypes_by_ids": [{"id": "HP:1", "name": "Fever", "name_zh": "发热"}],
+        "descriptions_of_diseases": [],
+        "same_as_of_diseases": [],
+    }
+    rows = ({"disease": "D", "id": "HP:1", "name": "Fever"},)
+    state = state_of(question="?", retrieved=(Retrieved("phenotypes_of_diseases", {}, rows, "get_phenotype"),))
+    made = step(graph, state, NameFound())
+    assert names_of(made)["HP:1"] == {"en": "Fever", "zh": "发热"}
+    assert NameFound().name == "name_found"

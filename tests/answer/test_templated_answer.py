@@ -168,7 +168,7 @@ def test_responding_with_a_text_checks_it() -> None:
 def test_the_record_of_an_answer_holds_none_of_its_words() -> None:
     action = Respond(text="the patient Ada has a fever [E1]")
     assert "Ada" not in str(action.parameters())
-    assert action.words() == {"text": "the patient Ada has a fever [E1]"}
+    assert action.words()["text"] == "the patient Ada has a fever [E1]"
     segment = step(Fake(), state(), action).log[0]  # type: ignore[arg-type]
     assert "Ada" not in str(segment.to_dict())
     assert "Ada" not in repr(segment)

@@ -83,6 +83,9 @@ def test_related_parents_are_read_and_so_is_their_denial(text: str, related: boo
 def test_an_affected_relative_is_read() -> None:
     assert described(Case("p", text="His mother is similarly affected.")).family.affected == ("PARENT",)
     assert described(Case("p", text="Her brother has the same condition.")).family.affected == ("SIBLING",)
+    assert described(Case("p", text="His brother also has fits.")).family.affected == ("SIBLING",)
+    assert described(Case("p", text="父亲也有耳聋")).family.affected == ("PARENT",)
+    assert described(Case("p", text="Her mother has migraine.")).family.affected == ()
 
 
 def test_what_is_given_counts_and_the_contradiction_is_told_with_its_place() -> None:

@@ -30,7 +30,7 @@ def finished(transcript: Path) -> bool:
 def test_piped_answers_lead_to_a_ranking(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
     done = start(kgdx_, tmp_path / "log", ANSWERS, "--max-questions", "3")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("?   [") == 3
+    assert [line[:2] for line in done.stderr.splitlines() if "%]" in line] == ["1.", "2.", "3."]
     assert "Most likely of" in done.stdout
     assert finished(tmp_path / "log")
     if os.name == "posix":
@@ -61,7 +61,7 @@ def test_where_the_answers_end_it_waits_and_another_process_goes_on_with_an_equa
 def test_one_can_go_back_ask_why_and_finish(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
     done = start(kgdx_, tmp_path / "log", "b\nw\nn\nb\ny\nf\n", "--json")
     assert "this is the first question" in done.stderr
-    assert "bits about which disease it is" in done.stderr
+    assert "bits about which disease it is" in done.stderr and "If yes: " in done.stderr
     found = json.loads(done.stdout)
     assert found["reason"] == "finished"
     replies = [each for each in load((tmp_path / "log").read_text("utf-8")) if each.author == "patient"]
@@ -81,7 +81,10 @@ def test_nothing_known_begins_with_an_open_question(kgdx_: Callable[..., Run], t
         (("--resume", "{bad}"), "line 1 of the log is no JSON"),
         (("--resume", "{bad}", "--hpo", "HP:0001250"), "a transcript has its own patient"),
         (("--policy", "oracle"), "no policy 'oracle'"),
-        (("--policy", "fixed"), "the policy fixed asks no patient: take one of inquiry"),
+        (("--policy", "fixed"), "the policy fixed asks no patient: take one of"),
+        (("--selector", "oracle"), "no selector 'oracle'"),
+        (("--language", "fr"), "policy inquiry: speaks"),
+        (("--record", "visit.doc"), "visit.doc is no form of a record"),
         (("--certain", "2"), "Invalid value for '--certain'"),
         (("--max-questions", "-1"), "Invalid value for '--max-questions'"),
     ],
@@ -94,4 +97,52 @@ def test_what_cannot_be_done_is_one_line(
     done = kgdx_("consult", *(each.format(bad=bad) for each in arguments), stdin="")
     assert done.returncode != 0
     assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_consultation_is_led_in_chinese(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
+    done = start(kgdx_, tmp_path / "log", "没有，从来没有\n有，三天前开始\n?\n结束\n", "--language", "zh")
+    assert done.returncode == 0, done.stderr
+    assert "1. 有没有" in done.stderr
+    replies = [each for each in load((tmp_path / "log").read_text("utf-8")) if each.author == "patient"]
+    assert [(each.data["status"], each.words.get("text")) for each in replies[:2]] == [
+        ("absent", "从来没有"),
+        ("present", "三天前开始"),
+    ]
+
+
+def test_after_a_yes_the_kinds_are_listed_and_chosen_by_number(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
+    done = start(kgdx_, tmp_path / "log", "y\n2\nf\n")
+    assert "1. Growth abnormality: which of these?" in done.stderr
+    assert "   2 Small stature" in done.stderr
+    assert "Short stature" in done.stdout
+
+
+def test_what_contradicts_and_what_could_not_be_read_is_said(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
+    done = start(kgdx_, tmp_path / "log", "n\nhe has a growth abnormality\nthe weather is nice\nf\n")
+    assert "! Growth abnormality" in done.stderr
+    assert "noted; nothing of it could be read" in done.stderr
+
+
+def test_the_record_is_written_in_three_forms_and_reads_back(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
+    for name in ("visit.json", "visit.html", "visit.phenopacket.json"):
+        done = start(kgdx_, tmp_path / "log", "n\nf\n", "--record", str(tmp_path / name))
+        assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "visit.json").read_text("utf-8"))
+    assert [each["answer"] for each in record["turns"]] == ["absent", None]
+    assert "Growth abnormality" in (tmp_path / "visit.html").read_text("utf-8")
+    packet = json.loads((tmp_path / "visit.phenopacket.json").read_text("utf-8"))
+    assert [each.get("excluded", False) for each in packet["phenotypicFeatures"]] == [False, True]
+    again = kgdx_("report", str(tmp_path / "visit.json"), "--out", str(tmp_path / "again.html"))
+    assert again.returncode == 0, again.stderr
+
+
+def test_a_transcript_of_another_graph_is_one_line(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
+    start(kgdx_, tmp_path / "log", "n\n")
+    lines = (tmp_path / "log").read_text("utf-8").splitlines()
+    first = json.loads(lines[0])
+    first["data"]["fingerprint"] = "another"
+    (tmp_path / "log").write_text("\n".join([json.dumps(first), *lines[1:]]), "utf-8")
+    done = kgdx_("consult", "--resume", str(tmp_path / "log"), stdin="n\n")
+    assert done.returncode != 0 and "begun on another graph" in done.stderr
     assert "Traceback" not in done.stderr

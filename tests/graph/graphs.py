@@ -315,6 +315,18 @@ def _descriptions(graph: Graph, rng: np.random.Generator, scale: float) -> None:
             row[("orphanet_definition", "umls_description", "orphanet_clinical_description")[i % 3]] = [AWKWARD[i % 8]]
         if i % 5 == 0:
             row["definition"] = f"a disease, the {i}th"
+        if i % 3 == 0:
+            row |= {"cause": f"cause {i}", "departments": [f"ward {i % 7}", AWKWARD[i % 8]], "incidence": "rare"}
+            row |= {"inheritance": ["dominant"], "onset_ages": ["infancy"], "foods_bad": ["salt", "sugar"]}
+    for i, id_ in enumerate(_ids("KGDX:doc", max(8, int(400 * scale)))):
+        named = {"id": id_, "source": "made0", "title": AWKWARD[i % 8], "language": "en"}
+        graph.nodes["Document"].append(named | {"text": f"text {i}"})
+    for i, (start, end) in enumerate(_pairs(graph, rng, "Document", "Disease", int(3600 * scale))):
+        graph.edges["MENTIONS", "Document", "Disease"].append({"start": start, "end": end, "source": f"made{i % 2}"})
+    kinds = ("exact", "narrower", "broader")
+    for i, (start, end) in enumerate(_pairs(graph, rng, "Symptom", "Phenotype", int(600 * scale))):
+        edge: Row = {"start": start, "end": end, "source": "made0", "relation": kinds[i % 3], "method": "exact"}
+        graph.edges["MAPPED_TO", "Symptom", "Phenotype"].append(edge | {"decision": "{}", "status": "automatic"})
     for i, id_ in enumerate(_ids("MESH:D", max(8, int(200 * scale)))):
         row = {"id": id_, "source": "mesh", "name": f"Heading {i}"}
         graph.nodes["MeshDescriptor"].append(row | ({"scope_note": AWKWARD[i % 8]} if i % 3 else {}))
@@ -322,6 +334,6 @@ def _descriptions(graph: Graph, rng: np.random.Generator, scale: float) -> None:
             graph.nodes["MeshDescriptor"][-1]["tree_numbers"] = [f"C{i:02d}.100", f"F03.{i}"]
     relations = ("exact", "narrower", "broader")
     for i, (start, end) in enumerate(_pairs(graph, rng, "Disease", "MeshDescriptor", int(3600 * scale))):
-        edge: Row = {"start": start, "end": end, "source": f"made{i % 2}", "relation": relations[i % 3]}
+        edge = {"start": start, "end": end, "source": f"made{i % 2}", "relation": relations[i % 3]}
         edge |= {"method": "exact", "decision": '{"reason": "so"}', "status": "automatic"}
         graph.edges["MAPPED_TO", "Disease", "MeshDescriptor"].append(edge | ({"score": i / 4096} if i % 7 else {}))

@@ -125,7 +125,8 @@ def _search(rows: Iterable[Row], text: str, limit: int, columns: tuple[str, ...]
 
 def searches(graph: Graph) -> list[Parameters]:
     """Plain, in capitals, awkward, missing, and everything."""
-    texts = ("NUMBER 12", "马凡", "疾病", "'s \"", "\\", "}) detach", "no such name", "")
+    texts = ["NUMBER 12", "马凡", "疾病", "'s \"", "\\", "}) detach", "no such name", ""]
+    texts += ["umber 1", "ber", " number", "number  12", "AND number", "number OR", "病", "number-", "x" * 300]
     return [{"text": t, "limit": 25} for t in texts] + [{"text": "number", "limit": 5000}]
 
 

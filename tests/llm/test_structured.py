@@ -20,10 +20,20 @@ from kgdx.llm.structured import LONGEST, parse, structured
 VERSIONS = {
     "answer": (1, "214b01451e756df7"),
     "answer_open": (1, "a9684cde865a13da"),
+    "doctor_differential": (1, "6c76c648c14e9b41"),
+    "doctor_hearing": (1, "d559c24fafd6144d"),
+    "doctor_plain": (1, "5599619704918746"),
+    "doctor_record": (1, "91801faad42e2a23"),
+    "doctor_thought": (1, "be55cadad7e7c913"),
+    "doctor_turn": (1, "581ac2ae16c6007e"),
+    "doctor_wording": (1, "d15dab99f81cd4fe"),
     "judge": (1, "3a1358c681d92f76"),
+    "measurement": (1, "b6132c4fe43085d6"),
+    "patient": (1, "622d8a8d8163ccd9"),
     "plain": (1, "fa1bcc38172a15c9"),
     "plan": (1, "89fa76e49e5bf63b"),
     "relations": (1, "4bb2a5bb87e28360"),
+    "same_disease": (1, "61cb868b2605527a"),
     "symptoms": (1, "4c3adf49881d6b26"),
 }
 """Version of each prompt, and the digest of its words: new words need a new version."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from episode.states import state_of
+from kgdx.actions import Respond
 from kgdx.case import Case
 from kgdx.episode import Action
 from kgdx.policies.finishing import undescribed
@@ -89,3 +90,69 @@ def test_a_name_that_was_looked_up_as_a_symptom_is_not_described_as_a_disease() 
     assert undescribed(state_of(question=question, mentioned=mentions)) == ("Disease:1",)
     asked_as = Resolved("头痛", kinds=("Symptom",), ids=("Symptom:1",))
     assert undescribed(state_of(question=question, mentioned=mentions, resolved=(asked_as,))) == ()
+
+
+PHENOTYPE = ("Phenotype",)
+
+
+@pytest.mark.parametrize(
+    ("question", "named", "expected"),
+    [
+        ("甲热会遗传吗", [("甲热", DISEASE)], ["get_phenotype", "get_passage"]),
+        ("甲热挂什么科", [("甲热", DISEASE)], ["get_passage"]),
+        ("What causes 甲热?", [("甲热", DISEASE)], ["get_gene", "get_passage"]),
+        (
+            "甲热和乙热有什么区别",
+            [("甲热", DISEASE), ("乙热", DISEASE)],
+            ["get_symptom", "get_phenotype"],
+        ),
+        ("Does 甲热 cause 晶脱?", [("甲热", DISEASE), ("晶脱", PHENOTYPE)], ["get_phenotype", "get_passage"]),
+        (
+            "diseases with 耳聋 and 色变",
+            [("耳聋", DISEASE + SYMPTOM), ("色变", DISEASE + PHENOTYPE)],
+            ["infer_by_symptom", "infer_by_phenotype"],
+        ),
+    ],
+)
+def test_each_intent_looks_up_what_answers_it(
+    question: str, named: list[tuple[str, tuple[str, ...]]], expected: list[str]
+) -> None:
+    assert [name for name, _ in planned(question, named)] == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "named", "subject", "others"),
+    [
+        ("Does 甲热 cause 晶脱?", [("甲热", DISEASE), ("晶脱", PHENOTYPE)], "甲热", ("晶脱",)),
+        ("Is 肺炎 a complication of 甲热?", [("肺炎", DISEASE), ("甲热", DISEASE)], "甲热", ("肺炎",)),
+        ("甲热会引起肺炎吗", [("甲热", DISEASE), ("肺炎", DISEASE)], "甲热", ("肺炎",)),
+        ("Does 甲热 cause purple teeth?", [("甲热", DISEASE), ("teeth", SYMPTOM)], "甲热", ("purple teeth",)),
+    ],
+)
+def test_a_question_of_yes_or_no_is_about_one_disease_and_what_may_be_stated_of_it(
+    question: str, named: list[tuple[str, tuple[str, ...]]], subject: str, others: tuple[str, ...]
+) -> None:
+    made = answered(question, named)
+    assert (made.whether, made.subjects, made.others) == (True, (subject,), others)
+
+
+def test_a_name_that_the_index_has_otherwise_is_looked_up_as_a_disease() -> None:
+    state = state_of(Case("p"), "Duchenne inheritance", mentioned=())
+    (action,) = RulesPolicy()._wanted(state)
+    assert action.words()["names"] == ["Duchenne"]
+
+
+@pytest.mark.parametrize("question", ["Is 甲热 dominant or recessive?", "甲热的遗传方式是什么"])
+def test_a_choice_is_no_question_of_yes_or_no(question: str) -> None:
+    assert not answered(question, [("甲热", DISEASE)]).whether
+
+
+def answered(question: str, named: Iterable[tuple[str, tuple[str, ...]]]) -> Respond:
+    """The action that answers when the question names these."""
+    mentions = tuple(
+        Mention(start, start + len(name), name, kind, (f"{kind}:{name}",), (name,))
+        for name, kinds in named
+        for start in [question.index(name)]
+        for kind in kinds
+    )
+    return RulesPolicy().respond(state_of(Case("p"), question, mentioned=mentions))

@@ -53,7 +53,7 @@ def test_a_diagnosis_keeps_the_shape_of_its_json() -> None:
     finding = found["case"]["findings"][0]
     assert finding["span"] == [4, 21]
     assert set(finding) == {
-        "id", "label", "status", "span", "text", "matched", "method", "score", "onset", "value", "unit",
+        "id", "label", "status", "span", "text", "matched", "method", "score", "onset", "value", "unit", "range",
     }  # fmt: skip
     candidate = found["candidates"][0]
     assert set(candidate) == {

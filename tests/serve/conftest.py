@@ -9,10 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from conftest import require_module
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 
 @dataclass
@@ -62,3 +66,26 @@ def server(default_graph: Path) -> Iterator[Running]:
 
 
 Start = Callable[..., Iterator[Running]]
+
+
+@pytest.fixture
+def page(browser_page: Page, server: Running) -> Iterator[Page]:
+    """The workbench with its example, in a browser that lets nothing out and reports every complaint."""
+    complaints: list[str] = []
+    asked: list[str] = []
+    browser_page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    browser_page.on("pageerror", lambda error: complaints.append(str(error)))
+    browser_page.on("request", lambda request: asked.append(request.url))
+    browser_page.goto(server.address)
+    browser_page.wait_for_selector("#ranking li", timeout=30_000)
+    yield browser_page
+    assert [each for each in complaints if "status of 4" not in each] == []
+    assert [url for url in asked if not url.startswith((server.address, "data:", "blob:"))] == []
+
+
+def violations(page: Page) -> list[str]:
+    """Return what axe finds wrong with a page."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found: list[dict[str, Any]] = Axe().run(page).response["violations"]
+    return [f"{each['id']}: {[node['target'] for node in each['nodes']][:3]}" for each in found]

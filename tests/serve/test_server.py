@@ -121,6 +121,71 @@ def test_findings_are_read_from_a_text(client: httpx2.Client) -> None:
     assert [(each["id"], each["status"], each["span"]) for each in found] == [("HP:0001250", "absent", [3, 11])]
 
 
+def test_a_text_is_read_with_who_it_is_and_what_was_not_read(client: httpx2.Client) -> None:
+    text = "A 12-year-old boy with ataxia, no seizures. Blorbs when glimmed. His mother has ataxia."
+    found = client.post("/extract", json={"text": text}).json()
+    assert (found["case"]["age"], found["case"]["sex"], found["text"]) == ("P12Y", "MALE", text)
+    assert [text[each["start"] : each["end"]] for each in found["unread"]] == ["Blorbs when glimmed"]
+    assert all(each["text"] == "" for each in found["unread"])
+    stated = {(each["id"], each["status"]) for each in found["case"]["findings"]}
+    assert stated == {("HP:0001251", "present"), ("HP:0001250", "absent"), ("HP:0001251", "family")}
+    assert client.post("/extract", json={"text": "Nothing of note."}).json()["case"]["findings"] == []
+
+
+def test_a_phenopacket_is_read_like_a_text(client: httpx2.Client) -> None:
+    packet = {"id": "p-1", "phenotypicFeatures": [{"type": {"id": "HP:0001250"}}]}
+    found = client.post("/extract", json={"document": packet}).json()
+    assert found["case"]["id"] == "p-1" and found["case"]["findings"][0]["label"] == "Seizure"
+    assert client.post("/extract", json={"document": packet, "text": "fits"}).status_code == 422
+    assert client.post("/extract", json={"document": {"colour": "red"}}).status_code == 422
+
+
+def test_corrected_findings_stand_for_what_a_text_says(client: httpx2.Client) -> None:
+    given = {
+        "title": "Boy A",
+        "text": "Ataxia, seizures, ptosis.",
+        "findings": [
+            {"id": "HP:0001251", "start": 0, "end": 6, "text": "Ataxia"},
+            {"id": "HP:0001250", "status": "absent", "start": 8, "end": 16},
+            {"id": "HP:0000508", "status": "removed", "start": 18, "end": 24},
+        ],
+    }
+    found = client.post("/diagnose", json=given).json()
+    assert found["case"]["id"] == "Boy A"
+    stated = [(each["id"], each["status"], each["start"]) for each in found["findings"]]
+    assert stated == [("HP:0001251", "present", 0), ("HP:0001250", "absent", 8)]
+    plain = client.post("/diagnose", json={"observed": ["HP:0001251"], "excluded": ["HP:0001250"]}).json()
+    assert [each["id"] for each in found["candidates"]] == [each["id"] for each in plain["candidates"]]
+    unknown = client.post("/diagnose", json={"findings": [{"id": "blorb"}]})
+    assert unknown.status_code == 422 and "unknown term" in unknown.json()["detail"]
+    assert client.post("/diagnose", json={"findings": [], "text": ""}).status_code == 422
+
+
+def test_what_separates_the_leaders_or_two_diseases_is_proposed(client: httpx2.Client) -> None:
+    given = {"observed": ["HP:0001251", "HP:0000524"], "count": 4}
+    found = client.post("/questions", json=given).json()
+    assert len(found["leaders"]) == 4 and len(found["questions"]) == 4
+    assert all(len(each["often"]) == 4 and each["bits"] > 0 for each in found["questions"])
+    best = found["questions"][0]["often"]
+    assert max(best) - min(best) > 0.5, "some of the leaders show it, others do not"
+    two = client.post("/questions", json={**given, "between": ["OMIM:208900", "OMIM:271250"]}).json()
+    assert [each["id"] for each in two["leaders"]] == ["OMIM:208900", "OMIM:271250"]
+    one, other = two["questions"][0]["often"]
+    assert abs(one - other) > 0.5
+    assert client.post("/questions", json={**given, "between": ["OMIM:0"]}).status_code == 422
+
+
+def test_phenotypes_are_named_in_both_languages(client: httpx2.Client) -> None:
+    names = client.post("/names", json={"ids": ["HP:0001251", "HP:9999999"]}).json()["names"]
+    assert names == [{"id": "HP:0001251", "name": "Ataxia", "name_zh": "共济失调"}]
+
+
+def test_what_the_graph_lacks_is_told_with_its_command(client: httpx2.Client) -> None:
+    found = client.get("/sources").json()
+    assert found["nodes"]["Disease"] > 1000
+    assert any(each["name"] == "mondo" and "kgdx update" in each["command"] for each in found["absent"])
+
+
 def test_names_are_completed(client: httpx2.Client) -> None:
     found = client.post("/terms", json={"prefix": "seiz", "limit": 3}).json()["terms"]
     assert found[0]["id"] == "HP:0001250" and len(found) == 3

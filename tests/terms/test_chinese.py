@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgdx.case.patient import Status
-from kgdx.terms.dictionary import lay_wordings
+from kgdx.terms.everyday import lay_wordings
 from kgdx.terms.extractor import Extractor
 from kgdx.terms.normalise import fold_chinese, wordings
 

@@ -105,7 +105,7 @@ def test_abbreviation_that_the_text_introduces_is_read(reader: Extractor) -> Non
 
 
 def test_acronym_that_the_text_uses_otherwise_is_not_read(reader: Extractor) -> None:
-    assert "HP:0001631" in ids(reader, "He has an ASD.")
+    assert "HP:0001631" in ids(reader, "He has an ASD, and a heart murmur.")
     assert "HP:0001631" not in ids(reader, "Autism spectrum disorder (ASD) was found. ASD is frequent.")
 
 

@@ -74,6 +74,20 @@ def test_each_clause_without_a_finding_is_named() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Dear doctor, this 5-year-old girl has odd spells", ["this 5-year-old girl has odd spells"]),
+        ("Hi, my son, 8. Thank you", []),
+        ("患儿，女，3岁。手脚总是冰凉", ["手脚总是冰凉"]),
+        ("您好，我女儿今年5岁", []),
+        ("PMH: none. Her toes overlap", ["Her toes overlap"]),
+    ],
+)
+def test_what_says_nothing_of_the_patients_state_is_not_named(text: str, parts: list[str]) -> None:
+    assert [text[each.start : each.end] for each in unread(text, [])] == parts
+
+
 @given(text=st.text(alphabet="abC 19.,;%/°Lmgol，。痛\n", max_size=60), data=st.data())
 def test_every_letter_lies_in_a_finding_its_clause_or_an_unread_part(text: str, data: st.DataObject) -> None:
     ends = data.draw(st.lists(st.integers(0, len(text)), min_size=2, max_size=2).map(sorted))

@@ -23,10 +23,10 @@ from kgdx.answer.artifacts import (
     evidence_of,
 )
 from kgdx.answer.evidence_pack import language_of, pack
-from kgdx.answer.focused_answer import Asked, focused
+from kgdx.answer.focused_answer import focused
 from kgdx.answer.sentences import MAX_CHARS, check
 from kgdx.answer.templated_answer import templated
-from kgdx.answer.wants import Want
+from kgdx.answer.wants import Asked, Want
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action
@@ -49,7 +49,7 @@ class Respond(Action):
     makes: ClassVar[type[Artifact]] = Answered
     ends: ClassVar[str] = "answered"
     pure: ClassVar[bool] = True
-    private: ClassVar[frozenset[str]] = frozenset({"text", "subjects", "others"})
+    private: ClassVar[frozenset[str]] = frozenset({"text", "subjects", "others", "unread"})
 
     text: Annotated[str, Field(max_length=10 * MAX_CHARS)] | None = None
     """The answer, each sentence with the marks of its evidence; written from templates when absent."""
@@ -63,14 +63,17 @@ class Respond(Action):
     author: Annotated[str, Field(max_length=200)] = "template"
     """Who wrote the text."""
 
-    wants: tuple[Want, ...] = ()
-    """What the question wants, in order; all that was found is told when there is none."""
+    wants: tuple[str, ...] = ()
+    """What the question wants (:class:`kgdx.answer.wants.Want`), in order; all that was found is told without."""
 
     subjects: tuple[str, ...] = ()
     """The diseases that it is wanted of, in the question's words."""
 
     others: tuple[str, ...] = ()
     """What may be stated of them, where the question asks whether something is."""
+
+    unread: str = ""
+    """Words by which it wants something of them that has no place in the graph."""
 
     whether: bool = False
     """Whether the question can be answered with yes or no."""
@@ -93,7 +96,7 @@ class Respond(Action):
 
         def make() -> CitedText:
             if self.text is None and self.wants:
-                asked = Asked(self.wants, self.subjects, self.others, self.whether)
+                asked = Asked(tuple(map(Want, self.wants)), self.subjects, self.others, self.whether, self.unread)
                 return focused(evidence, asked, language, self.strict)
             if self.text is None:
                 return templated(evidence, language, self.strict)

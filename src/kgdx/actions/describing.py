@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from kgdx.actions.entities import NameList, ids_of, resolve
+from kgdx.actions.entities import Name, NameList, ids_of, resolve
 from kgdx.actions.retrieving import retrieve
 from kgdx.answer.artifacts import Described, Named, Ranked, Retrieved, Understood, ranking_of, resolved_of
-from kgdx.answer.passages import passages
+from kgdx.answer.passages import passages, sentences_of
 from kgdx.answer.wants import TEXTS
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
@@ -21,7 +21,7 @@ from kgdx.episode.wish import Action
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import Row
 from kgdx.results.cited import Description, MeshHeading
-from kgdx.terms.normalise import has_chinese
+from kgdx.terms.normalise import bare, has_chinese
 
 if TYPE_CHECKING:
     from kgdx.terms.names.mesh_index import MeshDecision
@@ -30,6 +30,8 @@ MAX_DISEASES = 20
 """Most diseases that one request describes."""
 
 _TEXT_CHARS = 2_000
+FINDINGS = ("Disease", "Symptom", "Phenotype")
+"""Classes of what a passage may name."""
 _GIVEN = re.compile(r"^([^（(。]{1,40})[（(]\s*([A-Za-z][A-Za-z0-9 ,'’\-]{2,80}?)\s*(?:[，,;；、][^）)]{0,80})?[）)]")
 """The English name that Chinese texts give in brackets behind the name they begin with."""
 
@@ -191,8 +193,8 @@ class GetPassage(Action):
     """Sentences of definitions and articles that say of diseases what no relation states, such as their cause.
 
     Example:
-        >>> GetPassage(diseases=("pertussis",), about="transmission").parameters()
-        {'diseases': ['pertussis'], 'about': 'transmission', 'limit': 3}
+        >>> GetPassage(diseases=("pertussis",), about="transmission").parameters()["about"]
+        'transmission'
     """
 
     name: ClassVar[str] = "get_passage"
@@ -205,6 +207,9 @@ class GetPassage(Action):
     about: Annotated[str, AfterValidator(_known)]
     """What they are to be about: definition, cause, inheritance, onset, prevalence, risk, prevention, transmission,
     course, treatment, symptoms, complications, tests, department or diet."""
+
+    naming: NameList | None = None
+    """Passages that name one of these, whatever they are about."""
 
     limit: Annotated[int, Field(ge=1, le=20)] = 3
     """Most passages of each disease."""
@@ -220,7 +225,43 @@ class GetPassage(Action):
         texts = retrieve(graph, self, "texts_of_diseases", arguments, found)
         articles = graph.query("articles_of_diseases", **arguments)
         rows = (*texts.rows, *({**row, "kind": "article"} for row in articles))
-        return replace(texts, rows=tuple(passages(rows, self.about, self.limit)))
+        if self.naming is not None:
+            known = (graph.graph.names.resolve(name, FINDINGS) for name in self.naming)
+            said = [name.casefold() for each in known for name in (each.given, *each.names)]
+            pieces = ({**row, "text": text} for row in rows for text in sentences_of(row["text"]))
+            told = (row for row in pieces if any(name in row["text"].casefold() for name in said))
+            return replace(texts, rows=tuple({**row, "about": self.about} for row in told)[: self.limit])
+        called = {each.given.casefold() for each in found}
+        named = [row for row in rows if (row["disease_name"] or "").casefold() in called]
+        return replace(texts, rows=tuple(passages(rows, self.about, self.limit, [row["disease"] for row in named])))
+
+
+class GetDefinition(Action):
+    """What a finding of the Human Phenotype Ontology is, in its words.
+
+    Example:
+        >>> GetDefinition(phenotype="ectopia lentis").parameters()
+        {'phenotype': 'ectopia lentis'}
+    """
+
+    name: ClassVar[str] = "get_definition"
+    aliases: ClassVar[tuple[str, ...]] = ("GET_DEFINITION", "define")
+    makes: ClassVar[type[Artifact]] = Retrieved
+
+    phenotype: Name
+    """A finding in Chinese or English, or its id."""
+
+    def run(self, graph: Operations, view: State) -> Retrieved:
+        """Return its definition, and how its name was understood.
+
+        Raises:
+            UsageError: No finding of the graph has the name.
+        """
+        found = resolve(graph, (self.phenotype,), ("Phenotype",))
+        made = retrieve(graph, self, "phenotype_by_id", {"phenotype": found[0].ids[0]}, found)
+        told = ({"text": row["definition"], "kind": "definition", "source": "hp"} for row in made.rows)
+        about = {"disease": found[0].ids[0], "disease_name": found[0].names[0], "about": "definition"}
+        return replace(made, rows=tuple({**about, **row} for row in told if row["text"]))
 
 
 # The action that says what was found in the language of the answer.
@@ -289,5 +330,5 @@ def _in_both(*names: str | None) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in names:
         if name:
-            found.setdefault("zh" if has_chinese(name) else "en", name)
+            found.setdefault("zh" if has_chinese(name) else "en", bare(name))
     return found

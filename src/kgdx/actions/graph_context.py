@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from types import TracebackType
@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgdx.actions.graph_source import FolderSource, ForeignSource, GraphSource, NothingCompiled, ServerSource
-from kgdx.case import Case, Extraction, Resolution
+from kgdx.case import Case, Extraction, Measurement, Resolution
+from kgdx.episode.world import Memo
 from kgdx.graph.protocol import USER
 
 if TYPE_CHECKING:
@@ -233,6 +234,12 @@ class GraphContext:
         return hierarchy
 
     @property
+    def memo(self) -> Memo:
+        """What actions of consultations found, so that none is done again to go on or back."""
+        memo: Memo = self._once("memo", Memo)
+        return memo
+
+    @property
     def terms(self) -> Terms:
         """Names of the phenotypes."""
 
@@ -306,8 +313,11 @@ class GraphContext:
 
     @property
     def compiled(self) -> CompiledQueries | NothingCompiled:
-        """The compiled form of templates: their rows, from the snapshot; a database that others built has none."""
-        if self._foreign is not None:
+        """The compiled form of templates: their rows, from the snapshot.
+
+        A database that others built has none, and none is used where all templates are to run on the store.
+        """
+        if self._foreign is not None or self.settings.on_store:
             return NothingCompiled()
 
         def make() -> CompiledQueries:
@@ -344,6 +354,10 @@ class GraphContext:
     def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
         """Read all findings of a free text; the patient's age and sex decide which values are usual."""
         return self.reader.extract(text, language, patient)
+
+    def judge(self, measurements: Iterable[Measurement], patient: Case) -> Extraction:
+        """Return the findings that measured values come to, for the patient's age and sex."""
+        return self.reader.judge(measurements, patient)
 
     def resolve(self, term: str) -> Resolution:
         """Find the current term for an HPO id, a label or a phrase."""

@@ -260,11 +260,8 @@ def keep_snapshot(snapshot: Path, settings: Settings, access: Neo4jAccess) -> No
     shutil.rmtree(temporary, ignore_errors=True)
 
 
-# A database that others built as an open graph: its templates and names through a mapping, and plainly no snapshot.
-
-
 class NothingCompiled:
-    """Templates without a compiled form: each runs on the server."""
+    """Templates without a compiled form: each runs on the store."""
 
     def has(self, template: str) -> bool:
         """Return that there is none."""
@@ -273,6 +270,9 @@ class NothingCompiled:
     def run(self, template: str, /, **parameters: Any) -> list[Row]:
         """Refuse to run one."""
         raise StoreError(f"{template} has no compiled form here", hint="run the template itself")
+
+
+# A database that others built as an open graph: its templates and names through a mapping, and plainly no snapshot.
 
 
 class ForeignSource:

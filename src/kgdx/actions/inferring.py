@@ -16,7 +16,7 @@ from pydantic import Field
 from kgdx.actions.entities import NameList, distinct, given_rows, resolve
 from kgdx.actions.retrieving import Limit, retrieve
 from kgdx.answer.artifacts import Retrieved
-from kgdx.answer.focused_answer import family_of
+from kgdx.answer.stated_things import family_of
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, State
 from kgdx.episode.wish import Action

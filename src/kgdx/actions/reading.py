@@ -83,8 +83,10 @@ class _Later:
             each if each.span is None else replace(each, span=Span(each.span.start + begin, each.span.end + begin))
             for each in found.findings
         )
+        # words without a finding are an answer like any other: no reason to describe the patient anew
+        issues = found.issues if found.findings else tuple(each for each in found.issues if each.where != "text")
         unread = (replace(each, start=each.start + begin, end=each.end + begin) for each in found.unread)
-        return replace(found, findings=tuple(moved), unread=tuple(unread))
+        return replace(found, findings=tuple(moved), issues=issues, unread=tuple(unread))
 
     def resolve(self, term: str) -> Resolution:
         """Find the current term for an id, a label or a phrase."""

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from kgdx.actions.entities import Name, NameList, ids_of, resolve
+from kgdx.actions.entities import Name, NameList, ids_of, resolve, understood
+from kgdx.actions.narrowing import forms_of, within
 from kgdx.answer.artifacts import Retrieved
 from kgdx.answer.saved_runs import case_key
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action
 from kgdx.errors import TemplateError, UsageError
-from kgdx.graph.protocol import Row
 from kgdx.graph.templates import template, templates
 from kgdx.results.cited import Resolved
 
@@ -172,6 +171,9 @@ class OfDiseases(Action, ABC):
     only: NameList | None = None
     """Get these alone, and what is below them."""
 
+    forms: bool = False
+    """Where nothing is stated of them, whether to get it of their numbered or named forms."""
+
     limit: Annotated[int, Field(ge=1, le=MOST_OF_DISEASE)] = 50
     """Most rows of each disease; each row says how many there are in all."""
 
@@ -183,21 +185,29 @@ class OfDiseases(Action, ABC):
         """
         found = resolve(graph, self.diseases, ("Disease",))
         if self.only is None:
-            return retrieve(graph, self, self.template, {"diseases": ids_of(found), "limit": self.limit}, found)
-        things = resolve(graph, self.only, (self.gives,))
-        arguments = {"diseases": ids_of(found), "limit": MOST_OF_DISEASE}
-        every = retrieve(graph, self, self.template, arguments, (*found, *things))
-        return replace(every, rows=tuple(_within(graph, every.rows, things, self.gives)))
+            every = self._stated(graph, found)
+            if every.rows or not self.forms or not (found := forms_of(graph, found)):
+                return every
+            return self._stated(graph, found)
+        index = graph.graph.names
+        things = tuple(understood(index.resolve(name, (self.gives,))) for name in self.only)
+        whole = self.model_copy(update={"limit": MOST_OF_DISEASE})
+        every = whole._stated(graph, (*found, *things))
+        rows = tuple(within(graph, every.rows, things, self.gives))
+        if not rows and self.forms and (forms := forms_of(graph, found)):
+            every = whole._stated(graph, (*forms, *things))
+            rows = tuple(within(graph, every.rows, things, self.gives))
+        return replace(every, rows=rows)
 
+    def _stated(self, graph: Operations, found: tuple[Resolved, ...]) -> Retrieved:
+        """The rows of diseases."""
+        diseases = [each for each in found if "Disease" in each.kinds]
+        arguments = {"diseases": ids_of(diseases), "limit": self.limit}
+        return self._wanted(retrieve(graph, self, self.template, arguments, found))
 
-def _within(graph: Operations, rows: Sequence[Row], things: Sequence[Resolved], kind: str) -> Iterator[Row]:
-    """The rows of some entities, of those that are called alike, and of phenotypes below them."""
-    ids = {id for each in things for id in each.ids}
-    called = {name.casefold() for each in things for name in (each.given, each.matched, *each.names) if name}
-    for row in rows:
-        same = row["id"] in ids or (row["name"] or "").casefold() in called
-        if same or (kind == "Phenotype" and ids & graph.graph.ancestry.ancestors(row["id"])):
-            yield row
+    def _wanted(self, found: Retrieved) -> Retrieved:
+        """Those rows that are wanted: all of them."""
+        return found
 
 
 class GetSymptom(OfDiseases):
@@ -269,6 +279,19 @@ class GetComorbidity(OfDiseases):
     template: ClassVar[str] = "comorbidities_of_diseases"
     gives: ClassVar[str] = "Disease"
 
+    def run(self, graph: Operations, view: State) -> Retrieved:
+        """Return the rows, those first that are said of the diseases themselves, and how the names were understood."""
+        whole = self.model_copy(update={"limit": MOST_OF_DISEASE})
+        found = super(GetComorbidity, whole).run(graph, view)
+        if not found.rows:
+            return found
+        ids = sorted({row["disease"] for row in found.rows})
+        own = {(row["disease"], row["id"]) for row in graph.query("complications_of_diseases", diseases=ids)}
+        rows = [{**row, "own": True} if (row["disease"], row["id"]) in own else row for row in found.rows]
+        return replace(
+            found, rows=tuple(sorted(rows, key=lambda row: "own" not in row)[: self.limit * max(1, len(ids))])
+        )
+
 
 class GetPhenotype(OfDiseases):
     """Findings (HPO) that diseases present with, how often, and on whose word.
@@ -286,9 +309,8 @@ class GetPhenotype(OfDiseases):
     aspect: Literal["P", "I", "C"] | None = None
     """Abnormalities (P), modes of inheritance (I), or onset and course (C) alone."""
 
-    def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return the rows of the aspect, and the names as they were understood."""
-        found = super().run(graph, view)
+    def _wanted(self, found: Retrieved) -> Retrieved:
+        """The rows of the aspect."""
         if self.aspect is None:
             return found
         return replace(found, rows=tuple(row for row in found.rows if (row["aspect"] or "P") == self.aspect))

@@ -33,15 +33,19 @@ class Phrases:
         row: A row of a template that has no words of its own.
         missing: What was asked for and not found.
         nothing: There is no evidence at all; and why, where no look-up was answered.
+        unread: What is asked of a disease is nothing that sources state.
+        unnamed: The question names nothing that the graph knows.
         unknown: A name that the graph does not know; and what follows where others are near.
         taken: What a name was taken for that is written otherwise.
         yes: Begins an answer to whether something is so.
         no: Something is stated not to be so.
         unstated: Nobody states whether it is so.
         lacking: What is wanted is not in the graph, and which source would bring it.
+        lacking_several: Several things that are wanted are not in the graph.
         quoted: The words of a source in the language of the answer, and in another one.
         listed: Items of a list that a source has of a disease.
         kinds: Kind of text → what its items are called, where it is not called as what is wanted.
+        worth: A source, and what it is worth.
         weighed: How many sources state a treatment, one and several, and what they are worth.
         caution: Follows treatments.
         shared: What two diseases have in common.
@@ -68,15 +72,19 @@ class Phrases:
     missing: str
     nothing: str
     unasked: str
+    unread: str
+    unnamed: str
     unknown: tuple[str, str]
     taken: str
     yes: str
     no: str
     unstated: str
     lacking: str
+    lacking_several: str
     quoted: tuple[str, str]
     listed: str
     kinds: Mapping[str, str]
+    worth: str
     weighed: tuple[str, str]
     caution: str
     shared: str
@@ -164,15 +172,19 @@ ENGLISH = Phrases(
     missing="The graph has no {things} for {names}.",
     nothing="Not enough evidence: the graph returned nothing for this question.",
     unasked="Not enough evidence: nothing was asked of the graph for this question.",
+    unread="Not in this graph: no source of it states “{words}” of {subject}; ask for its symptoms, tests or genes.",
+    unnamed="Not enough evidence: the question names no disease, finding, test, drug or gene; name what is meant.",
     unknown=("Not enough evidence: the graph has no entry called {given}", "; near it are {list}."),
     taken="“{given}” is taken for {name}.",
     yes="Yes: ",
     no="No: {list} is recorded as absent in {subject}.",
     unstated="Not recorded: no source of this graph states {other} of {subject}, which does not exclude it.",
     lacking="Not in this graph: no source of it states the {noun} of {subject}; {source} would bring it.",
+    lacking_several="Not in this graph: no source of it states the {nouns} of {subject}.",
     quoted=("“{text}” ({source}) {mark}.", "{source} says in Chinese: “{text}” {mark}."),
     listed="{subject}: {noun}: {list}.",
-    kinds=MappingProxyType({"diet": "foods that are good", "diet to avoid": "foods to avoid"}),
+    kinds=MappingProxyType({"diet": "foods that are good", "avoided": "foods to avoid"}),
+    worth="{name} ({worth})",
     weighed=(
         "This is stated by 1 source, {sources} {mark}.",
         "This is stated by {n} sources, {sources} {mark}.",
@@ -221,15 +233,19 @@ CHINESE = Phrases(
     missing="图谱中没有{names}的{things}记录。",
     nothing="证据不足：图谱没有返回与该问题有关的内容。",
     unasked="证据不足：没有就该问题查询图谱。",
+    unread="图谱中没有{subject}的“{words}”：现有来源均未记载；可询问其症状、检查、治疗、基因等。",
+    unnamed="证据不足：问题中没有可识别的疾病、症状、检查、药物或基因，请写出其名称。",
     unknown=("证据不足：图谱中没有名为“{given}”的条目", "，相近的有{list}。"),
     taken="“{given}”按{name}理解。",
     yes="是：",
     no="否：{subject}记录为没有{list}。",
     unstated="未见记录：图谱中没有来源说明{subject}与{other}的关系，但不能据此排除。",
     lacking="图谱中没有{subject}的{noun}：现有来源均未记载；可补充的来源：{source}。",
+    lacking_several="图谱中没有{subject}的{nouns}：现有来源均未记载。",
     quoted=("“{text}”（{source}）{mark}。", "{source}（英文原文）：“{text}”{mark}。"),
     listed="{subject}的{noun}：{list}。",
-    kinds=MappingProxyType({"diet": "宜食", "diet to avoid": "忌食"}),
+    kinds=MappingProxyType({"diet": "宜食", "avoided": "忌食"}),
+    worth="{name}（{worth}）",
     weighed=("以上出自1个来源：{sources}{mark}。", "以上出自{n}个来源：{sources}{mark}。"),
     caution="是否适用及剂量须由医生判断。",
     shared="{one}与{other}共有：{list}。",

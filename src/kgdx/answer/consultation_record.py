@@ -19,6 +19,8 @@ from kgdx.results.consulted import (
 )
 
 TEST = "test"
+READING = frozenset({"extract", "read_record", "read_answer"})
+"""Actions that read findings in words: by rules, or as a model wrote them down."""
 _OPPOSITE = {"present": "absent", "absent": "present"}
 Source = Literal["given", "read", "asked"]
 
@@ -44,21 +46,45 @@ def record_of(log: Sequence[Segment]) -> Record:
         known.hear(segment)
     given = ", ".join(each.label or each.id for each in known.findings.values() if each.source == "given")
     settings = start.data.get("settings", {})
-    return Record(
-        complaint=case.get("text") or given,
-        sex=case.get("sex", "UNKNOWN"),
-        age=case.get("age"),
-        findings=list(known.findings.values()),
-        examinations=[examined(each, number) for number, each in _numbered(asked) if each.asked.kind == TEST],
-        turns=record_turns(log),
-        differential=_leads(next((found for each in reversed(log) if (found := leaders_of(each))), ())),
-        contradictions=known.contradictions,
-        reason=log[-1].name if log[-1].kind is Kind.END else "",
-        policy=str(start.data.get("policy", "")),
-        selector=str(settings.get("selector") or ""),
-        language=settings.get("speaks"),
-        fingerprint=str(start.data.get("fingerprint", "")),
-    )
+    written = _written(log)
+    complaint = "" if written is None else str(written.words["record"].get("complaint", ""))
+    told: dict[str, Any] = {
+        "author": "rules" if written is None else _author(log, written),
+        "complaint": case.get("text") or given or complaint or _first(asked),
+        "sex": case.get("sex", "UNKNOWN"),
+        "age": case.get("age"),
+        "findings": tuple(known.findings.values()),
+        "examinations": tuple(examined(each, at) for at, each in _numbered(asked) if is_examination(each.asked)),
+        "turns": tuple(record_turns(log)),
+        "differential": _leads(next((found for each in reversed(log) if (found := leaders_of(each))), ())),
+        "contradictions": tuple(known.contradictions),
+        "remarks": tuple(each.data["text"] for each in log if each.kind is Kind.WISH and each.name == "remark"),
+        "reason": log[-1].name if log[-1].kind is Kind.END else "",
+        "policy": str(start.data.get("policy", "")),
+        "selector": str(settings.get("selector") or ""),
+        "language": settings.get("speaks"),
+        "fingerprint": str(start.data.get("fingerprint", "")),
+        "kgdx_version": str(start.data.get("kgdx", "")),
+    }
+    return Record(**told)
+
+
+def _written(log: Sequence[Segment]) -> Segment | None:
+    """The last record that a model wrote, if one did."""
+    found = (each for each in reversed(log) if each.name == "read_record" and "record" in each.words)
+    return next(found, None)
+
+
+def _first(asked: Sequence[Turn]) -> str:
+    """What the patient said at first, where it was asked openly."""
+    first = asked[0] if asked else None
+    return first.reply.text if first is not None and first.reply is not None and first.asked.term is None else ""
+
+
+def _author(log: Sequence[Segment], written: Segment) -> str:
+    """The model that wrote a record."""
+    before = log[: log.index(written)]
+    return next((each.name for each in reversed(before) if each.author is Author.MODEL), "")
 
 
 def record_turns(log: Iterable[Segment]) -> list[TurnDocument]:
@@ -83,11 +109,23 @@ def kind_of(asked: AskPatient) -> Literal["open", "finding", "which", "test"]:
         >>> kind_of(AskPatient()), kind_of(AskPatient(term="HP:0001250"))
         ('open', 'finding')
     """
+    if asked.order:
+        return "test"
     if asked.term is None:
         return "open"
     if asked.which:
         return "which"
     return "test" if asked.kind == TEST else "finding"
+
+
+def is_examination(asked: AskPatient) -> bool:
+    """Return whether something is ordered rather than asked: a test of the graph, or what a doctor orders in words.
+
+    Example:
+        >>> is_examination(AskPatient(order="test", spoken="a blood count")), is_examination(AskPatient())
+        (True, False)
+    """
+    return bool(asked.order) or asked.kind == TEST
 
 
 def answer_of(reply: Reply | None) -> Answered | None:
@@ -110,7 +148,7 @@ def answer_of(reply: Reply | None) -> Answered | None:
 def examined(turn: Turn, number: int) -> ExaminationDocument:
     """Return the examination that a turn ordered."""
     words = turn.reply.text if turn.reply is not None else ""
-    id, name = turn.asked.term or "", turn.asked.label
+    id, name = turn.asked.term or "", turn.asked.label or turn.asked.spoken
     return ExaminationDocument(id=id, name=name, turn=number, result=answer_of(turn.reply), words=words)
 
 
@@ -126,11 +164,11 @@ class _Known:
     def hear(self, segment: Segment) -> None:
         """Take in one segment."""
         if segment.kind is Kind.WISH and segment.name == AskPatient.name:
-            self._asked = AskPatient.model_validate(segment.data)
+            self._asked = AskPatient.model_validate({**segment.data, **segment.words})
             self._number += not self._asked.which
         elif segment.author is Author.PATIENT and self._asked is not None:
             self._answer(self._asked, Reply.model_validate({**segment.data, **segment.words}))
-        elif segment.kind is Kind.RESULT and segment.name == "extract":
+        elif segment.kind is Kind.RESULT and segment.name in READING:
             told = segment.data.get("summary", {})
             for id, label, status in told.get("findings", ()):
                 self.state(id, label, status, "read" if self._asked else "given", self._number or None)
@@ -138,7 +176,7 @@ class _Known:
                 self._contradict(where, message, remedy)
 
     def _answer(self, asked: AskPatient, reply: Reply) -> None:
-        if reply.status is None or asked.term is None or asked.kind == TEST or (asked.which and not reply.term):
+        if reply.status is None or asked.term is None or is_examination(asked) or (asked.which and not reply.term):
             return
         if asked.which:
             self.findings.pop(asked.term, None)
@@ -172,19 +210,20 @@ def _numbered(asked: Iterable[Turn]) -> Iterable[tuple[int, Turn]]:
 
 def _turn(turn: Turn, number: int) -> TurnDocument:
     reply, asked = turn.reply, turn.asked
-    named = [] if reply is None or not reply.term else [reply.term, *(id for id, _ in reply.more)]
+    named = () if reply is None or not reply.term else (reply.term, *(id for id, _ in reply.more))
     return TurnDocument(
         number=number,
         kind=kind_of(asked),
         term=asked.term,
         label=asked.label,
+        text=asked.spoken,
         gain=asked.gain,
         answer=answer_of(reply),
         named=named,
         words="" if reply is None else reply.text,
-        differential=_leads(turn.after) if reply is not None else [],
+        differential=_leads(turn.after) if reply is not None else (),
     )
 
 
-def _leads(leaders: Iterable[Leader]) -> list[Lead]:
-    return [Lead(id=each.id, name=each.name, share=each.share) for each in leaders]
+def _leads(leaders: Iterable[Leader]) -> tuple[Lead, ...]:
+    return tuple(Lead(id=each.id, name=each.name, share=each.share) for each in leaders)

@@ -264,7 +264,7 @@ class Diagnosis:
                 links[id] = neo4j.link(disease_query(id, self.case.findings))
         return links
 
-    def browser_url(self, *ids: str, top: int = 3, neo4j: str | None = None, browser: str | None = None) -> str:
+    def browser_url(self, *ids: str, top: int = 1, neo4j: str | None = None, browser: str | None = None) -> str:
         """Return a link that draws the evidence in Neo4j Browser, once the run is saved in that Neo4j.
 
         :func:`kgdx.browse` sees to that and returns the same link.
@@ -356,7 +356,7 @@ def _findings(candidate: Candidate, *, positive: bool) -> list[str]:
 # Queries for Neo4j Browser that draw what a result rests on, as paths of real relations.
 
 
-def diagnosis_query(diagnosis: Diagnosis, ids: Sequence[str] = (), top: int = 3) -> str:
+def diagnosis_query(diagnosis: Diagnosis, ids: Sequence[str] = (), top: int = 1) -> str:
     """Return the query for a saved diagnosis.
 
     Args:

@@ -43,7 +43,7 @@ INFERENCES: Mapping[str, tuple[str, str, str]] = MappingProxyType(
 )
 """Template → the relation by which diseases were matched, the class of what was given, and the parameter it was in."""
 
-PASSAGES = frozenset({"texts_of_diseases", "articles_of_diseases"})
+PASSAGES = frozenset({"texts_of_diseases", "phenotype_by_id"})
 """Templates whose rows are what sources say of diseases in words."""
 
 FROM_OBJECT = frozenset({"INDICATION", "OFF_LABEL_USE", "CONTRAINDICATION"})
@@ -51,6 +51,7 @@ FROM_OBJECT = frozenset({"INDICATION", "OFF_LABEL_USE", "CONTRAINDICATION"})
 
 DETAILS = (
     "score",
+    "own",
     "cases",
     "association",
     "aspect",
@@ -144,7 +145,8 @@ def facts(
         for row in found.rows:
             yield _inference(row, relation, label, asked, given)
     else:
-        make = _passage if found.template in PASSAGES else _row
+        quoted = found.template in PASSAGES and all("about" in row for row in found.rows)
+        make = _passage if quoted else _row
         for row in found.rows:
             yield make(row, found.template)
 

@@ -6,18 +6,16 @@ sources state is said once. What no source states is named, with the kind of sou
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 
 from kgdx.answer.answer_phrases import CHINESE, ENGLISH, Phrases
 from kgdx.answer.evidence_pack import EvidencePack, clean, language_of
-from kgdx.answer.wants import PASSAGES, STATED, TREATMENTS, Want, aspect_of
+from kgdx.answer.stated_things import Thing, aspect_in, family_of, in_turns, marks_of, merged, often, stem, weight_of
+from kgdx.answer.term_tables import in_english, wanted, weights
+from kgdx.answer.wants import PASSAGES, STATED, TREATMENTS, Asked, Want
 from kgdx.results.cited import CitedText, EvidenceItem, Resolved, Sentence
-from kgdx.schema.model import FREQUENCIES
-from kgdx.terms.normalise import read_table
 
 ROOM = 380
 """Characters in which the answer has to be said: what is asked for stands in them."""
@@ -28,49 +26,18 @@ LEAST_ROOM = 110
 QUOTED = 2
 """Passages that are quoted at most for one thing that is wanted."""
 
-_LISTED = 40
-"""Characters of a text at most that is an item of a list, such as the name of a department."""
+_LISTS = frozenset({"department", "diet", "avoided", "inheritance", "onset"})
+"""Kinds of text that are items of a list."""
 _MARKS_ALONE = 3
 """Names up to which each stands before its own marks; the marks of more stand together."""
-_NUMBERED = re.compile(
-    r"(?:[,;]?\s+(?:type|subtype|group))?\s+(?:[IVX]+|\d+)[A-Za-z]{0,2}\d?$|[,;].*$|[（(].*$", re.IGNORECASE
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What an answer is to say.
-
-    Attributes:
-        wants: What is wanted, in order.
-        subjects: The diseases that it is wanted of, in the question's words.
-        others: What may be stated of them, where the question asks whether something is; in the question's words.
-        whether: The question can be answered with yes or no.
-    """
-
-    wants: tuple[Want, ...] = ()
-    subjects: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-    whether: bool = False
+_LAST = frozenset({"ddxplus"})
+"""Sources whose symptoms are the questions of a questionnaire: what others say comes first."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
     label: str
     ids: frozenset[str]
-
-
-@dataclass(slots=True)
-class _Thing:
-    """Something that is stated of a disease, by whichever sources."""
-
-    shown: str
-    bare: str
-    """Without the original in the other language, and without how often."""
-    cites: list[str]
-    sources: set[str]
-    weight: float
-    native: bool
 
 
 _Said = tuple[str, tuple[str, ...]]
@@ -100,45 +67,59 @@ def focused(pack: EvidencePack, asked: Asked, language: str = "en", strict: bool
 class _Writer:
     def __init__(self, pack: EvidencePack, asked: Asked, words: Phrases) -> None:
         self.pack, self.asked, self.words = pack, asked, words
+        self._treatments: list[EvidenceItem] = []
 
     @cached_property
     def subjects(self) -> list[_Subject]:
         """The diseases that are asked about."""
-        found = []
+        found: list[_Subject] = []
         for given in self.asked.subjects:
-            resolved = next(
-                (each for each in self.pack.resolved if each.given == given and "Disease" in each.kinds), None
-            )
-            ids = frozenset(resolved.ids if resolved else ())
-            found.append(_Subject(self._label(given, resolved), ids))
+            known = [
+                each
+                for each in self.pack.resolved
+                if each.given == given and {"Disease", "Phenotype"} & set(each.kinds)
+            ]
+            resolved = known[0] if known else None
+            ids = frozenset(id for each in known for id in each.ids)
+            if not ids or not any(ids & each.ids for each in found):  # one disease may be named in both languages
+                found.append(_Subject(self._label(given, resolved), ids))
         return found
 
     def said(self) -> Iterator[_Said]:
         """The sentences, the asked one first."""
         yield from self._taken()
-        if self.asked.others and self.asked.whether and self.subjects[0].ids:
+        if self.asked.others and self.subjects and self.subjects[0].ids:
             yield from self._whether()
             return
         if Want.DIFFERENCE in self.asked.wants and len(self.subjects) > 1:
             yield from self._compared()
             return
-        if not self.subjects:
-            yield from self._inferred()
+        if self.asked.unread and self.subjects and self.subjects[0].ids:
+            label = self.subjects[0].label
+            if quoted := [each for each in self.pack.items if each.details.get("about")]:
+                yield from self._quotes(quoted, ROOM)
+                return
+            yield self.words.unread.format(words=clean(self.asked.unread), subject=label), ()
             return
+        if Want.DISEASE in self.asked.wants or not self.subjects:
+            yield from self._inferred()
+            if not self.subjects:
+                return
+        wants = [want for want in self.asked.wants if want is not Want.DISEASE]
         room = max(LEAST_ROOM, ROOM // max(1, len(self.asked.wants) * len(self.subjects)))
         lacking: list[tuple[Want, str]] = []
         if not any(subject.ids for subject in self.subjects):
             yield from self._unknown()
             return
         for subject in self.subjects:
-            for want in self.asked.wants:
+            for want in wants:
                 told = list(self._of(want, subject, room))
                 yield from told
-                if not told:
+                if not told and not self._aside(want):
                     lacking.append((want, subject.label))
-        for want, label in lacking:
-            yield self._lacking(want, label), ()
-        if TREATMENTS.intersection(self.asked.wants) and len(lacking) < len(self.asked.wants) * len(self.subjects):
+        yield from self._all_lacking(lacking)
+        if self._treatments:
+            yield self._weighed(self._treatments)
             yield self.words.caution, ()
 
     def _taken(self) -> Iterator[_Said]:
@@ -152,32 +133,47 @@ class _Writer:
     def _of(self, want: Want, subject: _Subject, room: int) -> Iterator[_Said]:
         """What is said of one thing that is wanted of one disease."""
         items = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
-        stated = [each for each in items if each.kind == "relation" and _aspect(each) in STATED.get(want, ())]
+        stated = [each for each in items if each.kind == "relation" and aspect_in(each) in self._stating(want)]
         passages = [each for each in items if each.kind == "description" and each.details.get("about") == _about(want)]
-        listed = [each for each in passages if len(each.text) <= _LISTED and each.relation != "definition"]
+        listed = [each for each in passages if each.relation in _LISTS]
         quoted = [each for each in passages if each not in listed]
         native = [each for each in quoted if each.language == self.words.language]
         if want is Want.CAUSE or (want is Want.DESCRIPTION and native):
             yield from self._quotes(quoted, room)
             yield from self._listing(stated, subject, want, room)
             return
+        if want is Want.DESCRIPTION and quoted:
+            room = LEAST_ROOM  # what it shows in leaves room for what it is, though in another language
         if stated:
-            yield from self._listing(stated, subject, want, room)
-            if want in TREATMENTS:
-                yield self._weighed(stated)
+            own = [each for each in stated if each.details.get("own")]
+            for relation in dict.fromkeys(map(aspect_in, stated)) if want is Want.CURE else ("",):
+                same = [each for each in own or stated if relation in ("", aspect_in(each))]
+                yield from self._listing(same, subject, want, room)
+            self._treatments += stated if want in TREATMENTS else []
         if listed:
             yield from self._items(listed, subject, want)
+        if self._aside(want) and not native:
+            return
         if want in (Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.COMORBIDITY) and stated:
             return
-        yield from self._quotes(native if stated or listed else quoted, room)
+        beside = (stated or listed) and want is not Want.DESCRIPTION
+        yield from self._quotes(native if beside else quoted, room)
+
+    def _stating(self, want: Want) -> Sequence[str]:
+        """The relations that answer what is wanted, but for those that answer something else that is."""
+        if want is Want.DESCRIPTION and Want.SYMPTOM in self.asked.wants:
+            return ()
+        if want is Want.CURE and Want.DRUG in self.asked.wants:
+            return ("RECOMMEND_CURE",)
+        return STATED.get(want, ())
 
     def _listing(self, stated: Sequence[EvidenceItem], subject: _Subject, want: Want, room: int) -> Iterator[_Said]:
         """One sentence for all that sources state."""
         if not stated:
             return
         things = self._things(stated)
-        aspect = STATED[want][0] if want is not Want.CURE else _aspect(stated[0])
-        aspect = aspect if any(_aspect(each) == aspect for each in stated) else _aspect(stated[0])
+        aspect = STATED[want][0] if want is not Want.CURE else aspect_in(stated[0])
+        aspect = aspect if any(aspect_in(each) == aspect for each in stated) else aspect_in(stated[0])
         begin = self.words.yes if self.asked.whether and want is Want.INHERITANCE else ""
         what = self.words.statement(aspect, several=len(things) > 1)
         listed, cites = self._list(things, room - len(begin) - len(what) - len(subject.label) - 10)
@@ -186,13 +182,13 @@ class _Writer:
 
     def _items(self, listed: Sequence[EvidenceItem], subject: _Subject, want: Want) -> Iterator[_Said]:
         """Texts that are items of a list, such as departments."""
-        groups: dict[str, list[_Thing]] = {}
+        groups: dict[str, list[Thing]] = {}
         for each in listed:
             shown = clean(self._in_language("", each.text))
-            groups.setdefault(each.relation, []).append(_Thing(shown, shown, [each.id], set(each.sources), 0.0, True))
+            groups.setdefault(each.relation, []).append(Thing(shown, shown, [each.id], set(each.sources), 0.0, True))
         for kind, things in groups.items():
             noun = wanted(want.value)[self.words.language] if kind == want.value else self.words.kinds.get(kind, kind)
-            text, cites = self._list(_merged(things), ROOM // 2)
+            text, cites = self._list(merged(things), ROOM // 2)
             yield self.words.listed.format(subject=subject.label, noun=noun, list=text), cites
 
     def _quotes(self, passages: Sequence[EvidenceItem], room: int) -> Iterator[_Said]:
@@ -212,11 +208,14 @@ class _Writer:
     def _weighed(self, stated: Sequence[EvidenceItem]) -> _Said:
         """How much the sources of a treatment weigh, and how many there are."""
         sources = list(dict.fromkeys(source for each in stated for source in each.sources))
-        weights = [
-            f"{name} ({worth})" if (worth := _weights(self.words.language).get(name)) else name for name in sources
+        weighed = [
+            self.words.worth.format(name=name, worth=worth)
+            if (worth := weights(self.words.language).get(name))
+            else name
+            for name in sources
         ]
         cites = tuple(each.id for each in stated[:1])
-        listed = self.words.list(weights, 5)
+        listed = self.words.list(weighed, 5)
         return self.words.weighed[len(sources) > 1].format(n=len(sources), sources=listed, mark=marks_of(cites)), cites
 
     def _whether(self) -> Iterator[_Said]:
@@ -229,12 +228,18 @@ class _Writer:
         if stated:
             things = self._things(stated)
             listed, cites = self._list(things, ROOM // 2)
-            what = self.words.statement(_aspect(stated[0]), several=len(things) > 1)
+            what = self.words.statement(aspect_in(stated[0]), several=len(things) > 1)
             text = self.words.relation[len(things) > 1].format(what=what, subject=subject.label, list=listed)
-            yield self.words.yes + (text[0].lower() + text[1:] if text[:4] == "The " else text), cites
+            yield (
+                (self.words.yes if self.asked.whether else "")
+                + (text[0].lower() + text[1:] if self.asked.whether and text[:4] == "The " else text),
+                cites,
+            )
         elif lacks:
             listed, cites = self._list(self._things(lacks), ROOM // 2)
             yield self.words.no.format(subject=subject.label, list=listed), cites
+        elif told := [each for each in about if each.details.get("about")]:
+            yield from self._quotes(told, ROOM)
         else:
             yield self.words.unstated.format(subject=subject.label, other=other), ()
 
@@ -244,7 +249,7 @@ class _Writer:
         found = []
         for subject in (one, other):
             items = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
-            stated = [each for each in items if each.kind == "relation" and _aspect(each) in STATED[Want.SYMPTOM]]
+            stated = [each for each in items if each.kind == "relation" and aspect_in(each) in STATED[Want.SYMPTOM]]
             found.append({each.shown.split(" (")[0].casefold(): each for each in self._things(stated)})
         shared = [
             replace(found[0][key], cites=[*found[0][key].cites, *found[1][key].cites])
@@ -277,7 +282,7 @@ class _Writer:
             families: dict[str, list[EvidenceItem]] = {}
             for item in items:
                 families.setdefault(family_of(item.subject.name if item.subject else ""), []).append(item)
-            things = [self._family(members) for members in families.values()]
+            things = sorted(map(self._family, families.values()), key=lambda each: not each.native)
             text, cites = self._list(things, ROOM // min(len(best), 3) - 60)
             noun = self.words.noun(relation, several=asked > 1)
             yield (
@@ -301,16 +306,18 @@ class _Writer:
             listed = self.words.list([clean(name) for name in each.candidates], 5)
             yield text.format(given=clean(each.given)) + (near.format(list=listed) if listed else near[-1]), ()
         if not unknown:
-            yield (self.words.nothing if self.pack.nothing else self.words.unasked), ()
+            yield (self.words.nothing if self.pack.nothing else self.words.unnamed), ()
 
-    def _family(self, members: Sequence[EvidenceItem]) -> _Thing:
+    def _family(self, members: Sequence[EvidenceItem]) -> Thing:
         """A disease, or the forms of one as one thing."""
         cites = [each.id for each in members[:3]]
         if len(members) == 1:
-            return _Thing(self._named(members[0]), self._named(members[0], original=False), cites, set(), 0.0, True)
+            bare = self._named(members[0], original=False)
+            native = language_of(bare) == self.words.language
+            return Thing(self._named(members[0]), bare, cites, set(), 0.0, native)
         name = self._named(members[0], original=False)
-        shown = self.words.forms.format(name=_NUMBERED.sub("", name).strip() or name, n=len(members))
-        return _Thing(shown, shown, cites, set(), 0.0, True)
+        shown = self.words.forms.format(name=stem(name), n=len(members))
+        return Thing(shown, shown, cites, set(), 0.0, True)
 
     def _named(self, item: EvidenceItem, *, original: bool = True) -> str:
         subject = item.subject
@@ -318,27 +325,29 @@ class _Writer:
             return ""
         return clean(self._in_language(subject.id, subject.name or subject.id, original=original))
 
-    def _things(self, stated: Iterable[EvidenceItem]) -> list[_Thing]:
-        """What sources state, each once, in the language of the answer: what most sources say, and most often, first."""
+    def _things(self, stated: Iterable[EvidenceItem]) -> list[Thing]:
+        """What sources state, each once, in the language of the answer; what most sources say comes first."""
         things = []
         for each in stated:
             name = ", ".join(self._in_language(node.id, node.name or node.id) for node in each.objects)
             original = ", ".join(node.name or node.id for node in each.objects)
             native = language_of(original) == self.words.language
             bare = ", ".join(self._in_language(node.id, node.name or node.id, original=False) for node in each.objects)
-            shown = clean(name) + _often(each)
+            shown = clean(name) + often(each)
             things.append(
-                _Thing(shown, clean(bare) + _often(each), [each.id], set(each.sources), _weight(each), native)
+                Thing(shown, clean(bare) + often(each), [each.id], set(each.sources), weight_of(each), native)
             )
-        merged = _merged(things)
-        first = {id(each): place for place, each in enumerate(merged)}
-        return sorted(merged, key=lambda each: (-len(each.sources), not each.native, -each.weight, first[id(each)]))
+        unique = merged(things)
+        ordered = sorted(
+            unique, key=lambda each: (each.sources <= _LAST, -len(each.sources - _LAST), not each.native, -each.weight)
+        )
+        return in_turns(ordered)
 
-    def _list(self, things: Sequence[_Thing], room: int) -> _Said:
+    def _list(self, things: Sequence[Thing], room: int) -> _Said:
         """Names up to a length with the marks of their evidence, and how many are left."""
-        if len(things) > _MARKS_ALONE:
+        if len(things) > _MARKS_ALONE and self.words.language == "zh":
             things = [replace(each, shown=each.bare) for each in things]
-        shown: list[_Thing] = []
+        shown: list[Thing] = []
         size = 0
         for each in things:
             size += len(each.shown) + 2
@@ -355,6 +364,23 @@ class _Writer:
     def _counted(self, names: list[str], count: int) -> str:
         rest = [""] * (count - len(names))
         return self.words.list([*names, *rest], len(names))
+
+    def _aside(self, want: Want) -> bool:
+        """Whether nothing need be said of what is not there: it was looked for beside something else."""
+        overview = {Want.DESCRIPTION, Want.SYMPTOM} <= set(self.asked.wants)
+        return Want.DISEASE in self.asked.wants or (overview and want is Want.DESCRIPTION)
+
+    def _all_lacking(self, lacking: Sequence[tuple[Want, str]]) -> Iterator[_Said]:
+        """What is wanted and not there: of one thing, which source would bring it, too."""
+        by_label: dict[str, list[Want]] = {}
+        for want, label in lacking:
+            by_label.setdefault(label, []).append(want)
+        for label, wants in by_label.items():
+            if len(wants) == 1:
+                yield self._lacking(wants[0], label), ()
+                continue
+            nouns = self.words.alternatives([wanted(want.value)[self.words.language] for want in wants])
+            yield self.words.lacking_several.format(nouns=nouns, subject=label), ()
 
     def _lacking(self, want: Want, label: str) -> str:
         row = wanted(want.value)
@@ -378,106 +404,11 @@ class _Writer:
         language = self.words.language
         if language_of(name) == language:
             return name
-        other = self.pack.called.get(id, {}).get(language) or (_terms().get(name) if language == "en" else None)
+        other = self.pack.called.get(id, {}).get(language) or (in_english(name) if language == "en" else None)
         if not other or not original:
             return other or name
         return f"{other} ({name})" if language == "en" else f"{other}（{name}）"
 
 
-def family_of(name: str) -> str:
-    """Return what the numbered forms of a disease have in common.
-
-    Example:
-        >>> {family_of(name) for name in ("Usher syndrome, type IF", "Usher syndrome type 2", "Usher syndrome")}
-        {'usher syndrome'}
-    """
-    return (_NUMBERED.sub("", name).strip() or name).casefold()
-
-
-def marks_of(cites: Sequence[str]) -> str:
-    """Return marks, with a range for ids that follow one another.
-
-    Example:
-        >>> marks_of(("E7", "E1", "E2", "E3"))
-        '[E1-E3][E7]'
-    """
-    numbers = sorted(int(each.removeprefix("E")) for each in cites)
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return "".join(
-        f"[E{run[0]}-E{run[-1]}]" if len(run) > 2 else "".join(f"[E{number}]" for number in run) for run in runs
-    )
-
-
-def _merged(things: Iterable[_Thing]) -> list[_Thing]:
-    """Things of one name are one."""
-    found: dict[str, _Thing] = {}
-    for each in things:
-        key = each.shown.split(" (")[0].split("（")[0].casefold()
-        same = found.get(key)
-        if same is None:
-            found[key] = each
-            continue
-        same.cites += [id for id in each.cites if id not in same.cites]
-        same.sources |= each.sources
-        if each.weight > same.weight or (each.native and not same.native):
-            same.shown, same.bare, same.native = each.shown, each.bare, each.native or same.native
-            same.weight = max(each.weight, same.weight)
-    return list(found.values())
-
-
-def _aspect(item: EvidenceItem) -> str:
-    name = item.objects[0].name if item.objects else ""
-    return aspect_of(item.relation, str(item.details.get("aspect", "")), name)
-
-
 def _about(want: Want) -> str:
     return PASSAGES.get(want, "")
-
-
-def _weight(item: EvidenceItem) -> float:
-    """How often an object goes with its disease, as far as the source says; its score otherwise."""
-    details = item.details
-    if details.get("denominator"):
-        return float(details.get("numerator", 0)) / float(details["denominator"])
-    if details.get("percentage") is not None:
-        return float(details["percentage"]) / 100
-    known = FREQUENCIES.get(str(details.get("frequency_class", "")))
-    return known.share if known is not None else float(details.get("score") or 0.0)
-
-
-def _often(item: EvidenceItem) -> str:
-    """How often, in brackets, where a source counts or classes it."""
-    details = item.details
-    if details.get("denominator"):
-        return f" ({details.get('numerator', 0)}/{details['denominator']})"
-    known = FREQUENCIES.get(str(details.get("frequency_class", "")))
-    return f" ({known.range})" if known is not None else ""
-
-
-@cache
-def wanted(want: str) -> Mapping[str, str]:
-    """Return what something that is wanted is called, by language, and which source would bring it.
-
-    Example:
-        >>> wanted("gene")["zh"]
-        '致病基因'
-    """
-    rows = read_table(Path(__file__).with_name("wanted.tsv"))
-    english, chinese, *sources = next(row[1:] for row in rows if row[0] == want)
-    return {"en": english, "zh": chinese, "source_en": sources[0], "source_zh": sources[1]}
-
-
-@cache
-def _weights(language: str) -> Mapping[str, str]:
-    rows = read_table(Path(__file__).with_name("source_weight.tsv"))
-    return {row[0]: row[2] if language == "zh" else row[1] for row in rows}
-
-
-@cache
-def _terms() -> Mapping[str, str]:
-    return {row[0]: row[1] for row in read_table(Path(__file__).with_name("clinical_terms.tsv"))}

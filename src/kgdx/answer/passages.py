@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -22,6 +22,11 @@ _DEFINING = 2
 """Sentences of a definition that say what a disease is."""
 _OWN = 10
 """What a text that says nothing else is worth, beside one for each telling word of another one."""
+_NAMED = 2
+"""What it is worth that an entry is called as was asked."""
+_WIDE = frozenset({"definition", "picture", "article"})
+"""Kinds of text that say whatever there is to say."""
+_IT = re.compile(r"\b(?:disease|disorder|condition|syndrome|infection|illness|virus|bacteri\w+)\b|病", re.IGNORECASE)
 _CLAUSE = re.compile(r"(?<=[,;，；、：:])")
 
 
@@ -31,13 +36,14 @@ def _cues() -> Mapping[str, re.Pattern[str]]:
     return MappingProxyType({row[0]: re.compile(f"{row[1]}|{row[2]}", re.IGNORECASE) for row in rows if row[1:]})
 
 
-def passages(texts: Iterable[Row], about: str, most: int) -> list[Row]:
+def passages(texts: Iterable[Row], about: str, most: int, named: Sequence[str] = ()) -> list[Row]:
     """Return the passages that are about something, those that say most of it first.
 
     Args:
         texts: Rows with ``disease``, ``disease_name``, ``kind``, ``text`` and ``source``.
         about: One of :data:`kgdx.answer.wants.TEXTS`.
         most: Passages of each disease at most.
+        named: Diseases that are called in full as was asked: of passages that say as much, theirs come first.
 
     Returns:
         The rows, each with a passage in the place of its text and ``about``.
@@ -51,26 +57,50 @@ def passages(texts: Iterable[Row], about: str, most: int) -> list[Row]:
     found: dict[str, list[tuple[int, int, Row]]] = {}
     for row in texts:
         of_disease = found.setdefault(row["disease"], [])
+        own = _NAMED if row["disease"] in named else 0
         for worth, text in _telling(row, about):
-            of_disease.append((-worth, len(of_disease), row | {"text": text, "about": about}))
+            if not text:
+                continue
+            of_disease.append((-worth - own, len(of_disease), row | {"text": text, "about": about}))
     best = [each for of_disease in found.values() for each in sorted(of_disease, key=lambda each: each[:2])[:most]]
     return [row for _, _, row in sorted(best, key=lambda each: each[0])]
+
+
+def sentences_of(text: str) -> list[str]:
+    """Return the sentences of a text, each short enough to be quoted.
+
+    Example:
+        >>> sentences_of("Flu is caused by a virus. It is unpleasant.")
+        ['Flu is caused by a virus.', 'It is unpleasant.']
+    """
+    return [_cut(piece.text, None) for piece in split(text) if not piece.title]
 
 
 def _telling(row: Mapping[str, Any], about: str) -> Iterator[tuple[int, str]]:
     """The passages of one text, each with what it is worth."""
     own = row["kind"] in TEXTS[about]
+    if not own and row["kind"] not in _WIDE:
+        return
     text = row["text"] if isinstance(row["text"], str) else ""
     if about == "definition":
         if own:
             yield _OWN, _cut(" ".join(piece.text for piece in split(text)[:_DEFINING]), None)
         return
     cue = _cues().get(about)
+    article = row["kind"] == "article"
     for piece in split(text):
         said = list(cue.finditer(piece.text)) if cue is not None else []
+        if article and not own and (piece.title or not _of_disease(piece.text, row["disease_name"] or "")):
+            continue
         if own or said:
             worth = (_OWN if own else 0) + len({each[0].lower() for each in said})
             yield worth, _cut(piece.text, said[0] if said else None)
+
+
+def _of_disease(text: str, name: str) -> bool:
+    """Whether a sentence of an article is about the disease, and not about a sign of it: it names it."""
+    word = max(re.findall(r"\w+", name), key=len, default="")
+    return bool(word and word.casefold() in text.casefold()) or _IT.search(text) is not None
 
 
 def _cut(text: str, said: re.Match[str] | None) -> str:

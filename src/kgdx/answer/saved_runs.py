@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -51,7 +51,7 @@ def case_key(case: Case) -> str:
     return f"case:{case.digest[:16]}"
 
 
-def save(result: Diagnosis | Answer, graph: Writable, *, text: bool = False) -> str:
+def save(result: Diagnosis | Answer, graph: Writable, *, text: bool = False, diagnoses: bool = True) -> str:
     """Write the case, the run and its candidates; all of it or nothing.
 
     Args:
@@ -59,6 +59,7 @@ def save(result: Diagnosis | Answer, graph: Writable, *, text: bool = False) -> 
         graph: The graph that it rests on.
         text: Whether the patient's own words are stored too; of an answer also the question, the answer, and what
             models were asked and said.
+        diagnoses: Whether the diseases are written that the case states of itself, where it does.
 
     Returns:
         The run's id.
@@ -69,7 +70,8 @@ def save(result: Diagnosis | Answer, graph: Writable, *, text: bool = False) -> 
     """
 
     def put(running: Transaction) -> None:
-        key = _put_case(running, case_of(result), text=text)
+        case = case_of(result)
+        key = _put_case(running, case, text=text, diseases=case.diseases if diagnoses else ())
         _put_run(running, result, key, text=text)
 
     with graph.writing() as store:
@@ -101,7 +103,7 @@ def saved_trace(run: str, graph: Queries) -> tuple[Segment, ...]:
     return tuple(Segment.from_dict(document) for document in json.loads(rows[0]["trace"] or "[]"))
 
 
-def _put_case(running: Transaction, case: Case, *, text: bool) -> str:
+def _put_case(running: Transaction, case: Case, *, text: bool, diseases: Iterable[str]) -> str:
     key = case_key(case)
     running.run(
         "put_case",
@@ -118,9 +120,9 @@ def _put_case(running: Transaction, case: Case, *, text: bool) -> str:
     for template, status in (("put_observations", Status.PRESENT), ("put_exclusions", Status.ABSENT)):
         rows = [_finding(finding, text=text) for finding in case.findings if finding.status is status]
         _put(running, template, "finding", case_id=key, rows=rows)
-    diseases = [{"id": disease, "status": "stated"} for disease in case.diseases]
-    if diseases:  # a diagnosis that this graph does not know stays in the file it came from
-        running.run("put_case_diseases", case_id=key, source=SOURCE, rows=diseases)
+    stated = [{"id": disease, "status": "stated"} for disease in diseases]
+    if stated:  # a diagnosis that this graph does not know stays in the file it came from
+        running.run("put_case_diseases", case_id=key, source=SOURCE, rows=stated)
     publications = [{"id": publication} for publication in case.publications]
     if publications:
         running.run("put_case_publications", case_id=key, source=SOURCE, rows=publications)

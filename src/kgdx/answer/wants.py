@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -33,9 +34,18 @@ class Want(StrEnum):
     TRANSMISSION = "transmission"
     DEPARTMENT = "department"
     DIET = "diet"
+    DOSE = "dose"
+    COST = "cost"
+    SIDE_EFFECT = "side_effect"
+    TRIAL = "trial"
+    CODE = "code"
+    HISTORY = "history"
     DIFFERENCE = "difference"
     """What two diseases have in common, and what one of them has alone."""
 
+
+UNSAID = (Want.DOSE, Want.SIDE_EFFECT, Want.TRIAL, Want.CODE, Want.HISTORY)
+"""What people ask and no source has a place for: it is recognised to be named as missing."""
 
 STATED: Mapping[Want, tuple[str, ...]] = MappingProxyType(
     {
@@ -61,7 +71,7 @@ TREATMENTS = frozenset({Want.DRUG, Want.CURE})
 
 TEXTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "definition": ("definition", "clinical description"),
+        "definition": ("definition", "picture"),
         "cause": ("cause",),
         "inheritance": ("inheritance",),
         "onset": ("onset",),
@@ -75,7 +85,9 @@ TEXTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "complications": ("complications",),
         "tests": (),
         "department": ("department",),
-        "diet": ("diet", "diet to avoid"),
+        "diet": ("diet", "avoided"),
+        "cost": ("cost",),
+        **{about: () for about in ("dose", "side_effect", "trial", "code", "history")},
     }
 )
 """What a text can be about → the kinds of text (template ``texts_of_diseases``) that say that and nothing else."""
@@ -93,6 +105,7 @@ PASSAGES: Mapping[Want, str] = MappingProxyType(
         Want.COURSE: "course",
         Want.DEPARTMENT: "department",
         Want.DIET: "diet",
+        **{want: want.value for want in (Want.COST, *UNSAID)},
         Want.CURE: "treatment",
         Want.DRUG: "treatment",
         Want.TEST: "tests",
@@ -102,6 +115,26 @@ PASSAGES: Mapping[Want, str] = MappingProxyType(
     }
 )
 """Want → what a text must be about to answer it."""
+
+
+IN_WORDS = frozenset(
+    {
+        Want.DESCRIPTION,
+        Want.CAUSE,
+        Want.INHERITANCE,
+        Want.ONSET,
+        Want.PREVALENCE,
+        Want.RISK,
+        Want.PREVENTION,
+        Want.TRANSMISSION,
+        Want.COURSE,
+        Want.DEPARTMENT,
+        Want.DIET,
+        Want.COST,
+        *UNSAID,
+    }
+)
+"""What sources say in words; of everything else they are read where no relation states it."""
 
 
 def aspect_of(relation: str, aspect: str, name: str) -> str:
@@ -116,3 +149,22 @@ def aspect_of(relation: str, aspect: str, name: str) -> str:
     if relation == "HAS_PHENOTYPE" and aspect == "C":
         return "ONSET" if name.lower().endswith("onset") else "COURSE"
     return relation
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an answer is to say.
+
+    Attributes:
+        wants: What is wanted, in order.
+        subjects: The diseases that it is wanted of, in the question's words.
+        others: What may be stated of them, where the question asks whether something is; in the question's words.
+        whether: The question can be answered with yes or no.
+        unread: Words by which it wants something that has no place in the graph.
+    """
+
+    wants: tuple[Want, ...] = ()
+    subjects: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    whether: bool = False
+    unread: str = ""

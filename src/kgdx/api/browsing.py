@@ -19,8 +19,8 @@ from kgdx.errors import KgdxError, StoreError, UsageError
 if TYPE_CHECKING:
     from kgdx.graph.neo4j.browser_links import Place
 
-SHOWN = 3
-"""How many candidates are drawn when none is named: more are hard to read."""
+SHOWN = 1
+"""How many candidates are drawn when none is named: the paths of several are hard to tell apart."""
 
 Allowed = bool | Callable[[str], bool]
 """Whether the graph may be copied into the Neo4j, or whom to ask: told why it is needed."""
@@ -157,7 +157,7 @@ def _bring_run(result: Diagnosis | str, settings: Settings, where: Place) -> boo
         if isinstance(result, Diagnosis):
             if target.fingerprint != result.fingerprint:
                 raise StoreError("the diagnosis rests on another graph", hint="diagnose the case again on this one")
-            save(result, target)
+            save(result, target, diagnoses=False)  # Browser would draw what nobody asked for: the case's own truth
             return True
         from kgdx.answer.saved_runs import carry_run
 

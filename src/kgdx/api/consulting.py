@@ -5,45 +5,50 @@ It is an episode that waits: all that it knows is in the log, so it is copied, c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from kgdx.actions.believing import Questions
+from kgdx.answer.artifacts import ranking_of
 from kgdx.answer.consultation_record import kind_of, number_of, record_of
+from kgdx.api.consult_logs import finished
+from kgdx.api.consult_replies import reply_to
 from kgdx.case import Finding, Status
 from kgdx.case.ddxplus_release import PREFIX, evidence_words
+from kgdx.case.patient import valid
+from kgdx.case.phenopacket import case_to_phenopacket
 from kgdx.episode.loop import Episode, answered
 from kgdx.episode.loop import run as run_episode
-from kgdx.episode.policy import POLICIES, make_policy
 from kgdx.episode.resume import resume
-from kgdx.episode.segment import Author, Kind, Segment, load
-from kgdx.episode.state import Limits, State
+from kgdx.episode.segment import Kind, Segment, error_of
+from kgdx.episode.state import State
 from kgdx.episode.turns import Leader, leaders_of, turns
 from kgdx.episode.wish import MAX_WORDS, AskPatient, Reply
+from kgdx.episode.world import World
 from kgdx.errors import CaseError, UsageError
 from kgdx.rank.proposing import Question
-from kgdx.results.consulted import Choice, Language, Lead, QuestionDocument, Record, percent, say
+from kgdx.results.consulted import (
+    Choice,
+    ConsultationDocument,
+    FindingDocument,
+    Language,
+    Lead,
+    QuestionDocument,
+    Record,
+    TurnDocument,
+    percent,
+    say,
+)
 from kgdx.terms.normalise import has_chinese
-from kgdx.terms.replies import STATUSES, Said, read_reply
+from kgdx.terms.replies import read_reply
 
 if TYPE_CHECKING:
     from kgdx.actions.graph_context import GraphContext
     from kgdx.answer.diagnosis import Diagnosis
     from kgdx.episode.policy import Policy
-    from kgdx.episode.world import World
 
 Keep = Callable[[tuple[Segment, ...]], None]
 """Given the whole log whenever it has changed, to put it where nothing is lost."""
-
-Transcript = Mapping[str, Any] | Iterable[Segment] | str | Path
-"""What can be gone on with: :meth:`Consultation.to_dict`, a log, or the file of one."""
-
-PATIENCE = Limits(steps=100_000, stagnation=1_000, errors=1_000)
-"""A person decides when it is enough, and a step that fails ends nothing."""
-
-FOR_PEOPLE = {"narrow": 8, "unchanged": 5}
-"""Settings with which people are asked: after a yes, which kind; openly where five questions changed nothing."""
 
 SHOWN = 3
 """Leading diseases that an explanation names."""
@@ -74,9 +79,13 @@ class Consultation:
         self._diagnosed, self._keep = diagnosed, keep
         self.heard: tuple[Finding, ...] = ()
         """Findings that the last answer brought."""
+        self.speaks: Language | None = None
+        """Language to go on in, whatever it was so far."""
+        self.unread = False
+        """Whether the last answer was words in which nothing could be read; they are kept."""
         self.contradictions: tuple[str, ...] = ()
         """What the last answer contradicts, in words."""
-        self._episode = episode
+        self._episode = _sound(episode)
         self._told()
 
     # -- what it is about
@@ -92,19 +101,24 @@ class Consultation:
         return self._episode.waiting
 
     @property
+    def known(self) -> bool:
+        """Whether anything is known of the patient that the graph could compare."""
+        return bool(self._episode.state.case.observed)
+
+    @property
     def language(self) -> Language:
         """Language of the questions: the one that was asked for, or that of the patient's words."""
-        wanted = getattr(self._policy, "speaks", None)
+        wanted = self.speaks or getattr(self._policy, "speaks", None)
         if wanted is not None:
             return "zh" if wanted == "zh" else "en"
         said = (each.words.get("text") or each.words.get("case", {}).get("text") for each in self.log)
         return "zh" if has_chinese(next(filter(None, said), "")) else "en"
 
     @property
-    def differential(self) -> list[Lead]:
+    def differential(self) -> tuple[Lead, ...]:
         """The leading diseases with their shares, best first; empty while nothing is known."""
         found = next((found for each in reversed(self.log) if (found := leaders_of(each))), ())
-        return [self._lead(each) for each in found]
+        return tuple(self._lead(each) for each in found)
 
     @property
     def question(self) -> QuestionDocument | None:
@@ -121,7 +135,7 @@ class Consultation:
             term=asked.term,
             label=asked.label,
             name=name,
-            text=say(key, self.language, name=name),
+            text=asked.spoken or say(key, self.language, name=name),
             why=self._why(asked),
             gain=asked.gain,
             options=self._options(asked),
@@ -130,7 +144,14 @@ class Consultation:
     @property
     def record(self) -> Record:
         """The record: complaint, findings, examinations, questions with their answers, differential by turn."""
-        return record_of(self.log)
+        record = record_of(self.log)
+        named = {
+            "findings": tuple(self._named(each) for each in record.findings),
+            "turns": tuple(self._in_words(each) for each in record.turns),
+            "differential": self.differential,
+            "language": self.language,
+        }
+        return record.model_copy(update=named)
 
     @property
     def diagnosis(self) -> Diagnosis:
@@ -141,23 +162,38 @@ class Consultation:
         """
         episode = self._episode
         if episode.waiting:
-            episode = run_episode(self._world, _finished(episode.state), self._policy)
-        if not episode.state.case.observed:
+            episode = run_episode(self._world, finished(episode.state), self._policy)
+        if not self.known:
             raise CaseError(say("nothing", self.language), hint="name a finding, or begin with another description")
         return self._diagnosed(episode)
+
+    def to_phenopacket(self) -> dict[str, Any]:
+        """Return what is known of the patient as a GA4GH phenopacket v2."""
+        return case_to_phenopacket(self._episode.state.case)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values, the patient's words among them.
 
         :meth:`Graph.consult` goes on from it.
         """
-        question = self.question
-        return {
-            "question": None if question is None else question.model_dump(mode="json"),
-            "differential": [each.model_dump(mode="json") for each in self.differential],
-            "record": self.record.to_dict(),
-            "transcript": [each.to_dict(private=True) for each in self.log],
-        }
+        record = self.record
+        document = ConsultationDocument(
+            question=self.question,
+            language=self.language,
+            heard=tuple(
+                self._named(
+                    FindingDocument(id=each.id, label=each.label, status=str(each.status), source=_source(each))
+                )
+                for each in self.heard
+            ),
+            contradictions=self.contradictions,
+            unread=self.unread,
+            differential=self.differential,
+            record=record,
+            transcript=[each.to_dict(private=True) for each in self.log],
+        )
+        whole = document.model_dump(mode="json", by_alias=True, exclude={"record"})
+        return whole | {"record": record.to_dict()}
 
     # -- what is done
 
@@ -181,6 +217,7 @@ class Consultation:
         if len(said) > MAX_WORDS:
             hint = f"say it in at most {MAX_WORDS:,} characters"
             raise UsageError(f"the answer has {len(said):,} characters", hint=hint)
+        said = valid(said)
         meant = read_reply(said)
         if meant.meaning == "why":
             return self.question
@@ -190,7 +227,32 @@ class Consultation:
             return self.finish()
         if meant.meaning == "skip":
             return self.skip()
-        return self._take(self._reply(asked, said, meant))
+        names = [each.name for each in self._options(asked)]
+        return self._take(reply_to(self._graph, asked, said, names))
+
+    def reply(self, status: str | None, named: Sequence[str] = (), text: str = "") -> Reply | str:
+        """Return an answer that was given by status, by chosen options, or in words.
+
+        Args:
+            status: ``present``, ``absent`` or ``unknown``.
+            named: Ids of options of the question.
+            text: Words, which are read where there is neither.
+
+        Raises:
+            UsageError: An option is none of the question's, or nothing is answered.
+        """
+        options = dict(self._pending(None).options)
+        for id in named:
+            if id not in options:
+                raise UsageError(f"{id[:60]} is not among the options", hint="choose one of those that are shown")
+        if named:
+            first, *more = ((id, options[id]) for id in dict.fromkeys(named))
+            return Reply(status=Status.PRESENT, term=first[0], label=first[1], more=tuple(more))
+        if status is not None:
+            return Reply.model_validate({"status": status, "text": text})
+        if not text.strip():
+            raise UsageError("the answer is empty", hint="give a status, options, or words")
+        return text
 
     def skip(self) -> QuestionDocument | None:
         """Pass over the question; it is not asked again.
@@ -212,7 +274,7 @@ class Consultation:
         if not given:
             raise UsageError(say("first", self.language), hint="answer it, or finish")
         self._go_on(resume(self._world, self.log[: given[-1].at + 1]))
-        self.heard, self.contradictions = (), ()
+        self.heard, self.contradictions, self.unread = (), (), False
         return self.question
 
     def finish(self) -> QuestionDocument | None:
@@ -222,7 +284,8 @@ class Consultation:
             UsageError: It has ended already.
         """
         self._pending(None)
-        self._go_on(_finished(self._episode.state))
+        self._go_on(finished(self._episode.state))
+        self.unread = False
         return self.question
 
     # -- how
@@ -239,11 +302,12 @@ class Consultation:
 
     def _take(self, reply: Reply) -> QuestionDocument | None:
         self._go_on(answered(self._episode.state, reply))
+        self.unread = bool(reply.text) and reply.status is None and not self.heard
         return self.question
 
     def _go_on(self, state: State) -> None:
         before = self._episode.state.case
-        self._episode = run_episode(self._world, state, self._policy)
+        self._episode = _sound(run_episode(self._world, state, self._policy))
         case = self._episode.state.case
         known = {(each.id, each.status) for each in before.findings}
         self.heard = tuple(each for each in case.findings if (each.id, each.status) not in known)
@@ -254,39 +318,6 @@ class Consultation:
     def _told(self) -> None:
         if self._keep is not None:
             self._keep(self.log)
-
-    def _reply(self, asked: AskPatient, words: str, said: Said) -> Reply:
-        """Return what words answer to a question."""
-        if asked.term is None:
-            return Reply(status=Status.UNKNOWN) if said.meaning in STATUSES and not said.rest else Reply(text=words)
-        if asked.which:
-            return _chosen(asked, words, [each.name for each in self._options(asked)], said)
-        if said.meaning == "present" and said.rest:
-            below = self._below(asked, f"{asked.label} {said.rest}")
-            return _present(asked, below, said.rest)
-        if said.meaning:
-            return Reply.model_validate({"status": said.meaning, "text": said.rest})
-        return self._read(asked, words, said)
-
-    def _read(self, asked: AskPatient, words: str, said: Said) -> Reply:
-        """Return what words that are neither yes nor no say about the finding: read it in them, or only keep them."""
-        above = self._graph.ancestry.ancestors(asked.term or "")
-        found = self._graph.extract(words).findings
-        below = self._below(asked, words)
-        if below is not None:
-            return _present(asked, below, words)
-        if any(each.status is Status.ABSENT and each.id in {asked.term, *above} for each in found):
-            return Reply(status=Status.ABSENT, text=words)
-        if said.dated and not found:
-            return Reply(status=Status.PRESENT, text=words)
-        return Reply(text=words)
-
-    def _below(self, asked: AskPatient, words: str) -> Finding | None:
-        """Return the finding, or the first narrower one, that words say to be present."""
-        ancestors = self._graph.ancestry.ancestors
-        found = [each for each in self._graph.extract(words).findings if each.status is Status.PRESENT]
-        narrower = (each for each in found if asked.term in ancestors(each.id))
-        return next(narrower, None) or next((each for each in found if each.id == asked.term), None)
 
     def _why(self, asked: AskPatient) -> str:
         language = self.language
@@ -307,13 +338,13 @@ class Consultation:
             told += "\n" + say(key, language, leaders=leaders)
         return told
 
-    def _options(self, asked: AskPatient) -> list[Choice]:
+    def _options(self, asked: AskPatient) -> tuple[Choice, ...]:
         """Return what can be chosen; names that two of them share are told apart by the ontology's."""
         names = [self._name(id, label) for id, label in asked.options]
-        return [
+        return tuple(
             Choice(id=id, label=label, name=f"{name} ({label})" if names.count(name) > 1 else name)
             for (id, label), name in zip(asked.options, names, strict=True)
-        ]
+        )
 
     def _proposed(self, asked: AskPatient) -> Question | None:
         proposed = self._episode.state.get(Questions)
@@ -329,6 +360,14 @@ class Consultation:
     def _lead(self, leader: Leader) -> Lead:
         return Lead(id=leader.id, name=self._disease(leader.id, leader.name), share=leader.share)
 
+    def _named(self, finding: FindingDocument) -> FindingDocument:
+        return finding.model_copy(update={"name": self._name(finding.id, finding.label)})
+
+    def _in_words(self, turn: TurnDocument) -> TurnDocument:
+        leads = tuple(each.model_copy(update={"name": self._disease(each.id, each.name)}) for each in turn.differential)
+        name = self._name(turn.term, turn.label) if turn.term else ""
+        return turn.model_copy(update={"name": name, "differential": leads})
+
     def _disease(self, id: str, name: str) -> str:
         if self.language != "zh":
             return name
@@ -336,90 +375,19 @@ class Consultation:
         return ranker.names.candidate(ranker.number_of(id)).name_zh or name
 
 
-def asking_policy(name: str | None, settings: Mapping[str, Any]) -> Policy:
-    """Return the policy of a name, by default the first that asks patients, set for people.
+def _source(finding: Finding) -> Literal["read", "asked"]:
+    return "asked" if finding.method == "asked" else "read"
+
+
+def _sound(episode: Episode) -> Episode:
+    """Return an episode that waits, or that has ended with a ranking or because nothing is known.
 
     Raises:
-        UsageError: No such policy, or a setting that it does not have or take.
-
-    Example:
-        >>> asking_policy(None, {"questions": 5}).narrow
-        8
+        KgdxError: The graph cannot rank; it says why.
     """
-    chosen = name or next(each for each in POLICIES.builtin if POLICIES.get(each).capabilities.asks)
-    return make_policy(chosen, settings, **{key: each for key, each in FOR_PEOPLE.items() if key not in settings})
-
-
-def asking(policy: Policy) -> Policy:
-    """Return a policy that asks patients.
-
-    Raises:
-        UsageError: It asks none.
-    """
-    if not policy.capabilities.asks:
-        able = ", ".join(name for name, kind in POLICIES.items() if kind.capabilities.asks)
-        raise UsageError(f"the policy {policy.name} asks no patient", hint=f"take one of {able}")
-    return policy
-
-
-def _finished(state: State) -> State:
-    return state.add(Segment(Author.USER, Kind.LIMIT, "finished"))
-
-
-def _present(asked: AskPatient, below: Finding | None, words: str) -> Reply:
-    """Return a yes, which names a narrower finding where one was said."""
-    if below is None or below.id == asked.term:
-        return Reply(status=Status.PRESENT, text=words)
-    return Reply(status=Status.PRESENT, term=below.id, label=below.label, text=words)
-
-
-def _chosen(asked: AskPatient, words: str, names: list[str], said: Said) -> Reply:
-    """Return which of the options words name, by number or by name.
-
-    Raises:
-        UsageError: They name none.
-    """
-    if said.meaning in STATUSES and not said.rest:
-        return Reply(status=Status.UNKNOWN)
-    parts = [each.strip().casefold() for each in words.replace("，", ",").replace("、", ",").split(",") if each.strip()]
-    found: list[tuple[str, str]] = []
-    for part in parts:
-        for number, (option, name) in enumerate(zip(asked.options, names, strict=True), 1):
-            if part in (str(number), option[0].casefold(), option[1].casefold(), name.casefold()):
-                found.append(option)
-                break
-        else:
-            return Reply(status=Status.UNKNOWN, text=words)
-    first, *more = found
-    return Reply(status=Status.PRESENT, term=first[0], label=first[1], more=tuple(more))
-
-
-def log_of(transcript: Transcript) -> tuple[Segment, ...]:
-    """Return the log of what can be gone on with.
-
-    Raises:
-        UsageError: It is no transcript.
-        CaseError: The file cannot be read.
-
-    Example:
-        >>> log_of({"transcript": []})
-        Traceback (most recent call last):
-            ...
-        kgdx.errors.UsageError: the transcript is empty: give one that kgdx wrote, whole
-    """
-    if isinstance(transcript, str | Path):
-        try:
-            log = load(Path(transcript).read_text("utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            hint = "give one that kgdx wrote"
-            raise CaseError(f"the transcript {transcript} cannot be read ({error})", hint=hint) from error
-    elif isinstance(transcript, Mapping):
-        given = transcript.get("transcript")
-        if not isinstance(given, list) or not all(isinstance(each, Mapping) for each in given):
-            raise UsageError("the transcript has no log", hint="give what a consultation wrote, whole")
-        log = tuple(Segment.from_dict(each) for each in given)
-    else:
-        log = tuple(transcript)
-    if not log:
-        raise UsageError("the transcript is empty", hint="give one that kgdx wrote, whole")
-    return log
+    if episode.waiting or not episode.state.case.observed or ranking_of(episode.state) is not None:
+        return episode
+    failed = [each for each in episode.log if each.kind is Kind.ERROR]
+    if failed:
+        raise error_of(failed[-1])
+    return episode

@@ -17,7 +17,8 @@ from kgdx.answer.cited_answer import Answer
 from kgdx.answer.diagnosis import Diagnosis
 from kgdx.answer.saved_runs import save as save_result
 from kgdx.answer.saved_runs import saved_trace
-from kgdx.api.consulting import PATIENCE, Consultation, Keep, Transcript, asking, asking_policy, log_of
+from kgdx.api.consult_logs import Transcript, asking, asking_policy, begun, log_of, resumed, verified
+from kgdx.api.consulting import Consultation, Keep
 from kgdx.api.questions import Asking, able, faults, provenance, within, world_of
 from kgdx.api.questions import ask as answer_question
 from kgdx.api.searching import ranked_disease, search
@@ -174,6 +175,7 @@ class Graph(GraphContext):
         resume: Transcript | None = None,
         seed: int = 0,
         keep: Keep | None = None,
+        trusted: bool = True,
         **settings: Any,
     ) -> Consultation:
         """Begin a consultation, or go on with one: it asks question by question, and waits for each answer.
@@ -187,6 +189,8 @@ class Graph(GraphContext):
                 policy and settings.
             seed: Of all random choices.
             keep: Given the whole log after each change.
+            trusted: Whether the transcript was kept where nobody could change it. Otherwise only its patient, its
+                settings and its answers count: all else is done again, and has to come out the same.
             settings: Of the policy: ``questions``, ``certain``, ``selector``, ``speaks`` (``en`` or ``zh``),
                 ``narrow``, ``unchanged``.
 
@@ -204,18 +208,19 @@ class Graph(GraphContext):
         """
         if resume is not None:
             if case is not None or settings or policy is not None:
-                raise UsageError(
-                    "a transcript has its own patient and settings", hint="leave them out, or the transcript"
-                )
+                hint = "leave them out, or the transcript"
+                raise UsageError("a transcript has its own patient and settings", hint=hint)
             log = log_of(resume)
             chooser = asking(policy_of(log))
-            episode = self.episode(log=log, model=model)
-            return Consultation(self, self.world(chooser, model=model), chooser, episode, self.diagnosis, keep)
-        chooser = policy if isinstance(policy, Policy) else asking_policy(policy, settings)
-        asking(chooser)
-        patient = None if case is None else self.case(case)
-        episode = self.episode(patient, policy=chooser, model=model, limits=PATIENCE, seed=seed)
-        return Consultation(self, self.world(chooser, model=model), chooser, episode, self.diagnosis, keep)
+            world = replace(self.world(chooser, model=model), memo=self.memo)
+            episode = resumed(world, chooser, log) if trusted else verified(self, world, chooser, log)
+        else:
+            chooser = asking(policy if isinstance(policy, Policy) else asking_policy(policy, settings))
+            able(chooser, "diagnoses", model, patient=self)
+            world = replace(self.world(chooser, model=model), memo=self.memo)
+            patient = Case("") if case is None else self.case(case)
+            episode = begun(self, world, chooser, patient.identified(), seed)
+        return Consultation(self, world, chooser, episode, self.diagnosis, keep)
 
     def world(
         self,
@@ -449,6 +454,7 @@ def open(
     *,
     mapping: str | Path | None = None,
     encoder: bool | Encoder = False,
+    on_store: bool = False,
     build: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Graph:
@@ -464,6 +470,8 @@ def open(
             or the config file when ``None``, and without one the database is taken for a graph of kgdx's own.
         encoder: Whether to read by meaning what no name of the graph matches (needs the extra ``encoder``; English),
             or an encoder of your own. The graph's names are encoded once, when words are first read.
+        on_store: Whether every look-up runs as Cypher on the store, also those that are answered sooner from the
+            snapshot; ``KGDX_ON_STORE`` says the same. The rows are equal.
         build: Whether to build the default graph first where there is none yet, as the commands do; see
             :func:`~kgdx.api.ensure_default_graph`. A graph that ``store`` or a setting names is never built.
         progress: Told in words what takes long.
@@ -485,6 +493,8 @@ def open(
     settings = Settings.load(store)
     if (described := mapping_of(mapping, settings.store)) is not None:
         settings = replace(settings, neo4j_mapping=described)
+    if on_store:
+        settings = replace(settings, on_store=True)
     return Graph(settings, _encoder(encoder), progress)
 
 

@@ -7,7 +7,8 @@ from kgdx.case.case_files import Failure, case_from_document, names_file, one_ca
 from kgdx.case.case_json import case_from_json, case_from_osce, case_to_json
 from kgdx.case.cleaning import Ancestry, case_from_terms, case_from_text, read_text, sanitise, with_terms
 from kgdx.case.gene_files import read_genes
-from kgdx.case.patient import Case, Extraction, Finding, FindingReader, Issue, Range, Resolution, Span, Status, Unread
+from kgdx.case.measured_values import Measurement, Range
+from kgdx.case.patient import Case, Extraction, Finding, FindingReader, Issue, Resolution, Span, Status, Unread
 from kgdx.case.person import CandidateGene, Family, GeneEvidence
 from kgdx.case.phenopacket import case_from_phenopacket, case_to_phenopacket
 
@@ -24,6 +25,7 @@ __all__ = [
     "GeneEvidence",
     "GeneNames",
     "Issue",
+    "Measurement",
     "Range",
     "Resolution",
     "Span",

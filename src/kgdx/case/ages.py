@@ -12,28 +12,11 @@ from dataclasses import dataclass
 
 from kgdx.case.person import OLDEST
 
-_ONES = [
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_ONES = (
+    *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen"),
+    *("fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _NUMBERS = {word: number for number, word in enumerate(_ONES, start=1)}
 _WORD_NUMBER = rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(_ONES[:9])}))?|{'|'.join(reversed(_ONES))})"
 NUMBER = rf"(?:\d{{1,3}}(?:\.\d{{1,2}}|\s?½|\s1/2)?|{_WORD_NUMBER})"
@@ -52,12 +35,13 @@ _SEX = rf"(?:{FEMALE}|{MALE})"
 _LETTER = r"(?-i:[MFmf])(?![\w/'’-])"
 _KIN = (
     r"mother|father|mum|mom|dad|parents?|brothers?|sisters?|siblings?|aunts?|uncles?|cousins?|grand\w+|twin|wife"
-    r"|husband|nephew|niece|partner"
+    r"|husband|nephew|niece|partner|granny|nan"
 )
 KIN = rf"{_KIN}|sons?|daughters?"
 """English nouns for relatives."""
 _OLD = re.compile(
-    rf"(?<![\w./-])(?:{_AGE}[\s-]*(?:old|of age|aged)\b|{_TWELFTHS}(?:\s*old)?|(?P<yo>{NUMBER})[\s-]*(?:y\W?/?\W?o\b\.?|yo(?=[MFmf\W])))"
+    rf"(?<![\w./-])(?:{_AGE}[\s-]*(?:old|of age|aged)\b|{_TWELFTHS}\s*old\b|(?P<yo>{NUMBER})[\s-]*"
+    r"(?:y\W?/?\W?o\b\.?|yo(?=[MFmf\W])))"
     rf"(?P<after>[\s,(-]*(?:[\w-]+\s+){{0,4}}?(?:(?P<sex>{_SEX}\b|{_LETTER})|(?P<kin>(?:{_KIN})\b)))?",
     re.IGNORECASE,
 )
@@ -69,7 +53,7 @@ _JOINED = re.compile(
     rf"(?<![\w./-])(?P<number>\d{{1,3}})\s?(?P<unit>{_YEARS}|{_MONTHS}|{_WEEKS}|{_DAYS})?\s?o?(?P<letter>[MF])(?![\w/'’-])"
 )
 _SHORT = re.compile(
-    r"(?:^|[.;:(\n,]|\b(?:a|an|the|patient|pt|this|is))[\s#*-]*(?P<number>\d{1,3})\s?/?\s?(?P<letter>[MFmf])(?![\w/'’-])"
+    r"(?:^|[;:(\n,]|\.(?=\s)|\b(?:a|an|the|patient|pt|this|is))[\s#*-]*(?P<number>\d{1,3})\s?/?\s?(?P<letter>[MFmf])(?![\w/'’-])"
 )
 _SLASH = re.compile(
     r"(?<![\w/])(?P<letter>[MFmf])\s?[/,]\s?(?P<number>\d{1,3})(?:\s*(?P<unit>y(?:rs?|ears?)?|m(?:o|onths?)?|d(?:ays?)?|w(?:ks?)?))?(?![\w/.%])"
@@ -81,11 +65,13 @@ _AFTER = re.compile(
     re.IGNORECASE,
 )
 _PERSON = re.compile(
-    rf"\b(?:(?:s?he|I|patient|pt|child|baby|infant|(?:my|our)\s+(?:[\w-]+\s+){{0,2}}?(?:daughter|son|child|baby|girl|boy|\w+ one))"
+    rf"\b(?:(?:s?he|I|patient|pt|child|baby|infant"
+    r"|(?:my|our)\s+(?:[\w-]+\s+){0,2}?(?:daughter|son|child|baby|girl|boy|\w+ one))"
     rf"(?:\s+(?:is|am|was|turned)|['’](?:s|m))|(?:Mr|Mrs|Ms|Miss)\.?\s+[A-Z]\w*(?:\s+is)?,?|(?:patient|pt|child|baby|infant)\s*[,:(]"
     rf"|(?:my|our)\s+(?:[\w-]+\s+){{0,2}}?(?:daughter|son|child|baby|girl|boy)\s*[,(])"
     rf"\s*(?:now|just|only|about|almost|nearly|currently|aged?|an?)?\s*(?:{_AGE}|{_TWELFTHS}|(?P<bare>\d{{1,3}}|{_WORD_NUMBER}))"
-    r"(?=\s*(?:[,.;)]|$|old\b|of age\b|and\b|with\b|has\b|who\b|gets\b|but\b|male\b|female\b))",
+    rf"(?=\s*(?:[,.;)]|$|old\b|of age\b|and\b|with\b|has\b|who\b|gets\b|but\b|male\b|female\b))"
+    rf"(?:[\s,]+(?:and\s+)?(?P<sex>{_SEX})\b)?",
     re.IGNORECASE,
 )
 _AGED = re.compile(
@@ -117,6 +103,23 @@ _STAYS = re.compile(
     re.IGNORECASE,
 )
 
+_RELATIVE_AGE = re.compile(
+    rf"\s*(?:,|\(|is|who is|aged?)?\s*(?:aged?\s+)?(?P<number>{NUMBER})(?=\s*(?:[,.;)]|y|and\b|has\b|who\b|with\b))",
+    re.IGNORECASE,
+)
+_SELF = re.compile(
+    r"(?:^|[.!?\n,]\s*|\b(?:and|but|so|because)\s+)I(?:['’]m|['’]ve)?\s+"
+    r"(?!(?:noticed?|think|thought|worr|found|saw|see|know|believe|am worried|have noticed))\w",
+    re.IGNORECASE,
+)
+_SELF_ZH = re.compile("我(?:也|自己|本人|现在|最近|有|今年)")
+_ABOUT = re.compile(
+    rf"^\W*(?:(?:hi|hello|dear)\b[^.,\n]{{0,30}}[.,\n]\s*)?(?:my|our)\s+(?:[\w-]+\s+){{0,2}}?(?P<kin>{_KIN})\b"
+    r"|^\W*(?:你好|您好|医生)?[，,。！!\s]*(?:医生)?[，,。！!\s]*我(?:的|家)?"
+    r"(?P<zh>妈妈?|爸爸?|母亲|父亲|老公|老婆|丈夫|妻子|哥哥|姐姐|弟弟|妹妹|奶奶|爷爷|外婆|外公)",
+    re.IGNORECASE,
+)
+_FEMALE_KIN = re.compile("mother|mum|mom|sister|aunt|grandm|granny|nan|wife|niece|妈|母|婆|妻|姐|妹|奶", re.IGNORECASE)
 _HAN = re.compile("[\u4e00-\u9fff]")
 _HAN_DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 _HAN_NUMBER = r"(?:\d{1,3}(?:\.\d)?|[一二三四五六七八九两]?十[一二三四五六七八九]?|[一二三四五六七八九两])"
@@ -135,7 +138,7 @@ _BARE_ZH = re.compile(
 )
 _SEX_ZH = re.compile(
     r"(?:(?<![\u4e00-\u9fff])|(?<=患者)|(?<=患儿)|(?<=病人)|(?<=[岁月龄天周大半])|(?<=[老中青]年)|(?<=性别)|(?<=性别[:：])|(?<=名)|(?<=[的个]))"
-    r"(?P<sex>[男女])(?=性|婴|童|孩|患|宝|生|士|子|[，,。；;、/\s\d]|[一二三四五六七八九十两]|$)|我(?:家|的)?(?P<kin>儿子|女儿|闺女|孙子|孙女)"
+    r"(?P<sex>[男女])(?=性|婴|童|孩|患|宝|生|士|子|的|[，,。；;、/\s\d]|[一二三四五六七八九十两]|$)|(?:我(?:家|的)?|^\s*|宝贝)(?P<kin>儿子|女儿|闺女|孙子|孙女)"
 )
 
 
@@ -217,6 +220,34 @@ def has_han(text: str) -> bool:
         (True, False)
     """
     return not text.isascii() and _HAN.search(text) is not None
+
+
+def subject(text: str) -> re.Match[str] | None:
+    """Return where a lay text names the relative whom it is about ("My mum has fits"), group ``kin`` or ``zh``.
+
+    A text that begins with a relative and in which the writer tells nothing of himself is about that relative.
+
+    Example:
+        >>> subject("My mum has fits.")["kin"], subject("My mum has migraine and I get dizzy.")
+        ('mum', None)
+    """
+    found = _ABOUT.match(text)
+    return None if not found or _SELF.search(text) or _SELF_ZH.search(text) else found
+
+
+def about_relative(text: str) -> Iterator[Said]:
+    """Yield the sex, and the age beside it, of the relative whom a lay text is about."""
+    found = subject(text)
+    if found is None:
+        return
+    group = "kin" if found["kin"] else "zh"
+    start, end = found.span(group)
+    yield Said("sex", "FEMALE" if _FEMALE_KIN.match(found[group]) else "MALE", start, end, 0)
+    pattern = _RELATIVE_AGE if group == "kin" else _YEARS_ZH
+    if age := pattern.match(text, end) if group == "kin" else pattern.search(text, end, end + 8):
+        number = number_of(age["number"]) if group == "kin" else han_number(age["number"])
+        if value := duration(number, "y"):
+            yield Said("age", value, age.start("number"), age.end("number"), 0)
 
 
 def ages(text: str) -> Iterator[Said]:

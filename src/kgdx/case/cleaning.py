@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from kgdx.case.ddxplus_release import PREFIX
-from kgdx.case.demographics import described, mentions
+from kgdx.case.demographics import Mention, described, mentions
 from kgdx.case.patient import (
     CORRECTED,
     Case,
@@ -22,6 +22,7 @@ from kgdx.case.patient import (
     Resolution,
     Status,
     Unread,
+    ValueJudge,
     constructor,
     valid,
 )
@@ -50,6 +51,10 @@ def sanitise(case: Case, reader: FindingReader | None = None, ancestry: Ancestry
         ['HP:0001250 is given more than once']
     """
     found: list[Issue] = []
+    if case.measurements and isinstance(reader, ValueJudge):
+        judged = reader.judge(case.measurements, case)
+        case = replace(case, findings=_with_values(case.findings, judged.findings), measurements=())
+        found += judged.issues
     findings = list(case.findings)
     if reader is not None:
         findings = _resolved(findings, reader, found)
@@ -92,6 +97,16 @@ def unknown(term: str, resolution: Resolution) -> CaseError:
         issue = resolution.issues[0]
         return CaseError(issue.message, hint=issue.remedy)
     return CaseError(f"unknown term {term[:80]!r}", hint=nearest(resolution.suggestions))
+
+
+def _with_values(given: tuple[Finding, ...], judged: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Findings as given, each with the value that comes to it, and those of the other values."""
+    values = {(finding.id, finding.status): finding for finding in judged}
+    joined = []
+    for finding in given:
+        own = values.pop((finding.id, finding.status), None)
+        joined.append(replace(finding, value=own.value, unit=own.unit, range=own.range) if own else finding)
+    return (*joined, *values.values())
 
 
 def _resolved(findings: Iterable[Finding], reader: FindingReader, found: list[Issue]) -> list[Finding]:
@@ -239,10 +254,11 @@ def read_text(
     """
     issues: tuple[Issue, ...] = ()
     if case.text:
-        case = described(case)
+        said = mentions(case.text)
+        case = described(case, said)
         extraction = reader.extract(case.text, language, case)
         case, issues = replace(case, findings=(*case.findings, *_outer(extraction.findings))), extraction.issues
-        case = replace(case, unread=(*case.unread, *_unread(case.text, extraction)))
+        case = replace(case, unread=(*case.unread, *_unread(said, extraction)))
     clean = sanitise(case.with_issues(issues), reader, ancestry)
     if clean.observed or clean.excluded or (words and (case.text or case.phrases)):
         return clean
@@ -256,9 +272,9 @@ def read_text(
     )
 
 
-def _unread(text: str, extraction: Extraction) -> tuple[Unread, ...]:
+def _unread(mentioned: Iterable[Mention], extraction: Extraction) -> tuple[Unread, ...]:
     """What was not read of a text, without what says who the patient is."""
-    said = [each.span for each in mentions(text)]
+    said = [each.span for each in mentioned]
     return tuple(
         part
         for part in extraction.unread

@@ -9,7 +9,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from kgdx.case.ages import FEMALE, KIN, MALE, NUMBER, UNIT, Said, ages, chinese, duration, has_han, number_of, sex_of
+from kgdx.case.ages import (
+    FEMALE,
+    KIN,
+    MALE,
+    NUMBER,
+    UNIT,
+    Said,
+    about_relative,
+    ages,
+    chinese,
+    duration,
+    has_han,
+    number_of,
+    sex_of,
+)
 from kgdx.case.patient import Case, Issue, Span
 from kgdx.case.person import ONSETS, Family, checked_onset, years_of
 from kgdx.errors import CaseError
@@ -37,6 +51,7 @@ class Mention:
 
 _NOUN = re.compile(
     rf"(?:^|,\s*|\b(?:a|an|this|the|newborn|term|preterm)\s+)(?:[\w-]+\s+){{0,3}}?(?P<sex>{FEMALE}|{MALE})\b(?!\s*[-’'])"
+    r"|\b(?:newborn|neonate|infant|baby|child|toddler|patient|pt)[\s,(:]+(?P<letter>(?-i:[MF]))(?![\w/'’-])"
     r"|\b(?P<title>Mr|Mrs|Ms|Miss)\b\.?\s+[A-Z]"
     rf"|\b(?P<before>female|male)\s+(?:infant|newborn|neonate|child|baby|toddler|patient|adolescent)",
     re.IGNORECASE,
@@ -65,8 +80,9 @@ _ONSET = re.compile(
 _AFFECTED = re.compile(
     r"\b(?P<who>mother|father|parent|brother|sister|sibling)s?\s+(?:(?:is|was|are|were)\s+(?:also|similarly|likewise)\s+"
     r"affected|(?:also\s+)?(?:has|had|have)\s+(?:the\s+)?(?:same|similar)\s+(?:disease|condition|symptoms?|problems?|"
-    r"disorder|findings))"
-    r"|(?P<亲>母亲|父亲|父母|哥哥|姐姐|弟弟|妹妹)(?:也|亦)?(?:有|患)(?:同样|类似|相同|同)(?:的)?(?:疾病|症状|病|表现|病史)?",
+    r"disorder|findings)|also\s+(?:has|had|have|suffers?)\b)"
+    r"|(?P<同>母亲|父亲|父母|哥哥|姐姐|弟弟|妹妹)(?:也|亦)(?:有|患)"
+    r"|(?P<亲>母亲|父亲|父母|哥哥|姐姐|弟弟|妹妹)(?:有|患)(?:同样|类似|相同|同)(?:的)?(?:疾病|症状|病|表现|病史)?",
     re.IGNORECASE,
 )
 _PARENTS = frozenset({"mother", "father", "parent", "母亲", "父亲", "父母"})
@@ -90,10 +106,14 @@ def mentions(text: str) -> tuple[Mention, ...]:
     return tuple(sorted(dict.fromkeys(found), key=lambda each: (each.span.start, each.kind)))
 
 
-def described(case: Case) -> Case:
+def described(case: Case, found: tuple[Mention, ...] | None = None) -> Case:
     """Return the case with what its text says of the patient, where the case itself does not say it.
 
     What contradicts the case, or itself, is an issue: what was given counts, and of two statements neither.
+
+    Args:
+        case: The case.
+        found: What :func:`mentions` read from its text, if that was asked already.
 
     Example:
         >>> described(Case("p", text="22F with seizures")).age
@@ -101,7 +121,7 @@ def described(case: Case) -> Case:
     """
     if not case.text:
         return case
-    found = mentions(case.text)
+    found = mentions(case.text) if found is None else found
     issues: list[Issue] = []
     sex, age = _one(found, "sex", issues), _one(found, "age", issues)
     if sex and case.sex in ("FEMALE", "MALE") and sex.value != case.sex:
@@ -147,7 +167,7 @@ def _mention(kind: str, value: str, match: re.Match[str], group: str | int = 0) 
 
 def _person(text: str) -> list[Mention]:
     """Age and sex: of what is said of each, the surest; a place is read once, as the longest that stands there."""
-    said = [*ages(text), *(chinese(text) if has_han(text) else ())]
+    said = [*about_relative(text), *ages(text), *(chinese(text) if has_han(text) else ())]
     said += [Said("sex", sex_of(match["sex"]), *match.span("sex"), 0) for match in _FIELD.finditer(text)]
     kept: list[Mention] = []
     for kind in ("age", "sex"):
@@ -155,20 +175,20 @@ def _person(text: str) -> list[Mention]:
         ordered = sorted((each for each in said if each.kind == kind and each.rank == best), key=_longest_first)
         taken: list[Said] = []
         for each in ordered:
-            if not any(each.start < other.end and other.start < each.end for other in taken):
+            if not taken or each.start >= taken[-1].end:
                 taken.append(each)
         kept += [Mention(kind, each.value, Span(each.start, each.end), text[each.start : each.end]) for each in taken]
     return kept
 
 
 def _longest_first(said: Said) -> tuple[int, int]:
-    return said.start - said.end, said.start
+    return said.start, said.start - said.end
 
 
 def _nouns(text: str) -> Iterator[Mention]:
     first = re.split(r"(?<=[.!?])(?<!Mr\.)(?<!Mrs\.)(?<!Ms\.)\s", text, maxsplit=1)[0]
     for match in _NOUN.finditer(first):
-        group = next(name for name in ("sex", "before", "title") if match[name])
+        group = next(name for name in ("sex", "before", "letter", "title") if match[name])
         yield _mention("sex", sex_of(match[group]), match, group)
 
 
@@ -205,5 +225,5 @@ def _onsets(text: str) -> Iterator[Mention]:
 
 def _relatives(text: str) -> Iterator[Mention]:
     for match in _AFFECTED.finditer(text):
-        who = (match["who"] or match["亲"]).lower()
+        who = (match["who"] or match["同"] or match["亲"]).lower()
         yield _mention("affected", "PARENT" if who in _PARENTS else "SIBLING", match)

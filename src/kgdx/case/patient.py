@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from kgdx.case.measured_values import Measurement, Range
 from kgdx.case.person import Family, GeneEvidence
 
 SEXES = ("FEMALE", "MALE", "OTHER", "UNKNOWN")
@@ -58,34 +59,6 @@ class Span:
         pair = core.list_schema(core.int_schema(), min_length=2, max_length=2)
         written = core.plain_serializer_function_ser_schema(lambda span: [span.start, span.end], return_schema=pair)
         return core.no_info_after_validator_function(lambda ends: cls(*ends), pair, serialization=written)
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """The usual values by which a measured value was judged.
-
-    Attributes:
-        low: The lowest one, in the value's unit; ``None`` where none is too low.
-        high: The highest one; ``None`` where none is too high.
-        source: Where it comes from: the text, or whose values they are and the work that says so.
-    """
-
-    low: float | None = None
-    high: float | None = None
-    source: str = ""
-
-    def __str__(self) -> str:
-        """Return it in words; empty where it has no bounds.
-
-        Example:
-            >>> str(Range(3.5, 5.0)), str(Range(high=59.0)), str(Range(source="stated in the text"))
-            ('usual 3.5-5', 'usual up to 59', '')
-        """
-        if self.low is not None and self.high is not None:
-            return f"usual {self.low:g}-{self.high:g}"
-        if self.high is not None:
-            return f"usual up to {self.high:g}"
-        return "" if self.low is None else f"usual from {self.low:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +191,15 @@ class FindingReader(Protocol):
         ...
 
 
+@runtime_checkable
+class ValueJudge(FindingReader, Protocol):
+    """A reader of findings that turns measured values into findings, too."""
+
+    def judge(self, measurements: Iterable[Measurement], patient: Case) -> Extraction:
+        """Return the findings that values come to, for the patient's age and sex."""
+        ...
+
+
 _CONSTRUCTORS: dict[str, Callable[..., Case]] = {}
 _Made = TypeVar("_Made", bound="Callable[..., Case]")
 
@@ -254,6 +236,7 @@ class Case:
         synthetic: Whether it was made up rather than observed; such a case is no evidence for a real one.
         phrases: Symptoms in words, such as ``burning when passing urine``, beside what was read as findings.
         unread: Parts of its text in which nothing was read.
+        measurements: Measured values that are yet to be judged (:class:`ValueJudge`).
         issues: What was repaired or doubtful while reading it.
         extra: What its form has beyond this, unread (an OSCE case's tests, unknown keys of plain JSON).
     """
@@ -275,6 +258,7 @@ class Case:
     synthetic: bool = False
     phrases: tuple[str, ...] = field(default=(), repr=False)
     unread: tuple[Unread, ...] = field(default=(), repr=False)
+    measurements: tuple[Measurement, ...] = field(default=(), repr=False)
     issues: tuple[Issue, ...] = ()
     extra: dict[str, Any] = field(default_factory=dict, hash=False, compare=False, repr=False)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
+from kgdx.case.measured_values import packet_measurements
 from kgdx.case.patient import SEXES, Case, Finding, Issue, Status, valid
 from kgdx.case.person import OLDEST, CandidateGene, merged, years_of
 from kgdx.errors import CaseError
@@ -49,10 +50,11 @@ def case_from_phenopacket(packet: object, where: str = "phenopacket") -> Case:
     reader = _Reader(where)
     top = reader.object(packet, "phenopacket")
     features = reader.items(top, "phenotypicFeatures")
-    if not features:
+    measurements = tuple(packet_measurements(reader, top))
+    if not features and not measurements:
         _refuse(where, "the phenopacket has no phenotypicFeatures", "add the patient's HPO terms, observed or excluded")
     findings = tuple(_findings(reader, features))
-    if not findings:
+    if not findings and not measurements:
         _refuse(where, f"none of the {len(features)} phenotypicFeatures has a usable HPO id", _first(reader.issues))
     subject = reader.object(reader.get(top, "subject") or {}, "subject")
     identifier = reader.string(top, "id") or reader.string(subject, "id")
@@ -72,6 +74,7 @@ def case_from_phenopacket(packet: object, where: str = "phenopacket") -> Case:
         onset=_onset(reader, top),
         gene_evidence=merged(_candidates(reader, top), source="phenopacket"),
         source="phenopacket",
+        measurements=measurements,
         synthetic=any(reader.string(each, "id") == SYNTHETIC for each in _references(reader, top)),
         issues=tuple(reader.issues),
         extra={"disease_labels": labels} if labels else {},

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from kgdx.cli import inputs, options, page_files
-from kgdx.cli.options import Encoder, Force, Html, Json, Mapping, Model, Store, announce, grouped
+from kgdx.cli.options import Encoder, Force, Html, Json, Mapping, Model, OnStore, Store, announce, grouped
 
 if TYPE_CHECKING:
     from kgdx.answer.cited_answer import Answer
@@ -63,6 +63,7 @@ class Opened:
 
     encoder: Encoder = False
     mapping: Mapping = None
+    on_store: OnStore = False
     store: Store = None
 
 
@@ -89,7 +90,7 @@ def ask(
     patient = inputs.one(case)
     language = _language(answering.language)
     announce(place.store, model.llm, answering.policy)
-    with inputs.graph(place.store, encoder=place.encoder, mapping=place.mapping) as graph:
+    with inputs.graph(place.store, encoder=place.encoder, mapping=place.mapping, on_store=place.on_store) as graph:
         found = graph.ask(
             asked,
             case=patient,

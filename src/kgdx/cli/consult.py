@@ -32,6 +32,10 @@ class Asking:
     """Who asks, how, and for how long."""
 
     policy: Annotated[str | None, typer.Option("--policy", metavar="NAME", help="Who chooses the questions.")] = None
+    llm: Annotated[
+        str | None,
+        typer.Option("--llm", metavar="MODEL", help="Model that plays the doctor (--policy doctor)."),
+    ] = None
     selector: Annotated[
         str | None, typer.Option(metavar="NAME", help="How they are chosen: infogain, split:20, medkgi, degree …")
     ] = None
@@ -68,6 +72,12 @@ class Kept:
     resume: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Go on with this transcript, and keep it there.")
     ] = None
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the record: .json, .html to print, or .phenopacket.json for what is known."
+        ),
+    ] = None
     save: Annotated[bool, typer.Option("--save", help="Write the case and the run into the graph.")] = False
 
 
@@ -98,12 +108,14 @@ def consult(
     from kgdx.errors import UsageError
 
     page_files.check(result.html, force=result.force)
+    page_files.check_record(keep.record, force=result.force)
     if keep.resume is not None and (case or terms.given or asking.settings or asking.policy):
         raise UsageError("a transcript has its own patient and settings", hint="leave them out, or --resume")
     given = inputs.one(case)
     with inputs.graph(store) as graph:
         consultation = _begun(graph, given, terms, asking, keep)
         _ask(consultation)
+        page_files.write_record(keep.record, consultation, force=result.force)
         if consultation.waiting:
             _unfinished(consultation, keep.resume or keep.transcript)
             return
@@ -123,9 +135,10 @@ def _begun(graph: Graph, given: Case | None, terms: Terms, asking: Asking, keep:
     """Return the consultation until it first waits: a new one, or that of a transcript."""
     kept = _Transcript(keep.resume or keep.transcript)
     if keep.resume is not None:
-        return graph.consult(resume=keep.resume, keep=kept.write)
+        return graph.consult(resume=keep.resume, model=asking.llm, keep=kept.write)
     known = inputs.with_terms(given, terms, graph) if given or terms.given else None
-    return graph.consult(known, policy=asking.policy, keep=kept.write, **asking.settings)
+    policy = asking.policy or ("doctor" if asking.llm else None)
+    return graph.consult(known, policy=policy, model=asking.llm, keep=kept.write, **asking.settings)
 
 
 class _Transcript:
@@ -212,13 +225,15 @@ def _say_heard(consultation: Consultation, question: QuestionDocument) -> None:
     from kgdx.results.consulted import say
 
     language = consultation.language
-    read = [each for each in consultation.heard if each.id != question.term and each.method != "asked"]
+    read = [each for each in consultation.heard if each.id != question.term and question.kind != "which"]
     if read:
         named = (
             each.label if each.status == "present" else say("negated", language, name=each.label or each.id)
             for each in read
         )
         options.remark("   " + say("read", language, findings=", ".join(named)))
+    if consultation.unread:
+        options.remark("   " + say("noted", language))
     for each in consultation.contradictions:
         options.remark(f"   ! {each}")
 

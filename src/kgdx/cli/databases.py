@@ -204,7 +204,7 @@ class Wanted:
     ] = None
     top: Annotated[
         int, typer.Option("--top", "-n", metavar="N", min=1, max=20, help="How many, where none is named.")
-    ] = 3
+    ] = 1
 
 
 @dataclass(frozen=True)

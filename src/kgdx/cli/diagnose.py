@@ -24,6 +24,7 @@ from kgdx.cli.options import (
     Force,
     Html,
     Json,
+    OnStore,
     Policy,
     Store,
     Terms,
@@ -91,6 +92,7 @@ def diagnose(
     ranking: Ranking,
     result: Output,
     encoder: Encoder = False,
+    on_store: OnStore = False,
     store: Store = None,
 ) -> None:
     """Rank the diseases that fit a patient, and say why.
@@ -107,7 +109,7 @@ def diagnose(
     paths = min(max(ranking.explain, page_files.EXPLAINED if result.html or result.as_json else 0), top)
     how: dict[str, Any] = {"policy": ranking.policy, "case_bank": ranking.case_bank, "model": ranking.llm}
     announce(store, ranking.llm, ranking.policy)
-    with inputs.graph(store, encoder=encoder) as graph:
+    with inputs.graph(store, encoder=encoder, on_store=on_store) as graph:
         found = graph.diagnose(inputs.with_terms(given, terms, graph), top=top, explain=paths, **how, **about)
     if result.as_json:
         output.write_json(found.to_dict(words=True))

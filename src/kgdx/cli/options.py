@@ -40,6 +40,10 @@ Mapping = Annotated[
         help="What the names of the Neo4j stand for, where others built it; also by KGDX_NEO4J_MAPPING.",
     ),
 ]
+OnStore = Annotated[
+    bool,
+    typer.Option("--on-store", help="Run every look-up as Cypher on the store, none on the snapshot's arrays."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Html = Annotated[
     Path | None,

@@ -15,6 +15,7 @@ from kgdx.cli.options import Force
 if TYPE_CHECKING:
     from kgdx import Diagnosis
     from kgdx.answer.cited_answer import Answer
+    from kgdx.api.consulting import Consultation
 
 
 EXPLAINED = 10
@@ -63,6 +64,40 @@ def write_result(path: Path | None, result: Diagnosis | Answer, *, store: str | 
         return result.to_html(kgdx.browser_place(result.fingerprint, store))
 
     write(path, make, force=force)
+
+
+def check_record(path: Path | None, *, force: bool) -> None:
+    """Refuse a place that no record can be written to.
+
+    Raises:
+        UsageError: It is no form that is written, or as for :func:`kgdx.render.pages.writable`.
+    """
+    if path is None:
+        return
+    from kgdx.errors import UsageError
+
+    if path.suffix not in (".json", ".html"):
+        raise UsageError(f"{path.name} is no form of a record", hint="name a file.json, .html or .phenopacket.json")
+    check(path, force=force or path.suffix == ".json")
+
+
+def write_record(path: Path | None, consultation: Consultation, *, force: bool) -> None:
+    """Write the record of a consultation in the form that the file's name ends with; only its owner may read it."""
+    if path is None:
+        return
+    import json
+
+    if path.suffix == ".html":
+        from kgdx.render.pages import page
+
+        return write(path, lambda: page(consultation.record), force=force)
+    packet = path.name.endswith(".phenopacket.json")
+    document = consultation.to_phenopacket() if packet else consultation.record.to_dict()
+    from kgdx.files.private import private_umask
+
+    with private_umask():
+        path.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    options.remark(f"record written to {path}")
 
 
 def report(

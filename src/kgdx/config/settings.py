@@ -116,10 +116,13 @@ class Settings:
         cache: The folder for what can be fetched again (``KGDX_CACHE``, else the platform's user cache folder).
         store: Path of an embedded graph folder, or the Bolt address of a Neo4j server.
         neo4j_home: An installed Neo4j to start for ``kgdx neo4j up`` (``NEO4J_HOME``), if any.
+        neo4j_version: The version that it assembles or runs in Docker (``KGDX_NEO4J_VERSION``), or ``newest``; ``None``
+            for the pinned one.
         neo4j_user: Neo4j user name as set, if set.
         neo4j_password: Neo4j password as set; empty means that the server asks for none, ``None`` that it is not set.
         neo4j_database: Neo4j database name, if set.
         neo4j_mapping: File that says what the names of a database stand for that others built; ``None`` for our own.
+        on_store: Whether every template runs on the store, none in its compiled form (``KGDX_ON_STORE``).
         llm_settings: How to reach a language model, as set; see :meth:`llm`.
         judge_settings: What differs for the model that judges answers, as set; see :meth:`judge`.
         pubmed_settings: How to ask PubMed, as set; see :func:`kgdx.literature.pubmed_access`.
@@ -134,10 +137,12 @@ class Settings:
     cache: Path
     store: str
     neo4j_home: Path | None = None
+    neo4j_version: str | None = None
     neo4j_user: str | None = None
     neo4j_password: str | None = field(default=None, repr=False)
     neo4j_database: str | None = None
     neo4j_mapping: Path | None = None
+    on_store: bool = False
     llm_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     judge_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     pubmed_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -177,10 +182,12 @@ class Settings:
             cache=cache,
             store=store_address(chosen),
             neo4j_home=folder_of(neo4j_home, "NEO4J_HOME"),
+            neo4j_version=env.get("KGDX_NEO4J_VERSION") or neo4j.get("version"),
             neo4j_user=first(env, "KGDX_NEO4J_USER", "NEO4J_USERNAME") or neo4j.get("user"),
             neo4j_password=first(env, "KGDX_NEO4J_PASSWORD", "NEO4J_PASSWORD", default=neo4j.get("password")),
             neo4j_database=first(env, "KGDX_NEO4J_DATABASE", "NEO4J_DATABASE") or neo4j.get("database"),
             neo4j_mapping=path_of(env.get("KGDX_NEO4J_MAPPING") or neo4j.get("mapping")),
+            on_store=switch("KGDX_ON_STORE", env.get("KGDX_ON_STORE") or "false"),
             llm_settings=_llm_settings(env, config.get("llm", {})),
             judge_settings=_llm_settings(env, config.get("judge", {}), "judge", JUDGE_KEYS),
             pubmed_settings=_pubmed_settings(env, config.get("pubmed", {})),
@@ -208,7 +215,8 @@ class Settings:
     def neo4j(self, uri: str | None = None) -> Neo4jAccess:
         """Return how to open ``uri`` (default: the store, else the local server that kgdx started).
 
-        The password comes from the environment or the config file; the local server's own from its password file.
+        User and password come from the environment or the config file; the local server's own password, where none is
+        set for it, from its password file.
 
         Raises:
             ConfigError: There is no address or no password.
@@ -226,14 +234,33 @@ class Settings:
         if not is_neo4j(uri):
             raise ConfigError(f"{uri} is not a Neo4j address", hint="give one such as bolt://127.0.0.1:7687")
         if local and same_server(uri, local["bolt"]):
-            return Neo4jAccess(uri, "neo4j", read_secret(self.server_folder / "password"), self.neo4j_database)
-        if self.neo4j_password is None:
+            user, password = self.local_login(uri)
+            password = password or read_secret(self.server_folder / "password")
+        else:
+            user, password = self.neo4j_user or "neo4j", self.neo4j_password
+        if password is None:
             raise ConfigError(
                 f"no password for {uri}",
                 hint=f"set KGDX_NEO4J_PASSWORD (empty for a server without authentication), or password under "
                 f"[neo4j] in {self.home / 'config.toml'}",
             )
-        return Neo4jAccess(uri, self.neo4j_user or "neo4j", self.neo4j_password or None, self.neo4j_database)
+        return Neo4jAccess(uri, user, password or None, self.neo4j_database)
+
+    def local_login(self, bolt: str) -> tuple[str, str | None]:
+        """Return the user and password that are set for the local server; no password where it has one of its own.
+
+        Those of a store on another server are that server's.
+
+        Example:
+            >>> env = {"KGDX_HOME": "/tmp/kgdx-doc", "KGDX_NEO4J_USER": "ada", "KGDX_NEO4J_PASSWORD": "secret"}
+            >>> Settings.load(environ=env).local_login("bolt://127.0.0.1:7687")
+            ('ada', 'secret')
+            >>> Settings.load("neo4j://db:7687", environ=env).local_login("bolt://127.0.0.1:7687")
+            ('neo4j', None)
+        """
+        if self.is_neo4j and not same_server(self.store, bolt):
+            return "neo4j", None
+        return self.neo4j_user or "neo4j", self.neo4j_password or None
 
     def llm(self, model: str | None = None) -> LlmAccess:
         """Return how to ask a language model (default: the one that is set).

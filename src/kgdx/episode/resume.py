@@ -61,7 +61,10 @@ def policy_of(log: Iterable[Segment], **settings: Any) -> Policy:
     first = next(iter(log), None)
     if first is None or first.kind is not Kind.START:
         raise UsageError("the log has no beginning", hint="give the log of an episode from its first line")
-    return configure(POLICIES.get(str(first.data["policy"])), {**first.data["settings"], **settings})
+    named, given = str(first.data.get("policy", "")), first.data.get("settings", {})
+    if not isinstance(given, Mapping):
+        raise UsageError("the log's beginning cannot be read", hint="give a log that kgdx wrote")
+    return configure(POLICIES.get(named), {**given, **settings})
 
 
 def _fold(world: World, state: State, segment: Segment) -> State:

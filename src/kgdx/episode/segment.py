@@ -146,6 +146,8 @@ class Segment:
         try:
             if "parameters" in document:
                 return _of_version_1(document)
+            if not all(isinstance(document.get(name, {}), Mapping) for name in ("data", "words")):
+                raise TypeError("data and words are objects")
             return cls(
                 Author(document["author"]),
                 Kind(document["kind"]),

@@ -289,6 +289,7 @@ ACTIONS: Registry[Action] = Registry(
         "infer_by_phenotype": "kgdx.actions.inferring:InferByPhenotype",
         "infer_by_gene": "kgdx.actions.inferring:InferByGene",
         "get_cooccurrence": "kgdx.actions.retrieving:GetCooccurrence",
+        "get_definition": "kgdx.actions.describing:GetDefinition",
         "get_passage": "kgdx.actions.describing:GetPassage",
         "describe": "kgdx.actions.describing:Describe",
         "name_found": "kgdx.actions.describing:NameFound",

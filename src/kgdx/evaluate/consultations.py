@@ -7,6 +7,7 @@ stopped. Every case stays in the denominator; how many diagnoses the graph ranks
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,18 +19,19 @@ from kgdx.case import Case, read_text
 from kgdx.case.case_files import Failure
 from kgdx.episode.conversation import exchanges
 from kgdx.episode.loop import Episode, begin, run_many
-from kgdx.episode.segment import Author, Kind
+from kgdx.episode.segment import Author, Kind, dump
 from kgdx.episode.state import Limits, State
 from kgdx.episode.turns import turns
 from kgdx.episode.world import World
-from kgdx.errors import CaseError, LlmError, UsageError
+from kgdx.errors import CaseError, LlmError, StoreError, UsageError
 from kgdx.evaluate.diagnosis_judges import DiseaseJudge, same_by_graph
 from kgdx.evaluate.journal import Journal
 from kgdx.evaluate.labels import Label, Labels
 from kgdx.evaluate.osce_agents import Encounter, Osce, Ward, encounter
 from kgdx.evaluate.paired import interval
 from kgdx.evaluate.simulated_patients import SimulatedPatient
-from kgdx.llm.chat import ChatModel, Prices, private_loop
+from kgdx.files.private import private_file
+from kgdx.llm.chat import ChatModel, Prices, names, private_loop, prompt
 from kgdx.policies.doctor import DoctorPolicy, diagnosis
 from kgdx.policies.doctor_artifacts import Named
 from kgdx.policies.doctor_by_rules import RulesDoctorPolicy
@@ -50,6 +52,12 @@ ABLATIONS: Mapping[str, Mapping[str, Any]] = {
 
 LIMITS = Limits(steps=5_000, stagnation=5_000, errors=5_000)
 """The doctor's own number of turns ends a consultation; what fails is counted and gone on without."""
+
+PROMPTS = ("doctor_", "patient", "measurement")
+"""How the names of the prompts begin that a consultation is held with."""
+
+LOGS = "consultations"
+"""Folder of an evaluation with the log of each consultation; they hold the words of all who spoke."""
 
 READ = frozenset({"read_record", "read_differential", "read_turn", "read_answer"})
 """Actions that read what a model wrote as a doctor."""
@@ -88,8 +96,13 @@ def doctor(name: str, *, model: bool, questions: int = 20) -> Doctor:
     if way not in WAYS or (without and without not in ABLATIONS):
         hint = f"one of {', '.join(WAYS)}, with {', '.join(f':{each}' for each in ABLATIONS)}"
         raise UsageError(f"no doctor {name[:40]!r}", hint=hint)
-    settings: dict[str, Any] = {"questions": questions, "selector": "medkgi"} if way == "medkgi" else {}
-    settings |= {"questions": questions, **ABLATIONS.get(without, {})}
+    settings: dict[str, Any] = {"selector": "medkgi"} if way == "medkgi" else {}
+    settings |= {
+        "questions": questions,
+        "explain": 0,
+        "examine": way in ("medkgi", "house"),
+        **ABLATIONS.get(without, {}),
+    }
     if model:
         paper: dict[str, Any] = {"alignment": "paper"} if way == "medkgi" else {}
         return Doctor(name, DoctorPolicy.model_validate({"way": way, **paper, **settings}))
@@ -167,6 +180,7 @@ class ConsultEvaluation:
             "doctor": _name(self.cast.doctor),
             "judge": self.cast.judge.id if self.cast.judge else "none",
             "questions": [each.policy.questions for each in self.doctors],
+            "prompts": [prompt(each).id for each in names() if each.startswith(PROMPTS)],
         }
         with journal.working(about):
             rows = self._rows(played, journal)
@@ -198,17 +212,17 @@ class ConsultEvaluation:
             for at in range(0, len(played), AT_ONCE * self.jobs):
                 some = played[at : at + AT_ONCE * self.jobs]
                 left = [one for one in some if (each.name, one.osce.case.id) not in before]
-                for row in self._consulted(each, left) if left else ():
+                for row, episode in self._consulted(each, left) if left else ():
                     before[row["doctor"], row["id"]] = row
                     if journal is not None:
-                        journal.add(row)
+                        _keep(journal, row, episode)
                 rows += [before[each.name, one.osce.case.id] for one in some]
                 for _ in some:
                     self.progress()
         return rows
 
-    def _consulted(self, who: Doctor, some: Sequence[_Played]) -> list[dict[str, Any]]:
-        """Let a doctor meet some patients at once."""
+    def _consulted(self, who: Doctor, some: Sequence[_Played]) -> Iterator[tuple[dict[str, Any], Episode]]:
+        """Let a doctor meet some patients at once; what a used up budget has spoilt is not measured."""
         graph, cast = self.graph, self.cast
         ward = Ward({one.osce.case.id: self._encounter(one.osce) for one in some})
         models = {} if cast.doctor is None else {cast.doctor.name: cast.doctor}
@@ -219,11 +233,13 @@ class ConsultEvaluation:
         ]
         work = run_many(world, starts, who.policy, concurrency=self.jobs)
         episodes = asyncio.run_coroutine_threadsafe(work, private_loop()).result()
-        for episode in episodes:
-            _afford(episode)
+        whole = [pair for pair in zip(some, episodes, strict=True) if not _broke(pair[1])]
         with ThreadPoolExecutor(max(1, self.jobs)) as pool:
-            pairs = zip([who] * len(some), some, episodes, strict=True)
-            return list(pool.map(lambda pair: self._row(*pair), pairs))
+            rows = pool.map(lambda pair: self._row(who, *pair), whole)
+            yield from zip(rows, (episode for _, episode in whole), strict=True)
+        if len(whole) < len(some):
+            hint = "raise the limit, and run it again: what is finished is kept"
+            raise LlmError("the budget of the doctor's model is used up", hint=hint, kind="budget")
 
     def _encounter(self, osce: Osce) -> Encounter:
         """The patient, who by rules knows of findings what is read in the story, and whoever measures."""
@@ -295,9 +311,9 @@ def stated(state: State) -> tuple[Named, ...]:
     if (named := diagnosis(state)) and not _left(state):
         return named
     declared = state.last(Declared)
-    names = {each.id: each.name for each in candidates_of(state)}
-    ids = declared.diseases if declared is not None and declared.diseases else tuple(names)
-    return tuple(Named(names.get(id, id), (id,)) for id in ids)
+    ranked = {each.id: each.name for each in candidates_of(state)}
+    ids = declared.diseases if declared is not None and declared.diseases else tuple(ranked)
+    return tuple(Named(ranked.get(id, id), (id,)) for id in ids)
 
 
 def faults(state: State) -> Counter[str]:
@@ -333,11 +349,11 @@ def figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def expanded(names: Iterable[str], ablate: Iterable[str]) -> Iterator[str]:
+def expanded(doctors: Iterable[str], ablate: Iterable[str]) -> Iterator[str]:
     """Yield doctors, each followed by itself without what is to be left out.
 
     Args:
-        names: Doctors.
+        doctors: By name.
         ablate: ``graph``, ``record``, ``selector`` (which is a random one, and the degree).
 
     Raises:
@@ -352,7 +368,7 @@ def expanded(names: Iterable[str], ablate: Iterable[str]) -> Iterator[str]:
     for each in wanted:
         if each not in left_out:
             raise UsageError(f"{each[:40]!r} cannot be left out", hint=f"of {', '.join(left_out)}")
-    for name in names:
+    for name in doctors:
         yield name
         if name.partition(":")[0] in ("medkgi", "house") and ":" not in name:
             yield from (f"{name}:{one}" for each in wanted for one in left_out[each])
@@ -364,15 +380,26 @@ def _left(state: State) -> bool:
     )
 
 
-def _afford(episode: Episode) -> None:
-    """Stop where the budget was used up: what follows would be measured without the model.
+def _keep(journal: Journal, row: Mapping[str, Any], episode: Episode) -> None:
+    """Keep a consultation: its log first, then what was measured of it.
 
     Raises:
-        LlmError: It was.
+        StoreError: It cannot be written.
     """
-    if any(each.failed == "budget" for each in exchanges(episode.log)):
-        hint = "raise the limit, and run it again: what is finished is kept"
-        raise LlmError("the budget of the doctor's model is used up", hint=hint, kind="budget")
+    folder = journal.path / LOGS / str(row["doctor"]).replace(":", "-")
+    path = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '-', str(row['id']))}.jsonl"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        private_file(path).write_text(dump(episode.log), "utf-8")
+    except OSError as error:
+        hint = "free some space or choose another --out; what is finished stays"
+        raise StoreError(f"{path} cannot be written ({error.strerror or error})", hint=hint) from error
+    journal.add(row)
+
+
+def _broke(episode: Episode) -> bool:
+    """Whether the budget was used up in a consultation: what follows would be measured without the model."""
+    return any(each.failed == "budget" for each in exchanges(episode.log))
 
 
 def _name(model: ChatModel | None) -> str:

@@ -26,6 +26,9 @@ from kgdx.terms.replies import STATUSES, read_reply
 NORMAL = "NORMAL READINGS"
 """What is reported of an examination or a test that the case does not have."""
 
+TEST = "test"
+"""Kind of a question that a test answers."""
+
 MASK = "[…]"
 """Stands for the diagnosis where a patient names it."""
 
@@ -191,7 +194,8 @@ class RulesPatient:
         if asked.term is not None:
             return self.knows.reply(asked, state)
         if not state.case.text.strip():
-            return Reply(text=self.osce.complaint)
+            first = (self.osce.complaint, *(each.text for each in self.osce.story[:1]))
+            return Reply(text=" ".join(dict.fromkeys(each if each[-1:] in ".!?" else f"{each}." for each in first)))
         new = [fact for fact in self.osce.story if fact.text not in state.case.text]
         found = matching(new, asked.spoken, FACTS) if asked.spoken else new[:1]
         return Reply(text=" ".join(each.text for each in found)) if found else Reply(status=Status.UNKNOWN)
@@ -205,11 +209,12 @@ class RulesMeasurement:
 
     async def answer(self, asked: AskPatient, state: State) -> Reply:
         """Report; an examination that is not narrowed down reports all that it finds."""
-        wanted = _telling(asked.spoken)
+        ordered = asked.spoken or asked.label
+        wanted = _telling(ordered)
         if asked.order == "examination" and wanted <= _telling("full complete general physical examination exam"):
             found: Sequence[Fact] = self.osce.examination
         else:
-            found = matching(self.osce.results, asked.spoken, 4)
+            found = matching(self.osce.results, ordered, 4)
         said = [f"{each.topic}: {each.text}" if each.topic else each.text for each in found]
         return Reply(text="\n".join(said) or NORMAL)
 
@@ -244,7 +249,7 @@ class ModelAgent:
                 raise
             stood_in = await self.rules.answer(asked, state)
             return stood_in.model_copy(update={"remarks": (*stood_in.remarks, f"stood_in:{error.kind}")})
-        if asked.order:
+        if asked.order or asked.kind == TEST:
             return Reply(text=made.text.strip()[:4_000])
         text, remarks = checked(made.text, self.osce.story, self.hidden, openly=not (asked.term or asked.spoken))
         if not text:
@@ -255,7 +260,7 @@ class ModelAgent:
         words = asked.spoken or (f"{asked.label or asked.term}?" if asked.term else "What brings you here?")
         question = clean(words, 2_000)
         messages: tuple[Message, ...]
-        if not asked.order:
+        if not asked.order and asked.kind != TEST:
             said: list[Turn] = [each for each in turns(state.log) if each.reply is not None]
             messages = prompt("patient").messages(
                 profile=profile(self.osce.case),
@@ -338,7 +343,7 @@ class Encounter:
 
     async def awaited(self, asked: AskPatient, state: State) -> Reply:
         """Answer a question, or report what was ordered."""
-        agent = self.measurement if asked.order else self.patient
+        agent = self.measurement if asked.order or asked.kind == TEST else self.patient
         return await agent.answer(asked, state)
 
     def reply(self, asked: AskPatient, state: State) -> Reply:

@@ -31,7 +31,8 @@ from kgdx.resources import resource
 from kgdx.schema.model import Schema
 
 Kind = Literal["read", "write", "browser"]
-Dialect = Literal["arcade", "neo4j"]
+Dialect = Literal["arcade", "neo4j", "mapped"]
+"""What runs a template: the embedded store, Neo4j, or a Neo4j that others built, which has none of our indexes."""
 
 TYPES = ("string", "integer", "float", "boolean", "strings", "integers", "rows")
 
@@ -299,7 +300,8 @@ def statement(name: str, schema: Schema | None = None, /, **names: str) -> str:
     Args:
         name: File name without its ending.
         schema: The ontology whose names are allowed; needed when there are placeholders.
-        names: Placeholder → a class or relation type of the ontology.
+        names: Placeholder → a class or relation type of the ontology, or several with ``|`` between them; for
+            ``property`` one of their properties.
 
     Raises:
         StoreError: A name that the ontology lacks.
@@ -309,13 +311,24 @@ def statement(name: str, schema: Schema | None = None, /, **names: str) -> str:
         >>> statement("empty")
         'RETURN NOT EXISTS { MATCH (n) } AS empty'
     """
-    for value in names.values():
-        if schema is None or value not in schema.nodes.keys() | schema.relations.keys() or not value.isidentifier():
-            raise StoreError(f"the ontology has no class or relation {value!r}", hint="`kgdx schema` shows what it has")
+    for placeholder, value in names.items():
+        known = set() if schema is None else _known(schema, placeholder)
+        if not all(part in known and part.isidentifier() for part in value.split("|")):
+            kind = "property" if placeholder == "property" else "class or relation"
+            raise StoreError(f"the ontology has no {kind} {value!r}", hint="`kgdx schema` shows what it has")
     try:
         return _PLACEHOLDER.sub(lambda match: names[match[1]], text_of(name))
     except KeyError as error:
         raise TemplateError(f"the statement {name} needs a name for {error.args[0]}") from None
+
+
+def _known(schema: Schema, placeholder: str) -> set[str]:
+    """Names of the ontology that may stand in a placeholder's place."""
+    if placeholder != "property":
+        return {*schema.nodes, *schema.relations}
+    described = [each.properties for each in schema.nodes.values()]
+    described += [each.properties for each in schema.relations.values()]
+    return {name for properties in described for name in properties}
 
 
 @cache

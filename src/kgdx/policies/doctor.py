@@ -70,8 +70,6 @@ class DoctorPolicy(RulesDoctorPolicy):
     """Diseases of a differential."""
     offered: Annotated[int, Field(ge=1, le=48)] = 5
     """Questions that the model is shown."""
-    unchanged: Annotated[int, Field(ge=1)] = 5
-    """After so many turns without a change of the differential the model is told to refute it or to end."""
     patience: Annotated[int, Field(ge=1)] = 3
     """After so many answers in a row that could not be used, rules take over."""
     temperature: float = 0.05
@@ -115,7 +113,7 @@ class DoctorPolicy(RulesDoctorPolicy):
             if (step := self._asked(state, "doctor_hearing", fields, read, Hearing)) is not None:
                 return step
         wish = self.by_rules(state)
-        if not isinstance(wish, AskPatient) or wish.term is None or wish.spoken:
+        if not isinstance(wish, AskPatient) or wish.term is None or wish.spoken or wish.which:
             return wish
         return self._wording(state, wish, said)
 
@@ -123,7 +121,7 @@ class DoctorPolicy(RulesDoctorPolicy):
         worded = exchanges(briefing.since_reply(state.log), "doctor_wording@")
         if not worded:
             label = clean(wish.label or wish.term or "", 200)
-            shown = {"finding": label, "words": label, "turns": briefing.told(said, 1), "language": self._tongue(state)}
+            shown = {"finding": label, "turns": briefing.told(said, 1), "language": self._tongue(state)}
             return self._request("doctor_wording", shown, None)
         try:
             question = read_question(worded[-1].text)
@@ -268,7 +266,7 @@ class DoctorPolicy(RulesDoctorPolicy):
         return briefing.offered(state.get(Questions), self.offered, asked)
 
     def _tongue(self, state: State) -> str:
-        language = self.language or ("zh" if any("一" <= each <= "鿿" for each in state.case.text) else "en")
+        language = self.speaks or ("zh" if any("一" <= each <= "鿿" for each in state.case.text) else "en")
         return briefing.LANGUAGES.get(language, language)
 
     def _reading(self, state: State) -> bool:
@@ -320,7 +318,14 @@ def _outcomes(state: State) -> Iterator[bool]:
         if segment.kind is Kind.RESULT and "artifact" in segment.data and segment.name.startswith("read_"):
             yield bool(segment.data["artifact"].get("failed"))
     for each in exchanges(state.log, "doctor_wording@"):
-        yield bool(each.failed)
+        yield bool(each.failed) or not _asks(each.text)
+
+
+def _asks(text: str) -> bool:
+    try:
+        return bool(read_question(text))
+    except ValueError:
+        return False
 
 
 def _remarked(state: State, code: str) -> bool:
@@ -329,9 +334,10 @@ def _remarked(state: State, code: str) -> bool:
 
 def _noticed(state: State) -> Remark | None:
     """Say once of an answer that it speaks to the model, or is in a language that nobody here reads."""
-    said = turns(state.log)
-    reply = said[-1].reply if said else None
-    for code in () if reply is None else oddities(reply.text):
+    last = next(reversed(turns(state.log)), None)
+    if last is None or last.reply is None or last.asked.order:
+        return None
+    for code in oddities(last.reply.text):
         remark = Remark(code=code, text=ODDITIES[code])
         if not state.tried(remark):
             return remark

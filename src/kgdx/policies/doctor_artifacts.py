@@ -41,16 +41,23 @@ class Recorded(_Kept):
     Attributes:
         unknown: Findings of it that the graph has no term for.
         contrary: Findings of which the patient had said the opposite, and which were left as the patient said.
-        record: The record.
+        findings: Id, name and status of each finding of it.
+        record: The record, in the model's words.
     """
 
     unknown: int = 0
     contrary: int = 0
+    findings: tuple[tuple[str, str, str], ...] = ()
     record: WrittenRecord | None = None
 
+    def summary(self) -> dict[str, Any]:
+        """Return the findings."""
+        return {"findings": [list(each) for each in self.findings]} if self.findings else {}
+
     def to_data(self) -> dict[str, Any]:
-        """Return the counts."""
-        return {"turn": self.turn, "failed": self.failed, "unknown": self.unknown, "contrary": self.contrary}
+        """Return the counts and the findings."""
+        counts = {"turn": self.turn, "failed": self.failed, "unknown": self.unknown, "contrary": self.contrary}
+        return {**counts, "findings": [list(each) for each in self.findings]}
 
     def to_words(self) -> dict[str, Any]:
         """Return the record."""
@@ -60,7 +67,8 @@ class Recorded(_Kept):
     def from_log(cls, data: Mapping[str, Any], words: Mapping[str, Any]) -> Recorded:
         """Read it back."""
         record = WrittenRecord.model_validate(words["record"]) if "record" in words else None
-        return cls(**data, record=record)
+        findings = tuple((id, label, status) for id, label, status in data["findings"])
+        return cls(**{**data, "findings": findings}, record=record)
 
     def digest(self) -> str:
         """Return a digest of the content."""
@@ -124,11 +132,16 @@ class Heard(_Kept):
     """What a model understood of an answer in words; without a status where it understood nothing."""
 
     status: str = ""
-    findings: int = 0
+    findings: tuple[tuple[str, str, str], ...] = ()
+
+    def summary(self) -> dict[str, Any]:
+        """Return the findings."""
+        return {"findings": [list(each) for each in self.findings]} if self.findings else {}
 
     def to_data(self) -> dict[str, Any]:
         """Return all of it."""
-        return {"turn": self.turn, "failed": self.failed, "status": self.status, "findings": self.findings}
+        found = [list(each) for each in self.findings]
+        return {"turn": self.turn, "failed": self.failed, "status": self.status, "findings": found}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -17,6 +17,8 @@ from kgdx.policies.inquiry import InquiryPolicy
 from kgdx.rank.selectors import DEFAULT
 
 OPENING = "What brings you here today?"
+
+EXAMINATION = "physical examination"
 
 INTERVIEW = (
     OPENING,
@@ -56,8 +58,16 @@ class RulesDoctorPolicy(Policy):
     """How many candidates are ranked in the end."""
     explain: int = 3
     """How many of them are explained."""
+    examine: bool = False
+    """Whether the patient is examined once, after the first answer."""
     language: str | None = None
-    """Language of the consultation, ``en`` or ``zh``; that of the patient's words when ``None``."""
+    """Language of the patient's words; found out when ``None``."""
+    speaks: Literal["en", "zh"] | None = None
+    """Language of the questions; that of the patient's words when ``None``."""
+    narrow: Annotated[int, Field(ge=0, le=100)] = 0
+    """How many kinds of a finding are named after a yes, to choose from; 0 asks for none."""
+    unchanged: Annotated[int, Field(ge=1)] = 5
+    """After so many turns that changed nothing in the differential: ask openly, refute it, or end."""
 
     def choose(self, state: State) -> Wish | None:
         """Return the next step by rules."""
@@ -78,10 +88,13 @@ class RulesDoctorPolicy(Policy):
         turn = state.counts.questions
         if not self.record and turn > LAST and not state.tried(forget := Forget(turn=turn)):
             return forget
+        if self.examine and turn == 1 and self.questions > 1:
+            return AskPatient(order="examination", spoken=EXAMINATION)
         if self.graph:
             return self.inquiry.choose(state)
-        if turn < min(len(INTERVIEW), self.questions):
-            return AskPatient(spoken=INTERVIEW[turn])
+        asked = turn - (self.examine and turn > 1)
+        if turn < self.questions and asked < len(INTERVIEW):
+            return AskPatient(spoken=INTERVIEW[asked])
         read = Extract(language=self.language)
         if state.get(Read) is None and (state.case.text or state.case.findings) and not state.tried(read):
             return read

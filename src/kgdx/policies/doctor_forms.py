@@ -38,6 +38,7 @@ _NOTHING = frozenset({"", "null", "none", "n/a", "na", "nil", "no", "-", "unknow
 _NUMBER = re.compile(r"^\W*(?:\d+\W+)?")
 _ORDER = re.compile(r"REQUEST[ _]TEST\W*[:：]\s*(?P<text>[^\n]+)", re.IGNORECASE)
 _READY = re.compile(r"DIAGNOSIS[ _]READY\W*[:：]\s*(?P<text>[^\n]+)", re.IGNORECASE)
+_MARK = re.compile(r"DIAGNOSIS[ _]READY|REQUEST[ _]TEST", re.IGNORECASE)
 _STATUS: Mapping[str, Status] = MappingProxyType(
     {
         **dict.fromkeys(("present", "yes", "true", "positive"), Status.PRESENT),
@@ -299,8 +300,10 @@ def _prose(text: str, plain: bool) -> Said:
         return Said("diagnosis", named)
     if order is not None and (named := _one(order["text"].strip(" *.[]"))):
         return Said("test", named)
+    if ready is not None or order is not None or _MARK.search(text):
+        raise ValueError("it orders or states nothing after its mark")
     words = " ".join(text.split())
-    if not any(each.isalpha() for each in words) or len(words) > MAX_SPOKEN:
+    if words.casefold() in _NOTHING or not any(each.isalpha() for each in words) or len(words) > MAX_SPOKEN:
         raise ValueError("it is no JSON object and no question")
     if not plain and not words.rstrip("\"'”」) ").endswith(("?", "？")):
         raise ValueError("it is no JSON object and no question")

@@ -98,7 +98,7 @@ class ReadRecord(_Reads):
         terms = [(each, Status.PRESENT) for each in record.present] + [(each, Status.ABSENT) for each in record.absent]
         found, unknown = _terms(graph, terms)
         case, contrary = _written(view.case, found)
-        return Outcome(Recorded(self.turn, unknown=unknown, contrary=contrary, record=record), case)
+        return Outcome(Recorded(self.turn, "", unknown, contrary, _shown(found), record), case)
 
 
 class ReadDifferential(_Reads):
@@ -195,11 +195,11 @@ class ReadAnswer(_Reads):
         case = view.case
         for finding in found:
             case = case.with_finding(finding)
-        return Outcome(Heard(self.turn, status=str(heard.status), findings=len(found)), case)
+        return Outcome(Heard(self.turn, "", str(heard.status), _shown(found)), case)
 
 
 class Forget(_Reads):
-    """Forget what was said more than three turns ago: a consultation without a record.
+    """Forget what was said more than three turns ago, but for the complaint: a consultation without a record.
 
     Example:
         >>> Forget(turn=4).parameters()
@@ -211,9 +211,10 @@ class Forget(_Reads):
     changes_case: ClassVar[bool] = True
 
     def run(self, graph: Operations, view: State) -> Outcome:
-        """Return the case as the last turns alone tell it, with what was known at the beginning."""
+        """Return the case as the first turn and the last ones alone tell it."""
         case: Case = CASE_FORM.validate_python(view.log[0].words["case"])
-        for each in turns(view.log)[-LAST:]:
+        said = turns(view.log)
+        for each in (*said[:1], *said[max(1, len(said) - LAST) :]):
             if each.reply is not None:
                 case = each.reply.heard(case, each.asked)
         if case.text or case.findings:
@@ -252,6 +253,10 @@ def _nearest(name: str, candidates: Iterable[Any]) -> tuple[str, ...]:
         return tuple(each.id for edits, each in near if edits == best)
     alike = [each for _, each in near if each.method == "meaning" and each.score >= COSINE]
     return (max(alike, key=lambda each: each.score).id,) if alike else ()
+
+
+def _shown(found: Iterable[Finding]) -> tuple[tuple[str, str, str], ...]:
+    return tuple((each.id, each.label, str(each.status)) for each in found)
 
 
 def _terms(graph: Operations, phrases: Sequence[tuple[str, Status]]) -> tuple[list[Finding], int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from kgdx.actions.answering import Diagnose
 from kgdx.actions.believing import Believe, ProposeQuestions, Questions, Shares
@@ -23,8 +23,9 @@ from kgdx.episode.policy import Capabilities, Policy
 from kgdx.episode.state import State
 from kgdx.episode.turns import Turn, turns
 from kgdx.episode.wish import AskPatient, Wish
+from kgdx.errors import UsageError
 from kgdx.rank.proposing import Question
-from kgdx.rank.selectors import DEFAULT
+from kgdx.rank.selectors import DEFAULT, make_selector
 
 OPENLY = 3
 """Open questions in a row, with nothing found in the answers, after which no more is asked."""
@@ -67,8 +68,22 @@ class InquiryPolicy(Policy):
     unchanged: Annotated[int, Field(ge=0)] = 0
     """After so many questions that changed nothing in which diseases lead, ask openly; 0 for never."""
 
+    @field_validator("selector")
+    @classmethod
+    def _there(cls, selector: str) -> str:
+        """Refuse a selector that does not exist before anybody is asked.
+
+        Raises:
+            ValueError: There is none of the name, or its settings are wrong.
+        """
+        try:
+            make_selector(selector)
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+        return selector
+
     def choose(self, state: State) -> Wish | None:
-        """Return the next step: read what is new, ask which kind, update the shares, ask, or declare."""
+        """Return the next step: read what is new, update the shares, ask which kind, ask, or declare."""
         if state.get(Read) is None and (state.case.text or state.case.findings):
             read = Extract(language=self.language)
             if not state.tried(read):
@@ -77,11 +92,11 @@ class InquiryPolicy(Policy):
         asked = sum(not each.asked.which for each in before)
         if not state.case.observed:
             return AskPatient() if asked < min(self.questions, OPENLY) else self.close(state)
-        if (kind := self._kind(state, before)) is not None:
-            return kind
         shares = state.get(Shares)
         if shares is None:
-            return Believe()
+            return None if state.tried(Believe()) else Believe()  # what the graph cannot do now it cannot do again
+        if (kind := self._kind(before)) is not None:
+            return kind
         if asked >= self.questions or shares.shares[0].share >= self.certain:
             return self.close(state)
         if self.unchanged and _unchanged(before) >= self.unchanged:
@@ -89,16 +104,19 @@ class InquiryPolicy(Policy):
         return self._next(state, before)
 
     def close(self, state: State) -> Wish | None:
-        """Return what ends the consultation: rank, explain, declare."""
+        """Return what ends the consultation: the last shares, rank, explain, declare."""
         if not state.case.observed:
             return None
+        if state.get(Shares) is None and not state.tried(Believe()):
+            return Believe()
+        rank, explain = Rank(top=self.top, explain=True), Explain(top=max(1, min(self.explain, self.top)))
         if state.get(Ranked) is None:
-            return Rank(top=self.top, explain=True)
-        if self.explain and not state.all(Explained):
-            return Explain(top=min(self.explain, self.top))
+            return None if state.tried(rank) else rank
+        if self.explain and not state.all(Explained) and not state.tried(explain):
+            return explain
         return Diagnose()
 
-    def _kind(self, state: State, before: Sequence[Turn]) -> Wish | None:
+    def _kind(self, before: Sequence[Turn]) -> Wish | None:
         """Ask which kind of the finding it is, where the last answer was a yes without saying so."""
         last = before[-1] if before else None
         if not self.narrow or last is None or last.reply is None or last.asked.which or last.asked.term is None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
-from kgdx.answer.wants import Want
+from kgdx.answer.wants import UNSAID, Want
 
 
 class Span(Protocol):
@@ -68,16 +68,18 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             | \bindications?\b | \b(?:used|good)\s+for\W*$
         """,
         Want.SYMPTOM: r"""
-            症状 | 症候 | 病征 | 表现 | 表征 | 征象 | 体征 | 征兆 | 不适 | 难受 | 感觉 | (?:身体|人)会?(?:怎么|怎)样
+            症状 | 症候 | 前兆 | 先兆 | 特征 | 特点 | 病征 | 表现 | 表征 | 征象 | 体征 | 征兆 | 不适 | 难受 | 感觉
+            | (?:身体|人)会?(?:怎么|怎)样
             | \bsymptoms?\b | \bsigns?\b | \bpresent(?:s|ing|ation)?\b | \bmanifest\w* | \bcomplain\w*
             | \bclinical\s+(?:features?|picture)
             | \bhow\s+(?:do|does|can|would)\b.{0,60}?\b(?:know|tell|feel|recogni[sz]e)\b
-            | \bfeatures?\b | \bphenotypes?\b | 表型 | \b(?:look|feel)s?\s+like\b
+            | \bfeatures?\b | \bfindings?\b | \bproblems?\b | \bphenotypes?\b | 表型 | \b(?:look|feel)s?\s+like\b
         """,
         Want.TEST: r"""
             检查 | 检验 | 化验 | 检测 | 确诊 | 筛查 | 排查 | 诊断(?!为|是|有|应|考虑|\W*$)
             | (?:怎么|如何|怎样)查 | 查什么 | 查些什么 | 查哪些 | 查出 | 拍片 | 鉴定
-            | \btest(?:s|ed|ing)?\b | \bdiagnos(?:e|ed|ing|tics?)\b | \binvestigat\w+ | \bwork-?\s?up\b
+            | \btest(?:s|ed|ing)?\b | \bdiagnos(?:e|ed(?!\s+(?:with|as))|ing|tics?)\b | \binvestigat\w+
+            | \bwork-?\s?up\b
             | \bexam(?:s|ined?|inations?)?\b | \bscreen(?:s|ed|ing)?\b | \bcheck(?:s|ed|ing)?\b
             | \bimaging\b | \bscans?\b | \blab(?:s|oratory)?\b | \bconfirm(?:s|ed|ing)?\b
             | \bdetect\w* | \brule[sd]?\s+out\b
@@ -90,14 +92,17 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
         """,
         Want.CONTRAINDICATION: r"""
             禁忌 | 禁用 | 忌用 | 慎用 | (?:不能|不可以?|不宜|不要|避免)(?:吃|用|服用|使用|服)
-            | \bcontra-?indicat\w+ | \bavoid(?:ed)?\b | \b(?:not|never)\s+(?:be\s+)?(?:take|taken|use|used|give|given)\b
+            | \bcontra-?indicat\w+ | \bavoid(?:ed)?\b | \b(?:not|never)\s+(?:be\s+)?(?:take|taken|use|used|give
+            |given)\b
             | \bunsafe\b | \bdangerous\b
         """,
         Want.CURE: r"""
-            治疗 | 疗法 | 医治 | 诊治 | 救治 | 根治 | 治愈 | 治(?!什么|啥|哪) | (?:怎么|怎样|如何|咋)(?:办|处理|医|应对)
-            | 手术 | 处置 | 缓解 | 康复
+            治疗 | 疗法 | 医治 | 诊治 | 救治 | 根治 | 治愈 | 治(?!什么|啥|哪) | (?:怎么|怎样|如何|咋)(?:办|处理|医
+            |应对)
+            | 手术 | 处置 | 护理 | 调理 | 缓解 | 康复
             | \btreat(?:s|ed|ing|able|ment|ments)?\b | \btherap\w+ | \bcur(?:e[sd]?|ing|able)\b | \bmanag\w+
-            | \bsurger\w+ | \bsurgical\w* | \bprocedures?\b | \bremed(?:y|ies|ied)\b | \bhandled?\b | \binterventions?\b
+            | \bsurger\w+ | \bsurgical\w* | \bprocedures?\b | \bremed(?:y|ies|ied)\b | \bhandled?\b
+            | \binterventions?\b
             | \b(?:be|is|gets?)\s+done\s+(?:about|for|against|with)\b | \b(?:deal|dealt|cope)\w*\s+with\b
             | \bget\s+rid\s+of\b | \bhelps?\s+(?:with|against)\b | \boptions?\b
         """,
@@ -110,65 +115,111 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             一起(?:发生|出现)? | 一同 | 一并 | 共现 | 同时(?:出现|发生|患|有|得|存在) | 共病 | 共存 | 并存
             | 伴发 | 伴随 | 伴有 | 还(?:容易|常|可能|会)?(?:得|患|有)
             | \bco-?morbid\w* | \bco-?occur\w* | \bco-?exist\w* | \baccompan\w+ | \btogether\b | \balongside\b
-            | \bgo(?:es)?\s+(?:along|hand\s+in\s+hand)\b | \b(?:associated|linked|related|connected)\b
+            | \b(?:comes?|goe?s?)\s+with\b | \bgo(?:es)?\s+(?:along|hand\s+in\s+hand)\b | \b(?:associated|linked
+            |related|connected)\b
             | \btend\s+to\s+(?:get|have|develop)\b | \b(?:also|else)\b.{0,60}?\b(?:have|get|develop|suffer)\b
         """,
         Want.GENE: r"基因 | 突变 | \bgenes?\b | \bmutat\w+ | \bgenetic\w*",
         Want.INHERITANCE: r"""
             遗传 | 家族性 | 传给(?:我的?|自己的?)?(?:孩子|小孩|下一代|后代|子女|宝宝) | 下一代
-            | \binherit\w* | \bhereditary\b | \bheredity\b | \bgenetic(?:ally)?\s*\W*$ | \bruns?\s+in\s+(?:the\s+|my\s+)?famil\w+
-            | \bfamilial\b | \bpass(?:ed|es)?\s+(?:it\s+|this\s+|〇\s+)?(?:on\s+)?(?:down\s+)?to\s+(?:\w+\s+)?(?:child\w*|kids?|baby|babies|offspring|sons?|daughters?)
-            | \bautosomal\b | \b(?:dominant|recessive)\b | \bx-linked\b
+            | \binherit\w* | \bhereditary\b | \bheredity\b | \bgenetic(?:ally)?\s*\W*$ | \bruns?\s+in\s+(?:the\s+
+            |my\s+)?famil\w+
+            | \bfamilial\b | \bpass(?:ed|es)?\s+(?:it\s+|this\s+
+            |〇\s+)?(?:on\s+)?(?:down\s+)?to\s+(?:\w+\s+)?(?:child\w*|kids?|baby|babies|offspring|sons?|daughters?)
+            | \bpassed\s+(?:on|down)\b | \bautosomal\b | \b(?:dominant|recessive)\b | \bx-linked\b
         """,
         Want.ONSET: r"""
             发病年龄 | 好发年龄 | 起病年龄 | 几岁 | 多大(?:年龄|年纪|岁数)? | (?:什么|哪个|哪些|啥)(?:年龄|年纪|岁数)
-            | (?:什么|啥|何)时候?(?:会|开始)?(?:发病|起病|出现|发作|开始) | 年龄段? | (?:小孩|儿童|婴儿|成人|大人|老人)(?:才|也|会|能)得
+            | (?:什么|啥|何)时候?(?:会|开始)?(?:发病|起病|出现|发作|开始) | 年龄段? | (?:小孩|儿童|婴儿|成人|大人
+            |老人)(?:才|也|会|能)得
             | \bonset\b | \b(?:what|which)\s+ages?\b | \bhow\s+old\b | \bage\s+(?:group|range|of|at|do|does|is)\b
-            | \bwhen\s+(?:do|does|will|is|are|did)\b.{0,60}?\b(?:start|begin|appear|show|develop|occur|manifest|first|noticed|diagnosed)\w*
+            | \bwhen\s+(?:do|does|will|is|are|did)\b.{0,60}?\b(?:start|begin|appear|show|develop|occur|manifest
+            |first|noticed|diagnosed)\w*
             | \b(?:start|begin|appear|develop)s?\s+in\s+(?:childhood|adult\w*|infan\w+|adolescence)
         """,
         Want.PREVALENCE: r"""
-            发病率 | 患病率 | 流行率 | 常见[吗么不] | 罕见 | 少见 | 多见[吗么不] | 多不多 | 常不常见 | 多少人 | 几率 | 概率 | 有多常见 | 普遍
-            | \bprevalen\w+ | \bincidence\b | \bhow\s+(?:common|rare|frequent|widespread|often|many)\b | \b(?:common|rare|uncommon)\s*\W*$
+            发病率 | 患病率 | 流行率 | 常见[吗么不] | 罕见 | 少见 | 多见[吗么不] | 多不多 | 常不常见 | 多少人
+            | 几率 | 概率 | 有多常见 | 普遍
+            | \bprevalen\w+ | \bincidence\b | \bhow\s+(?:common|rare|frequent\w*|widespread|often|many)\b
+            | \b(?:what|which)\s+(?:percentage|proportion|fraction|share)\b
+            | \b(?:common|rare|uncommon)\s*\W*$
             | \brare\s+(?:disease|disorder|condition)\b | \bfrequency\s+of\s+〇 | \bepidemiology\b
         """,
         Want.RISK: r"""
-            (?:哪些|什么|哪类|哪种|啥)(?:样的?)?人(?!参) | 谁(?:容易|会|易|更) | 高危 | 易感 | 人群 | 好发于
-            | \bwho\s+(?:gets?|is|are|develops?|suffers?)\b | \bat\s+risk\b | \brisk\s+factors?\b | \b(?:more|most)\s+(?:likely|prone)\b
+            危险因素 | (?:哪些|什么|哪类|哪种|啥)(?:样的?)?人(?!参) | 谁(?:容易|会|易|更) | 高危 | 易感 | 人群
+            | 好发于
+            | \bwho\s+(?:gets?|is|are|develops?|suffers?)\b | \bat\s+risk\b | \brisk\s+factors?\b | \b(?:more
+            |most)\s+(?:likely|prone)\b
             | \bsusceptible\b
         """,
         Want.CAUSE: r"""
-            病因 | 起因 | 诱因 | (?:什么|啥|何种|哪些)(?:因素|原因) | 原因(?:是|有)? | (?:怎么|咋|如何)(?:会)?(?:得|引起|来|造成|产生|形成)(?:上|了)?的?
-            | (?:由|因)(?:什么|啥|何)(?:\w{0,4})?(?:引起|导致|造成|产生)? | 什么(?:会|能)?(?:引起|导致|造成) | 为(?:什么|何|啥) | 怎么回事
-            | \bwhat\s+(?:(?:can|could|may|might|would|usually|often|typically)\s+)?(?:causes?|triggers?)\b | \bcauses?\s+of\b | \bcaused\b
-            | \bwhy\b | \bthe\s+cause\b | \breasons?\b | \ba?etiolog\w+ | \bhow\s+(?:do|does|did|can)\s+(?:\w+\s+)?(?:get|develop|catch)\b
+            病因 | 起因 | 诱因 | (?:什么|啥|何种|哪些)(?:因素|原因) | 原因(?:是|有)? | (?:怎么|咋|如何)(?:会)?(?:得
+            |引起|来|造成|产生|形成)(?:上|了)?的?
+            | (?:由|因)(?:什么|啥|何)(?:\w{0,4})?(?:引起|导致|造成|产生)? | 什么(?:病毒|细菌|病菌|菌|病原体?|东西
+            |物质|缺乏)?(?:会|能)?(?:引起|导致|造成
+            |感染) | 病原体?(?!体) | 为(?:什么|何|啥) | 怎么回事
+            | \bwhat\s+(?:(?:can|could|may|might|would|usually|often|typically)\s+)?(?:causes?|triggers?)\b
+            | \bcauses?\s+of\b | \bcaused\b
+            | \bwhy\b | \bthe\s+cause\b | \breasons?\b | \ba?etiolog\w+ | \bhow\s+(?:do|does|did
+            |can)\s+(?:\w+\s+)?(?:get|develop|catch)\b
             | \b(?:arises?|results?)\s+from\b | \bdue\s+to\s+what\b | \bpathogen(?:esis)?\b | \bwhat\s+leads\s+to\b
         """,
         Want.COURSE: r"""
-            预后 | 治得好 | 治不好 | 治好 | 治愈 | 根治 | 痊愈 | 自愈 | 会死 | 死亡 | 致命 | 要命 | 寿命 | 能?活(?:多久|多长|几年) | 存活 | 生存
-            | 多(?:久|长时间)(?:能|会|可以|才)?(?:好|恢复|康复|痊愈)? | 病程 | 严重[吗么不] | 会?好[吗么] | 复发 | 发展(?:快|慢|成什么样) | 会?恶化
-            | \bprogno\w+ | \blife\s*(?:expectancy|span) | \bfatal\b | \bdeadly\b | \blethal\b | \bcurable\b | \bcan\s+(?:\w+\s+)?be\s+cured\b | \bsurviv\w+
-            | \bhow\s+long\b | \bgo(?:es)?\s+away\b | \boutlook\b | \brecover\w* | \bserious\b | \bget(?:s|ting)?\s+worse\b | \bprogress\w*
-            | \b(?:course|outcome)\b | \bdie[sd]?\b | \bdying\b | \bkill\w* | \blife-?threatening\b | \bchronic\b | \bpermanent\b | \bdangerous\s*\W*$
+            预后 | 治得好 | 治不好 | 治好 | 治愈 | 根治 | 痊愈 | 自愈 | 会死 | 死亡 | 致命 | 要命 | 寿命
+            | 能?活(?:多久|多长|几年) | 存活 | 生存
+            | 多(?:久|长时间)(?:能|会|可以|才)?(?:好|恢复|康复|痊愈)? | 病程 | 严重[吗么不] | 会?好[吗么] | 复发
+            | 发展(?:快|慢|成什么样) | 会?恶化
+            | \bprogno\w+ | \bmortality\b | \blife\s*(?:expectancy|span) | \bfatal\b | \bdeadly\b | \blethal\b
+            | \bcurable\b
+            | \bcan\s+(?:\w+\s+)?be\s+cured\b | \bsurviv\w+
+            | \bhow\s+long\b | \bgo(?:es)?\s+away\b | \boutlook\b | \brecover\w* | \bserious\b | \bget(?:s
+            |ting)?\s+worse\b | \bprogress\w*
+            | \b(?:course|outcome)\b | \bdie[sd]?\b | \bdying\b | \bkill\w* | \blife-?threatening\b | \bchronic\b
+            | \bpermanent\b | \bdangerous\s*\W*$
         """,
         Want.PREVENTION: r"""
-            预防 | 防止 | 防治? | 避免(?:得|患|感染|发生) | \bprevent\w* | \bvaccin\w+ | \b(?:avoid|reduce\s+(?:the|my)\s+(?:risk|chance)\w*\s+of)\s+(?:getting|catching|developing)\b
+            预防 | 防止 | 防治? | 避免(?:得|患|感染|发生) | \bprevent\w* | \bvaccin\w+ | \b(?:avoid|reduce\s+(?:the
+            |my)\s+(?:risk
+            |chance)\w*\s+of)\s+(?:getting|catching|developing)\b
             | \bprotect\w*
         """,
         Want.TRANSMISSION: r"""
-            传染(?!科) | 传播 | 传给(?:别人|家人|他人) | 怎么传 | \bcontagious\b | \binfectious\b | \bspread\w* | \btransmi\w+ | \bcatch(?:ing)?\b
+            传染(?!科) | 传播 | 传给(?:别人|家人|他人) | 怎么传 | \bcontagious\b | \binfectious\b | \bspread\w*
+            | \btransmi\w+
+            | \bcatch(?:ing)?\b
         """,
         Want.DEPARTMENT: r"""
-            (?:挂|看)(?:什么|哪个|哪一个|哪|啥)?(?:科|门诊|号) | (?:什么|哪个|哪一个|哪|啥)(?:科室?|门诊|部门|医生|大夫) | 科室 | 就诊科 | 挂号 | 去哪(?:里|儿)?看 | 找(?:谁|什么医生)看
-            | \bdepartments?\b | \b(?:which|what)\s+(?:\w+\s+){0,3}(?:doctor|specialist|physician|specialty|speciality|clinic|ward)\b
-            | \bspecialists?\b | \bspecialt(?:y|ies)\b | \bwho\s+(?:treats|should\s+i\s+see)\b | \bdoctor\b.{0,30}?\bsee\b | \bwho\s+do\s+i\s+see\b
+            (?:挂|看)(?:什么|哪个|哪一个|哪|啥)?(?:科|门诊|号) | (?:什么|哪个|哪一个|哪|啥)(?:科室?|门诊|部门|医生
+            |大夫) | 科室 | 就诊科 | 挂号 | 去哪(?:里
+            |儿)?看 | 找(?:谁|什么医生)看
+            | \bdepartments?\b | \b(?:which|what)\s+(?:\w+\s+){0,3}(?:doctor|specialist|physician|specialty
+            |speciality|clinic|ward)\b
+            | \bspecialists?\b | \bspecialt(?:y|ies)\b | \bwho\s+(?:treats|should\s+i\s+see)\b
+            | \bdoctor\b.{0,30}?\bsee\b | \bwho\s+do\s+i\s+see\b
         """,
         Want.DIET: r"""
-            忌口 | 饮食 | 食物 | 食谱 | 吃(?:什么|啥|哪些|点什么)(?:水果|食物|东西|菜|饭) | (?:宜|忌)食 | \bdiets?\b | \bfoods?\b | \beat(?:ing)?\b | \bnutrition\b
+            忌口 | (?:不能|不可以?|不宜|别|忌|少|多)吃(?!.{0,3}药) | 饮食 | 食物 | 食谱 | 吃(?:什么|啥|哪些
+            |点什么)(?:水果|食物|东西|菜|饭) | (?:宜|忌)食
+            | \bdiets?\b | \bfoods?\b | \beat(?:ing)?\b | \bnutrition\b
+        """,
+        Want.DOSE: r"""
+            剂量 | 用量 | (?:吃|服|用)(?:几|多少)(?:片|粒|毫克|次|颗) | 一天几次 | 几片 | 怎么服用
+            | \bdos(?:e|es|age|ing)\b | \bhow\s+(?:much|many\s+(?:mg|pills|tablets))\b | \bmilligrams?\b
+        """,
+        Want.COST: r"""
+            费用 | 多少钱 | 花多少 | 价格 | 医保 | 报销 | \bcosts?\b | \bprices?\b | \bexpensive\b | \binsurance\b
+        """,
+        Want.SIDE_EFFECT: r"副作用 | 不良反应 | \bside[\s-]effects?\b | \badverse\b",
+        Want.TRIAL: r"临床试验 | 最新研究 | \bclinical\s+trials?\b | \blatest\s+(?:research|studies)\b",
+        Want.CODE: r"编码 | 编号 | \bicd\b | \b(?:code|identifier|number)\s+(?:of|for)\b | \bomim\s+(?:id|number)\b",
+        Want.HISTORY: r"""
+            谁(?:最早|首先|第一个)?(?:发现|命名) | 哪一?年(?:发现|命名) | 命名 | \bdiscovered\b | \bnamed\s+after\b
         """,
         Want.DIFFERENCE: r"""
-            区别 | 不同(?!意) | 差别 | 差异 | 区分 | 比较(?!常) | 对比 | 鉴别(?!诊断) | 一样吗 | 是(?:不是)?(?:一回事|同一)
-            | \bdifferen(?:ce|ces|t|tiate\w*)\b(?!ial) | \bdiffers?\b | \bcompar\w+ | \bversus\b | \bvs\b | \bdistinguish\w* | \bapart\b | \bin\s+common\b | \bsame\s+(?:as|thing)\b
+            区别 | 不同(?!意) | 差别 | 差异 | 区分 | 比较(?!常) | 对比 | 鉴别(?!诊断) | 一样吗
+            | 是(?:不是)?(?:一回事|同一)
+            | \bdifferen(?:ce|ces|t|tiate\w*)\b(?!ial) | \bdiffers?\b | \bcompar\w+ | \bversus\b | \bvs\b
+            | \bdistinguish\w* | \bapart\b | \bin\s+common\b | \bsame\s+(?:as|thing)\b
         """,
         Want.DESCRIPTION: r"""
             什么是 | ^\W*〇?(?:到底|究竟)?是(?:什么|啥|怎样的?)(?:病|疾病)?\W*$ | 定义 | 什么意思 | 介绍 | 科普
@@ -182,6 +233,8 @@ _ALWAYS = (Want.DESCRIPTION, Want.DISEASE, Want.TOGETHER, Want.CAUSE)
 _INSTEAD: Mapping[Want, tuple[Want, ...]] = MappingProxyType(
     {
         Want.DIFFERENCE: (*(want for want in Want if want is not Want.DIFFERENCE),),
+        Want.GENE: (Want.TEST, Want.CAUSE),
+        **{want: tuple(other for other in Want if other not in (want, *UNSAID)) for want in (Want.COST, *UNSAID)},
         Want.DEPARTMENT: (*_ALWAYS, Want.CURE, Want.TEST, Want.SYMPTOM),
         Want.INHERITANCE: (*_ALWAYS, Want.GENE, Want.RISK, Want.COMORBIDITY),
         Want.ONSET: (*_ALWAYS, Want.SYMPTOM, Want.TEST, Want.RISK, Want.COURSE, Want.COMORBIDITY),
@@ -197,10 +250,17 @@ _INSTEAD: Mapping[Want, tuple[Want, ...]] = MappingProxyType(
 
 _WHETHER = re.compile(
     r"^\W*(?:is|are|was|does|do|did|can|could|will|would|has|have|may|might|should)\b"
-    r"|(?:吗|么|嘛|不)\W*$|是不是|会不会|能不能|有没有|是否|可不可以|要不要|有无",
+    r"|(?:吗|(?<![什怎多那这要])么|嘛|(?<!不)不)\W*$|是不是|会不会|能不能|有没有|是否|可不可以|要不要|有无",
     re.IGNORECASE,
 )
-_DISEASES_NAMED = re.compile(rf"病(?!因|程|史|情)|疾患|综合征|诊断|\b{_EN_DISEASES}\b|\bdiagnos", re.IGNORECASE)
+_BESIDE = re.compile(r"\band\b|[,，、;；]|以及|还有|和(?!〇)", re.IGNORECASE)
+"""Joins two things that are asked at once."""
+_ASKED_BESIDE = frozenset({Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.GENE, Want.INHERITANCE, Want.COURSE})
+_EITHER = re.compile(r"\bor\b|还是", re.IGNORECASE)
+"""Leaves a choice, which yes or no does not make."""
+_DISEASES_NAMED = re.compile(
+    rf"病(?!因|程|史|情|毒|菌|原)|疾患|综合征|诊断|\b{_EN_DISEASES}\b|\bdiagnos", re.IGNORECASE
+)
 
 _ONWARD = re.compile(
     rf"""
@@ -228,11 +288,22 @@ _NEGATED = re.compile(
 )
 
 _FILLER = re.compile(
-    r"""(?:请问|请|列出|介绍|了解|讲讲|说说|简介|方法|方案|手段|常见的?|一般|通常|主要|需要|应该|应当|可以|可能|有哪些|哪些|什么|
-    怎么|怎样|如何|多少|吗|呢|的|得了|患了|患者|病人|孩子|我|你|他|她|做|用|吃|是|会|有|了|啊|呀|吧|想|知道|告诉|一下|去|看|要|能|该|得|大家|别人|和|与|及|、)
-    | \b(?:what|which|how|who|when|why|is|are|was|were|do|does|did|can|could|should|would|may|might|the|an?|of|for|to|in
+    r"""(?:请问|请|列出|介绍|了解|讲讲|说说|简介|方法|方案|手段|常见的?|一般|通常|主要|需要|应该|应当|可以|可能
+    |有哪些|哪些|什么|
+    怎么|怎样|如何|多少|必须|一定|非得|哪个|哪种|哪一个|问题|小孩|宝宝|大人|老人|到底|究竟|啥|咋|么|吗|呢|的|得了
+    |患了|患者|病人|孩子|我|你|他|她|做|用|吃|是|会|有|了|啊|呀|吧|想|知道
+    |告诉|一下|去|看|要|能|该|得|大家|别人|和|与|及|、)
+    | \b(?:what|which|how|who|when|why|is|are|was|were|do|does|did|can|could|should|would|may|might|the|an?|of|for
+    |to|in
     |on|with|by|from|and|or|have|has|had|be|been|i|you|we|my|me|there|it|used|use|done|recommended|needed?|please|list
-    |show|give|tell|about|explain|overview|causes?|caused|diseases?|patients?|people|someone|suspected|first|line|at|age|ages|start|starts|begin|begins|appear|long|old|get|gets|getting|will|go|goes|away|as|if|into|its|their|am|so|not|any|this|that|these|they|he|she|his|her|him|kind|sort|type|doctor|see|should|must|happen|happens|live|someone|anyone|person|child|children|kid|kids|baby|my|son|daughter|mother|father|known|between|work|works|involved|responsible|best|common|usual(?:ly)?|typical(?:ly)?)\b""",
+    |show|give|tell|about|explain|overview|causes?|caused|diseases?|patients?|people|someone|suspected|first|line
+    |early|late|main|untreated|new|x-|test|tests|affect|affects|diagnosed|organ|system|systems|body|number|occurs?
+    |seen|present|found|everything|regarding|more|info|information|details?|quick|quickly|summary|basics|facts
+    |disease|condition|syndrome|at|age
+    |ages|start|starts|begin|begins|appear|long|old|get|gets|getting|will|go|goes|away|as|if|into|its|their|am|so
+    |not|any|this|that|these|they|he|she|his|her|him|kind|sort|type|doctor|see|should|must|happen|happens|live
+    |someone|anyone|person|child|children|kid|kids|baby|my|son|daughter|mother|father|known|between|work|works
+    |involved|responsible|best|common|usual(?:ly)?|typical(?:ly)?)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 
@@ -265,9 +336,14 @@ def wants(rest: str) -> tuple[Want, ...]:
         ['drug', 'test']
     """
     found = {want: match.start() for want, pattern in _PATTERNS.items() if (match := pattern.search(rest))}
+    if Want.DISEASE in found and (names_diseases(rest) or rest.count(GAP) > 1):
+        found.pop(Want.CAUSE, None)  # the causes that are asked for are diseases
+    if Want.GENE in found and not names_diseases(rest):
+        found.pop(Want.DISEASE, None)
     for want in [want for want in _INSTEAD if want in found]:
         for other in _INSTEAD[want]:
-            found.pop(other, None)
+            if other not in _ASKED_BESIDE or not _BESIDE.search(rest):
+                found.pop(other, None)
     if Want.CONTRAINDICATION in found and Want.CURE not in found:
         found.pop(Want.DRUG, None)
     if not found.keys() <= {Want.TOGETHER, Want.DISEASE, Want.COMORBIDITY}:
@@ -289,7 +365,7 @@ def asks_whether(rest: str) -> bool:
         >>> asks_whether("Does 〇 cause 〇?"), asks_whether("〇会遗传吗？"), asks_whether("What does 〇 cause?")
         (True, True, False)
     """
-    return _WHETHER.search(rest) is not None
+    return _WHETHER.search(rest) is not None and _EITHER.search(rest) is None
 
 
 def names_diseases(rest: str) -> bool:
@@ -332,4 +408,5 @@ def remainder(rest: str) -> str:
     """
     for pattern in _PATTERNS.values():
         rest = pattern.sub(" ", rest)
-    return " ".join(re.sub(r"[^\w\s'-]", " ", _FILLER.sub(" ", rest.replace(GAP, " "))).split())
+    words = re.sub(r"[^\w\s'-]", " ", _FILLER.sub(" ", rest.replace(GAP, " "))).split()
+    return " ".join(word for word in words if len(word.strip("'-")) > 1 or word.isdigit() or not word.isascii())

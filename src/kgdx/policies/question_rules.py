@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,19 +11,24 @@ from kgdx.actions.answering import Respond
 from kgdx.actions.describing import NameFound
 from kgdx.actions.entities import MOST
 from kgdx.actions.reading import Recognise, Understand
-from kgdx.answer.artifacts import Retrieved, Understood, mentions_of, ranking_of
-from kgdx.answer.wants import PASSAGES, Want
+from kgdx.answer.artifacts import Retrieved, ranking_of
+from kgdx.answer.term_tables import chinese_of
+from kgdx.answer.wants import IN_WORDS, PASSAGES, Want
 from kgdx.episode.state import State
 from kgdx.episode.wish import ACTIONS, Action, Wish, parse_action
 from kgdx.policies.finishing import EndingPolicy, lost
-from kgdx.policies.intents import (
-    asks_whether,
-    masked,
-    names_diseases,
-    negated,
-    of_causes,
-    remainder,
-    wants,
+from kgdx.policies.intents import asks_whether, of_causes
+from kgdx.policies.question_reading import (
+    FINDINGS,
+    Reading,
+    name_in,
+    others_of,
+    part_asked,
+    part_of,
+    read_question,
+    subject_of,
+    subjects_of,
+    texts_of,
 )
 
 if TYPE_CHECKING:
@@ -33,14 +37,11 @@ if TYPE_CHECKING:
 FOCUS = 3
 """For how many of the best diseases, inferred or ranked, is asked what a question wants, where it names none."""
 
-MOST_COMPARED = 4
-"""Most diseases of one question that are asked about."""
-
 Given = tuple[str, Mapping[str, Any]]
 """An action, and its fields beside the diseases."""
 
-_ABNORMAL: Given = ("get_phenotype", {"aspect": "P", "limit": 200})
-_COURSE: Given = ("get_phenotype", {"aspect": "C", "limit": 200})
+_ABNORMAL: Given = ("get_phenotype", {"aspect": "P", "limit": 200, "forms": True})
+_COURSE: Given = ("get_phenotype", {"aspect": "C", "limit": 200, "forms": True})
 
 GIVEN: Mapping[Want, tuple[Given, ...]] = MappingProxyType(
     {
@@ -48,11 +49,11 @@ GIVEN: Mapping[Want, tuple[Given, ...]] = MappingProxyType(
         Want.TEST: (("get_test", {}),),
         Want.DRUG: (("get_drug", {}), ("get_medicine", {})),
         Want.CONTRAINDICATION: (("get_medicine", {}),),
-        Want.CURE: (("get_cure", {}),),
+        Want.CURE: (("get_cure", {}), ("get_drug", {})),
         Want.COMORBIDITY: (("get_comorbidity", {}),),
         Want.TOGETHER: (("get_comorbidity", {}),),
-        Want.GENE: (("get_gene", {}),),
-        Want.INHERITANCE: (("get_phenotype", {"aspect": "I", "limit": 200}),),
+        Want.GENE: (("get_gene", {"forms": True}),),
+        Want.INHERITANCE: (("get_phenotype", {"aspect": "I", "limit": 200, "forms": True}),),
         Want.ONSET: (_COURSE,),
         Want.COURSE: (_COURSE,),
         Want.CAUSE: (("get_gene", {}),),
@@ -61,23 +62,6 @@ GIVEN: Mapping[Want, tuple[Given, ...]] = MappingProxyType(
     }
 )
 """What a question wants of a disease → what gets it."""
-
-IN_WORDS = frozenset(
-    {
-        Want.DESCRIPTION,
-        Want.CAUSE,
-        Want.INHERITANCE,
-        Want.ONSET,
-        Want.PREVALENCE,
-        Want.RISK,
-        Want.PREVENTION,
-        Want.TRANSMISSION,
-        Want.COURSE,
-        Want.DEPARTMENT,
-        Want.DIET,
-    }
-)
-"""What sources say in words; of everything else they are read where no relation states it."""
 
 OVERVIEW_WANTS = (Want.DESCRIPTION, Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.COMORBIDITY)
 """What is got of a disease when a question names it and nothing else."""
@@ -108,67 +92,11 @@ CONFIRMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Class of what may be stated of a disease → the actions that say whether it is."""
 
-FINDINGS = ("Symptom", "Phenotype")
-"""Classes of findings."""
-
-LONGEST_NAME = 80
-"""What is left of a question without known entities may be a misspelt name when it has so many letters at most."""
+_SALTS = ("", "盐酸", "硫酸")
+_FORMS = ("", "片", "胶囊", "肠溶片", "注射液", "颗粒")
+"""What stands before and behind a substance in the names of its preparations."""
 
 _BETWEEN = re.compile(r"\s{2,}|[、，,;；/]")
-
-_LISTED = re.compile(r"\s*(?:[、，,;；/和与及或]|\s|\b(?:and|or|with|plus)\b)+\s*")
-"""What stands between names of a list."""
-
-_OF = re.compile(
-    r"\b(?:symptoms?|signs?|features?|complications?|manifestations?|part|seen|found|occur\w*|present)\s+(?:of|in|with)\b"
-    r"|的(?:症状|并发症|表现|特征|体征)",
-    re.IGNORECASE,
-)
-"""Words after which the disease is named last: "Is 〇 a symptom of 〇?"."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """How a question is read.
-
-    Attributes:
-        question: Its words.
-        named: The entities that it names and does not deny.
-        rest: Its words without the entities.
-        wanted: What it wants, in order.
-        unnamed: What may be the name of a disease that the index has otherwise; empty where nothing may.
-    """
-
-    question: str
-    named: tuple[Mention, ...]
-    rest: str
-    wanted: tuple[Want, ...]
-    unnamed: str
-
-    @property
-    def diseases(self) -> tuple[str, ...]:
-        """The diseases among what is named, in its words."""
-        return _texts(each for each in self.named if each.kind == "Disease")
-
-    @property
-    def findings(self) -> tuple[str, ...]:
-        """The findings among what is named."""
-        return _texts(each for each in self.named if each.kind in FINDINGS)
-
-    @property
-    def asked(self) -> tuple[Want, ...]:
-        """What is wanted of a disease."""
-        return tuple(want for want in self.wanted if want in GIVEN or want in IN_WORDS)
-
-    @property
-    def inferring(self) -> bool:
-        """Whether diseases are wanted that match what is named."""
-        if not self.named:
-            return False
-        if Want.CAUSE in self.wanted and len(self.diseases) == 1 and self.diseases == _texts(self.named):
-            return names_diseases(self.rest)
-        asked = [want for want in self.asked if want is not Want.DESCRIPTION]
-        return Want.DISEASE in self.wanted or not self.diseases or (not asked and _findings(self.named))
 
 
 class RulesPolicy(EndingPolicy):
@@ -200,7 +128,7 @@ class RulesPolicy(EndingPolicy):
         action = super().respond(state)
         if ranking_of(state) is not None:
             return action
-        return action.model_copy(update=_answered(_read(state), state))
+        return action.model_copy(update=_answered(read_question(state), state))
 
     def _steps(self, state: State) -> Iterator[Action]:
         for action in super()._steps(state):
@@ -211,130 +139,82 @@ class RulesPolicy(EndingPolicy):
     def _wanted(self, state: State) -> Iterator[Action]:
         """Yield all that the question wants looked up, in order; later ones may rest on what earlier ones found."""
         yield from self.ranked(state)
-        read = _read(state)
+        read = read_question(state)
         if read.unnamed and not (state.case.observed and not read.named):
             yield Understand(names=(read.unnamed,))
-        about = _subjects(read, state)
+        about = subjects_of(read, state)
         asked = [want for want in read.asked if want is not Want.DESCRIPTION]
-        if others := _others(read, about):
-            yield from _confirming(read, about[0], others)
-        elif Want.TOGETHER in read.wanted and about and about == _texts(read.named):
+        if others := others_of(read, about):
+            yield from _confirming(read, about[0], others, state)
+        elif Want.TOGETHER in read.wanted and about and about == texts_of(read.named):
             yield from _getting(about, asked, state)
             yield from _inferring({"Disease": about}, likeliest=False)
         elif read.inferring and about != (read.unnamed,):
             causes = of_causes(read.rest)
             yield from _inferring(_classes(read.named, read.wanted, causes=causes), likeliest=True)
-            further = [
-                want for want in asked if want not in (Want.TOGETHER, Want.CAUSE) and not _meant(want, read.named)
-            ]
+            further = [want for want in _further(read) if not _meant(want, read.named)]
             yield from _getting(_focus(state), further, state)
+        elif about and (part := part_asked(read)):
+            yield _action("get_phenotype", diseases=list(about), only=[part], forms=True)
+        elif read.diseases and not read.asked and (left := name_in(read.rest)):
+            yield _action("get_passage", diseases=list(about), about="symptoms", naming=left.split()[:MOST])
         elif about:
+            if Want.DESCRIPTION in read.asked and about[0] in read.findings:
+                yield _action("get_definition", phenotype=about[0])
             yield from _getting(about, read.asked or OVERVIEW_WANTS, state)
         elif state.case.observed:
             yield from _getting(_focus(state), asked, state)
-        elif Want.DISEASE in read.wanted and (left := _name(read.rest)):
+        elif Want.DESCRIPTION in read.wanted and len(read.findings) == 1:
+            yield _action("get_definition", phenotype=read.findings[0])
+        elif drugs := chinese_of(name_in(read.rest)):
+            made = [f"{salt}{drug}{form}" for drug in drugs for salt in _SALTS for form in _FORMS]
+            yield _action("infer_by_drug", drugs=made[:MOST])
+        elif Want.DISEASE in read.wanted and (left := name_in(read.rest)):
             yield from _inferring({kind: _parts(left) for kind in FINDINGS}, likeliest=True)
 
 
-def _read(state: State) -> _Reading:
-    """Read a question whose entities were recognised."""
-    question = state.question
-    mentions = _telling(question, mentions_of(state))
-    rest = masked(question, mentions)
-    wanted = wants(rest)
-    named = tuple(mention for mention in mentions if not negated(question, mention))
-    return _Reading(question, named, rest, wanted, _unnamed(named, rest, wanted))
+def _further(read: Reading) -> list[Want]:
+    """What is wanted of the diseases that are found."""
+    return [want for want in read.asked if want not in (Want.TOGETHER, Want.CAUSE, Want.DESCRIPTION, Want.COMORBIDITY)]
 
 
-def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str:
-    """What may be a disease's name, shortened or misspelt, where the question names none and wants something of one."""
-    left = _name(rest)
-    if any(each.kind == "Disease" for each in named):
-        return ""
-    if not named:
-        return "" if Want.DISEASE in wanted and len(left.split()) > 4 else left
-    return left if asks_whether(rest) and any(each.kind in CONFIRMED for each in named) else ""
-
-
-def _subjects(read: _Reading, state: State) -> tuple[str, ...]:
-    """The diseases that the question is about, in its words."""
-    if read.diseases:
-        return read.diseases[:MOST_COMPARED]
-    known = state.get(Understood)
-    return (read.unnamed,) if known is not None and any(each.ids for each in known.resolved) else ()
-
-
-def _others(read: _Reading, about: Sequence[str]) -> tuple[str, ...]:
-    """What may be stated of the disease that a question is about, where it asks whether it is."""
-    if not about or not asks_whether(read.rest) or Want.DIFFERENCE in read.wanted or Want.DISEASE in read.wanted:
-        return ()
-    texts = _texts(read.named)
-    return tuple(text for text in texts if text != _subject(read, about)) if len({*texts, *about}) > 1 else ()
-
-
-def _subject(read: _Reading, about: Sequence[str]) -> str:
-    """The disease of a question that asks whether something is stated of it."""
-    only = [text for text in about if text not in read.findings]
-    if len(only) == 1:
-        return only[0]
-    return about[-1] if _OF.search(read.rest) else about[0]
-
-
-def _confirming(read: _Reading, disease: str, others: Sequence[str]) -> Iterator[Action]:
+def _confirming(read: Reading, disease: str, others: Sequence[str], state: State) -> Iterator[Action]:
     """Yield what says whether things are stated of a disease."""
-    subject = _subject(read, (disease, *(text for text in read.diseases if text != disease)))
+    subject = subject_of(read, (disease, *(text for text in read.diseases if text != disease)))
+    named = texts_of(read.named)
     for kind, names in CONFIRMED.items():
-        texts = _texts(each for each in read.named if each.kind == kind and each.text in others)
+        texts = texts_of(each for each in read.named if each.kind == kind and each.text in others)
+        texts += tuple(text for text in others if text not in named)  # no name of the graph: sought in others
+        part = [id for text in texts if kind == "Phenotype" and (id := part_of(text))]
         for name in names if texts else ():
-            yield _action(name, diseases=[subject], only=list(texts[:MOST]))
+            forms = {"forms": True} if kind in ("Phenotype", "Gene") else {}
+            yield _action(name, diseases=[subject], only=[*texts[:MOST], *part], **forms)
+    if not any(each.rows for each in state.all(Retrieved)):
+        yield _action("get_passage", diseases=[subject], about="symptoms", naming=list(others[:MOST]))
 
 
-def _answered(read: _Reading, state: State) -> dict[str, Any]:
+def _answered(read: Reading, state: State) -> dict[str, Any]:
     """The fields of the action that answers."""
-    about = _subjects(read, state)
+    about = subjects_of(read, state)
     whether = asks_whether(read.rest)
-    if others := _others(read, about):
+    if others := others_of(read, about):
         return {
             "wants": read.asked or (Want.SYMPTOM,),
-            "subjects": (_subject(read, about),),
+            "subjects": (subject_of(read, about),),
             "others": others,
-            "whether": True,
+            "whether": asks_whether(read.rest),
         }
+    if not about and Want.DESCRIPTION in read.wanted and len(read.findings) == 1 and not read.inferring:
+        return {"wants": (Want.DESCRIPTION,), "subjects": read.findings}
     if (read.inferring and about != (read.unnamed,)) or (not about and not read.unnamed):
-        further = tuple(want for want in read.asked if not _meant(want, read.named)) if state.case.observed else ()
-        return {"wants": (Want.DISEASE, *further)}
+        further = tuple(want for want in _further(read) if not _meant(want, read.named))
+        return {"wants": (Want.DISEASE, *further), "subjects": _focus(state) if further else ()}
     subjects = about or (read.unnamed,)
+    if read.diseases and part_asked(read):
+        return {"wants": (Want.SYMPTOM,), "subjects": subjects}
+    if read.diseases and not read.asked and (left := name_in(read.rest)):
+        return {"wants": OVERVIEW_WANTS, "subjects": subjects, "unread": left}
     return {"wants": read.asked or OVERVIEW_WANTS, "subjects": subjects, "whether": whether}
-
-
-def _name(rest: str) -> str:
-    """What may be a misspelt name in a question that names nothing the graph knows; empty where nothing may."""
-    left = remainder(rest)
-    return left if len(left) <= LONGEST_NAME and any(each.isalpha() for each in left) else ""
-
-
-def _telling(question: str, mentions: Sequence[Mention]) -> list[Mention]:
-    """The mentions that are more than a word such as "treatment", or are listed with one; all where there are none.
-
-    In "药物治疗、中医治疗" the first one is meant as a name, too.
-    """
-    telling = {mention.start for mention in mentions if remainder(mention.text)}
-    for listed in _lists(question, mentions):
-        if telling.intersection(mention.start for mention in listed):
-            telling.update(mention.start for mention in listed)
-    return [mention for mention in mentions if mention.start in telling] or list(mentions)
-
-
-def _lists(question: str, mentions: Sequence[Mention]) -> Iterator[list[Mention]]:
-    """Mentions of one class that stand in a list, one after the other."""
-    for kind in dict.fromkeys(mention.kind for mention in mentions):
-        listed: list[Mention] = []
-        for mention in (each for each in mentions if each.kind == kind):
-            if listed and not _LISTED.fullmatch(question[listed[-1].end : mention.start]):
-                yield listed
-                listed = []
-            listed.append(mention)
-        yield listed
 
 
 def _classes(named: Sequence[Mention], wanted: Sequence[Want], *, causes: bool = False) -> dict[str, tuple[str, ...]]:
@@ -344,23 +224,16 @@ def _classes(named: Sequence[Mention], wanted: Sequence[Want], *, causes: bool =
     have in common. What brings about findings that are diseases, too, may be found as either.
     """
     meant = {kind for kind, (_, _, want) in INFERRED.items() if want in wanted}
-    kinds = {text: {each.kind for each in named if each.text == text} & INFERRED.keys() for text in _texts(named)}
+    kinds = {text: {each.kind for each in named if each.text == text} & INFERRED.keys() for text in texts_of(named)}
     shared = set.intersection(*kinds.values()) if kinds else set()
-    if len(kinds) > 1 and not causes and all(mine & set(FINDINGS) for mine in kinds.values()):
-        meant = meant or set(FINDINGS)  # a disease that has several things has them as its findings
+    if len(kinds) > 1 and not causes and not meant and any(mine & set(FINDINGS) for mine in kinds.values()):
+        present = [kind for kind in FINDINGS if any(kind in mine for mine in kinds.values())]
+        return {kind: tuple(kinds) for kind in present}  # a disease that has several things has them as its findings
     found: dict[str, list[str]] = {}
     for text, mine in kinds.items():
         for kind in mine & meant or _usual(mine & shared or mine, causes):
             found.setdefault(kind, []).append(text)
-    if set(found) == set(FINDINGS) and len(kinds) > 1:
-        found = {kind: list(kinds) for kind in FINDINGS}  # a name of one class may be known in the other, too
     return {kind: tuple(found[kind]) for kind in INFERRED if kind in found}
-
-
-def _findings(named: Sequence[Mention]) -> bool:
-    """Whether what is named are findings: several, all of them, though some be called diseases as well."""
-    findings = {mention.text for mention in named if INFERRED.get(mention.kind, ("", "", None))[2] is Want.SYMPTOM}
-    return len(findings) > 1 and findings == set(_texts(named))
 
 
 def _usual(kinds: Set[str], causes: bool) -> list[str]:
@@ -420,7 +293,3 @@ def _action(name: str, **fields: Any) -> Action:
 
 def _parts(text: str) -> tuple[str, ...]:
     return tuple(filter(None, (part.strip() for part in _BETWEEN.split(text))))
-
-
-def _texts(mentions: Iterable[Mention]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(mention.text for mention in mentions))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from kgdx.case.patient import Case, Issue
 from kgdx.rank.scorers import Scorer
-from kgdx.terms.normalise import CJK
+from kgdx.terms.measured.amounts import MEASURED
 
 if TYPE_CHECKING:
     from kgdx.rank.fusion import Weights
@@ -35,12 +34,6 @@ _BY_WORD = Issue(
     'English ones are by meaning, too, once `pip install "kgdx[encoder]"` is done',
 )
 _MOST = 5
-_UNIT = (
-    r"%|°C|℃|mm ?Hg|bpm|/min|[mµu]?g/d?l|[nµup]g/ml|g/l|[mµun]?mol/l|m?i?u/m?l|mEq/l|mm/h"
-    r"|×10\^?9/l|毫米汞柱|次/分|毫摩尔/升|克/升"
-)
-_WHAT = rf"(?:[A-Za-z][\w-]*(?: [A-Za-z][\w-]*)?|[{CJK}]{{2,8}})(?: of| is| was|为|是)?"
-_VALUE = re.compile(rf"{_WHAT}[\s:：=]*[<>]?\d+(?:[./]\d+)*\s?(?:{_UNIT})", re.IGNORECASE)
 
 
 FEW = 300
@@ -78,19 +71,19 @@ def gaps(model: RankModel, scorers: Mapping[str, Scorer], weights: Weights) -> t
 
 
 def unread(case: Case) -> Iterator[Issue]:
-    """Yield an issue about the measured values of a text from which no finding was read.
+    """Yield an issue about the measured values of a text that no analyte of the table goes with.
+
+    Those of a known analyte that came to nothing have an issue of their own.
 
     Example:
-        >>> [issue.message for issue in unread(Case("p", text="HbA1c 9.8 %, blood pressure 180/110 mmHg"))]
-        ['no finding was read from HbA1c 9.8 %; blood pressure 180/110 mmHg']
+        >>> from kgdx.case.patient import Unread
+        >>> case = Case("p", text="oddness 9.8 %", unread=(Unread(0, 13, MEASURED, 9.8, "%"),))
+        >>> [issue.message for issue in unread(case)]
+        ['no finding was read from oddness 9.8 %']
     """
-    spans = [finding.span for finding in case.findings if finding.span is not None]
-    found = [
-        " ".join(match.group().split())
-        for match in _VALUE.finditer(case.text)
-        if not any(span.start < match.end() and match.start() < span.end for span in spans)
-    ]
+    values = (each for each in case.unread if each.note == MEASURED and each.unit)
+    found = [" ".join(case.text[each.start : each.end].split()) for each in values]
     if found:
         named = "; ".join(dict.fromkeys(found[:_MOST])) + ("; …" if len(found) > _MOST else "")
-        remedy = "measured values are not judged; name what is high or low, such as hyperglycemia"
+        remedy = "name what is high or low in words, such as hyperglycemia"
         yield Issue("info", "text", f"no finding was read from {named}", remedy)

@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from kgdx.results.ranked import Result
+
 RECORD_SCHEMA: Literal["kgdx.consultation/1"] = "kgdx.consultation/1"
 """Name and version of the record's JSON form; a field is only ever added within a version."""
 
@@ -84,7 +86,7 @@ class QuestionDocument(Part):
     text: str = Field(description="The whole question.")
     why: str = Field(description="Why it is asked.")
     gain: float | None = Field(default=None, description="Bits that the answer is expected to tell.")
-    options: list[Choice] = []
+    options: tuple[Choice, ...] = ()
 
 
 class TurnDocument(Part):
@@ -94,11 +96,13 @@ class TurnDocument(Part):
     kind: Literal["open", "finding", "which", "test"]
     term: str | None = None
     label: str = ""
+    name: str = Field(default="", description="In the consultation's language, where the graph is at hand.")
+    text: str = Field(default="", description="The question as it was put, where somebody has worded it.")
     gain: float | None = None
     answer: Answered | None = Field(default=None, description="Absent while it is waited for.")
-    named: list[str] = Field(default=[], description="Ids of the narrower findings that were named.")
+    named: tuple[str, ...] = Field(default=(), description="Ids of the narrower findings that were named.")
     words: str = Field(default="", description="What was said, where it was said in words.")
-    differential: list[Lead] = Field(default=[], description="The leading diseases after the answer.")
+    differential: tuple[Lead, ...] = Field(default=(), description="The leading diseases after the answer.")
 
 
 class FindingDocument(Part):
@@ -106,6 +110,7 @@ class FindingDocument(Part):
 
     id: str
     label: str
+    name: str = Field(default="", description="In the consultation's language, where the graph is at hand.")
     status: str
     source: Literal["given", "read", "asked"] = Field(
         description="Known at the beginning, read in words, or an answer to a question."
@@ -132,7 +137,7 @@ class ContradictionDocument(Part):
     remedy: str
 
 
-class Record(Part):
+class Record(Result):
     """The record of a consultation.
 
     Example:
@@ -145,19 +150,28 @@ class Record(Part):
     complaint: str = Field(default="", description="What was said at the beginning, or the findings that were given.")
     sex: str = "UNKNOWN"
     age: str | None = None
-    findings: list[FindingDocument] = []
-    examinations: list[ExaminationDocument] = []
-    turns: list[TurnDocument] = []
-    differential: list[Lead] = []
-    contradictions: list[ContradictionDocument] = []
-    reason: str = Field(default="", description="Why it ended; empty while it goes on.")
-    policy: str = ""
-    selector: str = ""
-    language: str | None = None
-    fingerprint: str = Field(default="", description="Of the graph.")
+    findings: tuple[FindingDocument, ...] = ()
+    examinations: tuple[ExaminationDocument, ...] = ()
+    turns: tuple[TurnDocument, ...] = ()
+    differential: tuple[Lead, ...] = ()
+    contradictions: tuple[ContradictionDocument, ...] = ()
+    remarks: tuple[str, ...] = Field(default=(), description="What else has to be known, such as a model that failed.")
+    selector: str = Field(default="", description="How the questions were chosen.")
+    language: Language | None = None
 
-    model_config = ConfigDict(frozen=True, populate_by_name=True)
+    def to_dict(self, *without: str) -> dict[str, Any]:
+        """Return it as plain JSON values; the log is kept apart."""
+        return super().to_dict("trace", *without)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain JSON values."""
-        return self.model_dump(mode="json", by_alias=True)
+
+class ConsultationDocument(Part):
+    """A consultation as it stands: what is asked now, what is known, and what to send back to go on with it."""
+
+    question: QuestionDocument | None = Field(default=None, description="Absent where no question waits any more.")
+    language: Language = "en"
+    heard: tuple[FindingDocument, ...] = Field(default=(), description="Findings that the last answer brought.")
+    contradictions: tuple[str, ...] = Field(default=(), description="What the last answer contradicts.")
+    unread: bool = Field(default=False, description="Whether nothing was read in the words of the last answer.")
+    differential: tuple[Lead, ...] = ()
+    record: Record
+    transcript: list[dict[str, Any]] = Field(description="The log, with the patient's words: to go on, send it back.")

@@ -63,7 +63,9 @@ RULES = {
 FROM_OBJECT = frozenset({"INDICATION", "CONTRAINDICATION", "OFF_LABEL_USE"})
 """Relations that lead from a drug to the disease; those of other evidence lead from the disease."""
 
-_MARK = re.compile(r"[\[［【]\s*(E\d{1,9}(?:\s*[,，、;；]\s*E\d{1,9})*)\s*[\]］】]")
+_WIDEST = 200
+"""Most marks that a range such as ``[E1-E9]`` stands for."""
+_MARK = re.compile(r"[\[［【]\s*(E\d{1,9}(?:\s*[,，、;；-]\s*E\d{1,9})*)\s*[\]］】]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,13 +366,16 @@ def pieces(text: str, ids: frozenset[str]) -> Iterator[Piece]:
     Example:
         >>> [(piece.text, piece.shown) for piece in pieces("So it is [E1, E7].", frozenset({"E1"}))]
         [('So it is ', False), ('E1', True), ('E7', False), ('.', False)]
+        >>> [piece.text for piece in pieces("So it is [E1-E3].", frozenset({"E1"}))]
+        ['So it is ', 'E1', 'E2', 'E3', '.']
     """
     last, text = 0, clean(text)
     for match in _MARK.finditer(text):
         if match.start() > last:
             yield Piece(text[last : match.start()])
-        for mark in re.findall(r"E\d+", match[1]):
-            yield Piece(mark, mark, mark in ids)
+        for first, last_of in re.findall(r"E(\d+)(?:\s*-\s*E(\d+))?", match[1]):
+            for number in range(int(first), min(int(last_of or first), int(first) + _WIDEST) + 1):
+                yield Piece(f"E{number}", f"E{number}", f"E{number}" in ids)
         last = match.end()
     if last < len(text):
         yield Piece(text[last:])

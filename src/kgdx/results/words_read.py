@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kgdx.case.patient import Case, Finding, Range, Status
+from kgdx.case.measured_values import Range
+from kgdx.case.patient import Case, Finding, Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from starlette.staticfiles import StaticFiles
 from kgdx.results.cited import AnswerDocument
 from kgdx.results.ranked import NOTICE, DiagnosisDocument
 from kgdx.results.reference import documented
-from kgdx.serve import http_models
+from kgdx.serve import consult_models, http_models
 from kgdx.serve.problems import MEDIA_TYPE, Problem, Refused, busy
 from kgdx.serve.request_guard import PAGE_VALUES, VALUES, Guard, values
 from kgdx.serve.server_options import Options
@@ -48,7 +48,7 @@ for _status, _words in {
     400: "The request cannot be read, or is not as it is described here.",
     401: "A valid token is needed.",
     403: "A page of another site asks.",
-    409: "The server has no such part: it is not installed, or not configured.",
+    409: "The server has no such part: it is not installed, or not configured. Or the graph has changed since.",
     408: "The request did not arrive in time.",
     413: "The request is too large.",
     415: "The request is not JSON.",
@@ -158,8 +158,10 @@ def create_app(
     app.include_router(api)
     app.add_api_route("/static/report.css", _report_style, include_in_schema=False)
     app.add_api_route("/static/report.js", _report_script, include_in_schema=False)
+    app.add_api_route("/static/workbench.css", _workbench_style, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=WEB / "static"), name="static")
     app.add_api_route("/", _page, include_in_schema=False)
+    app.add_api_route("/consult", _consult_page, include_in_schema=False)
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -199,6 +201,20 @@ def _api(options: Options, workers: Pool) -> APIRouter:
     async def diagnose(request: http_models.Diagnose) -> Response:
         """Rank the diseases that fit a patient, with what each finding contributes."""
         return await ask("diagnose", request)
+
+    @api.post("/consult", response_model=consult_models.Consultation, tags=["consultation"])
+    async def consult(request: consult_models.Consult) -> Response:
+        """Begin a consultation: the question that tells most about which disease it is."""
+        return await ask("consult", request)
+
+    @api.post("/consult/answer", response_model=consult_models.Consultation, tags=["consultation"])
+    async def consult_answer(request: consult_models.Answer) -> Response:
+        """Answer a question, and get the next one, or the ranked diseases.
+
+        The server keeps nothing: the transcript comes with each question, and goes back with the answer. One that was
+        changed is refused; where the graph has changed since, the answer is 409.
+        """
+        return await ask("consult_answer", request)
 
     @api.post("/explain", response_model=DiagnosisDocument, tags=["diagnosis"])
     async def explain(request: http_models.Explain) -> Response:
@@ -307,10 +323,22 @@ async def _page() -> Response:
     return FileResponse(WEB / "index.html", headers={"Cache-Control": "no-cache"})
 
 
+async def _consult_page() -> Response:
+    return FileResponse(WEB / "consult.html", headers={"Cache-Control": "no-cache"})
+
+
 async def _report_style() -> Response:
     from kgdx.render.pages.page import stylesheet
 
     return Response(stylesheet(), media_type="text/css", headers={"Cache-Control": "no-cache"})
+
+
+async def _workbench_style() -> Response:
+    """Return all that the workbench has to know before it is painted, in one answer."""
+    from kgdx.render.pages.page import stylesheet
+
+    own = ((WEB / "static" / name).read_text(encoding="utf-8") for name in ("app.css", "bench.css"))
+    return Response("\n".join((stylesheet(), *own)), media_type="text/css", headers={"Cache-Control": "no-cache"})
 
 
 async def _report_script() -> Response:

@@ -156,7 +156,9 @@ class Questions(Patient):
     """A patient, and how many findings to propose that should be looked for next."""
 
     count: Annotated[int, Field(ge=1, le=50), NUMBER] = Field(5, description="How many findings.")
-    leaders: Annotated[int, Field(ge=1, le=20), NUMBER] = Field(5, description="How many leading diseases are named.")
+    leaders: Annotated[int, Field(ge=1, le=20), NUMBER] = Field(
+        4, description="How many leading diseases are to be told apart."
+    )
     between: Annotated[list[Id], Field(max_length=10)] = Field(
         [], description="Diseases to tell apart, each taken for equally likely, in the place of the leading ones."
     )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
-from kgdx.case.patient import Case, Extraction, Finding, FindingReader, Resolution, Span, Status
-from kgdx.errors import CaseError
+from kgdx.case.patient import CORRECTED, Case, Extraction, Finding, FindingReader, Resolution, Span, Status
+from kgdx.errors import CaseError, UsageError
+from kgdx.serve import consult_requests
 from kgdx.serve.http_models import Reading
 from kgdx.serve.problems import Problem, Refused
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from kgdx.api import Graph
     from kgdx.case import About
     from kgdx.rank import Ranker
+    from kgdx.rank.proposing import Question
 
 Event = Callable[[dict[str, Any]], None]
 Given = Mapping[str, Any]
@@ -27,6 +29,12 @@ LOOK_S = 1.0
 
 DETAILS = 500
 """Most annotations of a disease that its page lists."""
+
+RELATED = 8
+"""For each finding that is proposed so many are looked at, since many are kinds of one another."""
+
+SPLITS = "split"
+"""How findings are chosen that tell some diseases apart: those that some of them show often and others hardly ever."""
 
 REMOVED = "removed"
 """Status of a finding that was read where there is none: its words count for nothing."""
@@ -117,6 +125,18 @@ def diagnose(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     return graph.diagnose(case, top=top, explain=min(given.get("explain", 0), top)).to_dict(trace=False)
 
 
+def consult(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Begin a consultation."""
+    graph = serving.graph
+    known = any(given.get(name) for name in ("text", "observed", "excluded", "phenopacket"))
+    return consult_requests.begun(graph, case_of(given, graph) if known else None, given)
+
+
+def consult_answer(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+    """Go on with a consultation that the client kept."""
+    return consult_requests.answered(serving.graph, given)
+
+
 def explain(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     """Return all that speaks for and against one disease, and where it stands."""
     graph = serving.graph
@@ -186,15 +206,13 @@ def questions(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     graph = serving.graph
     ranker = graph.ranker
     case = read_case(case_of(given, graph), graph)
+    beliefs = ranker.beliefs(case)
+    numbers, shares = beliefs.numbers[: given["leaders"]].tolist(), beliefs.shares[: given["leaders"]].tolist()
     if given["between"]:
-        numbers = [ranker.numbered(disease) for disease in given["between"]]
-        shares = [1 / len(numbers)] * len(numbers)
-        asked = ranker.proposer.propose(case, count=given["count"], among=given["between"], evenly=True)
-    else:
-        beliefs = ranker.beliefs(case)
-        numbers, shares = beliefs.numbers[: given["leaders"]].tolist(), beliefs.shares.tolist()
-        asked = ranker.proposer.propose(case, count=given["count"])
-    told = zip(map(ranker.names.candidate, numbers), shares, strict=False)
+        numbers = [_number(ranker, disease) for disease in dict.fromkeys(given["between"])]
+        shares = [1.0] * len(numbers)
+    asked = _separating(graph, case, numbers, given["count"], evenly=bool(given["between"]))
+    told = zip(map(ranker.names.candidate, numbers), shares, strict=True)
     return {
         "leaders": [{"id": one.id, "name": one.name, "name_zh": one.name_zh, "share": share} for one, share in told],
         "questions": [
@@ -202,6 +220,24 @@ def questions(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
             for each, often in zip(asked, _often(ranker, [each.id for each in asked], numbers), strict=True)
         ],
     }
+
+
+def _number(ranker: Ranker, disease: str) -> int:
+    number = ranker.number_of(disease)
+    if number < 0:
+        raise UsageError(f"{disease[:40]} is not among the ranked diseases", hint="name diseases of the ranking")
+    return number
+
+
+def _separating(graph: Graph, case: Case, numbers: list[int], count: int, *, evenly: bool) -> list[Question]:
+    """Return the findings that split some diseases best; none is above another."""
+    among = [graph.ranker.ids[number] for number in numbers]
+    found: list[Question] = []
+    for each in graph.ranker.proposer.propose(case, SPLITS, count * RELATED, among=among, evenly=evenly):
+        near = graph.ancestry.ancestors(each.id)
+        if not any(one.id in near or each.id in graph.ancestry.ancestors(one.id) for one in found):
+            found.append(each)
+    return found[:count]
 
 
 def _often(ranker: Ranker, terms: list[str], numbers: list[int]) -> list[list[float]]:
@@ -311,32 +347,30 @@ def case_of(given: Given, graph: Graph) -> Case:
     return with_person(replace(case, id=given.get("title") or case.id), _about(given)).identified()
 
 
-def _corrected(findings: Iterable[Mapping[str, Any]], text: str, graph: Graph) -> Case:
-    """Make a case of findings as somebody left them; of its text only the words count, without those struck out.
+def _corrected(findings: Sequence[Mapping[str, Any]], text: str, graph: Graph) -> Case:
+    """Make a case of findings as somebody left them; of its text only the words count, without those taken back.
 
     Raises:
         CaseError: A term is unknown.
     """
     from kgdx.case.cleaning import unknown
-    from kgdx.rank.said import clauses
+    from kgdx.rank.said import with_phrases
     from kgdx.terms.normalise import has_chinese
 
-    kept: list[Finding] = []
-    struck = list(text)
+    found: list[Finding] = []
     for each in findings:
-        start, end = each.get("start"), each.get("end")
-        span = None if start is None or end is None else Span(start, end)
-        if span is not None and each["status"] != Status.PRESENT:
-            struck[start:end] = " " * len(struck[start:end])
-        if each["status"] == REMOVED:
-            continue
         resolution = graph.resolve(each["id"])
         if resolution.finding is None:
             raise unknown(each["id"], resolution)
-        words = {name: each[name] for name in ("text", "value", "unit") if each.get(name)}
-        kept.append(replace(resolution.finding, status=Status(each["status"]), span=span, **words))
-    phrases = tuple(clauses("".join(struck))) if graph.in_words else ()
-    return Case("", tuple(kept), language="zh" if has_chinese(text) else None, phrases=phrases)
+        start, end = each.get("start"), each.get("end")
+        span = None if start is None or end is None else Span(start, end)
+        said = {name: each[name] for name in ("text", "value", "unit") if each.get(name)}
+        status = Status.UNKNOWN if each["status"] == REMOVED else Status(each["status"])
+        found.append(replace(resolution.finding, status=status, span=span, method=CORRECTED, **said))
+    spoken = with_phrases(Case("", tuple(found), text=text)).phrases if graph.in_words else ()
+    stated = zip(found, findings, strict=True)
+    kept = tuple(replace(one, method="id") for one, each in stated if each["status"] != REMOVED)
+    return Case("", kept, language="zh" if has_chinese(text) else None, phrases=spoken)
 
 
 def read_case(case: Case, graph: Graph) -> Case:
@@ -358,10 +392,10 @@ def _silent(document: dict[str, Any]) -> None:
     """Take an event that nobody waits for."""
 
 
+_ABOUT_PATIENTS = (diagnose, consult, consult_answer, explain, extract, questions)
+_ABOUT_GRAPH = (ready, names, terms, disease, sources, page, ask)
+
 OPERATIONS: Mapping[str, Callable[[Serving, Given, Event], dict[str, Any]]] = MappingProxyType(
-    {
-        each.__name__: each
-        for each in (ready, diagnose, explain, extract, questions, names, terms, disease, sources, page, ask)
-    }
+    {each.__name__: each for each in (*_ABOUT_PATIENTS, *_ABOUT_GRAPH)}
 )
 """Name → what a worker does."""

@@ -25,6 +25,8 @@ _TICKED = re.compile(r"(?:\[[ \t]*[xX✓✔√][ \t]*\]|\([ \t]*[xX✓✔√][ \
 _TICK = re.compile(r"\[[ \t]*[xX✓✔√][ \t]*\]|[☑☒✓✔√■]")
 _EMPTY = re.compile(r"(?:\[[ \t]*\]|\([ \t]+\)|[☐□])[ \t]*$")
 _CROSSED = re.compile(r"[✗✘❌][ \t]*$")
+_SIGN = re.compile(r"[ \t]*(?:(?P<tick>[✓✔√☑])|[✗✘❌])")
+_SIGN_OR_WORD = re.compile(r"[✓✔√☑✗✘❌☐□]|[^\W_]")
 _BEFORE, _BEHIND = 12, 60
 """Characters that are looked at before a finding and behind it."""
 
@@ -86,6 +88,9 @@ def answers(text: str, spans: Sequence[tuple[int, int]]) -> Mapping[int, Answer]
         if answer is not None:
             told[number] = answer
         following = start, answer
+        if behind := _ticked_behind(text, start, end):
+            told[number] = behind
+            continue
         before = text[max(0, start - _BEFORE) : start]
         if _TICKED.search(before):
             told[number] = Answer(Status.PRESENT, start, start)
@@ -97,6 +102,15 @@ def answers(text: str, spans: Sequence[tuple[int, int]]) -> Mapping[int, Answer]
         status = Status.ABSENT if _TICK.search(text) else Status.UNKNOWN
         told.update((number, Answer(status, spans[number][0], spans[number][0])) for number in empty)
     return told
+
+
+def _ticked_behind(text: str, start: int, end: int) -> Answer | None:
+    """A tick or cross behind a finding, in a line whose first one stands behind a word: "fits ✓ fever ✗"."""
+    found = _SIGN.match(text, end)
+    first = found and _SIGN_OR_WORD.search(text, text.rfind("\n", 0, start) + 1)
+    if not found or not first or not first.group().isalnum():
+        return None
+    return Answer(Status.PRESENT if found["tick"] else Status.ABSENT, found.start(), found.end())
 
 
 def _behind(text: str, end: int) -> Answer | None:

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from kgdx.case.ages import subject
 from kgdx.case.patient import Status
 from kgdx.terms.checklist import answers
 from kgdx.terms.headings import OTHER, kind_at, parts
-from kgdx.terms.kin import relatives, subject
+from kgdx.terms.kin import relatives
 from kgdx.terms.normalise import CJK, has_chinese, read_table, simplify
+from kgdx.terms.phrase_trees import phrase_tree
 
 _SENTENCE = re.compile(
     r"[.!;](?=\s|$)|(?<=[^\s(,/])\?(?=\s|$)|[。！；]|(?<=\w)？|\n\s*\n|\n\s*(?=[-*•\d])|\n(?=\s*[A-Z"
@@ -38,6 +40,9 @@ _AFTER = ("backward", "behind")
 """Kinds of phrases that stand after the finding."""
 
 _MORE = re.compile(r"[^.;]{0,80}?,?\s(?:or|nor)\s")
+_GOES_ON = re.compile(r"\s*(?:有|患|曾|也|均|因|死于|确诊|诊断|表现)")
+"""How a clause begins that goes on to tell of the relative of the clause before it."""
+_FEW_WORDS = re.compile(r"\s*(?:[\w-]+\s+){0,2}")
 _HAN = re.compile(f"[{CJK}]")
 _VERB = re.compile(r"\b(?:is|are|was|were|has|had|have)\b", re.IGNORECASE)
 
@@ -69,13 +74,11 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _any_of(phrases: Sequence[str]) -> re.Pattern[str]:
-    parts = []
-    for phrase in sorted(phrases, key=len, reverse=True):
-        escaped = re.escape(phrase).replace(r"\ ", r"\s+").replace("'", "['’]")
-        left = r"\b" if phrase[0].isascii() and phrase[0].isalnum() else ""
-        right = r"\b" if phrase[-1].isascii() and phrase[-1].isalnum() else ""
-        parts.append(f"{left}{escaped}{right}")
-    return re.compile("|".join(parts), re.IGNORECASE)
+    """A pattern of phrases, the longest first; those of one beginning share it, so that it is tried once."""
+    words = [phrase for phrase in phrases if phrase[0].isascii() and phrase[0].isalnum()]
+    signs = [phrase for phrase in phrases if phrase not in set(words)]
+    kinds = [rf"\b(?:{phrase_tree(words)})", phrase_tree(signs)]
+    return re.compile("|".join(kind for kind, given in zip(kinds, (words, signs), strict=True) if given), re.IGNORECASE)
 
 
 def sentences(text: str) -> list[int]:
@@ -96,7 +99,8 @@ def statuses(text: str, spans: Sequence[tuple[int, int]]) -> list[Status]:
         [<Status.ABSENT: 'absent'>, <Status.PRESENT: 'present'>]
     """
     plain = simplify(text)
-    known, said, whose = parts(plain), answers(plain, spans), subject(plain)
+    known, said, about = parts(plain), answers(plain, spans), subject(plain)
+    whose = (about["kin"] or about["zh"]).lower() if about else ""
     starts = sorted({*sentences(plain), *(place for part in known for place in (part.start, part.body, part.end))})
     by_sentence: dict[int, list[int]] = {}
     for number, (start, _) in enumerate(spans):
@@ -177,15 +181,16 @@ def _reaches(
     between = part[low:high]
     if kind == "clause" and _COMMA.search(between):
         return False
-    if kind in ("adjacent", "behind") and len(between.strip()) > 1:
+    if (kind == "adjacent" and len(between.strip()) > 1) or (kind == "behind" and between.strip(" -–(（")):
         return False
     if kind == "query":
-        return not between.strip() and not part[: trigger.start].rstrip(" ,(/").endswith(_MASK)
+        return bool(_FEW_WORDS.fullmatch(between)) and not part[: trigger.start].rstrip(" ,(/").endswith(_MASK)
     ends = [t for t in triggers if t.start >= low and t.end <= high]
     if any(kind_ == "end" and _ends(end, status) for t in ends for kind_, end in t.kinds):
         return False
     if trigger.chinese and kind != "farther" and _PAUSE.search(between.strip()):
-        return False
+        goes_on = status == "family" and all(map(_GOES_ON.match, _COMMA.split(between)[1:]))
+        return goes_on and kind == "forward"
     if forward:
         if status == "absent" and not trigger.chinese and _list_ended(part, between, span[1]):
             return False

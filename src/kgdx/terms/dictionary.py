@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from kgdx.terms.normalise import fold, fold_chinese, inflection, read_table, word_class, word_list, wordings
+from kgdx.terms.everyday import chinese_wordings, english_wordings
+from kgdx.terms.normalise import fold, fold_chinese, inflection, word_class, word_list, wordings
 from kgdx.terms.tokens import NONE, SOFT, Spelling, scan, stable_hash
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 7
+VERSION = 20
 """Changes with the files' layout or with the rules that fill them."""
 
 CHINESE = "zh.json"
@@ -38,6 +39,8 @@ MAX_WORDS = 12
 
 _SCOPE_RANK = {"EXACT": 1, "NARROW": 3, "BROAD": 3, "RELATED": 3}
 _REWRITTEN = 4
+WORDING = -1
+"""Rank of Chinese wordings: they were chosen by hand, and outweigh a translation."""
 SHORTENED = 12
 """Rank of names with one word left out."""
 _LONGEST_SHORTENED = 6
@@ -89,7 +92,8 @@ class Name(NamedTuple):
 
     Attributes:
         term: Row of the ``phenotype`` table.
-        number: 0 for the term's name, n for its n-th synonym.
+        number: 0 for the term's name, n for its n-th synonym, -n for the n-th wording
+            of :func:`kgdx.terms.everyday.english_wordings`.
         rank: How good it is; see :class:`Entries`.
         folded: Content words.
         partings: How each is parted from the one before.
@@ -116,7 +120,8 @@ class Entries:
     Attributes:
         keys: int64, the sum of the hashes of the name's words (Chinese: the hash of the name's characters).
         terms: int32, row of the snapshot's ``phenotype`` table.
-        labels: int16, 0 for the term's name, n for its n-th synonym.
+        labels: int16, 0 for the term's name, n for its n-th synonym, -n for the n-th wording
+            of :func:`kgdx.terms.everyday.english_wordings`.
         ranks: int8, how good the name is: 0 the term's own, higher for looser synonyms and for rewritten forms.
         joined: bool, the name itself holds a comma, slash or conjunction.
     """
@@ -185,17 +190,6 @@ def substring_keys(text: str, size: int) -> npt.NDArray[np.int64]:
     return total.view(np.int64)
 
 
-def lay_wordings() -> Iterator[tuple[str, str]]:
-    """Yield wordings of everyday and clinical Chinese that translations lack, and the HPO id that each means.
-
-    Example:
-        >>> dict(lay_wordings())["拉肚子"]
-        'HP:0002014'
-    """
-    for phrase, curie, _ in read_table(Path(__file__).with_name("lay_zh.tsv")):
-        yield phrase, curie
-
-
 def build_dictionary(snapshot: Snapshot) -> Path:
     """Return the folder of the snapshot's dictionary, compiling it when it is not there yet."""
     return snapshot.derived("text", VERSION, lambda folder: compile_dictionary(snapshot, folder))
@@ -207,9 +201,11 @@ def compile_dictionary(snapshot: Snapshot, folder: Path) -> None:
     scope = in_scope(snapshot)
     rows = table.select(["name", "synonyms", "synonym_scopes", "name_zh"]).to_pylist()
     names = [name for term in np.flatnonzero(scope).tolist() for name in _names(term, rows[term])]
+    own = {tuple(name.folded) for name in names if name.number == 0}
+    everyday = [name for name in _everyday(snapshot, scope) if tuple(name.folded) not in own]
     vocabulary = {word for name in names for word in name.folded}
-    Entries.of(list(_english(names))).save(folder, "en")
-    _spelling(snapshot, vocabulary).save(folder)
+    Entries.of(list(_english([*names, *everyday]))).save(folder, "en")
+    _spelling(snapshot, vocabulary, {word for name in everyday for word in name.folded}).save(folder)
     chinese = list(_chinese(snapshot, rows, scope))
     Entries.of([(_key(name), term, 0, rank, False) for name, term, rank in chinese]).save(folder, "zh")
     about = {"lengths": sorted({len(name) for name, *_ in chinese}), "named": any(row["name_zh"] for row in rows)}
@@ -225,21 +221,34 @@ def _chinese(
             yield name, term, 0
             yield from ((other, term, _REWRITTEN) for other in wordings(name))
     place = {curie: row for row, curie in enumerate(snapshot.table("phenotype").column("id").to_pylist())}
-    for phrase, curie in lay_wordings():
-        term = place.get(curie, -1)
+    for wording in chinese_wordings().values():
+        term = place.get(wording.id, -1)
         if term >= 0 and scope[term]:
-            yield fold_chinese(phrase).text, term, 1
+            yield fold_chinese(wording.phrase).text, term, WORDING
+
+
+def _everyday(snapshot: Snapshot, scope: npt.NDArray[np.bool_]) -> Iterator[Name]:
+    """English wordings as names, numbered from -1 downwards."""
+    place = {curie: row for row, curie in enumerate(snapshot.table("phenotype").column("id").to_pylist())}
+    for number, wording in enumerate(english_wordings().values(), start=1):
+        term = place.get(wording.id, -1)
+        if term >= 0 and scope[term]:
+            folded, _, _, partings = scan(wording.phrase)
+            yield Name(term, -number, 0, folded, partings, [word_hash(word) for word in folded])
 
 
 def _key(name: str) -> int:
     return int(substring_keys(name, len(name))[0])
 
 
-def _spelling(snapshot: Snapshot, vocabulary: set[str]) -> Spelling:
+def _spelling(snapshot: Snapshot, vocabulary: set[str], everyday: set[str]) -> Spelling:
+    """Words of names are what misspelt words are mended to; those of definitions and wordings are right as they are."""
     table = snapshot.table("phenotype")
     texts = [text or "" for name in ("name", "definition") for text in table.column(name).to_pylist()]
+    tables = (Path(__file__).with_name(name) for name in ("context.tsv", "headings.tsv", "words.tsv"))
+    texts += [table.read_text(encoding="utf-8") for table in tables]
     known = {fold(word) for word in re.findall(r"[^\W\d_]{4,}", " ".join(texts))}
-    return Spelling.of(vocabulary, known)
+    return Spelling.of(vocabulary, known | everyday)
 
 
 def in_scope(snapshot: Snapshot) -> npt.NDArray[np.bool_]:
@@ -341,7 +350,12 @@ def shortened(names: Sequence[Name], taken: Set[int]) -> Iterator[tuple[int, Nam
     rare = {value for value, terms in owners.items() if len(terms) <= _RARE}
     rests: dict[int, dict[int, Name]] = defaultdict(dict)
     for name in names:
-        if name.rank > 1 or not 2 < len(name.folded) <= _LONGEST_SHORTENED or rare.isdisjoint(name.hashes):
+        if (
+            name.rank > 1
+            or name.number < 0
+            or not 2 < len(name.folded) <= _LONGEST_SHORTENED
+            or rare.isdisjoint(name.hashes)
+        ):
             continue
         for place in _spare(name):
             rest = [*name.hashes[:place], *name.hashes[place + 1 :]]

@@ -5,30 +5,34 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from rapidfuzz import fuzz, process
-
 from kgdx.case.demographics import described
+from kgdx.case.measured_values import Measurement
 from kgdx.case.patient import Case, Extraction, Finding, Issue, Resolution, Span, Status
 from kgdx.errors import StoreError
+from kgdx.terms import abbreviations
+from kgdx.terms.chinese_names import find_chinese, find_chinese_parted
 from kgdx.terms.context import statuses
 from kgdx.terms.dictionary import CHINESE, Entries, build_dictionary
+from kgdx.terms.everyday import chinese_wordings, english_wordings
+from kgdx.terms.given_terms import resolved
+from kgdx.terms.headings import patients
 from kgdx.terms.matcher import (
     Choice,
     Lexicon,
     choose,
-    find_chinese,
     find_coordinated,
     find_modified,
     find_windows,
     hashes_of,
 )
-from kgdx.terms.measured.measured_reader import combined, person_of, read_measured
-from kgdx.terms.normalise import MODIFIERS, fold_chinese, has_chinese
+from kgdx.terms.measured.measured_reader import combined, judged_measurement, judged_values, person_of, values_said
+from kgdx.terms.normalise import fold_chinese, has_chinese, simplify
 from kgdx.terms.phenotypes import Terms
 from kgdx.terms.tokens import Spelling, corrected, words
 from kgdx.terms.unread import unread, with_values
@@ -47,18 +51,6 @@ _LOOSE = (0.9, 0.9, 0.85, 0.8, 0.75)
 _CORRECTED = 0.9
 _NO_CHINESE = "the graph has no Chinese names, so only some everyday Chinese words are read"
 _LOAD_CHINESE = "add them with `kgdx update hp_zh`"
-
-_HPO_ID = re.compile(r"HP[:_ ]?([0-9]+)", re.IGNORECASE)
-_DIGITS = 7
-_LONGEST_TERM = 500
-"""Most characters of a term: a longer one is a text."""
-
-_SUGGESTIONS = 5
-_NEAR = 60.0
-"""Similarity (0 to 100, order of words ignored) from which a name is suggested."""
-
-_SAME = 92.0
-"""Similarity from which a name is taken for the one that was meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +121,27 @@ class Extractor:
         found += self.mentions(text, language)
         if language != "en" and has_chinese(text) and not self.named_in_chinese:
             issues.append(Issue("warning", "text", _NO_CHINESE, _LOAD_CHINESE))
+        issues += abbreviations.uses(text, {short for short, _ in introduced(text)})[1] if language != "zh" else []
         found.sort(key=lambda f: (f.span.start, f.span.end, f.id) if f.span else (0, 0, f.id))
-        told = statuses(text, [(f.span.start, f.span.end) for f in found if f.span])
-        every = with_values(text, [replace(f, status=s) for f, s in zip(found, told, strict=True)])
-        values = read_measured(text, person_of(patient or described(Case("", text=text))))
-        every = combined(every, values.findings, self.terms)
+        said = values_said(text)
+        spans = [(f.span.start, f.span.end) for f in found if f.span]
+        held = statuses(text, [*spans, *(each.span for each in said)])
+        told = _nested(found, held[: len(spans)])
+        named = with_values(text, [replace(f, status=_said(f.status, s)) for f, s in zip(found, told, strict=True)])
+        person = person_of(patient or described(Case("", text=text)))
+        values = judged_values(text, said, held[len(spans) :], person)
+        every = combined(named, values.findings, self.terms)
         findings = _without_implied(every)
-        doubtful = (*issues, *values.issues, *_contradictions(findings), *_nothing(text, findings, issues))
+        doubtful = (*issues, *_several(text), *values.issues)
+        doubtful += (*_contradictions(findings), *_nothing(text, findings, issues))
         return Extraction(findings, doubtful, unread(text, every, values.measures))
+
+    def judge(self, measurements: Iterable[Measurement], patient: Case) -> Extraction:
+        """Return the findings that values which a source gives in fields come to."""
+        person = person_of(patient)
+        read = [judged_measurement(each, person) for each in measurements]
+        known = (f for each in read for f in each.findings if self.terms.row(f.id) is not None)
+        return Extraction(tuple(known), tuple(issue for each in read for issue in each.issues))
 
     def mentions(self, text: str, language: str | None = None) -> list[Finding]:
         """Return the findings that a text names or (with an encoder) comes near to, all as present, in no order."""
@@ -157,7 +162,7 @@ class Extractor:
 
         An alternative or obsolete id is replaced with an issue; where nothing fits, the nearest names are suggested.
         """
-        return _resolve(term, self)
+        return resolved(term, self)
 
     def _ids(self, text: str) -> tuple[list[Finding], list[Issue]]:
         found, issues = [], []
@@ -176,32 +181,48 @@ class Extractor:
         split = find_coordinated(found, hashes, self.english, whole)
         lexicon = Lexicon(self.english, self._label, self.terms.above, mended)
         choices = choose(found, whole, split, lexicon)
-        return self._with_acronyms(text, [self._finding(text, choice) for choice in choices])
+        explained = list(introduced(text))
+        findings = _with_acronyms(text, [self._finding(text, choice) for choice in choices], explained)
+        return self._with_abbreviations(text, findings, {short for short, _ in explained})
 
-    def _with_acronyms(self, text: str, findings: list[Finding]) -> list[Finding]:
-        """Add the uses of abbreviations that the text introduces for a finding; drop those it uses otherwise."""
-        for short, place in introduced(text):
-            named = [f for f in findings if f.span and place - 2 < f.span.end <= place and abbreviates(short, f.text)]
-            if named:
-                taken = {f.span.start for f in findings if f.span and f.text == short}
-                findings += [
-                    replace(named[0], span=Span(*span), text=short, method="variant")
-                    for span in uses(text, short, taken)
-                ]
-            elif len(short) > 2 and abbreviates(
-                short, " ".join(text[max(0, place - 100) : place].split()[-len(short) :])
-            ):
-                findings = [f for f in findings if f.text != short]
-        return findings
+    def _with_abbreviations(self, text: str, findings: list[Finding], explained: Set[str]) -> list[Finding]:
+        """Put what abbreviations mean that the text does not explain in place of what the dictionary takes them for."""
+        used, open_ones = abbreviations.uses(text, explained)
+        spans = {(use.start, use.end) for use in used}
+        undecided = {issue.where for issue in open_ones}
+        kept = [
+            f
+            for f in findings
+            if not f.span or ((f.span.start, f.span.end) not in spans and _place(f) not in undecided)
+        ]
+        taken = [(f.span.start, f.span.end) for f in kept if f.span]
+        for use in used:
+            row = self.terms.row(use.reading.id)
+            inside = any(start <= use.start and use.end <= end for start, end in taken)
+            if row is None or inside:
+                continue
+            said = text[use.start : use.end]
+            name = self.terms.name(row)
+            kept.append(
+                Finding(
+                    use.reading.id, Status.PRESENT, name, Span(use.start, use.end), said, name, "variant", _LOOSE[0]
+                )
+            )
+        return kept
 
     def _label(self, position: int) -> str:
-        return self.terms.label(int(self.english.terms[position]), int(self.english.labels[position]))
+        number = int(self.english.labels[position])
+        if number < 0:
+            return _phrases()[-number - 1]
+        return self.terms.label(int(self.english.terms[position]), number)
 
     def _finding(self, text: str, choice: Choice) -> Finding:
         exact = choice.exact and choice.rank < 2 and not choice.corrected
         score = 1.0 if exact else _LOOSE[min(choice.rank, len(_LOOSE) - 1)]
+        wording = english_wordings().get(choice.label)
         return Finding(
             id=self.terms.id(choice.term),
+            status=Status.ABSENT if wording and wording.absent else Status.PRESENT,
             label=self.terms.name(choice.term),
             span=Span(choice.start, choice.end),
             text=text[choice.start : choice.end],
@@ -212,23 +233,55 @@ class Extractor:
 
     def _chinese(self, text: str) -> list[Finding]:
         folded = fold_chinese(text)
-        found = []
-        for start, end, term in find_chinese(folded.text, self.chinese, self.lengths):
-            first, last = folded.places[start], folded.places[end - 1] + 1
-            said = text[first:last]
-            name = self.terms.name_zh(term) or said
-            found.append(
-                Finding(
-                    id=self.terms.id(term),
-                    label=self.terms.name(term),
-                    span=Span(first, last),
-                    text=said,
-                    matched=name,
-                    method="exact" if said == name else "variant",
-                    score=1.0 if said == name else _LOOSE[0],
-                )
-            )
-        return found
+        found = find_chinese(folded.text, self.chinese, self.lengths)
+        found += find_chinese_parted(folded.text, self.chinese, self.lengths, found)
+        return [self._chinese_finding(text, folded.places, *each) for each in found]
+
+    def _chinese_finding(self, text: str, places: Sequence[int], start: int, end: int, term: int) -> Finding:
+        span = Span(places[start], places[end - 1] + 1)
+        said = text[span.start : span.end]
+        name = self.terms.name_zh(term) or said
+        exact = said == name
+        label, method = self.terms.name(term), "exact" if exact else "variant"
+        score = 1.0 if exact else _LOOSE[0]
+        wording = chinese_wordings().get(simplify(said))
+        status = Status.ABSENT if wording and wording.absent else Status.PRESENT
+        return Finding(self.terms.id(term), status, label, span, said, name, method, score)
+
+
+@cache
+def _phrases() -> list[str]:
+    return list(english_wordings())
+
+
+def _said(own: Status, told: Status) -> Status:
+    """What a text says of a finding whose own words may say that it is not there: "afebrile", "vision is normal"."""
+    return own if told is Status.PRESENT else told
+
+
+def _nested(found: Sequence[Finding], told: list[Status]) -> list[Status]:
+    """Give a finding inside a longer one what is said of that one, where it is a relative's or a mere possibility."""
+    spans = [finding.span or Span(0, 0) for finding in found]
+    outer, status = Span(0, 0), Status.PRESENT
+    for number in sorted(range(len(told)), key=lambda n: (spans[n].start, -spans[n].end)):
+        if spans[number].end > outer.end:
+            outer, status = spans[number], told[number]
+        elif status in (Status.FAMILY, Status.HYPOTHETICAL, Status.UNKNOWN):
+            told[number] = status
+    return told
+
+
+def _with_acronyms(text: str, findings: list[Finding], explained: Sequence[tuple[str, int]]) -> list[Finding]:
+    """Add the uses of abbreviations that the text introduces for a finding; drop those it uses otherwise."""
+    for short, place in explained:
+        named = [f for f in findings if f.span and place - 2 < f.span.end <= place and abbreviates(short, f.text)]
+        if named:
+            taken = {f.span.start for f in findings if f.span and f.text == short}
+            spans = uses(text, short, taken)
+            findings += [replace(named[0], span=Span(*span), text=short, method="variant") for span in spans]
+        elif len(short) > 2 and abbreviates(short, " ".join(text[max(0, place - 100) : place].split()[-len(short) :])):
+            findings = [f for f in findings if f.text != short]
+    return findings
 
 
 def _without_implied(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
@@ -242,6 +295,14 @@ def _without_implied(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
             outer = finding.span
             kept.append(finding)
     return tuple(kept)
+
+
+def _several(text: str) -> Iterator[Issue]:
+    """Say that a text tells of several patients: those of the first are read, the others' are not counted."""
+    if places := patients(text):
+        named = ", ".join(f"{text[start:end]} (characters {start}-{end})" for start, end in places)
+        message = f"the text tells of {len(places)} patients: {named}"
+        yield Issue("warning", "text", message, "only the first one's findings count; give each a text of its own")
 
 
 def _contradictions(findings: tuple[Finding, ...]) -> Iterator[Issue]:
@@ -300,88 +361,3 @@ def uses(text: str, short: str, taken: Set[int]) -> Iterator[tuple[int, int]]:
     for match in re.finditer(rf"(?<!\w){re.escape(short)}(?!\w)", text):
         if match.start() not in taken:
             yield match.span()
-
-
-def _resolve(term: str, reader: Extractor) -> Resolution:
-    given = term.strip()
-    if not given:
-        return Resolution(None, (Issue("error", term, "an empty term", "give an HPO id or the name of a finding"),))
-    if len(given) > _LONGEST_TERM:
-        message = f"a term of {len(given):,} characters ({given[:20]!r}…)"
-        return Resolution(None, (Issue("error", given[:80], message, "give an HPO id or a name; longer text as text"),))
-    if match := _HPO_ID.fullmatch(given):
-        return _by_number(given, match.group(1), reader)
-    found = [f for f in reader.named(given) if f.span and _covers(given, f)]
-    if found:
-        best = max(found, key=lambda f: (len(f.text), f.score))
-        issues = []
-        if best.method == "fuzzy":
-            issues.append(Issue("info", given, f"{given!r} is read as {best.label} ({best.id})", "check the spelling"))
-        return Resolution(replace(best, span=None, text=given), tuple(issues))
-    nearest = _nearest(given, reader)
-    near = reader.meaning.find(given, reader.terms) if reader.meaning and nearest.finding is None else None
-    if near is None:
-        return nearest
-    message = f"{given!r} is read as {near.label} ({near.id}), whose name is near in meaning"
-    return Resolution(near, (Issue("warning", given, message, "check that it is meant"),), nearest.suggestions)
-
-
-def _by_number(given: str, digits: str, reader: Extractor) -> Resolution:
-    """Find an id; leading zeros may be left out altogether, but an id that lost or gained a digit is not guessed."""
-    if len(digits) == _DIGITS or (len(digits) < _DIGITS and not digits.startswith("0")):
-        finding, issues = reader.terms.current(f"HP:{digits:0>{_DIGITS}}")
-        return Resolution(finding, tuple(issues))
-    near = dict.fromkeys(f"HP:{number}" for number in _one_digit_off(digits))
-    known = [(curie, row) for curie in near if (row := reader.terms.row(curie)) is not None]
-    suggestions = tuple(Finding(curie, label=reader.terms.name(row), text=given) for curie, row in known)
-    message = f"{given[:80]} has {len(digits)} digits, an HPO id has {_DIGITS}"
-    remedy = f"perhaps one of: {'; '.join(f'{f.id} {f.label}' for f in suggestions[:_SUGGESTIONS])}"
-    issue = Issue("error", given[:80], message, remedy if suggestions else "check the number")
-    return Resolution(None, (issue,), suggestions[:_SUGGESTIONS])
-
-
-def _one_digit_off(digits: str) -> Iterator[str]:
-    """Yield the numbers of seven digits that come of one digit put in, the last place first, or left out."""
-    places = range(len(digits), -1, -1)
-    if len(digits) == _DIGITS - 1:
-        yield from (f"{digits[:at]}{digit}{digits[at:]}" for at in places for digit in "0123456789")
-    elif len(digits) == _DIGITS + 1:
-        yield from (digits[:at] + digits[at + 1 :] for at in places[1:])
-
-
-def _covers(given: str, finding: Finding) -> bool:
-    """Whether a finding takes up all words of a phrase, but for adjectives of degree and side."""
-    assert finding.span is not None
-    if has_chinese(given):
-        return len(finding.text.strip()) == len(given)
-    rest = given[: finding.span.start] + " " + given[finding.span.end :]
-    return all(word in MODIFIERS for word in words(rest).folded)
-
-
-def _nearest(given: str, reader: Extractor) -> Resolution:
-    if has_chinese(given):
-        (names, rows), compared, asked = reader.terms.labels_zh, reader.terms.labels_zh[0], given.lower()
-    else:
-        names, rows = reader.terms.labels
-        compared, asked = reader.terms.sorted_labels, " ".join(sorted(given.lower().split()))
-    hits = process.extract(asked, compared, scorer=fuzz.ratio, limit=4 * _SUGGESTIONS, score_cutoff=_NEAR)
-    near: dict[str, Finding] = {}
-    for _, similarity, index in hits:
-        name, row = names[index], rows[index]
-        finding = Finding(
-            id=reader.terms.id(row),
-            label=reader.terms.name(row),
-            text=given,
-            matched=name,
-            method="fuzzy",
-            score=round(similarity / 100, 3),
-        )
-        near.setdefault(finding.id, finding)
-    suggestions = tuple(near.values())[:_SUGGESTIONS]
-    if suggestions and suggestions[0].score * 100 >= _SAME:
-        best = suggestions[0]
-        issue = Issue("info", given, f"{given!r} is read as {best.label} ({best.id})", "check the spelling")
-        return Resolution(best, (issue,), suggestions[1:])
-    listed = "; ".join(f"{f.id} {f.label}" for f in suggestions)
-    remedy = f"perhaps one of: {listed}" if listed else "give an HPO id or the name of a finding"
-    return Resolution(None, (Issue("error", given, f"{given!r} is no known finding", remedy),), suggestions)

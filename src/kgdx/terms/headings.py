@@ -11,9 +11,12 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
+from kgdx.terms.kin import named
 from kgdx.terms.normalise import CJK, read_table, simplify
+from kgdx.terms.phrase_trees import phrase_tree
 
 OTHER = "other"
 """Kind of a part that tells of a second patient."""
@@ -24,21 +27,24 @@ _NEW_ITEM = re.compile(rf"[\r\n]+[ \t]*(?=[A-Z{CJK}\d•*#-])")
 _STOP = re.compile(r"[.;](?=\s|$)|[。；]")
 _NOTHING = re.compile(
     r"[\s:：-]*(?:nil|none|neg(?:ative)?|n/?c|nad|unremarkable|non-?contributory|not contributory|normal|no|unknown"
-    r"|not known|无特殊|无殊|无异常|阴性|不详|无|[（(]\s*[-－—]\s*[)）])(?:\s*(?:of note|known|relevant|noted|significant|记载|可询))?"
+    r"|not known|无特殊|无殊|无异常|阴性|不详|无|[（(]\s*[-－—]\s*[)）])"
+    r"(?:\s*(?:of note|known|relevant|noted|significant|记载|可询))?"
     r"\s*(?=[.,;，。；\n]|$)",
     re.IGNORECASE,
 )
 """What may stand behind a heading to say that there is nothing under it: the next clause is not under it."""
 
 _PATIENT = re.compile(
-    r"(?:^|(?<=[.;,\n。；，])\s?)\s*(?:(?:he|she|i|they|(?:(?:our|the|this|index) )?(?:patient|proband|child|baby|infant)"
-    r"|on exam\w*|today|currently|presents|presented|referred)\b|患者|患儿|病人|先证者|本人|现|目前|近|入院|因|查|体查)",
+    r"(?:^|(?<=[.;,\n。；，])\s?)\s*(?:(?:he|she|i|they|(?:(?:our|the|this|index) )?(?:patient|proband|child|baby"
+    r"|infant)|on exam\w*|today|currently|presents|presented|referred)\b|患者|患儿|病人|先证者|本人|现|目前|近|入院|因"
+    r"|查|体查)",
     re.IGNORECASE,
 )
 """How a clause begins that tells of the patient again."""
 
 _NUMBERED = re.compile(
-    r"(?<!\w)(?:(?P<kind>patient|case|proband|subject|child)[ \t]*(?:no\.?|number|#)?[ \t]*(?P<number>[1-9]|I{1,3}|[A-D])(?![\w/.-]*\w)"
+    r"(?<!\w)(?:(?P<kind>patient|case|proband|subject|child)[ \t]*(?:no\.?|number|#)?[ \t]*"
+    r"(?P<number>[1-9]|I{1,3}|[A-D])(?![\w/.-]*\w)"
     r"|(?P<nth>first|second|third) (?P<nthkind>patient|case|child)\b|(?P<twin>twin) (?P<letter>[A-D12])\b"
     r"|(?P<人>患者|患儿|病例|病人|例)(?P<数>[1-9一二三甲乙])(?![\d岁月天日年周个例名次位男女]))",
     re.IGNORECASE,
@@ -72,17 +78,13 @@ def _kinds() -> dict[str, tuple[str, bool]]:
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    def any_of(headings: Sequence[str]) -> str:
-        longest_first = sorted(headings, key=len, reverse=True)
-        return "|".join(re.escape(each).replace(r"\ ", r"\s+") for each in longest_first)
-
-    plain = any_of([heading for heading, (_, alone) in _kinds().items() if alone])
-    latin = any_of([heading for heading in _kinds() if heading.isascii()])
-    han = any_of([heading for heading in _kinds() if not heading.isascii()])
+    plain = phrase_tree([heading for heading, (_, alone) in _kinds().items() if alone])
+    latin = phrase_tree([heading for heading in _kinds() if heading.isascii()])
+    han = phrase_tree([heading for heading in _kinds() if not heading.isascii()])
     return re.compile(
         rf"(?<![\w/])(?P<colon>{latin})(?:\s*[:：]|[ \t]*[-–—=]{{1,2}}>?[ \t])"
         rf"|{_CLAUSE_START}(?P<colon2>{han})\s*[:：]"
-        rf"|{_CLAUSE_START}(?P<plain>{plain})(?![\w]*[a-z])(?!\s*(?:of|for|is|was)\b)"
+        rf"|{_CLAUSE_START}(?P<plain>{plain})(?!\s*(?:of|for|is|was)\b)"
         r"(?:\s*[:：]|[ \t]*[-–—=]{1,2}>?[ \t])?"
         rf"|(?:^|(?<=\n))[ \t]*(?P<line>{latin}|{han})[ \t]*(?=\r?\n)",
         re.IGNORECASE,
@@ -145,6 +147,15 @@ def _kind(match: re.Match[str]) -> str:
     return _kinds()[re.sub(r"\s+", " ", said.lower())][0]
 
 
+def _last_of_kin(text: str, body: int, after: int) -> int:
+    """Where the sentences of the family end: the first behind the heading, then those that name a relative."""
+    ends = [match.end() for match in _STOP.finditer(text, body, after)]
+    for end, beyond in pairwise([*ends, after]):
+        if not named(text[end:beyond]):
+            return end
+    return after
+
+
 def _end(text: str, body: int, after: int, kind: str) -> int:
     """Where the part ends that begins at ``body``; the next one begins at ``after``."""
     if kind in ("patient", OTHER):
@@ -155,7 +166,9 @@ def _end(text: str, body: int, after: int, kind: str) -> int:
     inline = text[body:after].split("\n", 1)[0].strip()
     if inline:
         ends += [match.start() for match in [_NEW_ITEM.search(text, body, after)] if match]
-        if kind != "family":
+        if kind == "family":
+            ends.append(_last_of_kin(text, body, after))
+        else:
             ends += [match.end() for match in [_STOP.search(text, body, after)] if match]
     elif first := re.compile(r"\S").search(text, body, after):
         ends += [match.start() for match in [_BLANK_LINE.search(text, first.start(), after)] if match]

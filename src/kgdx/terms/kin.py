@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from kgdx.terms.normalise import has_chinese
 
 KIN = (
-    r"(?:great[- ])?(?:grand|step|god)?(?:mothers?|fathers?|parents?|ma|pa|mom|mum|dad|sons?|daughters?)|grandchild(?:ren)?"
+    r"(?:great[- ])?(?:grand|step|god)?(?:mothers?|fathers?|parents?|ma|pa|mom|mum|dad|sons?|daughters?)"
+    r"|grandchild(?:ren)?"
     r"|gran(?:ny|dma|dpa|ddad)|nan(?:na)?|momm?y|mumm?y|mam|mama|daddy|papa|(?:co-?)?twin(?:[ -](?:brother|sister))?"
     r"|(?:half|step)?[- ]?(?:brother|sister)s?|sibs?|siblings?|aunt(?:ie)?s?|uncles?|cousins?|nieces?|nephews?"
     r"|(?:blood |close )?relatives?|(?:other |several |many )?family members?|husband|wife|spouse|MG[MF]|PG[MF]"
@@ -33,8 +34,9 @@ _SPEECH = (
 )
 _SPEAKS = rf"(?!(?:['’]s)?(?:\s+(?:also|has|have|had|now|first|both|is|are|was|were|anxiously))*\s+{_SPEECH})"
 _WELL = (
-    r"(?!\s*(?:[,:]|(?:and|&)\s+\w+)?\s*(?:(?:is|are|was|were|both|all)\s+)*(?:fit and )?(?:well|healthy|unaffected|normal"
-    r"|alive|asymptomatic|(?:non-?|un)?(?:consanguineous|related)|of \w+ (?:origin|descent)|first cousins)\b)"
+    r"(?!\s*(?:[,:]|(?:and|&)\s+\w+)?\s*(?:(?:is|are|was|were|both|all)\s+)*(?:fit and )?(?:well|healthy"
+    r"|unaffected|normal|alive"
+    r"|asymptomatic|(?:non-?|un)?(?:consanguineous|related)|of \w+ (?:origin|descent)|first cousins)\b)"
 )
 _AGENT = re.compile(
     r"(?:\b(?:with|by|from|to|per|for|tells?|told|asked|see|sees|saw|visit(?:s|ed)?|according to)|\bborn (?:to|of))"
@@ -57,7 +59,7 @@ _TELLING = re.compile(
     rf"|\b{_MINE}\s+(?:{OWNER}\s+)*(?:{PLAIN_KIN})\b{_SPEAKS}{_WELL}",
     re.IGNORECASE,
 )
-_STARTING = re.compile(rf"^\W*(?:{OWNER}\s+)*(?:{PLAIN_KIN})\b{_SPEAKS}{_WELL}(?=\s+\w)", re.IGNORECASE)
+_STARTING = re.compile(rf"^\W*(?:{OWNER}\s+)*(?:{PLAIN_KIN})\b{_SPEAKS}{_WELL}(?=\s+[\w\x00])", re.IGNORECASE)
 """A relative whom a sentence of notes begins with: "Brother epilepsy"."""
 _BEHIND = re.compile(
     rf"\b(?:in|on|affecting)\s+(?:(?:{OWNER}|{_MINE})\s+)*(?:{PLAIN_KIN}|mother|father)\b(?:['’]s (?:side|family))?"
@@ -82,18 +84,14 @@ _SAYS_ZH = (
 )
 _CHINESE = re.compile(
     rf"(?:(?:患儿|患者|其|他|她|我|孩子)的?)?{_KIN_ZH}{_SAYS_ZH}"
-    rf"|(?<![保师家云老])[父母兄姐弟妹](?=(?:也|亦|均|曾|幼时|年轻时|自幼|有|患|因|死于|确诊|诊断|[:：])){_SAYS_ZH}"
+    rf"|(?<![保师家云老])[父母兄姐弟妹爸妈](?=(?:也|亦|均|曾|幼时|年轻时|自幼|有|患|因|死于|确诊|诊断|[:：])){_SAYS_ZH}"
     rf"|(?:其|患儿|患者)[父母兄姐弟妹子女]{_SAYS_ZH}"
 )
 _HISTORY_ZH = re.compile(r"(?:的)?家族(?:病|遗传)?史")
-_PERSON = re.compile(
-    r"(?:^|[.!?\n]\s*|\b(?:and|but|so|because|,)\s+)I(?:['’]m|['’]ve)?\s+(?!(?:noticed?|think|thought|worr|found|saw|see|know|believe|am worried|have noticed))\w",
-    re.IGNORECASE,
-)
-_ABOUT = re.compile(
-    rf"^\W*(?:(?:hi|hello|dear)\b[^.,\n]{{0,30}}[.,\n]\s*)?{_MINE}\s+(?:(?:{OWNER}|[\w-]+)\s+){{0,2}}?(?P<kin>{PLAIN_KIN})\b"
-    r"|^\W*(?:你好|您好|医生)?[，,。！!\s]*(?:医生)?[，,。！!\s]*我(?:的|家)?(?P<zh>妈妈?|爸爸?|母亲|父亲|老公|老婆|丈夫|妻子|哥哥|姐姐|弟弟|妹妹|奶奶|爷爷|外婆|外公)",
-    re.IGNORECASE,
+
+
+_NAMED = re.compile(
+    rf"\b(?:{PLAIN_KIN}|sons?|daughters?|maternal|paternal|family)\b|{_KIN_ZH}|[父母兄姐弟妹爸妈]|家族", re.IGNORECASE
 )
 
 
@@ -113,17 +111,29 @@ class Kin:
     kind: str
 
 
+def named(text: str) -> bool:
+    """Return whether a text names a relative.
+
+    Example:
+        >>> named("Brother: epilepsy."), named("Murmur on auscultation.")
+        (True, False)
+    """
+    return bool(_NAMED.search(text))
+
+
 def relatives(text: str, whose: str = "") -> Iterator[Kin]:
     """Yield the relatives of a sentence of whom it tells something.
 
     Args:
         text: A sentence, its findings masked.
-        whose: A relative who is the patient; see :func:`subject`.
+        whose: A relative who is the patient; see :func:`kgdx.case.ages.subject`.
 
     Example:
         >>> [each.kind for each in relatives("Mom has migraine, lives with her father")]
         ['forward']
     """
+    if not named(text):
+        return
     lower = text.lower()
     starts: set[int] = set()
     for pattern in (_OWNED, _TELLING, _STARTING):
@@ -142,18 +152,3 @@ def relatives(text: str, whose: str = "") -> Iterator[Kin]:
             if not (whose and whose in match.group()):
                 yield Kin(*match.span(), "forward")
         yield from (Kin(*match.span(), "behind") for match in _HISTORY_ZH.finditer(text))
-
-
-def subject(text: str) -> str:
-    """Return the relative whom a lay text is about ("My mum has fits"), or an empty string.
-
-    A text that begins with a relative and in which the writer tells nothing of himself is about that relative.
-
-    Example:
-        >>> subject("My mum has fits."), subject("My mum has migraine and I get dizzy.")
-        ('mum', '')
-    """
-    found = _ABOUT.match(text)
-    if not found or _PERSON.search(text) or re.search(r"我(?:也|自己|本人|现在|最近|有|今年)", text):
-        return ""
-    return (found["kin"] or found["zh"]).lower()

@@ -8,15 +8,24 @@ a phrase, the words before and after the shared part are also looked up with the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from kgdx.terms.dictionary import MAX_WORDS, SHORTENED, Entries, single_hash, substring_keys, sum_hashes, word_hash
-from kgdx.terms.normalise import MODIFIERS, inflection, word_class, word_rows
-from kgdx.terms.tokens import ATTACHED, HARD, LINKED, NONE, SOFT, Words, words
+from kgdx.terms.dictionary import (
+    MAX_WORDS,
+    SHORTENED,
+    Entries,
+    single_hash,
+    sum_hashes,
+    word_hash,
+)
+from kgdx.terms.everyday import english_wordings
+from kgdx.terms.normalise import MODIFIERS, inflection, word_class, word_list, word_rows
+from kgdx.terms.tokens import ATTACHED, HARD, LINKED, NONE, SOFT, Words, scan
 
 _CONJUNCT = 3
 """Content words at most in a conjunct or in the part that conjuncts share."""
@@ -26,6 +35,8 @@ _REACH = 8
 
 
 (_ADJECTIVE,) = word_rows("adjective")
+_FOLLOWING, _SENSED, _PARTS = word_list("following"), word_list("sensed"), word_list("part")
+
 
 _CHROMOSOMAL = (["short", "arm"], ["long", "arm"])
 """Parts of a chromosome; people who have short or long arms have two."""
@@ -92,8 +103,8 @@ def find_modified(found: Words, hashes: npt.NDArray[np.int64], entries: Entries)
     for match in find_windows(reduced, hashes[kept], entries):
         start, end = kept[match.start], kept[match.end - 1] + 1
         left_out = [index for index in range(start, end) if found.folded[index] in MODIFIERS]
-        if len(left_out) == 1:
-            matches.append(Match(start, end, match.entry, (left_out[0], left_out[0] + 1)))
+        if left_out and left_out[-1] - left_out[0] < len(left_out):  # one run of them: "bruises really easily"
+            matches.append(Match(start, end, match.entry, (left_out[0], left_out[-1] + 1)))
     return matches
 
 
@@ -184,27 +195,6 @@ def _cuts(whole: list[Match], start: int, gap_start: int, gap_end: int, end: int
         if over_right and match.end > end and match.start >= gap_end:
             return True
     return False
-
-
-def find_chinese(text: str, entries: Entries, lengths: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Return (start, end, term) of the names in a folded Chinese text; where two overlap, the longer one.
-
-    Args:
-        text: Folded by :func:`kgdx.terms.normalise.fold_chinese`.
-        entries: Chinese names.
-        lengths: The lengths that names have, in characters.
-    """
-    found: list[tuple[int, int, int]] = []
-    taken = np.zeros(len(text), bool)
-    for size in sorted(lengths, reverse=True):
-        if size > len(text):
-            continue
-        at = entries.find(substring_keys(text, size))
-        for start in np.flatnonzero(at >= 0).tolist():
-            if not taken[start : start + size].any():
-                taken[start : start + size] = True
-                found.append((start, start + size, int(entries.terms[at[start]])))
-    return sorted(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +290,10 @@ def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:
         name = lexicon.label(position)
         if not _fits(found.text[start:end], said, name, crossing):
             continue
-        parts = words(name).folded
+        wording = english_wordings().get(name)
+        if wording and (_splits(found, match) or (wording.alone and _describes(found, match))):
+            continue
+        parts = _said_by(name)
         exact = parts == said
         rank = int(entries.ranks[position])
         if rank >= SHORTENED and match.gap != (0, 0):
@@ -313,9 +306,35 @@ def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:
     return best[1] if best else None
 
 
+def _splits(found: Words, match: Match) -> bool:
+    """Whether other words than those of degree part a match, as in a coordinated phrase."""
+    return any(found.folded[at] not in MODIFIERS for at in range(*match.gap))
+
+
+def _describes(found: Words, match: Match) -> bool:
+    """Whether a noun may follow that the match describes: "short" before "fingers", but not before "since birth"."""
+    after = match.end
+    if after >= len(found) or found.parting[after] in (LINKED, HARD):
+        return False
+    between = found.text[int(found.ends[after - 1]) : int(found.starts[after])].split()
+    if found.parting[after] == SOFT:  # "short and broad hands", but "he is short and floppy", "short and he falls"
+        return found.parting[match.start] < LINKED and between in (["and"], ["or"])
+    if found.parting[after] == ATTACHED:
+        return "of" in between or "the" in between
+    if found.folded[after] in _PARTS and found.folded[match.end - 1] in _SENSED:
+        return False
+    return found.folded[after] not in _FOLLOWING
+
+
+@lru_cache(maxsize=65536)
+def _said_by(name: str) -> list[str]:
+    """The folded content words of a name of the dictionary."""
+    return scan(name)[0]
+
+
 def _fits(text: str, said: list[str], name: str, crossing: bool) -> bool:
     """Whether a name whose word classes agree may really be meant by these words."""
-    parts = words(name).folded
+    parts = _said_by(name)
     if said in _CHROMOSOMAL:
         return False
     if len(said) == 1 and len(name) <= 5 and name.isupper():  # an acronym

@@ -45,6 +45,14 @@ class Terms:
             parents.setdefault(child, []).append(parent)
         return parents
 
+    @cached_property
+    def _children(self) -> dict[int, list[int]]:
+        children: dict[int, list[int]] = {}
+        for child, parents in self._parents.items():
+            for parent in parents:
+                children.setdefault(parent, []).append(child)
+        return children
+
     def _column(self, name: str) -> list[Any]:
         values: list[Any] = self._table.column(name).to_pylist()
         return values
@@ -111,6 +119,10 @@ class Terms:
         """Return the row of a CURIE that is a term's own."""
         at = bisect_left(self._ids, curie)
         return at if at < len(self._ids) and self._ids[at] == curie else None
+
+    def neighbours(self, row: int) -> list[int]:
+        """Return the rows of a term's parents and children."""
+        return [*self._parents.get(row, ()), *self._children.get(row, ())]
 
     def above(self, general: int, specific: int) -> bool:
         """Return whether a term (a row) is another one's ancestor."""

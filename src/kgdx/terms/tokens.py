@@ -20,9 +20,9 @@ from rapidfuzz.distance import OSA
 from kgdx.terms.normalise import CJK, fold, inflection, word_list
 
 _MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f"
-_WORD = re.compile(rf"(?:\b[A-Za-z]-\d+\b)|(?:[^\W_{CJK}][{_MARKS}]*)+")
+_WORD = re.compile(rf"\b[A-Za-z]-\d+\b|\b[A-Za-z]{{2,}}n['’]t\b|\b[Cc]an not\b|(?:[^\W_{CJK}][{_MARKS}]*)+")
 _HARD = re.compile(
-    rf"[;:?!()\[\]{{}}|•·\u3000-\u303f\uff00-\uffef{CJK}]|\.(?:\s|$)"
+    rf"[;:?!()\[\]{{}}|•·✓✔√✗✘☐☑□■\u3000-\u303f\uff00-\uffef{CJK}]|\.(?:\s|$)"
     r"|\n\s*[\n*-]|\r\n\s*\r\n|[–—]\s|\s-\s"
 )
 _SOFT = re.compile(r"[,/&+]")
@@ -99,7 +99,7 @@ def scan(text: str) -> tuple[list[str], list[int], list[int], list[int]]:
     parting, last, previous = HARD, 0, ""
     for match in _WORD.finditer(text):
         start, end = match.span()
-        word = fold(match.group()).replace("-", "")
+        word = _uncontracted(fold(match.group()).replace("-", ""))
         parting = max(parting, _parting(text[last:start], match.group()))
         last = end
         if word in COORDINATORS:
@@ -120,6 +120,13 @@ def scan(text: str) -> tuple[list[str], list[int], list[int], list[int]]:
             parting = NONE
         previous = word
     return folded, starts, ends, partings
+
+
+def _uncontracted(word: str) -> str:
+    """Can't and couldn't are cannot, other contractions (doesn't, isn't) are not."""
+    if word == "can not" or word.endswith(("n't", "n’t")):
+        return "cannot" if word.startswith(("ca", "could")) else "not"
+    return word
 
 
 def corrected(found: Words, correct: Callable[[str], str | None]) -> tuple[Words, set[int]]:

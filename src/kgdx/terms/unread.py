@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from kgdx.case.patient import Finding, Unread
 from kgdx.terms.measured.amounts import Measure, measures
+from kgdx.terms.normalise import has_chinese, word_list
 
 NOTHING = "no finding was read here"
 """Note of a clause in which nothing was read."""
@@ -20,6 +21,9 @@ _LINK = re.compile(rf"\s*(?:(?:{_LINK_WORDS})\s*){{0,3}}", re.IGNORECASE)
 _NEAREST = 12
 """Findings before a measured value that are looked at, so that a long text takes no longer."""
 _EDGES = " \t\r\n,;.:，、。；：()（）-–"
+_PLAIN = word_list("plain")
+_PLAIN_ZH = re.compile("|".join(sorted(word_list("plain_zh"), key=len, reverse=True)))
+_LATIN = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")
 _SAYS = re.compile(r"\w")
 
 
@@ -27,6 +31,7 @@ def with_values(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return findings, each with the measured value that the text gives right behind it.
 
     Example:
+        >>> from kgdx.case.patient import Span
         >>> fever = Finding("HP:0001945", span=Span(0, 5))
         >>> [(each.value, each.unit) for each in with_values("Fever to 39.2 °C", [fever])]
         [(39.2, '°C')]
@@ -47,6 +52,7 @@ def unread(text: str, findings: Sequence[Finding], unjudged: Sequence[Measure] =
         unjudged: Values of known analytes that came to no finding, each with the reason.
 
     Example:
+        >>> from kgdx.case.patient import Span
         >>> fever = Finding("HP:0001945", span=Span(0, 5))
         >>> parts = unread("Fever, HbA1c 9.8 %, feels odd.", [fever])
         >>> [(each.start, each.end, each.value, each.unit) for each in parts]
@@ -125,10 +131,19 @@ def _parts(
         yield from _part(text, at, end, None)
 
 
+def _plain(words: str) -> bool:
+    """Whether words only greet, name a person, a time or a heading, so that nothing was missed in them."""
+    latin = _LATIN.findall(words.lower())
+    if any(word not in _PLAIN for word in latin):
+        return False
+    han = _PLAIN_ZH.sub("", _LATIN.sub("", words)) if has_chinese(words) else ""
+    return not has_chinese(han)
+
+
 def _part(text: str, begin: int, end: int, measure: Measure | None) -> Iterator[Unread]:
     words = text[begin:end]
     start, stop = begin + len(words) - len(words.lstrip(_EDGES)), begin + len(words.rstrip(_EDGES))
     if measure is not None:
         yield Unread(start, end, measure.note, measure.value, measure.unit)
-    elif start < stop and _SAYS.search(text, start, stop):
+    elif start < stop and _SAYS.search(text, start, stop) and not _plain(text[start:stop]):
         yield Unread(start, stop, NOTHING)

@@ -97,7 +97,7 @@ def test_names_stay_within_their_quotation_whatever_they_hold(label: str, key: s
         "relations: {HAS_SYMPTOM: T}"
     )
     for name in ("symptoms_of_diseases", "infer_diseases_by_symptoms", "descriptions_of_diseases"):
-        template = templates("neo4j")[name].text
+        template = templates("mapped")[name].text
         text, theirs = (rewrite(template, each, load_schema()) for each in (plain, mapping))
         names = {"`L`": quoted(label), "`K`": quoted(key), "`T`": quoted(type), "`P`": quoted(property)}
         assert theirs.text == re.sub("`[LKTP]`", lambda found, names=names: names[found[0]], text.text)
@@ -177,9 +177,9 @@ def test_any_text_is_taken_apart_or_refused(text: str) -> None:
         return
 
 
-@pytest.mark.parametrize("name", sorted(name for name, each in templates("neo4j").items() if each.kind == "read"))
+@pytest.mark.parametrize("name", sorted(name for name, each in templates("mapped").items() if each.kind == "read"))
 def test_a_template_is_taken_apart_without_a_loss(name: str) -> None:
-    text = "\n".join(line.split(" //")[0] for line in templates("neo4j")[name].text.splitlines())
+    text = "\n".join(line.split(" //")[0] for line in templates("mapped")[name].text.splitlines())
     assert "".join(token.text for token in tokens(text)) == "".join(text.split())
 
 
@@ -188,9 +188,9 @@ def test_all_ten_actions_are_answered_by_the_well_known_shape() -> None:
     found = translation.all()
     for what in ("symptoms", "tests", "drugs", "cures", "comorbidities"):
         assert f"{what}_of_diseases" in found and f"infer_diseases_by_{what}" in found
-    assert translation.of(templates("neo4j")["genes_of_diseases"]) is None
+    assert translation.of(templates("mapped")["genes_of_diseases"]) is None
     with pytest.raises(TemplateError, match="evidence_supporting does not run on a mapped database"):
-        translation.of(templates("neo4j")["evidence_supporting"])
+        translation.of(templates("mapped")["evidence_supporting"])
 
 
 class Quiet:

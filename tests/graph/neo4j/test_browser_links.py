@@ -166,6 +166,7 @@ def ask(neo4j_uri: str) -> Iterator[Callable[[str], list[dict[str, Any]]]]:
     from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
     with Neo4jStore.unchecked(Settings.load().neo4j(neo4j_uri)) as store:
+        store.define()  # a query may ask a full-text index
         yield lambda query: store._driver.execute_query(query, result_transformer_=lambda result: result.data())
 
 

@@ -6,7 +6,9 @@ import json
 import os
 import socket
 import stat
+import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -101,6 +103,38 @@ def test_docker_without_an_engine_is_not_used(programs: Program, bare: Settings)
         local_server.up(bare)
 
 
+def test_a_version_can_be_chosen_and_its_class_is_read_from_the_jar(
+    programs: Program, bare: Settings, tmp_path: Path
+) -> None:
+    programs("java", "echo 'openjdk version \"21.0.2\"' >&2")
+    with zipfile.ZipFile(tmp_path / "neo4j.jar", "w") as jar:
+        jar.writestr("META-INF/services/org.neo4j.server.startup.EntryPoint", "org.neo4j.server.Neo4jCommunity\n")
+    programs(
+        "mvn",
+        f"""for a in "$@"; do case "$a" in
+  -DoutputDirectory=*) d="${{a#*=}}";; -Dneo4j.version=*) echo "$a" >> {tmp_path}/asked;;
+esac; done
+mkdir -p "$d"; touch "$d/neo4j-server-2026.08.1.jar"; cp {tmp_path}/neo4j.jar "$d/neo4j-2026.08.1.jar\"""",
+    )
+    found = local_runtime.find_runtime(replace(bare, neo4j_version=local_runtime.NEWEST), lambda _line: None)
+    assert found.version == "2026.08.1" and found.lib == bare.cache / "neo4j" / "2026.08.1" / "lib"
+    assert found.server_class == "org.neo4j.server.Neo4jCommunity"
+    assert local_runtime.find_runtime(replace(bare, neo4j_version="2026.08.1"), lambda _line: None) == found
+    assert (tmp_path / "asked").read_text() == "-Dneo4j.version=[2025,)\n", "what is kept is not fetched again"
+
+
+def test_jars_that_name_no_class_are_of_an_older_server(settings: Settings) -> None:
+    assert settings.neo4j_home is not None
+    found = local_runtime.Runtime("java", settings.neo4j_home / "lib", "5.26.30")
+    assert found.server_class == "org.neo4j.server.CommunityEntryPoint"
+
+
+@pytest.mark.parametrize("version", ["latest", "5", "../5.26.0", "5.26.0 x", "-Dx"])
+def test_what_is_no_version_is_refused(programs: Program, bare: Settings, version: str) -> None:
+    with pytest.raises(ConfigError, match="is no version of Neo4j: set KGDX_NEO4J_VERSION"):
+        local_runtime.find_runtime(replace(bare, neo4j_version=version), lambda _line: None)
+
+
 def test_failure_of_maven_shows_its_error_and_leaves_nothing(programs: Program, bare: Settings) -> None:
     programs("mvn", "echo '[INFO] working'; echo '[ERROR] Could not resolve dependencies'; exit 1")
     with pytest.raises(StoreError, match=r"Maven could not assemble Neo4j: \[ERROR\] Could not resolve"):
@@ -157,6 +191,27 @@ def test_password_is_private_and_in_no_argument(programs: Program, settings: Set
     with pytest.raises(StoreError):
         local_server.up(settings)
     assert (home / "password").read_text().strip() == password
+
+
+def test_the_password_that_is_set_is_the_first_one(programs: Program, settings: Settings) -> None:
+    programs("java", JAVA + "exit 1")
+    password = settings.server_folder / "password"
+    for chosen in ("too short", "chosen at last"):  # until there is data, the server takes another one
+        with pytest.raises(StoreError):
+            local_server.up(replace(settings, neo4j_password=chosen))
+        assert password.read_text().strip() == chosen
+        assert stat.S_IMODE(password.stat().st_mode) == 0o600
+    (settings.server_folder / "data" / "dbms").mkdir()
+    with pytest.raises(StoreError):
+        local_server.up(replace(settings, neo4j_password="another"))
+    assert password.read_text().strip() == "chosen at last"
+
+
+def test_the_password_of_another_server_is_not_given_to_the_local_one(programs: Program, settings: Settings) -> None:
+    programs("java", JAVA + "exit 1")
+    with pytest.raises(StoreError):
+        local_server.up(replace(settings, store="neo4j://db:7687", neo4j_password="of another"))
+    assert "of another" not in (settings.server_folder / "password").read_text()
 
 
 def test_configuration_listens_on_loopback_with_authentication(programs: Program, settings: Settings) -> None:
@@ -249,7 +304,7 @@ def test_docker_gets_the_password_by_environment_and_listens_on_loopback(
   stop) rm {tmp_path}/runs;;
 esac""",
     )
-    monkeypatch.setattr(local_server, "_wait", lambda info, is_alive, tail: None)
+    monkeypatch.setattr(local_server, "_wait", lambda info, login, is_alive, tail: None)
     info = local_server.up(bare)
     password = info.password_file.read_text().strip()
     arguments = (tmp_path / "arguments").read_text()

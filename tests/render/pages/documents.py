@@ -35,6 +35,15 @@ def small() -> dict[str, Any]:
     return document
 
 
+def english() -> dict[str, Any]:
+    """The same of a patient who is not described in Chinese."""
+    document = small()
+    document["case"]["language"] = None
+    for each in document["case"]["findings"]:
+        each["text"] = each["label"]
+    return document
+
+
 def finding(number: int, name: str = "Finding", status: str = "present") -> dict[str, Any]:
     return {"id": f"HP:{number:07d}", "label": f"{name} {number}", "status": status, "text": name.lower()}
 

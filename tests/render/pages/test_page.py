@@ -3,16 +3,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import kgdx.render.pages
 from kgdx.errors import UsageError
 from kgdx.render.pages import page
 from kgdx.render.pages.page import fragment, script, stylesheet
-from render.pages.documents import HOSTILE, answer, large, small, spoilt
+from render.pages.documents import HOSTILE, answer, english, large, small, spoilt
 from render.pages.markup import Page
 
 DOCUMENTS = {"diagnosis": small, "large": large, "answer": answer}
@@ -104,7 +106,7 @@ def test_only_addresses_of_the_web_become_links(address: str) -> None:
 
 
 def test_diagnosis_page_says_what_was_found_and_what_it_rests_on() -> None:
-    words = Page(page(small())).words
+    words = Page(page(english())).words
     for said in (
         "Diagnosis of p1", "female, 4 years", "Most likely of 12,731 diseases",
         "Trichorhinophalangeal syndrome, type I",
@@ -127,7 +129,7 @@ def test_answer_page_links_each_mark_to_its_evidence() -> None:
         "1 item found and not cited",
         "Whooping Cough", "C01.150.252.400.625", "its name is a synonym", "Doe J. On cough. 2020", "Round 1", "2 rows",
         "no disease is given", "Not done: an eleventh action", "2 calls, 1,200 tokens read, 80 written",
-        "Nothing was found by get_test (百日咳)", "4 facts of get_symptom", "understood as",
+        "Nothing was found by get_test (百日咳)", "4 facts of get_symptom", "理解为",
     ):  # fmt: skip
         assert said in shown.words, said
 
@@ -219,3 +221,14 @@ def test_a_score_that_is_no_number_is_refused() -> None:
     document["candidates"][0]["score"] = float("nan")
     with pytest.raises(UsageError, match=r"candidates\.0\.score"):
         page(document)
+
+
+def test_the_page_of_a_chinese_patient_is_chinese_and_its_words_are_all_known() -> None:
+    shown = page(small())
+    assert '<html lang="zh-CN">' in shown and "最可能的疾病" in shown and "匹配分用于排序" in shown
+    assert "Most likely" not in shown and "最可能" not in page(english())
+    folder = Path(kgdx.render.pages.__file__).parent
+    known = {line.split("\t")[0] for line in (folder / "words_zh.tsv").read_text("utf-8").splitlines()}
+    for template in (folder / "templates").glob("*.html"):
+        said = re.findall(r"(?:\"([^\"{}]+)\"|'([^'{}]+)') \| say", template.read_text("utf-8"))
+        assert {one or other for one, other in said} <= known, template.name

@@ -17,7 +17,8 @@ from kgdx.errors import StoreError, TemplateError
 from kgdx.graph.foreign.cypher_tokens import UnreadableError
 from kgdx.graph.foreign.database_mapping import ForeignMapping, read_mapping
 from kgdx.graph.foreign.template_rewrite import Rewritten, UnmappedError, quoted, rewrite
-from kgdx.graph.neo4j.bolt import connect, rows_of, translated
+from kgdx.graph.neo4j.bolt import connect, rows_of
+from kgdx.graph.neo4j.bolt_errors import translated
 from kgdx.graph.protocol import Closing, Delta, GraphTable, Row, T, Transaction, plain
 from kgdx.graph.templates import Template, statement, template, templates, text_of
 from kgdx.schema import Schema, load_schema
@@ -60,7 +61,7 @@ class Translation:
     def all(self) -> dict[str, Rewritten]:
         """Return all read templates that ask for what the mapping has."""
         found: dict[str, Rewritten] = {}
-        for name, each in templates("neo4j").items():
+        for name, each in templates("mapped").items():
             try:
                 translated = self.of(each) if each.kind == "read" else None
             except TemplateError:
@@ -192,7 +193,7 @@ class ForeignStore(Closing):
             TemplateError: Unknown template, parameters that do not fit its header, or one that cannot be translated.
             StoreError: The server failed.
         """
-        found = template(name, "read", "neo4j")
+        found = template(name, "read", "mapped")
         bound = found.bind(parameters)
         if name == "sources":
             return [self._source(found)]

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,9 +22,15 @@ from kgdx.config import Settings
 from kgdx.errors import ConfigError, StoreError
 
 POM = Path(__file__).with_name("neo4j-server.pom.xml")
-SERVER_CLASS = "org.neo4j.server.CommunityEntryPoint"
 ADMIN_CLASS = "org.neo4j.cli.AdminTool"
 
+NEWEST = "newest"
+"""Stands for the newest version that Maven has."""
+
+_NEWEST_RANGE = "[2025,)"  # calendar versions began then
+_SERVER_CLASS = "org.neo4j.server.CommunityEntryPoint"  # where the jars name none
+_ENTRY_POINTS = "META-INF/services/org.neo4j.server.startup.EntryPoint"
+_GOAL = "dependency:copy-dependencies"
 _MVN_SECONDS = 1800
 _OPENS = (
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
@@ -50,6 +57,15 @@ class Runtime:
     lib: Path
     version: str
 
+    @property
+    def server_class(self) -> str:
+        """The class that starts a server: it has moved between versions, so the jars are asked."""
+        try:
+            with zipfile.ZipFile(self.lib / f"neo4j-{self.version}.jar") as jar:
+                return jar.read(_ENTRY_POINTS).decode().split()[0]
+        except (OSError, KeyError, IndexError, zipfile.BadZipFile):
+            return _SERVER_CLASS
+
     def arguments(self, heap: str, main_class: str, *rest: str) -> list[str]:
         """Arguments of ``java`` that run one of Neo4j's programs."""
         return [f"-Xmx{heap}", *_OPENS, "-cp", str(self.lib / "*"), main_class, *rest]
@@ -58,8 +74,10 @@ class Runtime:
 def find_runtime(settings: Settings, progress: Progress) -> Runtime:
     """Return the runtime of ``NEO4J_HOME``, else the assembled one (assembled now if it is not in the cache).
 
+    What is assembled is the pinned version, or the one that ``KGDX_NEO4J_VERSION`` names.
+
     Raises:
-        ConfigError: NEO4J_HOME is no Neo4j, or Java or Maven are missing or too old.
+        ConfigError: NEO4J_HOME is no Neo4j, no version has such a name, or Java or Maven are missing or too old.
         StoreError: Maven failed.
     """
     if settings.neo4j_home is not None:
@@ -68,7 +86,7 @@ def find_runtime(settings: Settings, progress: Progress) -> Runtime:
         if version is None:
             raise ConfigError(f"NEO4J_HOME is {settings.neo4j_home}, which holds no Neo4j", hint="correct or unset it")
     else:
-        lib, version = _assembled(settings.cache, progress)
+        lib, version = _assembled(settings.cache, settings.neo4j_version or pinned_version(), progress)
     return Runtime(_java(17 if version.startswith("5.") else 21, version), lib, version)
 
 
@@ -84,10 +102,13 @@ def pinned_version() -> str:
     return match[1]
 
 
-def _assembled(cache: Path, progress: Progress) -> tuple[Path, str]:
-    version = pinned_version()
-    folder = cache / "neo4j" / version
-    if _version_in(folder / "lib") == version:
+def _assembled(cache: Path, wanted: str, progress: Progress) -> tuple[Path, str]:
+    if wanted != NEWEST and not re.fullmatch(r"\d+(\.\w+)+", wanted):
+        raise ConfigError(
+            f"{wanted!r} is no version of Neo4j", hint=f"set KGDX_NEO4J_VERSION to one such as 5.26.30, or to {NEWEST}"
+        )
+    folder = cache / "neo4j" / wanted
+    if (version := _version_in(folder / "lib")) == wanted:
         return folder / "lib", version
     mvn = shutil.which("mvn")
     if mvn is None:
@@ -95,27 +116,29 @@ def _assembled(cache: Path, progress: Progress) -> tuple[Path, str]:
             "a local Neo4j needs NEO4J_HOME, a running Docker engine, or Maven, and none of them is there",
             hint="install one (on Debian `apt install maven`)",
         )
-    progress(f"Assembling Neo4j {version} with Maven (about 130 MB, once)")
+    progress(f"Assembling {'the newest Neo4j' if wanted == NEWEST else f'Neo4j {wanted}'} with Maven (130 MB, once)")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{version}-") as temporary:
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{wanted}-") as temporary:
             made = Path(temporary) / "made"
-            _copy_jars(mvn, made)
-            if folder.exists():
-                shutil.rmtree(folder)
-            made.rename(folder)
+            version = _copy_jars(mvn, made, _NEWEST_RANGE if wanted == NEWEST else wanted)
+            folder = folder.with_name(version)
+            if _version_in(folder / "lib") != version:
+                shutil.rmtree(folder, ignore_errors=True)
+                made.rename(folder)
     except OSError as error:
         raise StoreError(f"cannot assemble Neo4j in {folder}: {error.strerror or error}") from error
     return folder / "lib", version
 
 
-def _copy_jars(mvn: str, folder: Path) -> None:
+def _copy_jars(mvn: str, folder: Path, wanted: str) -> str:
+    """Fetch a version, or the newest of a range, into a new folder; returns which it is."""
     folder.mkdir()
     shutil.copyfile(POM, folder / "pom.xml")
-    goal = ("dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder / 'lib'}")
+    chosen = ("-DincludeScope=runtime", f"-Dneo4j.version={wanted}", f"-DoutputDirectory={folder / 'lib'}")
     try:
         done = subprocess.run(
-            [mvn, "--quiet", "--batch-mode", "--file", str(folder / "pom.xml"), *goal],
+            [mvn, "--quiet", "--batch-mode", "--file", str(folder / "pom.xml"), _GOAL, *chosen],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -125,12 +148,14 @@ def _copy_jars(mvn: str, folder: Path) -> None:
         )
     except subprocess.TimeoutExpired as error:
         raise StoreError(f"Maven did not finish in {_MVN_SECONDS // 60} minutes", hint="run it again") from error
-    if done.returncode or _version_in(folder / "lib") is None:
+    version = _version_in(folder / "lib")
+    if done.returncode or version is None:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         said = next((line for line in lines if "ERROR" in line), lines[-1] if lines else "it said nothing")
         raise StoreError(
             f"Maven could not assemble Neo4j: {said.strip()[:300]}", hint="check Maven's settings and network"
         )
+    return version
 
 
 def _version_in(lib: Path) -> str | None:
@@ -162,10 +187,19 @@ def _java(needed: int, neo4j: str) -> str:
 # A local Neo4j in Docker: used where an engine really runs, because nothing needs to be installed then.
 
 
-IMAGE = "neo4j:5.26-community"
-
 _SECONDS = 10
 _PULL_SECONDS = 1800
+
+
+def image(version: str | None) -> str:
+    """Return the name of the image of a version, the long-term line's where none is asked for.
+
+    Example:
+        >>> image(None), image("2026.08.1"), image(NEWEST)
+        ('neo4j:5.26-community', 'neo4j:2026.08.1-community', 'neo4j:community')
+    """
+    line = version or pinned_version().rpartition(".")[0]
+    return "neo4j:community" if line == NEWEST else f"neo4j:{line}-community"
 
 
 def engine() -> str | None:
@@ -186,24 +220,24 @@ def engine() -> str | None:
     return docker if done.returncode == 0 and done.stdout.strip() else None
 
 
-def start(docker: str, name: str, home: Path, bolt: int, http: int, heap: str, password: str) -> None:
+def start(docker: str, name: str, image: str, home: Path, ports: tuple[int, int], heap: str, password: str) -> None:
     """Start the container; the password goes through the environment, never through the arguments.
 
     Raises:
         StoreError: Docker refused.
     """
     arguments = ["run", "--detach", "--rm", "--name", name, "--user", f"{os.getuid()}:{os.getgid()}"]
-    arguments += ["--publish", f"127.0.0.1:{bolt}:7687", "--publish", f"127.0.0.1:{http}:7474"]
+    arguments += ["--publish", f"127.0.0.1:{ports[0]}:7687", "--publish", f"127.0.0.1:{ports[1]}:7474"]
     arguments += ["--volume", f"{home / 'data'}:/data", "--volume", f"{home / 'logs'}:/logs"]
     settings = {
         "NEO4J_AUTH": f"neo4j/{password}",
         "NEO4J_server_memory_heap_max__size": heap,
-        "NEO4J_server_bolt_advertised__address": f"127.0.0.1:{bolt}",
+        "NEO4J_server_bolt_advertised__address": f"127.0.0.1:{ports[0]}",
         "NEO4J_dbms_usage__report_enabled": "false",
     }
     for key in settings:
         arguments += ["--env", key]
-    _call(docker, [*arguments, IMAGE], settings, _PULL_SECONDS)
+    _call(docker, [*arguments, image], settings, _PULL_SECONDS)
 
 
 def stop(docker: str, name: str) -> None:

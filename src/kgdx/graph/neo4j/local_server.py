@@ -17,13 +17,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from kgdx.config import DEFAULT_BOLT_PORT, Neo4jAccess, Settings
 from kgdx.errors import ConfigError, StoreError, UsageError
 from kgdx.files.locks import take
 from kgdx.graph.neo4j import local_runtime
-from kgdx.graph.neo4j.local_runtime import ADMIN_CLASS, SERVER_CLASS, Progress, Runtime, find_runtime
+from kgdx.graph.neo4j.local_runtime import ADMIN_CLASS, Progress, Runtime, find_runtime
+from kgdx.graph.templates import statement
 
 DEFAULT_HTTP_PORT = 7474
 USER = "neo4j"
@@ -115,8 +117,8 @@ def up(
         ports = _port(bolt_port, DEFAULT_BOLT_PORT, "Bolt"), _port(http_port, DEFAULT_HTTP_PORT, "HTTP")
         docker = None if settings.neo4j_home else local_runtime.engine()
         if docker is not None:
-            return _up_docker(docker, home, ports, heap, progress)
-        return start(home, find_runtime(settings, progress), ports, heap, progress)
+            return _up_docker(docker, settings, ports, heap, progress)
+        return start(settings, find_runtime(settings, progress), ports, heap, progress)
 
 
 def down(settings: Settings) -> bool:
@@ -149,31 +151,26 @@ def status(settings: Settings) -> ServerInfo | None:
     return info if local_runtime.is_running_process(info.pid, _arguments_file(home)) else None
 
 
-def access(info: ServerInfo) -> Neo4jAccess:
-    """How to open the local server's database."""
-    return Neo4jAccess(info.bolt, info.user, info.password_file.read_text("utf-8").strip(), "neo4j")
-
-
-def start(home: Path, runtime: Runtime, ports: tuple[int, int], heap: str, progress: Progress) -> ServerInfo:
+def start(settings: Settings, runtime: Runtime, ports: tuple[int, int], heap: str, progress: Progress) -> ServerInfo:
     """Start the server with Java in its home; raises like :func:`up`."""
-    _prepare(home, ports)
-    if not (home / "data" / "dbms").exists():
+    home = settings.server_folder
+    new = _prepare(settings, ports)
+    if new:
         _set_password(home, runtime)
     progress(f"Starting Neo4j {runtime.version}")
     arguments, log = _arguments_file(home), home / _LOG
     where = (f"--home-dir={home}", f"--config-dir={home / 'conf'}")
-    local_runtime.write_arguments(arguments, runtime.arguments(heap, SERVER_CLASS, *where))
+    local_runtime.write_arguments(arguments, runtime.arguments(heap, runtime.server_class, *where))
     for old in (log, home / "logs" / "neo4j.log"):
         old.unlink(missing_ok=True)
     pid = local_runtime.start_process(runtime.java, arguments, environment(home), log)
-    info = _info(home, ports, "java", pid, runtime.version, heap)
+    info = _info(settings, ports, "java", pid, runtime.version, heap)
     try:
         _save(info)
-        _wait(
-            info,
-            lambda: local_runtime.is_running_process(pid, arguments),
-            lambda: _tail(log, home / "logs" / "neo4j.log"),
-        )
+        alive = partial(local_runtime.is_running_process, pid, arguments)
+        _wait(info, _login(info, settings, new), alive, lambda: _tail(log, home / "logs" / "neo4j.log"))
+        if new and info.user != USER:
+            _make_user(info)
     except BaseException:
         local_runtime.end(pid, arguments, _STOP_SECONDS)
         (home / "server.json").unlink(missing_ok=True)
@@ -245,15 +242,19 @@ def discard_old(home: Path) -> None:
     shutil.rmtree(data / "discarded", ignore_errors=True)
 
 
-def _up_docker(docker: str, home: Path, ports: tuple[int, int], heap: str, progress: Progress) -> ServerInfo:
-    _prepare(home, ports)
-    name = _container(home)
-    progress(f"Starting {local_runtime.IMAGE} in Docker")
-    local_runtime.start(docker, name, home, *ports, heap, (home / "password").read_text("utf-8").strip())
-    info = _info(home, ports, "docker", 0, local_runtime.IMAGE, heap)
+def _up_docker(docker: str, settings: Settings, ports: tuple[int, int], heap: str, progress: Progress) -> ServerInfo:
+    home = settings.server_folder
+    new = _prepare(settings, ports)
+    name, image = _container(home), local_runtime.image(settings.neo4j_version)
+    progress(f"Starting {image} in Docker")
+    local_runtime.start(docker, name, image, home, ports, heap, (home / "password").read_text("utf-8").strip())
+    info = _info(settings, ports, "docker", 0, image, heap)
     try:
         _save(info)
-        _wait(info, lambda: local_runtime.is_running(docker, name), lambda: local_runtime.log_tail(docker, name))
+        alive, tail = partial(local_runtime.is_running, docker, name), partial(local_runtime.log_tail, docker, name)
+        _wait(info, _login(info, settings, new), alive, tail)
+        if new and info.user != USER:
+            _make_user(info)
     except BaseException:
         with suppress(StoreError):  # what went wrong is the error to see
             local_runtime.stop(docker, name)
@@ -262,19 +263,29 @@ def _up_docker(docker: str, home: Path, ports: tuple[int, int], heap: str, progr
     return info
 
 
-def _prepare(home: Path, ports: tuple[int, int]) -> None:
+def _prepare(settings: Settings, ports: tuple[int, int]) -> bool:
+    """Make the server's folders, configuration and password; returns whether it has no data yet.
+
+    The first password is the one that is set, and a made-up one where none is; later the server has its own.
+    """
+    home = settings.server_folder
+    new = not (home / "data" / "dbms").exists()
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         home.chmod(0o700)
         for folder in _FOLDERS:
             (home / folder).mkdir(exist_ok=True)
         (home / "conf" / "neo4j.conf").write_text(_CONFIG.format(bolt=ports[0], http=ports[1]), "utf-8")
+        password = settings.local_login(_bolt(ports))[1]
+        if new and password:
+            (home / "password").unlink(missing_ok=True)
         with suppress(FileExistsError):
             handle = os.open(home / "password", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(secrets.token_urlsafe(24) + "\n")
+                stream.write((password or secrets.token_urlsafe(24)) + "\n")
     except OSError as error:
         raise StoreError(f"cannot prepare the server's folder {home}: {error.strerror or error}") from error
+    return new
 
 
 def _set_password(home: Path, runtime: Runtime) -> None:
@@ -282,8 +293,31 @@ def _set_password(home: Path, runtime: Runtime) -> None:
     administer(home, runtime, "256m", "dbms", "set-initial-password", "--", password)
 
 
-def _wait(info: ServerInfo, is_alive: Callable[[], bool], tail: Callable[[], str]) -> None:
-    """Return when Bolt answers to our password and Browser is served; raise with the log's end otherwise."""
+def _bolt(ports: tuple[int, int]) -> str:
+    return f"bolt://127.0.0.1:{ports[0]}"
+
+
+def _login(info: ServerInfo, settings: Settings, new: bool) -> Neo4jAccess:
+    """Who may log in now: a server without data has its first user alone."""
+    return _first_user(info) if new else settings.neo4j(info.bolt)
+
+
+def _first_user(info: ServerInfo, database: str = "neo4j") -> Neo4jAccess:
+    return Neo4jAccess(info.bolt, USER, info.password_file.read_text("utf-8").strip(), database)
+
+
+def _make_user(info: ServerInfo) -> None:
+    """Make the user that is set, with the password of the first one."""
+    from kgdx.graph.neo4j.bolt import connect
+    from kgdx.graph.neo4j.bolt_errors import translated
+
+    first = _first_user(info, "system")
+    with connect(first) as driver, driver.session(database=first.database) as session, translated(first, writing=True):
+        session.run(statement("create_user"), user=info.user, password=first.password).consume()
+
+
+def _wait(info: ServerInfo, login: Neo4jAccess, is_alive: Callable[[], bool], tail: Callable[[], str]) -> None:
+    """Return when Bolt answers to the user and Browser is served; raise with the log's end otherwise."""
     from kgdx.graph.neo4j.bolt import connect
 
     until = time.monotonic() + _START_SECONDS
@@ -294,7 +328,7 @@ def _wait(info: ServerInfo, is_alive: Callable[[], bool], tail: Callable[[], str
             raise StoreError(f"Neo4j ended while it started: {tail()}", hint=f"its log is {info.log}")
         if not any(map(_is_free, ports)):
             try:
-                connect(access(info)).close()
+                connect(login).close()
                 return
             except StoreError as error:
                 problem = error.message
@@ -304,9 +338,10 @@ def _wait(info: ServerInfo, is_alive: Callable[[], bool], tail: Callable[[], str
     raise StoreError(f"Neo4j did not come up: {problem}: {tail()}", hint=f"its log is {info.log}")
 
 
-def _info(home: Path, ports: tuple[int, int], kind: str, pid: int, version: str, heap: str) -> ServerInfo:
-    bolt, http = (f"127.0.0.1:{port}" for port in ports)
-    return ServerInfo(f"bolt://{bolt}", f"http://{http}", USER, home / "password", home, kind, pid, version, heap)
+def _info(settings: Settings, ports: tuple[int, int], kind: str, pid: int, version: str, heap: str) -> ServerInfo:
+    home, bolt = settings.server_folder, _bolt(ports)
+    user = settings.local_login(bolt)[0]
+    return ServerInfo(bolt, f"http://127.0.0.1:{ports[1]}", user, home / "password", home, kind, pid, version, heap)
 
 
 def _save(info: ServerInfo) -> None:

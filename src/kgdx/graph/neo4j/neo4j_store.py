@@ -24,8 +24,9 @@ from kgdx.graph.neo4j.bolt import (
     remove_rows,
     rows_of,
     serial_of,
-    translated,
 )
+from kgdx.graph.neo4j.bolt_errors import translated
+from kgdx.graph.neo4j.schema_statements import schema_statements
 from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row, T, Transaction
 from kgdx.graph.tables import OwnStore, conformed_delta, ordered, refuse_other_counts
 from kgdx.graph.templates import statement, template
@@ -343,18 +344,15 @@ class Neo4jStore(OwnStore):
     def clear(self) -> None:
         """Remove everything that the database holds, in parts."""
         self._refuse_readers()
-        self._administer("clear_relations")
-        self._administer("clear_nodes")
+        self._run_alone(statement("clear_relations"))
+        self._run_alone(statement("clear_nodes"))
 
     def define(self) -> None:
         """Make the schema's keys and indexes where they are missing, and wait until they are filled."""
         self._refuse_readers()
         schema = self._schema()
-        for label, node in schema.nodes.items():
-            self._administer("constraint", label=label)
-            if "name" in node.properties and node.prefixes:  # free phrases can be longer than an index entry may be
-                self._administer("index", label=label)
-        self._administer("await_indexes")
+        for text in schema_statements(schema):
+            self._run_alone(text)
         described = [each.properties for each in schema.nodes.values()]
         described += [each.properties for each in schema.relations.values()]
         names = sorted({name for properties in described for name in properties})
@@ -370,7 +368,7 @@ class Neo4jStore(OwnStore):
         """
         self._refuse_readers()
         before = self.run("build")
-        self._administer("drop_build")
+        self._run_alone(statement("drop_build"))
         yield
         if before and not self.run("build"):
             self.write("set_build", **{name: before[0][name] for name in _BUILD_FIELDS})
@@ -415,9 +413,8 @@ class Neo4jStore(OwnStore):
         with self._session(read=True) as session, translated(self._access):
             return session.execute_read(rows_of, text, parameters or {})
 
-    def _administer(self, name: str, /, **names: str) -> None:
+    def _run_alone(self, text: str) -> None:
         """Run a statement that has to be a transaction of its own (keys and indexes; ``IN TRANSACTIONS``)."""
-        text = statement(name, self._schema() if names else None, **names)
         with self._session() as session, translated(self._access, writing=True):
             session.run(text).consume()
 

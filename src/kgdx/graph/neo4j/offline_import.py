@@ -70,7 +70,7 @@ def import_offline(
             raise
         finally:
             ports = tuple(int(address.rpartition(":")[2]) for address in (running.bolt, running.http))
-            local_server.start(home, runtime, (ports[0], ports[1]), running.heap, progress)
+            local_server.start(settings, runtime, (ports[0], ports[1]), running.heap, progress)
 
 
 def write_csv(tables: Sequence[GraphTable], folder: Path) -> list[str]:

@@ -17,12 +17,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 
 from kgdx.errors import UsageError
 from kgdx.render.pages import template_values
 from kgdx.results import words
 from kgdx.results.cited import AnswerDocument
+from kgdx.results.consulted import RECORD_SCHEMA, Record, percent, say
 from kgdx.results.ranked import DiagnosisDocument, Result, read
 from kgdx.results.transcript import round_title, tokens
 from kgdx.results.view import stated
@@ -31,7 +33,7 @@ _HERE = Path(__file__).resolve().parent / "templates"
 
 
 def page(document: Result | Mapping[str, Any]) -> str:
-    """Return the page of a diagnosis or an answer.
+    """Return the page of a diagnosis, an answer, or the record of a consultation.
 
     Args:
         document: A result, or what its ``to_dict`` returned or was read from a file that was written from it.
@@ -98,7 +100,7 @@ def _view(document: Result | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         f"kgdx.{name}/{version}": kind
         for name, kind in (("answer", AnswerDocument), ("diagnosis", DiagnosisDocument))
         for version in (2, 1)
-    }
+    } | {RECORD_SCHEMA: Record}
     if not isinstance(document, Result):
         schema = document.get("schema") if isinstance(document, Mapping) else None
         if not isinstance(schema, str) or schema not in forms:
@@ -107,6 +109,9 @@ def _view(document: Result | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         document = read(forms[schema], document)
     if isinstance(document, AnswerDocument):
         return "answer.html", template_values.answer(document)
+    if isinstance(document, Record):
+        language = document.language or "en"
+        return "consultation.html", {"doc": document, "language": language, "title": say("record", language)}
     assert isinstance(document, DiagnosisDocument)
     return "diagnosis.html", template_values.diagnosis(document)
 
@@ -122,6 +127,7 @@ def _environment() -> Environment:
         keep_trailing_newline=False,
     )
     environment.filters.update(
+        say=in_language,
         link=link,
         web=web,
         clean=words.clean,
@@ -139,8 +145,23 @@ def _environment() -> Environment:
         round_title=round_title,
         tokens=tokens,
         seconds=words.seconds,
+        percent=percent,
+        say=say,
     )
     return environment
+
+
+@pass_context
+def in_language(context: Context, words: str) -> str:
+    """Return the template's words in the language of the document."""
+    return _chinese().get(words, words) if context.get("zh") else words
+
+
+@cache
+def _chinese() -> Mapping[str, str]:
+    lines = (_HERE.parent / "words_zh.tsv").read_text(encoding="utf-8").splitlines()
+    pairs = (line.split("\t") for line in lines if line and not line.startswith("#"))
+    return {words: chinese for words, chinese in pairs}
 
 
 def compact(value: Any) -> str:

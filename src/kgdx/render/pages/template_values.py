@@ -95,7 +95,10 @@ def diagnosis(document: DiagnosisDocument) -> dict[str, Any]:
     found = _ranked(document)
     return {
         **found,
-        "title": f"Diagnosis of {clean(document.case.id)}",
+        "zh": document.case.chinese,
+        "title": f"{clean(document.case.id)}的诊断"
+        if document.case.chinese
+        else f"Diagnosis of {clean(document.case.id)}",
         "sources": _sources(document),
         "cited": _cited((each.listed.anchor, each.figure.told) for each in found["explained"] if each.figure),
     }
@@ -108,6 +111,7 @@ def answer(document: AnswerDocument) -> dict[str, Any]:
     cited, other = split(document)
     return {
         **_ranked(document),
+        "zh": document.answer.language == "zh",
         "question": question,
         "title": question if len(question) <= LONG and "\n" not in question else "Answer",
         "said": [(sentence, tuple(pieces(sentence.text, ids))) for sentence in document.answer.sentences],

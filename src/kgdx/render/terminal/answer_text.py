@@ -52,7 +52,7 @@ UNREMARKABLE = frozenset({"recognise", "describe", "cite", "respond"})
 ELSEWHERE = frozenset({"candidate", "mesh", "publication"})
 """Kinds of evidence that stand in sections of their own, with their marks."""
 
-_MARK = re.compile(r"\[E\d+\]")
+_MARK = re.compile(r"\[E\d+(?:-E\d+)?\]")
 
 
 def answer(result: Answering, *, everything: bool = False) -> RenderableType:

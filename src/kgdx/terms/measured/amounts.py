@@ -13,13 +13,16 @@ MEASURED = "a measured value, which is no finding of the ontology"
 NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+,\d{1,2}(?![\d,])|\d+(?:\.\d+)?|\.\d+"
 """18,400 and 18.4, and with a decimal comma 2,1; one with three digits behind its comma is taken as thousands."""
 _AMOUNT = r"(?:[munpkdcfMµμ]?(?:mole?|gm?s?|G|L|l|m|IU|iu|U|u|Eq|EQ|eq|kat|MOL|[Oo]sm)|MG|UG|NG|PG|%|‰|(?:次|个))"
-_PER = r"(?:24\s?[hH]|min|kg|1\.73\s?m(?:2|²|\^2)|m2|m²|mm3|mm³|cumm|hpf|HPF|HP|[munpµμdf]?(?:[Lldgh]|mol|IU|U)|DL|ML|UL|day|hr|分钟?|日|天|小时|1h)"
+_PER = (
+    r"(?:24\s?[hH]|min|kg|1\.73\s?m(?:2|²|\^2)|m2|m²|mm3|mm³|cumm|hpf|HPF|HP|[munpµμdf]?(?:[Lldgh]|mol|IU|U)"
+    r"|DL|ML|UL|day|hr|分钟?|日|天|小时|1h)"
+)
 UNIT = (
     rf"(?:(?:[×x*]\s?)?10\s?(?:[\^*eE]\s?)?[0-9⁰-⁹]{{1,2}}\s?/\s?(?:[dmµμu]?[Ll]|mm3|mm³|UL)"
     r"|°\s?[CF]|℃|℉|摄氏度|mm\s?Hg|mmhg|MMHG|kPa|cm\s?H2O|mm\s?H2O|bpm|(?:beats|breaths)/min|/min|/分钟?"
     r"|(?:fL|fl|FL|ms(?:ec)?|毫秒|secs?|seconds|秒|s)|(?:cells|个)?/(?:[µμu]L|[µμu]l|UL|mm3|mm³|mm\^3|cumm|HPF?|hpf|L)"
     r"|(?:[kKMm]|万|百万|thou|mil|million)(?:/(?:[µμu][Ll]|UL|mm3|mm³|cumm))|百?万|k(?![A-Za-z])"
-    rf"|[gm]m?g?%|kg/m(?:2|²|\^2)|{_AMOUNT}(?:\s?/\s?{_PER}){{0,2}})"
+    rf"|m/s(?:ec)?|[µμu]m(?:3|³|\^3)|[gm]m?g?%|kg/m(?:2|²|\^2)|{_AMOUNT}(?:\s?/\s?{_PER}){{0,2}})"
     r"(?![A-Za-z])"
 )
 """A unit of measurement."""

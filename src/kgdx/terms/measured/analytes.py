@@ -17,7 +17,11 @@ from kgdx.terms.normalise import read_table
 
 _TERM = re.compile(r"(HP:\d{7}) (.+)")
 _ALSO = re.compile(r"([^=]+)=([\d.eE-]+)(?:@(-?[\d.]+))?")
-_WINDOW = re.compile(r"([^:]*)(?::([\d.]+):([\d.]+))?")
+_WINDOW = re.compile(r"([^:]*)(?::(-?[\d.]+):(-?[\d.]+))?")
+
+
+BLOOD, BODY = "", "body"
+"""Specimens of what is measured in blood unless something else is said, and of what is measured in no specimen."""
 
 
 class Term(NamedTuple):
@@ -129,9 +133,7 @@ def analytes() -> dict[str, Analyte]:
             abnormal=_term(row[7]),
             least=least,
             most=most,
-            windows=tuple(_window(each, least, most) for each in row[10].split(";"))
-            if row[10]
-            else ((unit, least, most),),
+            windows=_windows(row[10] or unit, least, most),
             usual=tuple(usual[row[0]]),
             grades=tuple(grades[row[0]]),
             pair=tuple(row[14].split("/")) if row[14] else (),
@@ -154,10 +156,10 @@ def _also(cell: str) -> list[tuple[str, float, float]]:
     return [(match[1], float(match[2]), float(match[3] or 0)) for match in matches if match]
 
 
-def _window(cell: str, least: float, most: float) -> tuple[str, float, float]:
-    match = _WINDOW.fullmatch(cell)
-    assert match is not None
-    return match[1], float(match[2] or least), float(match[3] or most)
+def _windows(cell: str, least: float, most: float) -> tuple[tuple[str, float, float], ...]:
+    """Units that may be left out, each with the values that it is taken for then; none for a dash."""
+    matches = (_WINDOW.fullmatch(each) for each in cell.split(";")) if cell != "-" else ()
+    return tuple((match[1], float(match[2] or least), float(match[3] or most)) for match in matches if match)
 
 
 def _bound(cell: str) -> float | None:

@@ -6,19 +6,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kgdx.case.patient import Range
+from kgdx.case.measured_values import Range
 from kgdx.terms.measured.amounts import number
-from kgdx.terms.measured.analytes import Analyte, Grade, Term, Usual, analytes
-from kgdx.terms.measured.statements import Statement, mended
+from kgdx.terms.measured.analytes import BODY, Analyte, Grade, Term, Usual, analytes
+from kgdx.terms.measured.statements import CENTILE, DEVIATION, Statement, mended
 from kgdx.terms.measured.units import Scale
 
 _STATED = "stated in the text"
 _PRINTED = "printed in the text"
-_CENTILE = re.compile(r"%\s?ile|(?:per)?cent(?:ile|ages?)s?|百分位数?|centile", re.IGNORECASE)
-_DEVIATION = re.compile(r"SDS?|s\.d\.|个?标准差", re.IGNORECASE)
 CENTILES, DEVIATIONS = (3.0, 97.0), (-2.0, 2.0)
 """Usual centiles and standard deviation scores of a measurement."""
-_NUMBERED = re.compile(r"[\dOolI][\dOolI.,]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +73,13 @@ def judged(analyte: Analyte, said: Statement, person: Person) -> Verdict:
     value, note = _written(said.value)
     if value is None:
         return Verdict(problem=f"{said.value[:20]!r} is no number", remedy="write the value in digits")
-    if value < 0 <= analyte.least and not _DEVIATION.fullmatch(said.unit):
+    if analyte.scale.unit == "SD":
+        said = replace(said, unit=said.unit or "SD")
+    if value < 0 <= analyte.least and not DEVIATION.fullmatch(said.unit):
         value = -value
-    if _CENTILE.fullmatch(said.unit):
+    if CENTILE.fullmatch(said.unit):
         return _by_score(analyte, said, value, "centile", CENTILES)
-    if _DEVIATION.fullmatch(said.unit):
+    if DEVIATION.fullmatch(said.unit):
         return _by_score(analyte, said, value, "SD", DEVIATIONS)
     return (
         replace(_measured(analyte, said, value, person), note=note) if note else _measured(analyte, said, value, person)
@@ -102,6 +101,8 @@ def _written(said: str) -> tuple[float | None, str]:
 
 def _directed(analyte: Analyte, direction: str, verdict: Verdict) -> Verdict:
     """A verdict by the text's own word of direction."""
+    if direction in ("positive", "negative") and analyte.specimen == BODY and analyte.scale.unit:
+        return Verdict()  # a pulse of 2+ is no fast one
     if direction in ("normal", "negative"):
         return replace(verdict, absent=_ruled_out(analyte))
     term = {
@@ -115,10 +116,12 @@ def _directed(analyte: Analyte, direction: str, verdict: Verdict) -> Verdict:
     return replace(verdict, present=term)
 
 
-def _ruled_out(analyte: Analyte) -> tuple[Term, ...]:
-    return tuple(dict.fromkeys(term for term in (analyte.low, analyte.high) if term)) or tuple(
-        filter(None, (analyte.abnormal,))
-    )
+def _ruled_out(analyte: Analyte, usual: Range | None = None) -> tuple[Term, ...]:
+    """The findings that a usual value denies: those in whose direction the range has an end."""
+    low = analyte.low if usual is None or usual.low is not None else None
+    high = analyte.high if usual is None or usual.high is not None else None
+    found = tuple(dict.fromkeys(term for term in (low, high) if term))
+    return found or tuple(filter(None, (analyte.low or analyte.high or analyte.abnormal,)))
 
 
 def _by_score(analyte: Analyte, said: Statement, value: float, unit: str, bounds: tuple[float, float]) -> Verdict:
@@ -128,6 +131,8 @@ def _by_score(analyte: Analyte, said: Statement, value: float, unit: str, bounds
     if abs(value) > 15 and unit == "SD":
         return Verdict(problem=f"{value:g} SD cannot be", remedy="check the number")
     given = Verdict(value=value, unit=unit, range=Range(*bounds, source="by definition"))
+    if not said.fewer and (grade := _grade(analyte, value, unit)):
+        return replace(given, present=grade.term)
     low, high = bounds
     beyond = (value == low and said.fewer == "<") or (value == high and said.fewer == ">")
     if not beyond and low <= value <= high:
@@ -135,15 +140,13 @@ def _by_score(analyte: Analyte, said: Statement, value: float, unit: str, bounds
     side = "low" if value <= low else "high"
     if said.fewer and (said.fewer == "<") != (side == "low"):
         return Verdict()
-    return _graded(analyte, value, unit, side, given)
+    grade = _grade(analyte, value, unit)
+    return replace(given, present=grade.term) if grade else _directed(analyte, side, given)
 
 
-def _graded(analyte: Analyte, value: float, unit: str, side: str, given: Verdict) -> Verdict:
-    """The finding of a value that is low or high: that of its grade where the table has one."""
-    for grade in analyte.grades:
-        if grade.unit == unit and grade.low <= value < grade.high:
-            return replace(given, present=grade.term)
-    return _directed(analyte, side, given)
+def _grade(analyte: Analyte, value: float, unit: str) -> Grade | None:
+    """The row of the values that come to a finding of their own."""
+    return next((each for each in analyte.grades if each.unit == unit and each.low <= value < each.high), None)
 
 
 def _measured(analyte: Analyte, said: Statement, value: float, person: Person) -> Verdict:
@@ -152,22 +155,23 @@ def _measured(analyte: Analyte, said: Statement, value: float, person: Person) -
     if problem:
         return problem
     own = analyte.scale.own(value, unit)
-    assert own is not None
+    own = value if own is None else own
     if not analyte.least <= own <= analyte.most:
         what = f"{value:g} {unit}".strip()
         return Verdict(problem=f"{named(analyte)} of {what} cannot be", remedy="check the number and its unit")
     printed, doubt = _printed(analyte, said, unit)
     usual = printed or _usual(analyte, person, unit)
-    given = Verdict(value=value, unit=unit, range=usual, note=doubt)
-    if printed is None and (grade := _grade(analyte, own)):
-        term = grade.term
-        return replace(given, present=term) if term else _directed(analyte, "normal", given)
+    given = Verdict(value=value, unit="" if unit in UNNAMED else unit, range=usual, note=doubt)
+    if printed is None and (grade := _grade(analyte, own, analyte.scale.unit)):
+        return replace(given, present=grade.term)
     side = _side(value, said, usual)
     if said.direction in ("high", "low", "normal", "abnormal", "positive", "negative"):
         agrees = side == said.direction
         side, given = said.direction, given if agrees else replace(given, range=Range(None, None, _STATED))
     if side == "low" and analyte.low is None and analyte.high is not None:
         side = "normal"
+    if side == "normal" and usual is not None:
+        return replace(given, absent=_ruled_out(analyte, usual))
     return _directed(analyte, side, given) if side else replace(given, problem=_untold(analyte, said))
 
 
@@ -177,14 +181,10 @@ def _untold(analyte: Analyte, said: Statement) -> str:
     return f"no usual range of {named(analyte)} is known for this patient"
 
 
-def _grade(analyte: Analyte, own: float) -> Grade | None:
-    return next((g for g in analyte.grades if g.unit == analyte.scale.unit and g.low <= own < g.high), None)
-
-
 def _unit(analyte: Analyte, said: Statement, value: float) -> tuple[str, Verdict | None]:
     """The unit of a value: its own, or the one that the value can be in; or what is wrong."""
     if said.unit:
-        if analyte.scale.own(value, said.unit) is not None:
+        if not analyte.scale.unit or analyte.scale.own(value, said.unit) is not None:
             return said.unit, None
         problem = f"the unit {said.unit} does not fit {named(analyte)}"
         return "", Verdict(problem=problem, remedy=f"give it in {analyte.scale.unit or 'words'}")
@@ -192,6 +192,9 @@ def _unit(analyte: Analyte, said: Statement, value: float) -> tuple[str, Verdict
     if len(fitting) == 1:
         return fitting[0], None
     units = " or ".join(unit for unit, _, _ in analyte.windows)
+    if not units:
+        problem = f"{named(analyte)} of {value:g} has no unit, and there are several that it may be in"
+        return "", Verdict(problem=problem, remedy=f"give the unit, such as {analyte.scale.unit}")
     owns = (analyte.scale.own(value, unit) for unit, _, _ in analyte.windows)
     if any(own is not None and analyte.least <= own <= analyte.most for own in owns):
         return "", Verdict(
@@ -231,7 +234,8 @@ def _carried(scale: Scale, bound: float | None, given: str, wanted: str) -> floa
 
 def _usual(analyte: Analyte, person: Person, unit: str) -> Range | None:
     """The usual range of a person's age and sex in a unit; where either is not known, the widest of adults."""
-    rows = _of_person(analyte.usual, person)
+    grows = analyte.key in GROWING and person.age is None
+    rows = [] if grows else _of_person(analyte.usual, person)
     if not rows:
         return None
     lows, highs = [row.low for row in rows], [row.high for row in rows]
@@ -239,12 +243,16 @@ def _usual(analyte: Analyte, person: Person, unit: str) -> Range | None:
     high = max((each for each in highs if each is not None), default=None) if None not in highs else None
     scale = analyte.scale
     low, high = (None if each is None else scale.other(each, unit) for each in (low, high))
-    rounded = (None if each is None else float(f"{each:.3g}") for each in (low, high))
-    return Range(*rounded, source=rows[0].whom if len(rows) == 1 else "women and men")
+    low, high = (None if each is None else float(f"{each:.3g}") for each in (low, high))
+    return Range(low, high, source=rows[0].whom if len(rows) == 1 else "women and men")
 
 
+UNNAMED = frozenset({"points", "ratio", "titre"})
+"""Units that are not written."""
 ADULT = 30.0
 """Age in years for which a value is judged where the age is not known."""
+GROWING = frozenset({"height", "weight", "head_circumference"})
+"""Measurements that say nothing of a patient whose age is not known."""
 
 
 def _of_person(rows: Sequence[Usual], person: Person) -> list[Usual]:
@@ -278,6 +286,8 @@ def _paired(analyte: Analyte, said: Statement, person: Person) -> Verdict:
     if first is None or second is None or not second:
         return Verdict(problem=f"{said.value}/{said.second} is no pair of numbers")
     if not analyte.pair:
+        if analyte.scale.unit == "points":
+            return _measured(analyte, replace(said, second=""), first, person)
         if analyte.scale.unit in ("ratio", "titre"):
             share = second / first if analyte.scale.unit == "titre" else first / second
             return _measured(analyte, replace(said, second="", value=f"{share:g}"), share, person)

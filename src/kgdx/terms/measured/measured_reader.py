@@ -1,12 +1,14 @@
-"""Laboratory values and measurements of a text, read as findings, each with its value and the range it was judged by."""
+"""Laboratory values and measurements of a text as findings, each with its value and the range it was judged by."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
+from kgdx.case.measured_values import Measurement
 from kgdx.case.patient import Case, Finding, Issue, Span, Status
 from kgdx.case.person import years_of
 from kgdx.terms.context import statuses
@@ -37,6 +39,24 @@ class Measured:
     measures: tuple[Measure, ...] = ()
 
 
+class Said(NamedTuple):
+    """A name of an analyte with what the text says of it.
+
+    Attributes:
+        mention: The name.
+        statement: What is said.
+    """
+
+    mention: Mention
+    statement: Statement
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Where it begins and ends."""
+        begin = self.statement.start if 0 <= self.statement.start < self.mention.start else self.mention.start
+        return begin, max(self.mention.end, self.statement.end)
+
+
 def read_measured(text: str, person: Person) -> Measured:
     """Read the laboratory values and measurements of a text.
 
@@ -49,39 +69,52 @@ def read_measured(text: str, person: Person) -> Measured:
         [('Elevated circulating creatine kinase concentration', 5000.0, 'present'),
          ('Hypokalemia', 4.1, 'absent'), ('Hyperkalemia', 4.1, 'absent')]
     """
-    said = list(_statements(text))
-    spans = [_span(mention, statement) for mention, statement in said]
-    told = statuses(text, spans)
+    said = values_said(text)
+    return judged_values(text, said, statuses(text, [each.span for each in said]), person)
+
+
+def judged_values(text: str, said: Sequence[Said], told: Sequence[Status], person: Person) -> Measured:
+    """Return what the values of a text come to.
+
+    Args:
+        text: The text.
+        said: Its values.
+        told: What it says of each, from :func:`kgdx.terms.context.statuses`.
+        person: Of whom it is.
+    """
     findings: list[Finding] = []
     issues: list[Issue] = []
     measures: list[Measure] = []
-    for (mention, statement), span, status in zip(said, spans, told, strict=True):
-        verdict = _best(mention, statement, person)
-        place = Span(*span)
+    for each, status in zip(said, told, strict=True):
+        verdict = _best(each.mention, each.statement, person)
+        place = Span(*each.span)
         if verdict.present or verdict.absent:
-            findings += _findings(text, place, verdict, _status(status, statement))
-        elif statement.value:
-            measures.append(_measure(statement, verdict))
+            findings += _findings(text, place, verdict, _status(status, each.statement))
+        elif each.statement.value:
+            measures.append(_measure(each.statement, verdict))
         if issue := _issue(place, verdict):
             issues.append(issue)
     return Measured(tuple(findings), tuple(dict.fromkeys(issues)), tuple(measures))
 
 
-def _statements(text: str) -> Iterator[tuple[Mention, Statement]]:
-    """Each name with what is said of it; of names in a list, what is said of the first or the last holds for all."""
+def values_said(text: str) -> list[Said]:
+    """Return each name of an analyte with what is said of it; what is said of a list holds for all of its names."""
     mentions = spotted(text)
     own: list[Statement] = []
+    said: list[Said] = []
     floor = 0
     for number, mention in enumerate(mentions):
         limit = mentions[number + 1].start if number + 1 < len(mentions) else len(text)
         own.append(stated(text, mention.start, mention.end, floor, limit))
         floor = own[-1].end
     for number, mention in enumerate(mentions):
-        statement = own[number]
-        if not statement.says:
-            statement = _shared(text, mentions, own, number)
-        if statement.says:
-            yield mention, statement
+        statement = own[number] if own[number].says else _shared(text, mentions, own, number)
+        if statement.second and _slashed(text, mentions, own, number):
+            statement = replace(statement, value=statement.second, second="")
+        letter = mention.end - mention.start == 1 and text[mention.start] != "K"
+        if statement.value or (statement.direction and not letter):
+            said.append(Said(mention, statement))
+    return said
 
 
 def _shared(text: str, mentions: Sequence[Mention], own: Sequence[Statement], number: int) -> Statement:
@@ -90,6 +123,8 @@ def _shared(text: str, mentions: Sequence[Mention], own: Sequence[Statement], nu
         if not joined(text[mentions[other - 1].end : mentions[other].start]):
             break
         if own[other].says:
+            if other == number + 1 and own[other].second and _slashed(text, mentions, own, other):
+                return replace(own[other], second="")
             if own[other].start >= 0 or own[other].value or not own[other].direction:
                 break
             return Statement(mentions[number].end, direction=own[other].direction)
@@ -103,9 +138,12 @@ def _shared(text: str, mentions: Sequence[Mention], own: Sequence[Statement], nu
     return Statement(mentions[number].end)
 
 
-def _span(mention: Mention, statement: Statement) -> tuple[int, int]:
-    begin = statement.start if 0 <= statement.start < mention.start else mention.start
-    return begin, max(mention.end, statement.end)
+def _slashed(text: str, mentions: Sequence[Mention], own: Sequence[Statement], number: int) -> bool:
+    """Whether two numbers are those of two names, as in AST/ALT 120/98."""
+    before = number - 1
+    if before < 0 or own[before].says or mentions[number].analytes[0].pair:
+        return False
+    return text[mentions[before].end : mentions[number].start].strip() == "/"
 
 
 def _best(mention: Mention, statement: Statement, person: Person) -> Verdict:
@@ -114,7 +152,8 @@ def _best(mention: Mention, statement: Statement, person: Person) -> Verdict:
     if len(every) == 1:
         return every[0]
     fitting = [verdict for verdict in every if not verdict.problem]
-    if len(fitting) == 1:
+    told = {(verdict.present, verdict.absent) for verdict in fitting}
+    if len(told) == 1 or (fitting and not statement.value):
         return fitting[0]
     return Verdict(problem=f"it may be {' or '.join(map(named, mention.analytes))}" if fitting else "")
 
@@ -162,9 +201,40 @@ def _measure(statement: Statement, verdict: Verdict) -> Measure:
 
 def _issue(place: Span, verdict: Verdict) -> Issue | None:
     where = f"characters {place.start}-{place.end}"
-    if verdict.problem:
-        return Issue("warning", where, verdict.problem, verdict.remedy or "it was not used")
+    if verdict.problem and verdict.remedy:
+        return Issue("warning", where, verdict.problem, verdict.remedy)
     return Issue("info", where, verdict.note, "check that it is meant") if verdict.note else None
+
+
+_LOINC = re.compile(r"\s*\[[^]]*\].*?(?:\bin (?P<where>[A-Z].*))?$")
+_SPECIMENS = (("Cerebral", "CSF"), ("Urine", "urine"), ("Stool", "stool"), ("Sweat", "sweat"))
+
+
+def judged_measurement(measurement: Measurement, person: Person) -> Measured:
+    """Return what a value that a source gives in fields comes to, as it would in a text; findings without a place.
+
+    Example:
+        >>> given = Measurement("Potassium [Moles/volume] in Serum or Plasma", 2.1, "mmol/L")
+        >>> [each.label for each in judged_measurement(given, Person()).findings]
+        ['Hypokalemia']
+    """
+    match = _LOINC.search(measurement.label)
+    name = measurement.label[: match.start()] if match else measurement.label
+    where = (match and match["where"]) or ""
+    specimen = next((f"{said} " for kind, said in _SPECIMENS if where.startswith(kind)), "")
+    value = f"{measurement.value:g}" if isinstance(measurement.value, float) else measurement.value
+    text = f"{specimen}{name} {value} {measurement.unit}".rstrip()
+    low, high = measurement.low, measurement.high
+    if low is not None and high is not None:
+        text += f" ({low:g}-{high:g})"
+    elif low is not None or high is not None:
+        text += f" (<{high:g})" if low is None else f" (>{low:g})"
+    read = read_measured(text, person)
+    issues = [replace(issue, where=name[:60]) for issue in read.issues]
+    if not read.findings and not issues:
+        remedy = "it was not used; give the finding as an HPO id"
+        issues.append(Issue("info", name[:60], f"the measurement {name[:60]!r} comes to no finding", remedy))
+    return Measured(tuple(replace(each, span=None) for each in read.findings), tuple(issues))
 
 
 def person_of(case: Case) -> Person:

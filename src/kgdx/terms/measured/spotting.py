@@ -9,16 +9,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from kgdx.terms.measured.analytes import Analyte, analytes
+from kgdx.terms.measured.analytes import BLOOD, BODY, Analyte, analytes
 from kgdx.terms.normalise import CJK, fold, read_table
 
 _TOKEN = re.compile(rf"(?:(?![{CJK}_])[^\W\d])+\d*(?:(?![{CJK}_])[^\W\d])*|\d+(?:(?![{CJK}_])[^\W\d])*|[+]")
-_GAP = re.compile(r"[\s\-–/.,']{0,2}")
+_GAP = re.compile(r"[\s\-–/.,:()&']{0,2}")
 _HAN = re.compile(f"[{CJK}]")
 _BREAK = re.compile(r"[.;](?=\s|$)|[。；\n]")
 _COLON = re.compile(r"\s*[:：]")
-BLOOD, BODY = "", "body"
-"""Specimens of what is measured in blood unless something else is said, and of what is measured in no specimen."""
 _BESIDE = 2
 """Characters between a specimen and a name that it belongs to."""
 _EXACT = 3
@@ -46,14 +44,14 @@ class _Name(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _names() -> tuple[dict[str, list[_Name]], dict[str, list[_Name]], re.Pattern[str], dict[str, tuple[str, str]]]:
+def _names() -> tuple[dict[str, list[_Name]], dict[str, list[_Name]], dict[str, tuple[str, str]]]:
     """Names by their first word, Chinese ones by their first character, and the words that name a specimen."""
     keys: dict[str, list[str]] = defaultdict(list)
     for analyte in analytes().values():
         for written in analyte.names:
             if analyte.key not in keys[written]:
                 keys[written].append(analyte.key)
-    for (written,) in read_table(Path(__file__).with_name("not_analytes.tsv")):
+    for written in _not_analytes("always"):
         keys[written] = []
     words: dict[str, list[_Name]] = defaultdict(list)
     han: dict[str, list[_Name]] = defaultdict(list)
@@ -66,9 +64,7 @@ def _names() -> tuple[dict[str, list[_Name]], dict[str, list[_Name]], re.Pattern
     for listed in (*words.values(), *han.values()):
         listed.sort(key=lambda each: (len(each.tokens), len(each.written)), reverse=True)
     specimens = {word: (kind, reach) for word, kind, reach in read_table(Path(__file__).with_name("specimens.tsv"))}
-    longest = sorted(specimens, key=len, reverse=True)
-    pattern = "|".join(re.escape(word) if _HAN.search(word) else rf"\b{re.escape(word)}\b" for word in longest)
-    return dict(words), dict(han), re.compile(pattern, re.IGNORECASE), specimens
+    return dict(words), dict(han), specimens
 
 
 def spotted(text: str) -> list[Mention]:
@@ -78,7 +74,7 @@ def spotted(text: str) -> list[Mention]:
         >>> [(each.start, each.end, each.analytes[0].key) for each in spotted("CK 5000, K 2.1")]
         [(0, 2, 'creatine_kinase'), (9, 10, 'potassium')]
     """
-    words, han, _, _ = _names()
+    words, han, _ = _names()
     found = [*_words(text, words), *_chinese(text, han)]
     found.sort(key=lambda each: (each[0], -each[1]))
     said, reach = _specimens(text), 0
@@ -87,7 +83,7 @@ def spotted(text: str) -> list[Mention]:
         if start < reach:
             continue
         reach = end
-        if of := _of(keys, said, start):
+        if of := _of(keys, said, start, text[start:end].lower()):
             mentions.append(Mention(start, end, of))
     return mentions
 
@@ -124,37 +120,63 @@ def _chinese(text: str, names: dict[str, list[_Name]]) -> list[tuple[int, int, t
     if not _HAN.search(text):
         return []
     folded = text.lower() if len(text.lower()) == len(text) else text
-    found, at = [], 0
-    while at < len(folded):
-        for name in names.get(folded[at], ()):
+    found, reach = [], 0
+    for match in _first_signs().finditer(folded):
+        at = match.start()
+        if at < reach:
+            continue
+        for name in names[match.group()]:
             if folded.startswith(name.written, at):
-                found.append((at, at + len(name.written), name.keys))
-                at += len(name.written) - 1
+                reach = at + len(name.written)
+                found.append((at, reach, name.keys))
                 break
-        at += 1
     return found
+
+
+@lru_cache(maxsize=1)
+def _first_signs() -> re.Pattern[str]:
+    """The characters that Chinese names begin with."""
+    return re.compile("[" + re.escape("".join(_names()[1])) + "]")
 
 
 def _specimens(text: str) -> list[tuple[int, int, str]]:
     """Where the text says which specimen is spoken of, and until where that holds."""
-    _, _, pattern, kinds = _names()
+    _, _, kinds = _names()
     breaks = [match.start() for match in _BREAK.finditer(text)]
     found = []
-    for match in pattern.finditer(text):
-        kind, reach = kinds[match.group().lower()]
+    folded = text.lower()
+    there = tuple(word for word in kinds if word in folded)
+    if not there:
+        return []
+    for match in _specimen_words(there).finditer(text):
+        kind, reach = kinds.get(match.group().lower(), ("", ""))  # the dotless i is an i to the pattern, not here
         if reach == "sentence" or _COLON.match(text, match.end()):
             at = bisect_left(breaks, match.end())
             found.append((match.start(), breaks[at] if at < len(breaks) else len(text), kind))
-        else:
+        elif reach != "heading":
             found.append((match.start(), match.end() + _BESIDE, kind))
     return found
 
 
-def _of(keys: tuple[str, ...], said: list[tuple[int, int, str]], start: int) -> tuple[Analyte, ...]:
+@lru_cache(maxsize=256)
+def _specimen_words(words: tuple[str, ...]) -> re.Pattern[str]:
+    longest = sorted(words, key=len, reverse=True)
+    parts = (rf"(?<!\w){re.escape(word)}(?!\w)" if word.isascii() else re.escape(word) for word in longest)
+    return re.compile("|".join(parts), re.IGNORECASE)
+
+
+@lru_cache(maxsize=2)
+def _not_analytes(when: str) -> frozenset[str]:
+    rows = read_table(Path(__file__).with_name("not_analytes.tsv"))
+    return frozenset(name for name, kind in rows if kind == when)
+
+
+def _of(keys: tuple[str, ...], said: list[tuple[int, int, str]], start: int, name: str) -> tuple[Analyte, ...]:
     """The analytes of a name, in the specimen that the sentence speaks of."""
-    specimen = next((kind for begin, end, kind in reversed(said) if begin <= start <= end), BLOOD)
+    itself = name in _names()[2]  # "blood" under a heading of urine is no other specimen
+    held = (kind for begin, end, kind in reversed(said) if begin <= start <= end and not (itself and begin == start))
+    specimen = next(held, BLOOD)
     named = [analytes()[key] for key in keys]
-    fitting = [each for each in named if each.specimen == specimen]
-    if fitting or specimen != BLOOD:
-        return tuple(fitting or (each for each in named if each.specimen == BODY))
-    return tuple([each for each in named if each.specimen == BODY] or (named if len(named) == 1 else ()))
+    fitting = [each for each in named if each.specimen in (specimen, BODY)]
+    telling = len(named) == 1 and specimen == BLOOD and name not in _not_analytes("alone")
+    return tuple(fitting or (named if telling else ()))

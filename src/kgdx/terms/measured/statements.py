@@ -15,32 +15,50 @@ _KIND = (
     r"(?:\s*\b(?:levels?|values?|counts?|conc(?:entration)?s?|activity|tit(?:re|er)s?|results?|scores?|readings?|antibod(?:y|ies)"
     r"|test(?:s|ing)?|serology|screen)\b|(?:水平|数值|值|计数|浓度|定量|定性|测定|检测|检查|结果|活性|评分|滴度|抗体|指标)){0,3}"
 )
-_ALIAS = r"(?:\s*[(（](?![Hh][)）]|[Ll][)）]|N[)）])[A-Za-z][\w+/-]{0,9}[)）])?"
+_ALIAS = r"(?:\s*[(（](?![Hh][)）]|[Ll][)）]|N[)）])(?:\d{1,2}-?)?[A-Za-z][\w+/-]{0,9}[)）])?"
 """An abbreviation in brackets behind a name: creatine kinase (CK)."""
 _COPULA = (
-    r"(?:(?:was|were|is|are|of|at|to|about|around|approx(?:imately)?|approx\.|only|measured|measuring|found to be|remains?"
+    r"(?:(?:was|were|is|are|of|at|on|to|about|around|approx(?:imately)?|approx\.|only|measured|measuring"
+    r"|found to be|remains?"
     r"|remained|came back(?: as)?|returned(?: at)?|showed|peak(?:ed|ing)?(?: at)?|rose|fell|dropped|reached|up|down|max"
     r"|today|now|initial(?:ly)?|on admission|repeat(?:ed)?|random|fasting|result)\b"
-    r"|为|是|约|达到?|至|仅|测得|提示|示|最高|最低|高达|低至|升至|降至|可达|分别为|复查|入院时|结果)"
+    r"|为|是|在|位于|约|达到?|至|仅|测得|提示|示|最高|最低|高达|低至|升至|降至|可达|分别为|复查|入院时|结果)"
 )
-_SEPARATOR = rf"(?:\s*(?:[:：=|\t]|{_COPULA})){{0,4}}[\s,，]{{0,3}}"
+_SEPARATOR = rf"(?:\s*(?:-?[:：=|\t]|{_COPULA})){{0,4}}[\s,，]{{0,3}}"
 _DEGREE = (
     r"(?:(?:very|markedly|mildly|slightly|moderately|severely|significantly|grossly|massively|persistently|strongly"
-    r"|weakly|also|extremely|a bit|all|both|still|again|clearly|just|entirely|completely|not be|found|be|being|been)\s+"
+    r"|weakly|also|really|quite|rather|too|so|fairly|extremely"
+    r"|a bit|all|both|still|again|clearly|just|entirely|completely|not be|found|be|being|been)\s+"
     r"|明显|显著|轻度|中度|重度|轻微|稍|略|均|都|也|持续|进行性|极度|仍|强|轻)*"
 )
+_SCORE = (
+    r"(?P<score>(?:[zZ](?:[- ]?scores?)?|[tT][- ]?scores?|SDS|Z值|T值|SD评分)\s*"
+    r"(?:(?:was|is|of|at|为)\s+|[:：=]\s*|为)?"
+    r"|(?:on|at|below|above|under|over)?\s*(?:the\s+)?(?:P(?=\d)|第))?"
+)
+"""What marks a number as a standard deviation score or a centile before it is written."""
+_WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
+_FILLED, _MOST_WORDS, _LONGEST_HAN = 5, 5, 6
+_BETWEEN = "between"
+"""Kind of the words that stand between a direction and a name: elevated levels of serum CK."""
+_FIRST_SIGN = "\u2190"
+"""The first arrow: it and Chinese characters need no blank around them."""
 _FEWER = r"(?:[<>≤≥~≈＜＞]=?|less than|more than|greater than|below|above|over|under|大于|小于|低于|高于|超过|不足)"
-_OCR = r"(?=[\dOol|I.,]*\d)[\dOolI][\dOolI.,]*(?![A-Za-z\d])"
+_OCR = r"(?=[\d.,]*[OolI])(?=[OolI.,]*\d)[\dOolI][\dOolI.,]*(?<!l)(?![A-Za-z\d])"
+"""A number in which letters stand for digits; one that ends in l may be a volume."""
 _VALUE = re.compile(
     rf"{_KIND}{_ALIAS}{_KIND}(?:\s*[(（,]\s*(?P<before>{UNIT})\s*[)）]?)?{_SEPARATOR}(?P<open>[(（]\s*)?"
-    rf"(?P<fewer>{_FEWER})?\s*(?P<sign>[-−–+](?=\s?\d))?\s?(?P<number>{NUMBER}|{_OCR})"
-    rf"(?:\s?(?P<mark>/|:)\s?(?P<second>{NUMBER}))?(?P<ordinal>st|nd|rd|th)?(?![A-Za-z]{{4,}})"
+    rf"(?P<fewer>{_FEWER})?\s*(?:the\s+)?{_SCORE}\s*(?P<less>[<>])?\s*(?P<sign>[-−–+](?=\s?\d))?\s?(?P<number>{_OCR}|{NUMBER})"
+    rf"(?![\d.]*\+(?!\d))(?:\s?(?P<mark>/|:)\s?(?P<second>{NUMBER}))?(?P<ordinal>st|nd|rd|th)?(?![A-Za-z]{{7,}})"
     rf"(?P<times>\s?(?:[x×]|times|倍)\s*(?:the\s)?(?:uln|upper limit(?: of normal)?|正常上限))?",
     re.IGNORECASE,
 )
 _UNIT = re.compile(
-    rf"\s?-?\s?(?P<unit>{UNIT}|%\s?ile|(?:per)?cent(?:ile|ages?)s?\b|百分位数?|SDS?\b|s\.d\.|个?标准差|[CF](?![A-Za-z]))"
+    rf"[ \t|]{{0,4}}(?P<unit>{UNIT}|%\s?ile|(?:per)?cent(?:ile|ages?)s?\b|百分位数?|SDS?\b|s\.d\.|个?标准差"
+    r"|weeks?\b|min(?:utes)?\b|wks?\b|周|斤|[CF](?![A-Za-z]))"
 )
+_BEYOND = re.compile(r"\s*(?:(?P<mean>below|under|above|over)(?=\s+(?:the\s+)?mean)|以下|以上)", re.IGNORECASE)
+_PARAGRAPH = re.compile(r"\n\s*(?:\d+[.)、]\s|[-*•]|\n)")
 _FLAG = re.compile(r"[\s|]*[(（\[]?\s*(?P<flag>HH|LL|H(?![A-Za-z\d])|L(?![A-Za-z\d/])|[↑⬆]+|[↓⬇]+)\s*[)）\]]?")
 _CALLED = (
     r"(?P<called>ref(?:erence)?\.?(?:\s*(?:range|interval|values?|limits?))?|normal(?:\s*(?:range|values?|limits?|is))?|nl|NL|N|NR|RR"
@@ -53,6 +71,14 @@ _RANGE = re.compile(
     re.IGNORECASE,
 )
 _ABOVE = re.compile(r"[>≥＞]|more|greater|above|over|大于|高于|超过")
+CENTILE = re.compile(r"%\s?ile|(?:per)?cent(?:ile|ages?)s?|百分位数?", re.IGNORECASE)
+DEVIATION = re.compile(r"SDS?|s\.d\.|个?标准差", re.IGNORECASE)
+SCORES = ("centile", "SD")
+_AHEAD = re.compile(
+    rf"(?P<number>{NUMBER})(?:st|nd|rd|th)(?:\s+(?:per)?cent(?:ile|ages?))?\s+(?:for|in)\s+(?:(?:his|her|the)\s+)?$",
+    re.IGNORECASE,
+)
+"""A centile that stands before what it is of: on the 2nd centile for height."""
 _LETTERS = re.compile(r"[OolI]")
 
 
@@ -93,9 +119,14 @@ class Statement:
 
 
 @lru_cache(maxsize=1)
-def _directions() -> tuple[dict[str, str], re.Pattern[str], re.Pattern[str]]:
-    """Kinds of the phrases; the pattern of one behind a name, and that of one before."""
-    kinds = {phrase: kind for _, kind, phrase in read_table(Path(__file__).with_name("wordings.tsv"))}
+def _wordings() -> dict[str, str]:
+    return {phrase: kind for _, kind, phrase in read_table(Path(__file__).with_name("wordings.tsv"))}
+
+
+@lru_cache(maxsize=1)
+def _directions() -> tuple[dict[str, str], re.Pattern[str]]:
+    """Kinds of the phrases, and the pattern of one behind a name."""
+    kinds = {phrase: kind for phrase, kind in _wordings().items() if kind != _BETWEEN}
     parts = []
     for phrase in sorted(kinds, key=len, reverse=True):
         left = r"(?<![A-Za-z])" if phrase[0].isascii() and phrase[0].isalpha() else ""
@@ -103,12 +134,7 @@ def _directions() -> tuple[dict[str, str], re.Pattern[str], re.Pattern[str]]:
         parts.append(left + re.escape(phrase).replace(r"\ ", r"\s+") + right)
     said = "|".join(parts)
     behind = rf"{_KIND}{_ALIAS}{_KIND}{_SEPARATOR}[(（]?{_DEGREE}(?P<said>{said})[)）]?"
-    linked = (
-        r"(?:\s+(?:levels?|concentrations?|values?|titres?|titers?|counts?|activity)(?:\s+of)?)?(?:\s+(?:of|in|for))?"
-    )
-    own = r"(?:\s+(?:serum|plasma|blood|whole[- ]blood|circulating|urine|urinary|total|random|fasting|his|her|the))*"
-    before = rf"(?P<said>{said})(?:的)?{linked}{own}\s*$"
-    return kinds, re.compile(behind, re.IGNORECASE), re.compile(before, re.IGNORECASE)
+    return kinds, re.compile(behind, re.IGNORECASE)
 
 
 def stated(text: str, start: int, end: int, floor: int, limit: int) -> Statement:
@@ -127,13 +153,18 @@ def stated(text: str, start: int, end: int, floor: int, limit: int) -> Statement
         ('128', 'mmol/L', '135', '145')
     """
     found: dict[str, str] = defaultdict(str)
+    if paragraph := _PARAGRAPH.search(text, end, limit):
+        limit = paragraph.start()
     at, place = end, (0, 0)
-    kinds, behind, before = _directions()
+    kinds, behind = _directions()
     for _ in range(4):
         if not found["value"] and (match := _VALUE.match(text, at, limit)) and _starts(text, end, at, match):
             at, place = _take_value(text, match, limit, found)
+        elif found["value"] and found["unit"] not in SCORES and (scored := _scored(text, at, limit)):
+            at, place = scored[:2]
+            found.update({"fewer": "", **scored[2]})
         elif not found["direction"] and (match := behind.match(text, at, limit)) and not _range(text, at, limit, found):
-            found["direction"], at = kinds[_plain(match["said"])], match.end()
+            found["direction"], at = kinds.get(_plain(match["said"]), "unclear"), match.end()
         elif found["value"] and (match := _FLAG.match(text, at, limit)):
             found["direction"] = found["direction"] or ("high" if match["flag"][0] in "H↑⬆" else "low")
             at = match.end()
@@ -150,9 +181,31 @@ def stated(text: str, start: int, end: int, floor: int, limit: int) -> Statement
         else:
             break
     begin = -1
-    if not found["direction"] and (match := before.search(text, max(floor, start - 60), start)):
-        begin, found["direction"] = match.start(), kinds[_plain(match["said"])]
+    if not (found["value"] or found["direction"]) and (match := _AHEAD.search(text, max(floor, start - 60), start)):
+        begin, found["value"], found["unit"] = match.start(), match["number"], "centile"
+        place = match.span("number")
+    elif not found["direction"] and (before := _before(text, max(floor, start - 60), start)):
+        begin, found["direction"] = before
     return Statement(at, begin, found["direction"], found["value"], found["second"], place, **_rest(found))
+
+
+def _before(text: str, floor: int, start: int) -> tuple[int, str] | None:
+    """Where a direction stands right before a name, and which: elevated levels of, 升高的."""
+    kinds, _ = _directions()
+    end = start
+    for _ in range(_FILLED):
+        head = text[floor:end].rstrip().removesuffix("的")
+        for size in range(min(_LONGEST_HAN, len(head)), 0, -1):
+            if head[-size] >= _FIRST_SIGN and head[-size:] in kinds:
+                return floor + len(head) - size, kinds[head[-size:]]
+        words = list(_WORD.finditer(head))[-_MOST_WORDS:]
+        for word in words:
+            if (kind := kinds.get(_plain(head[word.start() :]))) is not None:
+                return floor + word.start(), kind
+        if not words or words[-1].end() < len(head) or _wordings().get(words[-1].group().lower()) != _BETWEEN:
+            return None
+        end = floor + words[-1].start()
+    return None
 
 
 def _rest(found: dict[str, str]) -> dict[str, str]:
@@ -166,6 +219,9 @@ def _plain(said: str) -> str:
 def _starts(text: str, end: int, at: int, match: re.Match[str]) -> bool:
     """Whether a number stands apart from a name that ends in a letter, as in K 2.1 and not in K2."""
     begin = match.start("number")
+    apart = text[at:begin]
+    if at > end and ("," in apart or "，" in apart) and not _UNIT.match(text, match.end()):
+        return False
     if begin == end and text[end - 1 : end].isascii() and text[end - 1].isalnum():
         return False
     return not (match["mark"] and not match["second"])
@@ -180,17 +236,36 @@ def _take_value(text: str, match: re.Match[str], limit: int, found: dict[str, st
         at = match.end("number") - 1
     found["second"] = match["second"] or ""
     found["unit"] = match["before"] or ("centile" if match["ordinal"] else "")
-    if match["fewer"]:
-        found["fewer"] = ">" if _ABOVE.match(match["fewer"].lower()) else "<"
+    if score := (match["score"] or "").strip():
+        found["unit"] = "centile" if score[-1] in "P第" else "SD"
+    if fewer := match["fewer"] or match["less"]:
+        found["fewer"] = ">" if _ABOVE.match(fewer.lower()) else "<"
     if match["times"]:
         found["direction"], found["value"] = "high", ""
         return at, (match.start("number"), at)
     if not _FLAG.match(text, at, limit) or text[at : at + 2].strip()[:1] not in ("L", "H"):
         if unit := _UNIT.match(text, at, limit):
             found["unit"], at = unit["unit"], unit.end()
+        if beyond := _BEYOND.match(text, at, limit):
+            at = beyond.end()
+            below = beyond.group().strip().lower() in ("以下", "below", "under")
+            if found["unit"].upper().startswith("SD") and beyond["mean"] and below:
+                found["value"] = "-" + found["value"].lstrip("-")
+            elif beyond.group().strip() in ("以下", "以上"):
+                found["fewer"] = "<" if below else ">"
     if match["open"] and (closed := re.compile(r"\s*[)）]").match(text, at, limit)):
         at = closed.end()
     return at, (match.start("number"), at)
+
+
+def _scored(text: str, at: int, limit: int) -> tuple[int, tuple[int, int], dict[str, str]] | None:
+    """A standard deviation score or centile behind a value: 98 cm (-3.2 SD)."""
+    match = _VALUE.match(text, at, limit)
+    if match is None or match["second"]:
+        return None
+    found: dict[str, str] = defaultdict(str)
+    end, place = _take_value(text, match, limit, found)
+    return (end, place, dict(found)) if CENTILE.fullmatch(found["unit"]) or DEVIATION.fullmatch(found["unit"]) else None
 
 
 def _range(text: str, at: int, limit: int, found: dict[str, str]) -> re.Match[str] | None:

@@ -44,6 +44,7 @@ class Reading(NamedTuple):
     factor: float
 
 
+@lru_cache(maxsize=4096)
 def plain(unit: str) -> str:
     """Return a unit as units are compared: one form of powers, micro and letter case, no blanks.
 
@@ -51,7 +52,7 @@ def plain(unit: str) -> str:
         >>> plain("× 10⁹/L"), plain("µmol / L")
         ('x10^9/l', 'umol/l')
     """
-    raised = _RAISED.sub(lambda match: ("^" if len(match.group()) else "") + match.group(), unit)
+    raised = _RAISED.sub(lambda match: "^" + match.group(), unit)
     folded = unicodedata.normalize("NFKC", raised).casefold()
     return re.sub(r"\s", "", folded).replace("μ", "u").replace("×", "x").replace("m^2", "m2").replace("m^3", "m3")
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.terms.dictionary import ROOT, descendants, lay_wordings
+from kgdx.terms.dictionary import ROOT, descendants
+from kgdx.terms.everyday import lay_wordings
 from kgdx.terms.normalise import Form, bare, fold_name, form, has_chinese, word_rows, wordings
 
 

@@ -17,7 +17,7 @@ from rapidfuzz import fuzz
 
 from kgdx.terms.names.name_database import COMMON, LONGEST_PREFIX, marks, spaced
 from kgdx.terms.names.name_decision import ALL_KINDS, KINDS, Entry, Mention
-from kgdx.terms.names.suggestions import similar_words
+from kgdx.terms.names.suggestions import lay_names_in, similar_words
 from kgdx.terms.normalise import CJK, Folded, Form, fold_chinese, fold_name, form, same_length, word_key, word_list
 
 READ = 10_000
@@ -33,7 +33,7 @@ _PLAIN = re.compile(r"[^\W_]")
 _JOINS = frozenset("-‐‑–—－·•/／()（）[]［］\"'“”‘’")
 """Signs that stand within Chinese names: 锁骨下动脉-腋动脉瘤, 静注人免疫球蛋白(pH4), 抗溶血性链球菌“O”试验."""
 _CLOSES = {")": "(", "）": "（", "]": "[", "］": "［", "”": "“", "’": "‘"}
-_GENE, _DRUG = KINDS.index("Gene"), KINDS.index("Drug")
+_DISEASE, _GENE, _DRUG = KINDS.index("Disease"), KINDS.index("Gene"), KINDS.index("Drug")
 _SAYS_NOTHING = word_list("question")
 """Words of questions that some source has as a name."""
 MOST_FORMS = 1_000
@@ -62,12 +62,16 @@ def mentions(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> l
     """Return the parts of a text that name entries, in order; where two overlap, the longer one."""
     read = text[:READ]
     runs = [run for run in (*_words(read), *_characters(read)) if not _SAYS_NOTHING.intersection(run.forms)]
-    named = _look_up(database, {each for run in runs for each in run.forms}, kinds)
+    lay = {run: lay_names_in(read[run.start : run.end], run.forms) for run in runs}
+    meant = {run: [fold_name(name) for name in names] for run, names in lay.items() if names}
+    asked = {each for run in runs for each in (*run.forms, *meant.get(run, ()))}
+    named = _look_up(database, asked, kinds)
     found = list(_ids(database, read, kinds))
     for run in runs:
         said = read[run.start : run.end]
         by_kind: dict[int, list[Any]] = defaultdict(list)
-        for row in {row for each in run.forms for row in named.get(each, ())}:
+        plain = [row for each in meant.get(run, ()) for row in named.get(each, ()) if row[1] == _DISEASE]
+        for row in {*plain, *(row for each in run.forms for row in named.get(each, ()))}:
             if row[1] != _GENE or row[2] == said:
                 by_kind[row[1]].append(row)
         if by_kind:

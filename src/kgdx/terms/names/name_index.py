@@ -25,8 +25,8 @@ from kgdx.terms.names.mentions import complete, mentions, near
 from kgdx.terms.names.name_database import FILE, layout, marks, opened, unreadable, write_index
 from kgdx.terms.names.name_decision import ALL_KINDS, KINDS, Entry, Mention, NameDecision, kinds_of
 from kgdx.terms.names.sssom import BASES, PREFIXES
-from kgdx.terms.names.suggestions import Meanings, shortened, typos_of
-from kgdx.terms.normalise import Form, bare, form
+from kgdx.terms.names.suggestions import Meanings, lay_names, shortened, typos_of
+from kgdx.terms.normalise import Form, bare, fold_name, form
 
 if TYPE_CHECKING:
     from kgdx.terms.encoder import Encoder
@@ -124,9 +124,13 @@ class NameIndex:
             if stage == self._by_id and all(row[0] == row[2] for row, *_ in found):
                 found = self._exact(given, asked, numbers) or found  # a database may have no ids but names
             entries = self._with_same(_stated(found), wanted)
+            if entries and entries[0].method != "id":
+                entries = self._with_namesakes(entries)
             if entries:
                 kept = tuple(entries[:limit])
                 return NameDecision(name, wanted, kept, _reason(given, entries), (), len(entries) - len(kept))
+        if "Phenotype" in wanted and "Disease" not in wanted and (entries := self._as_finding(given, asked, numbers)):
+            return NameDecision(name, wanted, tuple(entries[:limit]), _reason(given, entries))
         return NameDecision(name, wanted, (), f"no {_or(wanted)} is called so", tuple(self.near(given, wanted)))
 
     @repairing
@@ -195,7 +199,9 @@ class NameIndex:
         return [(row, "id", 1.0) for row in [row for row in found if row[4] == given] or found]
 
     def _exact(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
-        return [(row, "exact", 1.0) for each in asked for row in self._of("t.folded", each.folded, kinds)]
+        found = [(row, "exact", 1.0) for each in asked for row in self._of("t.folded", each.folded, kinds)]
+        lay = [form(name) for name in lay_names(given)] if _DISEASE in kinds else []
+        return found + [(row, "exact", 1.0) for each in lay for row in self._of("t.folded", each.folded, [_DISEASE])]
 
     def _normalised(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
         found = [(row, "normalised", NORMALISED) for each in asked for row in self._of("f.key", each.key, kinds)]
@@ -222,6 +228,14 @@ class NameIndex:
             for key in shortened(self._database, given, each, _DISEASE)
             for row in self._of("t.folded", key, [_DISEASE])
         ]
+
+    def _as_finding(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> list[Entry]:
+        """The phenotypes that a disease of the name is called as, in another language: 视网膜色素变性."""
+        diseases = self._with_same(_stated(self._exact(given, asked, [_DISEASE])), ["Disease"])
+        phenotype = [KINDS.index("Phenotype")]
+        names = dict.fromkeys(fold_name(entry.name) for entry in diseases)
+        found = [(row, "same", SAME) for name in names for row in self._of("t.folded", name, phenotype)]
+        return [entry for entry, _ in _stated(found)]
 
     def _near_in_meaning(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
         if self._meanings is None:
@@ -252,6 +266,23 @@ class NameIndex:
                 if kind in kinds and (kind, id) not in seen:
                     seen.add((kind, id))
                     entries.append(Entry(id, kind, name, source, entry.matched, "same", "exact", score, entry.id))
+        return entries
+
+    def _with_namesakes(self, entries: list[Entry]) -> list[Entry]:
+        """The entries, and the diseases that are called in full as those of them that mean exactly what was asked.
+
+        So a name in one language leads to the entries of another vocabulary that no relation joins to its own.
+        """
+        seen = {entry.id for entry in entries}
+        best = max((entry.score for entry in entries), default=0.0)
+        for entry in list(entries):
+            if entry.kind != "Disease" or entry.relation != "exact" or entry.score < best * SAME - 1e-6:
+                continue
+            score = round(entry.score * SAME, 4)
+            for id, _, name, source, *_ in self._of("t.folded", fold_name(entry.name), [_DISEASE]):
+                if id not in seen and fold_name(name) == fold_name(entry.name):
+                    seen.add(id)
+                    entries.append(Entry(id, "Disease", name, source, entry.matched, "same", "exact", score, entry.id))
         return entries
 
     def _all(self, query: str, parameters: Iterable[Any]) -> list[Any]:

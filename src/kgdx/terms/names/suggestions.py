@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import islice, product
+from pathlib import Path
 
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import OSA
@@ -22,7 +24,7 @@ from kgdx.terms.names.cascade import COSINE, LEAD
 from kgdx.terms.names.name_database import layout, marks, skeleton
 from kgdx.terms.names.name_decision import ALL_KINDS, KINDS
 from kgdx.terms.names.typos import WORD_STEPS, bound, is_typo, is_word_typo, word_edits
-from kgdx.terms.normalise import Form, form, word_rows
+from kgdx.terms.normalise import Form, fold_name, form, read_table, word_rows
 from kgdx.terms.phrase_vectors import contrary
 
 MOST_WORDS = 30
@@ -38,6 +40,8 @@ _LEAST_SHORT = 4
 """Letters of the shortest name that another one may begin with."""
 _BEGUN = 40
 """Names that are looked at of those that begin with a name."""
+_LONGEST_SHORT = 6
+"""Letters of an abbreviation at most."""
 _ABBREVIATION = re.compile(r"[A-Z][A-Z0-9]{1,5}")
 _TRIED = 20
 """Names that are looked at for the nearest one that does not say the contrary."""
@@ -62,6 +66,36 @@ def typos_of(database: sqlite3.Connection, asked: Form, kinds: Sequence[int]) ->
     return nearest if len(nearest) == 1 else []
 
 
+@cache
+def _said() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for said, meant in read_table(Path(__file__).with_name("lay_diseases.tsv")):
+        found.setdefault(said if _ABBREVIATION.fullmatch(said) else fold_name(said), []).append(meant)
+    return found
+
+
+def lay_names(given: str) -> list[str]:
+    """Return the names of the disease that people call so in short, or in plain words.
+
+    Example:
+        >>> lay_names("ALS"), lay_names("als"), lay_names("牛皮癣")
+        (['amyotrophic lateral sclerosis'], [], ['银屑病'])
+    """
+    return lay_names_in(given, () if _ABBREVIATION.fullmatch(given) else (fold_name(given),))
+
+
+def lay_names_in(said: str, forms: Sequence[str]) -> list[str]:
+    """Return the names of the disease that a part of a text stands for, whose folded forms are known.
+
+    Args:
+        said: The part, as it is written; capitals count for abbreviations.
+        forms: Its folded forms.
+    """
+    known = _said()
+    found = [name for each in forms for name in known.get(each, ())]
+    return found or (known.get(said, []) if len(said) <= _LONGEST_SHORT else [])
+
+
 def shortened(database: sqlite3.Connection, given: str, asked: Form, kind: int) -> list[str]:
     """Return the folded names that one name is short for; none where it may be short for several things.
 
@@ -78,16 +112,13 @@ def shortened(database: sqlite3.Connection, given: str, asked: Form, kind: int) 
     if len(stem) < (2 if asked.han else _LEAST_SHORT):
         return _abbreviated(database, given, kind)
     space = "" if asked.han else " "
-    heads = [
-        f"{owner}{space}{head}"
-        for owner in (stem, f"{stem}s")
-        for head in word_rows("head_zh" if asked.han else "head_en")[0]
-    ]
-    named = f"SELECT DISTINCT folded FROM term WHERE kind = ? AND relation = 'exact' AND folded IN ({marks(heads)})"
-    whole = [row[0] for row in database.execute(named, (kind, *heads))]
+    words = word_rows("head_zh" if asked.han else "head_en")[0]
+    heads = [f"{owner}{space}{head}" for owner in (stem, f"{stem}s") for head in words]
+    named = "SELECT DISTINCT folded FROM term WHERE kind = ? AND relation = 'exact' AND folded"
+    whole = [row[0] for row in database.execute(f"{named} IN ({marks(heads)})", (kind, *heads))]
     if whole:
         return whole if len({name.removeprefix(stem).removeprefix("s") for name in whole}) == 1 else []
-    begun = f"SELECT DISTINCT folded FROM term WHERE kind = ? AND relation = 'exact' AND folded >= ? AND folded < ? LIMIT {_BEGUN}"
+    begun = f"{named} >= ? AND folded < ? LIMIT {_BEGUN}"
     start = stem + space
     found = sorted((row[0] for row in database.execute(begun, (kind, start, start + "\U0010ffff"))), key=len)
     if found and all(name.startswith(found[0]) for name in found):
@@ -100,8 +131,9 @@ def _abbreviated(database: sqlite3.Connection, given: str, kind: int) -> list[st
     if not _ABBREVIATION.fullmatch(given):
         return []
     query = (
-        "SELECT DISTINCT t.folded, t.text, coalesce(e.same, -e.number) FROM (SELECT rowid FROM words WHERE words MATCH ? "
-        "ORDER BY rowid LIMIT 200) w JOIN term t ON t.form = w.rowid JOIN entity e ON e.number = t.entity WHERE t.kind = ?"
+        "SELECT DISTINCT t.folded, t.text, coalesce(e.same, -e.number) FROM "
+        "(SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid LIMIT 200) w "
+        "JOIN term t ON t.form = w.rowid JOIN entity e ON e.number = t.entity WHERE t.kind = ?"
     )
     behind = re.compile(rf"[;；,，(（]\s*{re.escape(given)}\s*[)）]?$")
     rows = [row for row in database.execute(query, (f'"{given.lower()}"', kind)) if behind.search(row[1])]

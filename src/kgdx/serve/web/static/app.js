@@ -1,15 +1,16 @@
 // The workbench: a change to the patient is read, ranked and shown; what is late is thrown away, what fails is said.
-import { $, api, json, learn, onLanguage, say, speak, chinese, save, tell, translate, useToken } from "./shared.js";
+import { $, chinese, json, learn, make, onLanguage, save, say, speak, tell, translate, useToken } from "./shared.js";
 import * as patient from "./patient.js";
 import { closeMend, drawNote, editNote, openNote } from "./note.js";
-import { drawAbout, drawChips, drawValues, openChips } from "./chips.js";
+import { drawAbout, drawFindings, openChips } from "./chips.js";
 import * as ranking from "./ranking.js";
 import { drawCompare, drawNext, forget, forgetPassed, propose } from "./separate.js";
 import { openFiles } from "./files.js";
 import { openAsk } from "./ask.js";
 import { openDialogs } from "./dialogs.js";
+import { told } from "./messages.js";
 
-const REST = 90; // ms without a key before a text is read
+const REST = 70; // ms without a key before a text is read
 const AGAIN = 2000; // ms before a server that is away is asked again
 const FIRST = 15; // diseases that are shown at first
 let top = FIRST;
@@ -21,9 +22,9 @@ let speaking = 0;
 
 function drawPatient() {
   drawNote();
-  drawChips();
-  drawValues();
+  drawFindings();
   drawAbout();
+  drawIssues($("doubts"), patient.patient().text ? (patient.reading()?.issues ?? []) : []);
   $("undo").disabled = !patient.canUndo();
   $("example-note").hidden = !patient.patient().example;
   document.title = [patient.patient().title, "kgdx"].filter(Boolean).join(" · ");
@@ -69,20 +70,18 @@ async function nameFindings() {
 function after(found, signal) {
   clearTimeout(speaking);
   speaking = setTimeout(ranking.tellLeaders, 400); // once, after the last of several changes
-  drawCautions(found);
+  drawIssues($("cautions"), found.issues);
   ranking.learnShown();
   propose(signal);
   drawCompare();
 }
 
-function drawCautions(found) {
-  const said = [...found.issues, ...(patient.reading()?.issues ?? [])].filter((issue) => issue.level !== "info");
-  const lines = [...new Map(said.map((issue) => [issue.message, issue])).values()];
-  $("cautions").replaceChildren(...lines.map((issue) => {
-    const line = document.createElement("li");
-    line.textContent = issue.remedy ? `${issue.message} (${issue.remedy})` : issue.message;
-    return line;
-  }));
+/** List what is doubtful: of the note below it, of the ranking below that. */
+function drawIssues(list, issues) {
+  const lines = new Map(issues.filter((issue) => issue.level !== "info").map((issue) => [issue.message, issue]));
+  list.hidden = !lines.size;
+  list.replaceChildren(...[...lines.values()].map((issue) =>
+    make("li", {}, told(issue.message), issue.remedy ? make("small", {}, ` ${told(issue.remedy)}`) : "")));
 }
 
 /** Show that there is nothing to rank, and why. */
@@ -93,16 +92,19 @@ function nothing(why, hint = "") {
   ranking.tellLeaders();
   $("ranked").classList.remove("stale");
   $("more-box").hidden = true;
-  $("cautions").replaceChildren();
+  drawIssues($("cautions"), []);
   $("refused").hidden = false;
-  $("refused").textContent = [why || say("nothingYet"), hint].filter(Boolean).join(" — ");
+  $("refused").textContent = [told(why) || say("nothingYet"), told(hint)].filter(Boolean).join(" — ");
 }
 
 let away = false;
 function failed(problem) {
   if (!problem.away) {
     recovered();
-    return nothing(problem.detail || String(problem), problem.hint);
+    if (!patient.findings().some((each) => each.status === "present")) return nothing(problem.detail, problem.hint);
+    $("refused").hidden = false; // the last ranking stays, until what was said can be used
+    $("refused").textContent = [/age/.test(problem.detail) ? say("ageRefused") : told(problem.detail), told(problem.hint)].filter(Boolean).join(" — ");
+    return;
   }
   away = true;
   tell(problem.detail, say("workKept"));
@@ -198,7 +200,10 @@ function keys(key, target) {
 }
 
 patient.onChange(changed);
-ranking.onCompare(drawCompare);
+ranking.onCompare(() => {
+  drawCompare();
+  if (ranking.comparing().length === 2) $("compare").scrollIntoView({ block: "nearest" });
+});
 onLanguage(() => {
   $("state").textContent = graph ? say("ready", { date: graph.slice(0, 10) }) : say("unready");
   drawPatient();

@@ -1,34 +1,39 @@
 // The findings as chips, the measured values as a table, and what is known of the patient beside them.
-import { $, identifier, make, named, say } from "./shared.js";
+import { $, make, named, say } from "./shared.js";
 import * as patient from "./patient.js";
 import { terms } from "./note.js";
 
 const SIGN = { present: "+", absent: "−", family: "⌂", unknown: "?", hypothetical: "?" };
 
-/** Draw the chips; the one that had the focus keeps it. */
-export function drawChips() {
+const ALL = "#patient .chip";
+const measured = (finding) => finding.value !== null && finding.value !== undefined;
+
+/** Draw the findings, and what was measured as a table; the chip that had the focus keeps it. */
+export function drawFindings() {
   const { activeElement } = document;
-  const had = activeElement?.closest?.("#chips li");
-  const act = had && activeElement.dataset.act;
-  const at = had ? [...$("chips").children].indexOf(had) : -1;
+  const had = activeElement?.closest?.(ALL);
+  const at = had ? [...document.querySelectorAll(ALL)].indexOf(had) : -1;
   const found = patient.findings();
-  $("chips").replaceChildren(...found.map(chip));
-  if (!found.length) $("chips").replaceChildren(make("li", { class: "none" }, say(patient.isEmpty() ? "noFindings" : "noneRead")));
+  const named_ = found.filter((each) => !measured(each)).map((each) => chip(each, "li"));
+  const none = make("li", { class: "none" }, say(patient.isEmpty() ? "noFindings" : "noneRead"));
+  $("chips").replaceChildren(...(found.length ? named_ : [none]));
+  drawValues(found.filter(measured));
   if (at < 0) return;
-  const same = [...$("chips").children].find((each) => each.dataset.key === had.dataset.key) ?? $("chips").children[Math.min(at, found.length - 1)];
-  (same?.querySelector(`[data-act="${act}"]`) ?? same?.querySelector("button") ?? $("term")).focus();
+  const all = [...document.querySelectorAll(ALL)];
+  const same = all.find((each) => each.dataset.key === had.dataset.key) ?? all[Math.min(at, all.length - 1)];
+  (same?.querySelector(`[data-act="${activeElement.dataset.act}"]`) ?? same?.querySelector("button") ?? $("term")).focus();
 }
 
-function chip(finding) {
+function chip(finding, tag) {
   const name = named(finding.id, finding.name);
   const status = say(`status_${finding.status}`);
   const button = (act, label, content, work, more = {}) =>
     make("button", { type: "button", "data-act": act, "aria-label": label, title: label, onclick: () => work(finding), ...more }, content);
   const confirmed = !finding.given && button("confirm", say(finding.doubtful ? "confirmDoubt" : "confirm", { name }), "✓", patient.confirm,
     { class: "confirm", "aria-pressed": String(finding.confirmed) });
-  const item = make("li", { class: `chip ${finding.status}${finding.doubtful ? " doubtful" : ""}`, "data-key": finding.key },
+  const item = make(tag, { class: `chip ${finding.status}${finding.doubtful ? " doubtful" : ""}`, "data-key": finding.key },
     button("flip", say("turn", { name, status }), [make("span", { class: "sign", "aria-hidden": "true" }, SIGN[finding.status]), finding.status === "present" ? "" : status], patient.flip, { class: "flip" }),
-    make("span", { class: "name" }, name, finding.value !== null && finding.value !== undefined ? make("small", {}, ` ${finding.value} ${finding.unit}`) : ""),
+    make("span", { class: "name" }, name),
     confirmed || "",
     button("remove", say("remove", { name }), "×", patient.remove, { class: "remove" }));
   item.title = `${finding.id} ${finding.name}${finding.text ? ` · ${finding.text}` : ""}`;
@@ -38,25 +43,30 @@ function chip(finding) {
   return item;
 }
 
-/** Draw what was measured, also what nothing was made of. */
-export function drawValues() {
-  const judged = patient.findings().filter((each) => each.value !== null && each.value !== undefined);
+/** Draw what was measured with the usual range and what it was read as; also what nothing was made of. */
+function drawValues(judged) {
   const { text } = patient.patient();
   const left = patient.unread().filter((each) => each.unit || each.value !== null);
   $("values-box").hidden = !(judged.length + left.length);
-  const head = ["measured", "value", "range", "meaning"].map((key) => make("th", { scope: "col" }, say(key)));
+  const head = ["measured", "range", "meaning"].map((key) => make("th", { scope: "col" }, say(key)));
   $("values-box").querySelector("thead").replaceChildren(make("tr", {}, head));
+  const groups = new Map(); // one value may say two things
+  for (const each of judged) {
+    const at = each.spans[0]?.from ?? each.key;
+    groups.set(at, [...(groups.get(at) ?? []), each]);
+  }
   const rows = [
-    ...judged.map((each) => row(each.text || each.name, each, [make("span", { class: `sign ${each.status}` }, `${SIGN[each.status]} `), named(each.id, each.name), " ", make("small", {}, identifier(each.id))])),
+    ...[...groups.values()].map((found) => row(found[0].text || found[0].name, found[0], found.map((each) => chip(each, "span")))),
     ...left.map((each) => row(text.slice(each.from, each.to), each, make("span", { class: "quiet" }, say("notJudged")))),
   ];
   $("values-box").querySelector("tbody").replaceChildren(...rows);
 }
 
 function row(words, each, meaning) {
-  const range = [each.low, each.high].some((end) => end !== null && end !== undefined) ? `${each.low ?? ""}–${each.high ?? ""}` : "";
-  const value = each.value === null || each.value === undefined ? "" : `${each.value} ${each.unit ?? ""}`;
-  return make("tr", {}, make("th", { scope: "row" }, words), make("td", { class: "number" }, value), make("td", {}, range), make("td", {}, meaning));
+  const { low = null, high = null, source = "" } = each.range ?? {};
+  const range = low === null ? (high === null ? "" : `≤ ${high}`) : high === null ? `≥ ${low}` : `${low}–${high}`;
+  const unit = range && each.unit ? make("small", { class: "unit" }, `\u00a0${each.unit}`) : "";
+  return make("tr", {}, make("th", { scope: "row" }, words), make("td", { title: source }, range, unit), make("td", { class: "chips" }, meaning));
 }
 
 /** Show what is known beside the findings; a field that somebody writes in is left alone. */
@@ -85,12 +95,14 @@ export function openChips() {
     patient.add(entry.id, entry.name);
     $("term-status").textContent = "";
   }, (n) => ($("term-status").textContent = n ? say("found", { n }) : say("none")));
-  $("chips").addEventListener("keydown", (event) => {
-    const item = event.target.closest("li");
+  $("patient").addEventListener("keydown", (event) => {
+    const item = event.target.closest(".chip");
+    if (!item) return;
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     const finding = patient.findings().find((each) => each.key === item?.dataset.key);
     if (step) {
-      const next = step > 0 ? item.nextElementSibling : item.previousElementSibling;
+      const all = [...document.querySelectorAll(ALL)];
+      const next = all[all.indexOf(item) + step];
       (next?.querySelector(`[data-act="${event.target.dataset.act}"]`) ?? next?.querySelector("button"))?.focus();
     } else if (finding && (event.key === "Delete" || event.key === "Backspace")) patient.remove(finding);
     else return;

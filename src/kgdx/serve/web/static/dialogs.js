@@ -6,7 +6,7 @@ let single = true; // whether single keys do something
 function closing(dialog, ...content) {
   const close = make("button", { type: "button", class: "quiet-button", "aria-label": say("close"), onclick: () => dialog.close() }, "×");
   dialog.replaceChildren(close, ...content);
-  dialog.showModal();
+  if (!dialog.open) dialog.showModal();
 }
 
 /** List the keys. */
@@ -21,16 +21,19 @@ function showKeys() {
 
 /** Show what the graph holds, and what it lacks: what that costs, and the command that brings it. */
 async function showGraph() {
+  const title = () => make("h2", { id: "graph-title" }, say("graphHolds"));
+  closing($("graph-dialog"), title(), make("p", { class: "quiet" }, say("looking")));
   let found;
   try {
     found = await json("sources");
   } catch (problem) {
+    $("graph-dialog").close();
     return tell(problem.detail, problem.hint);
   }
   const holds = Object.entries(found.nodes).filter(([, n]) => n).map(([name, n]) => make("li", {}, `${number(n)} ${say(`node_${name}`) || name}`));
   const sources = found.sources.filter((each) => !each.id.startsWith("kgdx:")).map((each) => make("li", {}, make("b", {}, each.id), ` ${each.version ?? ""} `, make("small", {}, each.loaded === null ? "" : number(each.loaded))));
   const lacks = found.absent.map((each) => make("li", {}, make("span", {}, say(`lacks_${each.name}`) || each.worth), make("code", {}, each.command)));
-  closing($("graph-dialog"), make("h2", { id: "graph-title" }, say("graphHolds")),
+  if ($("graph-dialog").open) closing($("graph-dialog"), title(),
     make("ul", { class: "counts" }, holds), make("details", {}, make("summary", {}, say("fromSources", { n: sources.length })), make("ul", { class: "plain" }, sources)),
     make("h3", {}, say(lacks.length ? "graphLacks" : "graphLacksNothing")), lacks.length ? make("p", { class: "quiet" }, say("graphLacksHelp")) : "", make("ul", { class: "lacks" }, lacks));
 }

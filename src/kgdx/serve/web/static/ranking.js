@@ -2,6 +2,7 @@
 import { $, chinese, learn, make, number, say } from "./shared.js";
 import { why } from "./why.js";
 
+const NEAR = 120; // pixels that a row glides; one that goes farther fades in
 const still = window.matchMedia("(prefers-reduced-motion: reduce)");
 let shown = null; // the document that is shown
 let before = new Map(); // id → rank before the last change
@@ -27,6 +28,7 @@ export function show(document_) {
   if (document_ && shown && document_ !== shown) before = ranks;
   if (!document_) before = new Map();
   shown = document_;
+  $("progress").textContent = shown ? say("of", { n: number(shown.n_candidates) }) : "";
   draw();
 }
 
@@ -51,8 +53,9 @@ export function draw() {
 function glide(list, tops) {
   const moved = [...list.children].map((row) => [row, (tops.get(row.dataset.id) ?? NaN) - row.getBoundingClientRect().top]);
   for (const [row, by] of moved) {
-    if (!by || Math.abs(by) > 600) continue;
-    row.animate([{ transform: `translateY(${by}px)` }, { transform: "none" }], { duration: 160, easing: "ease-out" });
+    if (!by) continue;
+    const from = Math.abs(by) <= NEAR ? { transform: `translateY(${by}px)` } : { opacity: 0.2 };
+    row.animate([from, { transform: "none", opacity: 1 }], { duration: 160, easing: "ease-out" });
   }
 }
 
@@ -81,7 +84,7 @@ function row(candidate, best) {
 function movement(id, rank) {
   const was = before.get(id);
   if (!before.size || was === rank) return make("span", { class: "move" });
-  if (was === undefined) return make("span", { class: "move new", title: say("isNew") }, make("span", { "aria-hidden": "true" }, "•"), make("span", { class: "unseen" }, say("isNew")));
+  if (was === undefined) return make("span", { class: "move new", title: say("isNew") }, make("span", { "aria-hidden": "true" }, say("newMark")), make("span", { class: "unseen" }, say("isNew")));
   const up = was > rank;
   const words = say(up ? "roseFrom" : "fellFrom", { n: was });
   return make("span", { class: `move ${up ? "up" : "down"}`, title: words },
@@ -118,7 +121,6 @@ export function tellLeaders() {
   $("said-ranking").textContent = leading.join(", ");
   $("leader").firstElementChild.textContent = leading.length ? leading[0] : "";
   $("leader").hidden = !leading.length;
-  $("progress").textContent = shown ? say("of", { n: number(shown.n_candidates) }) : "";
 }
 
 /** Learn the Chinese names of all that the shown rows mention. */

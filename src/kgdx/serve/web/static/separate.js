@@ -13,7 +13,7 @@ const percent = (share) => `${Math.round(100 * share)} %`;
 /** Ask what would separate the leading diseases, and show it. */
 export async function propose(signal) {
   try {
-    proposed = await json("questions", { ...patient.request(), count: 12, leaders: 3 }, signal);
+    proposed = await json("questions", { ...patient.request(), count: 12, leaders: 4 }, signal);
     await learn(proposed.questions.map((each) => each.id));
     drawNext();
   } catch (problem) {
@@ -104,5 +104,5 @@ function table(chosen, shown) {
   const head = make("tr", {}, make("td", {}), chosen.map((each) => make("th", { scope: "col" }, `${place(each)} ${titles(each).name}`)));
   const body = keys.map((each) => make("tr", {}, make("th", { scope: "row" }, label(each.row, names)), each.scores.map(cell)));
   const total = make("tr", { class: "total" }, make("th", { scope: "row" }, say("fit")), chosen.map((each) => make("td", {}, make("span", { class: "score" }, each.score.toFixed(1)))));
-  return make("div", { class: "scroller", role: "region", tabindex: "0", "aria-labelledby": "compare-title" }, make("table", {}, make("thead", {}, head), make("tbody", {}, body, total)));
+  return make("div", { class: "scroller", role: "region", tabindex: "0", "aria-label": say("contributions") }, make("table", {}, make("thead", {}, head), make("tbody", {}, body, total)));
 }

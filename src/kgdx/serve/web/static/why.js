@@ -1,6 +1,7 @@
 // Why a disease stands where it stands: what speaks for it and against it, what is typical and not mentioned, paths.
 import { identifier, json, learn, make, named, say } from "./shared.js";
 import * as patient from "./patient.js";
+import { told as inWords } from "./messages.js";
 
 const WEAK = 0.05; // less is not worth a line
 const kept = new Map(); // what was explained last: request and disease → document
@@ -31,7 +32,7 @@ export const cited = (references, most = 3) => {
 
 /** The label of what adds to a score. */
 export function label(row, names) {
-  const name = row.finding ? named(row.finding, names.get(row.finding)) : row.words;
+  const name = row.finding ? named(row.finding, names.get(row.finding)) : inWords(row.words);
   return row.status === "absent" && row.finding ? say("absentIs", { name }) : name;
 }
 export const labels = (shown) => new Map(shown.case.findings.map((each) => [each.id, each.label]));

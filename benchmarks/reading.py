@@ -1,0 +1,195 @@
+"""Reading notes: findings, whose they are, age and sex, against notes annotated by hand; by language, kind, register.
+
+Run ``python -m benchmarks.reading NOTES [--store FOLDER] [--json]``, from the top of a checkout. NOTES are JSON lines::
+
+    {"id": …, "language": "en", "register": "ward", "text": …, "age_years": 22.0 or null, "sex": "female" or null,
+     "findings": [{"text": …, "start": 17, "hpo": ["HP:…", …], "status": "present", "kind": "words", "who": "patient"}]}
+
+A finding of the patient is read where one of its ids, or a parent or child of one, was read with its status. Precision
+is the share of the findings read of the patient that match an annotated one; a finding read belongs to the kind
+``laboratory`` where a value or analyte gave it. A relative's finding is taken for the patient's where it was read as
+present within its words and the patient is not annotated with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import kgdx
+from kgdx.api import Graph
+from kgdx.case import Case, Finding, Status
+from kgdx.case.demographics import described
+from kgdx.case.person import years_of
+from kgdx.errors import CaseError
+from kgdx.terms.phenotypes import Terms
+
+REPEATS = 3
+WORDS = frozenset({"id", "exact", "variant", "fuzzy", "encoder"})
+"""Methods by which words are read; any other is that of a value."""
+YOUNG, MONTH, HALF = 2.0, 1 / 12, 0.5
+"""Below two years an age is right within a month, from then on within half a year."""
+Note = dict[str, Any]
+
+
+class Tally(Counter[str]):
+    """Counts of one group of notes, and the shares that come of them."""
+
+    def shares(self) -> dict[str, float | int]:
+        def share(part: str, whole: str) -> float:
+            return round(self[part] / self[whole], 4) if self[whole] else 0.0
+
+        result: dict[str, float | int] = {"notes": self["notes"]}
+        for kind in ("words", "laboratory"):
+            if self[f"{kind} wanted"] or self[f"{kind} read"]:
+                result[f"{kind}_wanted"] = self[f"{kind} wanted"]
+                result[f"{kind}_recall"] = share(f"{kind} found", f"{kind} wanted")
+                result[f"{kind}_precision"] = share(f"{kind} right", f"{kind} read")
+        result["relatives_wanted"] = self["relatives"]
+        result["relatives_taken_for_patient"] = self["relatives taken"]
+        for what in ("age", "sex"):
+            result[f"{what}_wanted"] = self[f"{what} wanted"]
+            result[f"{what}_right"] = share(f"{what} right", f"{what} wanted")
+            result[f"{what}_wrongly_read"] = self[f"{what} made up"]
+        return result
+
+
+class Judge:
+    """Compares what was read with what is annotated."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        self._near: dict[str, frozenset[str]] = {}
+
+    def near(self, curie: str) -> frozenset[str]:
+        """The current id, its parents and its children."""
+        if curie not in self._near:
+            current, _ = self._terms.current(curie)
+            row = self._terms.row(current.id) if current else None
+            rows = [] if row is None else self._terms.neighbours(row)
+            self._near[curie] = frozenset({current.id if current else curie, *map(self._terms.id, rows)})
+        return self._near[curie]
+
+    def count(self, note: Note, case: Case) -> Tally:
+        tally = Tally(notes=1)
+        own = [each for each in note["findings"] if each["who"] == "patient"]
+        wanted = [(each, frozenset().union(*map(self.near, each["hpo"]))) for each in own]
+        read = [each for each in case.findings if each.status in (Status.PRESENT, Status.ABSENT)]
+        for each, ids in wanted:
+            found = any(finding.id in ids and finding.status == each["status"] for finding in read)
+            tally[f"{each['kind']} wanted"] += 1
+            tally[f"{each['kind']} found"] += found
+        for finding in read:
+            right = [each for each, ids in wanted if finding.id in ids and finding.status == each["status"]]
+            kind = right[0]["kind"] if right else "words" if finding.method in WORDS else "laboratory"
+            tally[f"{kind} read"] += 1
+            tally[f"{kind} right"] += bool(right)
+        for each in note["findings"]:
+            if each["who"] == "relative":
+                tally["relatives"] += 1
+                tally["relatives taken"] += self._taken(each, read, wanted)
+        self._person(note, case, tally)
+        return tally
+
+    def _taken(self, relative: Note, read: Sequence[Finding], wanted: Sequence[tuple[Note, frozenset[str]]]) -> bool:
+        """Whether a relative's finding was read within its words as the patient's, who is not said to have it."""
+        ids = frozenset().union(*map(self.near, relative["hpo"]))
+        start, end = relative["start"], relative["start"] + len(relative["text"])
+        return any(
+            finding.id in ids
+            and finding.status is Status.PRESENT
+            and (finding.span is None or (finding.span.start < end and start < finding.span.end))
+            and not any(finding.id in theirs and each["status"] == "present" for each, theirs in wanted)
+            for finding in read
+        )
+
+    @staticmethod
+    def _person(note: Note, case: Case, tally: Tally) -> None:
+        age, read = note["age_years"], years_of(case.age)
+        if age is None:
+            tally["age made up"] += read is not None
+        else:
+            tally["age wanted"] += 1
+            margin = (MONTH if age < YOUNG else HALF) + 1e-6
+            tally["age right"] += read is not None and abs(read - age) <= margin
+        sex = (note["sex"] or "unknown").upper()
+        if sex == "UNKNOWN":
+            tally["sex made up"] += case.sex in ("FEMALE", "MALE")
+        else:
+            tally["sex wanted"] += 1
+            tally["sex right"] += case.sex == sex
+
+
+def read_notes(path: Path) -> list[Note]:
+    """Read JSON lines."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def read_note(text: str, graph: Graph) -> Case:
+    """Read a text as a case; one without any finding has none."""
+    try:
+        return Case.from_text(text, graph)
+    except CaseError:
+        return described(Case("", text=text))
+
+
+def groups(note: Note) -> Iterator[str]:
+    """The groups that a note counts in."""
+    yield from ("all", f"language {note['language']}", f"register {note['register']}")
+
+
+def evaluate(graph: Graph, notes: Sequence[Note]) -> dict[str, Any]:
+    """Read every note and compare; milliseconds are the median of the notes' best of three."""
+    judge, times = Judge(graph.reader.terms), []
+    tallies: dict[str, Tally] = defaultdict(Tally)
+    for note in notes:
+        best, case = float("inf"), Case("")
+        for _ in range(REPEATS):
+            begin = time.perf_counter()
+            case = read_note(note["text"], graph)
+            best = min(best, time.perf_counter() - begin)
+        times.append(1000 * best)
+        counted = judge.count(note, case)
+        for group in groups(note):
+            tallies[group].update(counted)
+    words = statistics.mean(len(note["text"]) for note in notes)
+    return {
+        "ms_median": round(statistics.median(times), 2),
+        "ms_longest": round(max(times), 2),
+        "characters_mean": round(words),
+        "groups": {group: tally.shares() for group, tally in sorted(tallies.items())},
+    }
+
+
+def shown(result: dict[str, Any]) -> str:
+    """The result as a table in Markdown."""
+    found = [f"{kind}_{share}" for kind in ("words", "laboratory") for share in ("recall", "precision")]
+    head = [*found, "relatives_taken_for_patient", "age_right", "sex_right"]
+    lines = [f"| group | notes | {' | '.join(head)} |", "|---" * (len(head) + 2) + "|"]
+    for group, each in result["groups"].items():
+        cells = " | ".join(str(each.get(name, "")) for name in head)
+        lines.append(f"| {group} | {each['notes']} | {cells} |")
+    return "\n".join([*lines, f"\n{result['ms_median']} ms a note (median), {result['ms_longest']} ms the longest"])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("notes", type=Path, help="annotated notes")
+    parser.add_argument("--store", help="the graph to read by; the default graph without it")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    options = parser.parse_args(arguments)
+    with kgdx.open(options.store) as graph:
+        result = evaluate(graph, read_notes(options.notes))
+    print(json.dumps(result, indent=1, ensure_ascii=False) if options.json else shown(result))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,59 @@
+"""The words of the field in answers: what a question may want, what sources weigh, what Chinese terms are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from kgdx.terms.normalise import read_table
+
+_SUBSTANCE = 3
+"""Characters of the shortest name that is sought within the name of a preparation."""
+
+
+@cache
+def wanted(want: str) -> Mapping[str, str]:
+    """Return what something that is wanted is called, by language, and which source would bring it.
+
+    Example:
+        >>> wanted("gene")["zh"]
+        '致病基因'
+    """
+    rows = read_table(Path(__file__).with_name("wanted.tsv"))
+    english, chinese, *sources = next(row[1:] for row in rows if row[0] == want)
+    return {"en": english, "zh": chinese, "source_en": sources[0], "source_zh": sources[1]}
+
+
+@cache
+def weights(language: str) -> Mapping[str, str]:
+    """Return what each source of treatments is worth, in words."""
+    rows = read_table(Path(__file__).with_name("source_weight.tsv"))
+    return {row[0]: row[2] if language == "zh" else row[1] for row in rows}
+
+
+def in_english(name: str) -> str | None:
+    """What a Chinese name of a department, a treatment, a test or a preparation is in English, where it is known.
+
+    Example:
+        >>> in_english("内分泌科"), in_english("盐酸二甲双胍片")
+        ('endocrinology', 'metformin')
+    """
+    terms = _terms()
+    within = max((term for term in terms if len(term) >= _SUBSTANCE and term in name), key=len, default="")
+    return terms.get(name) or terms.get(within)
+
+
+def chinese_of(name: str) -> tuple[str, ...]:
+    """Return the Chinese names of a department, a treatment, a test or a substance that is given in English.
+
+    Example:
+        >>> chinese_of("Metformin")
+        ('二甲双胍',)
+    """
+    return tuple(term for term, english in _terms().items() if english.casefold() == name.casefold())
+
+
+@cache
+def _terms() -> Mapping[str, str]:
+    return {row[0]: row[1] for row in read_table(Path(__file__).with_name("clinical_terms.tsv"))}

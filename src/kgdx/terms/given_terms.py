@@ -1,0 +1,134 @@
+"""A single given term → the finding that it stands for: an HPO id, a name or a phrase, also misspelt ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from rapidfuzz import fuzz, process
+
+from kgdx.case.patient import Finding, Issue, Resolution
+from kgdx.terms.normalise import MODIFIERS, has_chinese
+from kgdx.terms.tokens import words
+
+if TYPE_CHECKING:
+    from kgdx.terms.phenotypes import Terms
+    from kgdx.terms.phrase_vectors import Meaning
+
+_HPO_ID = re.compile(r"HP[:_ ]?([0-9]+)", re.IGNORECASE)
+_DIGITS = 7
+_LONGEST_TERM = 500
+"""Most characters of a term: a longer one is a text."""
+
+_SUGGESTIONS = 5
+_NEAR = 60.0
+"""Similarity (0 to 100, order of words ignored) from which a name is suggested."""
+
+_SAME = 92.0
+"""Similarity from which a name is taken for the one that was meant."""
+
+
+class NameReader(Protocol):
+    """What finds the names of a graph in a phrase."""
+
+    @property
+    def terms(self) -> Terms:
+        """The graph's phenotypes."""
+        ...
+
+    @property
+    def meaning(self) -> Meaning | None:
+        """The names as vectors, where there is an encoder."""
+        ...
+
+    def named(self, text: str, language: str | None = None) -> list[Finding]:
+        """Return the findings that a phrase names."""
+        ...
+
+
+def resolved(term: str, reader: NameReader) -> Resolution:
+    """Find the current term for an HPO id, a label or a phrase; where nothing fits, suggest the nearest names."""
+    given = term.strip()
+    if not given:
+        return Resolution(None, (Issue("error", term, "an empty term", "give an HPO id or the name of a finding"),))
+    if len(given) > _LONGEST_TERM:
+        message = f"a term of {len(given):,} characters ({given[:20]!r}…)"
+        return Resolution(None, (Issue("error", given[:80], message, "give an HPO id or a name; longer text as text"),))
+    if match := _HPO_ID.fullmatch(given):
+        return _by_number(given, match.group(1), reader)
+    found = [f for f in reader.named(given) if f.span and _covers(given, f)]
+    if found:
+        best = max(found, key=lambda f: (len(f.text), f.score))
+        issues = []
+        if best.method == "fuzzy":
+            issues.append(Issue("info", given, f"{given!r} is read as {best.label} ({best.id})", "check the spelling"))
+        return Resolution(replace(best, span=None, text=given), tuple(issues))
+    nearest = _nearest(given, reader)
+    near = reader.meaning.find(given, reader.terms) if reader.meaning and nearest.finding is None else None
+    if near is None:
+        return nearest
+    message = f"{given!r} is read as {near.label} ({near.id}), whose name is near in meaning"
+    return Resolution(near, (Issue("warning", given, message, "check that it is meant"),), nearest.suggestions)
+
+
+def _by_number(given: str, digits: str, reader: NameReader) -> Resolution:
+    """Find an id; leading zeros may be left out altogether, but an id that lost or gained a digit is not guessed."""
+    if len(digits) == _DIGITS or (len(digits) < _DIGITS and not digits.startswith("0")):
+        finding, issues = reader.terms.current(f"HP:{digits:0>{_DIGITS}}")
+        return Resolution(finding, tuple(issues))
+    near = dict.fromkeys(f"HP:{number}" for number in _one_digit_off(digits))
+    known = [(curie, row) for curie in near if (row := reader.terms.row(curie)) is not None]
+    suggestions = tuple(Finding(curie, label=reader.terms.name(row), text=given) for curie, row in known)
+    message = f"{given[:80]} has {len(digits)} digits, an HPO id has {_DIGITS}"
+    remedy = f"perhaps one of: {'; '.join(f'{f.id} {f.label}' for f in suggestions[:_SUGGESTIONS])}"
+    issue = Issue("error", given[:80], message, remedy if suggestions else "check the number")
+    return Resolution(None, (issue,), suggestions[:_SUGGESTIONS])
+
+
+def _one_digit_off(digits: str) -> Iterator[str]:
+    """Yield the numbers of seven digits that come of one digit put in, the last place first, or left out."""
+    places = range(len(digits), -1, -1)
+    if len(digits) == _DIGITS - 1:
+        yield from (f"{digits[:at]}{digit}{digits[at:]}" for at in places for digit in "0123456789")
+    elif len(digits) == _DIGITS + 1:
+        yield from (digits[:at] + digits[at + 1 :] for at in places[1:])
+
+
+def _covers(given: str, finding: Finding) -> bool:
+    """Whether a finding takes up all words of a phrase, but for adjectives of degree and side."""
+    assert finding.span is not None
+    if has_chinese(given):
+        return len(finding.text.strip()) == len(given)
+    rest = given[: finding.span.start] + " " + given[finding.span.end :]
+    return all(word in MODIFIERS for word in words(rest).folded)
+
+
+def _nearest(given: str, reader: NameReader) -> Resolution:
+    if has_chinese(given):
+        (names, rows), compared, asked = reader.terms.labels_zh, reader.terms.labels_zh[0], given.lower()
+    else:
+        names, rows = reader.terms.labels
+        compared, asked = reader.terms.sorted_labels, " ".join(sorted(given.lower().split()))
+    hits = process.extract(asked, compared, scorer=fuzz.ratio, limit=4 * _SUGGESTIONS, score_cutoff=_NEAR)
+    near: dict[str, Finding] = {}
+    for _, similarity, index in hits:
+        name, row = names[index], rows[index]
+        finding = Finding(
+            id=reader.terms.id(row),
+            label=reader.terms.name(row),
+            text=given,
+            matched=name,
+            method="fuzzy",
+            score=round(similarity / 100, 3),
+        )
+        near.setdefault(finding.id, finding)
+    suggestions = tuple(near.values())[:_SUGGESTIONS]
+    if suggestions and suggestions[0].score * 100 >= _SAME:
+        best = suggestions[0]
+        issue = Issue("info", given, f"{given!r} is read as {best.label} ({best.id})", "check the spelling")
+        return Resolution(best, (issue,), suggestions[1:])
+    listed = "; ".join(f"{f.id} {f.label}" for f in suggestions)
+    remedy = f"perhaps one of: {listed}" if listed else "give an HPO id or the name of a finding"
+    return Resolution(None, (Issue("error", given, f"{given!r} is no known finding", remedy),), suggestions)

@@ -1,0 +1,221 @@
+"""Doctors are measured on OSCE cases: every case counts, what failed is counted, and work that was done is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgdx
+from cli.conftest import Run, home, invoke
+from kgdx.api import Graph
+from kgdx.case import Case, case_from_osce
+from kgdx.case.case_files import Failure
+from kgdx.episode import load
+from kgdx.errors import CaseError, LlmError, UsageError
+from kgdx.evaluate.consultations import ABLATIONS, Cast, ConsultEvaluation, doctor, expanded
+from kgdx.evaluate.diagnosis_judges import DiseaseJudge, same_by_graph
+from kgdx.evaluate.journal import Journal
+from kgdx.evaluate.labels import Label
+from kgdx.evaluate.scripted_agents import scripted_agent
+from kgdx.llm.chat import ChatModel, Completion, OnText, Request
+from kgdx.policies.doctor_artifacts import Named
+from llm.server import Fail, Reply, answering
+from osce_cases import DOCUMENTS, EPILEPSY, osces
+from policies.conftest import behind
+
+__all__ = ["home", "invoke"]
+
+
+@pytest.fixture(scope="module")
+def graph(tiny_graph: Path) -> Iterator[Graph]:
+    with kgdx.open(tiny_graph) as opened:
+        yield opened
+
+
+def cases() -> list[Case | Failure]:
+    return [case_from_osce(each) for each in DOCUMENTS]
+
+
+def evaluation(
+    graph: Graph, *names: str, cast: Cast | None = None, questions: int = 8, jobs: int = 3
+) -> ConsultEvaluation:
+    cast = cast or Cast()
+    doctors = [doctor(each, model=cast.doctor is not None, questions=questions) for each in names]
+    return ConsultEvaluation(graph, doctors, cast, jobs=jobs)
+
+
+class Counting(ChatModel):
+    """Counts what another model is asked."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self.model, self.calls = model, 0
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        self.calls += 1
+        return await self.model.complete(request, on_text)
+
+
+def test_every_part_over_http_is_measured(graph: Graph) -> None:
+    with behind(answering(scripted_agent("right", osces()))) as (model, _):
+        cast = Cast(model, model, DiseaseJudge(model))
+        found = evaluation(graph, "medkgi", "house", "agentclinic", "thought", cast=cast).run(cases())
+    medkgi = found["doctors"]["medkgi"]
+    assert (found["n"], round(found["coverage"], 2)) == (3, 0.67)
+    assert medkgi["exact"]["share"] == medkgi["judged"]["share"] == 1.0
+    assert medkgi["faults"] == {"no_such_disease": 1} and medkgi["calls"] > 4 and medkgi["tokens"] > 100
+    for each in found["doctors"].values():
+        assert 0 < each["rounds"] <= 8 and each["n"] == 3
+
+
+def test_the_ablations_run_by_rules_alone(graph: Graph) -> None:
+    names = list(expanded(["medkgi"], ["graph", "record", "selector"]))
+    assert names == ["medkgi", *(f"medkgi:{each}" for each in ABLATIONS)]
+    found = evaluation(graph, *names).run(cases())
+    assert found["played_by"] == {"doctor": "rules", "patient": "rules", "judge": "none"}
+    assert all(each["n"] == 3 and each["calls"] == 0 for each in found["doctors"].values())
+
+
+def test_equal_consultations_however_many_at_once(graph: Graph) -> None:
+    model = scripted_agent("right", osces())
+    one, three = (
+        evaluation(graph, "medkgi", cast=Cast(model, model), jobs=jobs).run(cases())["rows"] for jobs in (1, 3)
+    )
+    assert one == three
+
+
+def test_what_is_finished_is_kept_and_not_asked_again(graph: Graph, tmp_path: Path) -> None:
+    model = Counting(scripted_agent("right", osces()))
+    first = evaluation(graph, "medkgi", cast=Cast(model), jobs=1).run(cases(), Journal(tmp_path / "run"))
+    asked = model.calls
+    again = evaluation(graph, "medkgi", cast=Cast(model), jobs=1).run(cases(), Journal(tmp_path / "run"))
+    assert (again, model.calls) == (first, asked)
+    logs = sorted((tmp_path / "run" / "consultations" / "medkgi").iterdir())
+    assert [load(each.read_text("utf-8"))[-1].name for each in logs] == ["diagnosed"] * 3
+    journal = (tmp_path / "run" / "journal.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (tmp_path / "run" / "journal.jsonl").write_text("".join(journal[:2]) + journal[2][:20], "utf-8")
+    cut = evaluation(graph, "medkgi", cast=Cast(model), jobs=1).run(cases(), Journal(tmp_path / "run"))
+    assert cut == first and asked < model.calls < 2 * asked
+    with pytest.raises(UsageError, match="another evaluation"):
+        evaluation(graph, "medkgi", cast=Cast(), jobs=1).run(cases(), Journal(tmp_path / "run"))
+
+
+def test_a_used_up_budget_stops_and_what_is_finished_stays(graph: Graph, tmp_path: Path) -> None:
+    with behind(answering(scripted_agent("right", osces())), max_calls=9) as (model, _):
+        work = evaluation(graph, "thought", cast=Cast(model), jobs=1, questions=8)
+        with pytest.raises(LlmError, match="budget"):
+            work.run(cases(), Journal(tmp_path / "run"))
+    kept = (tmp_path / "run" / "journal.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["faults"] for line in kept] == [{}]
+
+
+def test_cases_that_cannot_be_read_are_misses(graph: Graph) -> None:
+    found = evaluation(graph, "house").run([*cases(), Failure("x", "line 7", "broken"), Case("plain")])
+    assert found["n"] == found["doctors"]["house"]["n"] == 5 and len(found["failed"]) == 2
+    with pytest.raises(CaseError, match="no OSCE case"):
+        evaluation(graph, "house").run([])
+
+
+def test_a_model_that_is_not_there_leaves_measured_consultations_to_rules(graph: Graph) -> None:
+    def script(body: Any, number: int) -> Reply:
+        return Fail(500)
+
+    with behind(script) as (model, _):
+        found = evaluation(graph, "medkgi", cast=Cast(model, model)).run(cases())["doctors"]["medkgi"]
+    assert found["n"] == 3 and found["faults"]["left"] == 3 and found["faults"]["patient_stood_in"] >= 3
+
+
+@pytest.mark.parametrize("kind", ["prose", "malformed", "adversarial"])
+def test_bad_players_are_counted_and_nothing_is_lost(graph: Graph, kind: str) -> None:
+    bad = scripted_agent(kind, osces())
+    found = evaluation(graph, "medkgi", "thought", cast=Cast(bad, bad, DiseaseJudge(bad))).run(cases())
+    for each in found["doctors"].values():
+        assert each["n"] == 3 and sum(each["faults"].values()) > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "message"),
+    [("dr-house", False, "no doctor"), ("medkgi:brain", False, "no doctor"), ("thought", False, "is a language model")],
+)
+def test_a_doctor_that_is_none_is_refused_in_a_line(name: str, model: bool, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        doctor(name, model=model)
+
+
+# --- judges ---------------------------------------------------------------------------------------------------------
+
+
+class Numbers:
+    def number_of(self, disease: str) -> int:
+        return {"OMIM:1": 1, "ORPHA:1": 1, "OMIM:2": 2}.get(disease, -1)
+
+
+@pytest.mark.parametrize(
+    ("named", "same"),
+    [
+        (Named("anything", ("ORPHA:1",)), True),
+        (Named("anything", ("OMIM:2",)), False),
+        (Named("HIRSCHSPRUNG DISEASE"), True),
+        (Named("Hirschsprung"), False),
+        (Named("HD"), True),
+        (Named(""), False),
+    ],
+)
+def test_the_graph_judges_by_cross_references_and_by_the_very_name(named: Named, same: bool) -> None:
+    assert same_by_graph(named, "Hirschsprung disease (HD)", Label(("x",), (1,)), Numbers()) is same
+
+
+def test_a_judgement_that_cannot_be_read_is_a_no() -> None:
+    assert not DiseaseJudge(scripted_agent("adversarial")).same("gout", "gout")
+    assert DiseaseJudge(scripted_agent("right")).same("Gout", "gout")
+
+
+# --- the command ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "cases.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in DOCUMENTS), "utf-8")
+    return path
+
+
+def test_the_command_measures_and_shows(invoke: Callable[..., Run], file: Path, tmp_path: Path) -> None:
+    scripted = ("--llm", "scripted:right", "--patient", "scripted:right", "--judge", "scripted:right")
+    done = invoke("evaluate", "consult", str(file), *scripted, "--questions", "8", "--out", str(tmp_path / "run"))
+    assert done.returncode == 0, done.stderr
+    assert "medkgi" in done.stdout and "scripted:right" in done.stdout and "66.7 %" in done.stdout
+    shown = invoke("evaluate", "consult", str(file), "--ablate", "selector", "--sample", "1", "--json")
+    assert set(json.loads(shown.stdout)["doctors"]) == {"medkgi", "medkgi:random", "medkgi:degree"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--doctor", "thought"), "name one with --llm"),
+        (("--ablate", "brain"), "cannot be left out"),
+        (("--llm", "scripted:wrong"), "no scripted agent"),
+    ],
+)
+def test_what_the_command_cannot_do_is_said_in_a_line(
+    invoke: Callable[..., Run], file: Path, options: tuple[str, ...], message: str
+) -> None:
+    done = invoke("evaluate", "consult", str(file), *options)
+    assert done.returncode != 0 and message in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_the_label_of_a_case_never_reaches_the_doctor(graph: Graph) -> None:
+    model = scripted_agent("right", ())
+    with behind(answering(model)) as (asked, server):
+        evaluation(graph, "medkgi", cast=Cast(asked, asked)).run(cases()[:1])
+    for body in server.requests:
+        words = body["messages"][1]["content"]
+        if "# Ordered" not in words and "# What a knowledge graph says" not in words:
+            assert EPILEPSY not in words

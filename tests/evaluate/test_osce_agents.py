@@ -1,0 +1,152 @@
+"""Who a doctor meets: the patient tells what it is asked and never the diagnosis; what a case lacks is normal."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgdx.case import Case, Status
+from kgdx.episode import AskPatient, Reply, State
+from kgdx.errors import CaseError, LlmError
+from kgdx.evaluate.osce_agents import (
+    MASK,
+    NORMAL,
+    SENTENCES,
+    Encounter,
+    Osce,
+    Ward,
+    checked,
+    encounter,
+    names_of,
+)
+from kgdx.evaluate.scripted_agents import scripted_agent
+from kgdx.llm.chat import ChatModel, Completion, OnText, Request
+from osce_cases import EPILEPSY, UNKNOWN, osces
+
+
+class Silent:
+    """Knows nothing by ids."""
+
+    def reply(self, asked: AskPatient, state: State) -> Reply:
+        return Reply(status=Status.UNKNOWN)
+
+
+class Saying(ChatModel):
+    """Says always the same, or fails."""
+
+    def __init__(self, said: str | LlmError) -> None:
+        self.said = said
+        self.asked: list[str] = []
+
+    @property
+    def name(self) -> str:
+        return "saying"
+
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        self.asked.append(request.messages[-1].content)
+        if isinstance(self.said, LlmError):
+            raise self.said
+        return Completion(self.said, self.name)
+
+
+def met(osce: Osce, model: ChatModel | None = None) -> Encounter:
+    return encounter(osce, Silent(), patient=model)
+
+
+def ask(spoken: str) -> AskPatient:
+    return AskPatient(spoken=spoken)
+
+
+BEGUN = State(Case("p", text="Seizures"))
+
+
+def test_the_parts_of_a_case_are_known_apart() -> None:
+    epilepsy = osces()[0]
+    story = " ".join(each.text for each in epilepsy.story)
+    assert "seizures" in story and "Hypotonia" not in story and "Spikes" not in story and EPILEPSY not in story
+    assert [each.text for each in epilepsy.tests] == ["Spikes, as in Tiny epilepsy syndrome 1."]
+    assert (epilepsy.opening.sex, epilepsy.opening.age, epilepsy.opening.text) == ("FEMALE", "P7Y", "")
+    assert not epilepsy.opening.extra, "a doctor who begins knows neither story nor diagnosis"
+
+
+def test_what_is_no_osce_case_is_refused_in_a_line() -> None:
+    with pytest.raises(CaseError, match="no OSCE case"):
+        Osce.of(Case("p"))
+
+
+def test_by_rules_the_first_answer_is_the_complaint_and_later_ones_what_was_asked() -> None:
+    patient = met(osces()[0])
+    first = patient.reply(ask("What brings you here?"), State(Case("p")))
+    assert first.text.startswith("Seizures.")
+    assert "violin" in patient.reply(ask("Do you play the violin?"), BEGUN).text
+    assert patient.reply(ask("Is there any swelling?"), BEGUN).status is Status.UNKNOWN
+
+
+def test_what_is_ordered_is_reported_and_what_the_case_lacks_is_normal() -> None:
+    here = met(osces()[0])
+    assert "Hypotonia" in here.reply(AskPatient(order="examination", spoken="physical examination"), BEGUN).text
+    assert "Spikes" in here.reply(AskPatient(order="test", spoken="electroencephalogram"), BEGUN).text
+    assert here.reply(AskPatient(order="test", spoken="coronary angiography"), BEGUN).text == NORMAL
+    assert "Spikes" in here.reply(AskPatient(kind="test", term="T:1", label="Electroencephalogram"), BEGUN).text
+
+
+def test_a_patient_is_told_the_story_alone() -> None:
+    model = Saying("I have seizures.")
+    met(osces()[0], model).reply(ask("What is wrong?"), BEGUN)
+    (told,) = model.asked
+    assert "seizures" in told
+    assert not any(hidden in told for hidden in (EPILEPSY, "Hypotonia", "Spikes"))
+
+
+@pytest.mark.parametrize(
+    "said", ["It is plumbus fever!", "Plumbus-Fever, I fear.", "PF, they said.", f"It is {UNKNOWN}."]
+)
+def test_a_patient_that_names_the_diagnosis_is_masked_and_counted(said: str) -> None:
+    reply = met(osces()[2], Saying(said)).reply(ask("What do you think it is?"), BEGUN)
+    assert MASK in reply.text and reply.remarks == ("masked",)
+    assert "lumbus" not in reply.text and "PF" not in reply.text
+
+
+def test_a_patient_that_tells_more_than_was_asked_is_cut() -> None:
+    everything = " ".join(each.text for each in osces()[0].story)
+    reply = met(osces()[0], Saying(everything)).reply(ask("Do you have a fever?"), BEGUN)
+    assert "cut" in reply.remarks and len(reply.text) < len(everything)
+
+
+def test_a_patient_that_fails_has_the_rules_stand_in() -> None:
+    failing = Saying(LlmError("gone", kind="unreachable"))
+    reply = met(osces()[0], failing).reply(ask("Do you play the violin?"), BEGUN)
+    assert "violin" in reply.text and reply.remarks == ("stood_in:unreachable",)
+    with pytest.raises(LlmError, match="spent"):
+        met(osces()[0], Saying(LlmError("spent", kind="budget"))).reply(ask("Any pain?"), BEGUN)
+
+
+@pytest.mark.parametrize(
+    ("said", "status"), [("Yes, often.", Status.PRESENT), ("No.", Status.ABSENT), ("Well, at night.", None)]
+)
+def test_a_yes_or_no_in_words_is_an_answer_to_the_finding(said: str, status: Status | None) -> None:
+    asked = AskPatient(term="HP:0001250", label="Seizure", spoken="Do you have fits?")
+    assert met(osces()[0], Saying(said)).reply(asked, BEGUN).status is status
+
+
+def test_patients_of_a_ward_answer_each_for_themselves_and_alike_at_once() -> None:
+    model = scripted_agent("right", osces())
+    known = osces()
+    ward = Ward({each.case.id: met(each, model) for each in known})
+    states = [State(Case(each.case.id, text="x")) for each in known]
+    asked = ask("What do you have, and since when?")
+
+    async def all_at_once() -> list[Reply]:
+        return list(await asyncio.gather(*(ward.awaited(asked, state) for state in states)))
+
+    assert asyncio.run(all_at_once()) == [ward.reply(asked, state) for state in states]
+
+
+@given(st.text(max_size=200), st.booleans())
+def test_whatever_a_model_says_is_short_and_without_the_diagnosis(said: str, openly: bool) -> None:
+    text, _ = checked(f"{said} plumbus fever {said}", osces()[2].story, names_of(UNKNOWN), openly=openly)
+    assert "plumbus fever" not in text.casefold()
+    assert len(text) <= 2_000 and text.count("plumbus") <= SENTENCES

@@ -1,0 +1,84 @@
+"""Names of diseases in short: what people call them, their first word, their abbreviation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+
+from kgdx.graph.protocol import GraphTable, NodeTable
+from kgdx.terms.names.name_database import write_index
+from kgdx.terms.names.name_index import NameIndex
+from kgdx.terms.names.suggestions import lay_names
+
+DISEASES = {
+    "D:1": "Huntington disease",
+    "D:2": "Duchenne muscular dystrophy",
+    "D:3": "Cushing disease",
+    "D:4": "Cushing syndrome",
+    "D:5": "Fabry disease",
+    "D:6": "amyotrophic lateral sclerosis",
+    "D:7": "Cystic fibrosis",
+    "D:8": "囊性纤维化",
+}
+
+
+def tables() -> list[GraphTable]:
+    empty: list[list[str]] = [[] for _ in DISEASES]
+    columns = {
+        "id": list(DISEASES),
+        "name": list(DISEASES.values()),
+        "source": ["book"] * len(DISEASES),
+        "synonyms": pa.array(empty, pa.list_(pa.string())),
+        "name_zh": pa.array([None] * len(DISEASES), pa.string()),
+        "obsolete": pa.array([None] * len(DISEASES), pa.bool_()),
+        "name_source": pa.array([None] * len(DISEASES), pa.string()),
+    }
+    return [NodeTable("Disease", pa.table(columns))]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameIndex]:
+    file = tmp_path_factory.mktemp("short") / "names.sqlite"
+    write_index(file, tables())
+    with NameIndex(file) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("name", "id", "method"),
+    [
+        ("Huntington's", "D:1", "short"),
+        ("huntington", "D:1", "short"),
+        ("Duchenne", "D:2", "short"),
+        ("Fabry", "D:5", "short"),
+        ("ALS", "D:6", "exact"),
+    ],
+)
+def test_a_short_name_stands_for_the_one_disease_that_is_called_so(
+    index: NameIndex, name: str, id: str, method: str
+) -> None:
+    found = index.resolve(name)
+    assert (found.ids[0], found.method) == (id, method)
+    assert found.reason
+
+
+def test_a_short_name_of_two_diseases_is_not_decided(index: NameIndex) -> None:
+    found = index.resolve("Cushing")
+    assert found.ids == ()
+    assert {each.name for each in found.candidates} == {"Cushing disease", "Cushing syndrome"}
+
+
+def test_an_invented_name_means_nothing(index: NameIndex) -> None:
+    assert index.resolve("Blorgowitz").ids == ()
+
+
+def test_a_name_in_one_language_leads_to_the_entry_in_the_other(index: NameIndex) -> None:
+    assert index.resolve("囊性纤维化").ids == ("D:7", "D:8")
+
+
+def test_an_abbreviation_counts_in_capitals_alone(index: NameIndex) -> None:
+    assert [each.ids for each in index.mentions("ALS symptoms")] == [("D:6",)]
+    assert index.mentions("als symptoms") == []
+    assert lay_names("ms") == []

