@@ -27,7 +27,7 @@ def inquiry_page(figures: Mapping[str, Any]) -> str:
         for how, told in figures["answers"].items()
         for top in (1, 10)
     ]
-    values = {"title": "Questions to the diagnosis", "doc": figures, "plots": plots}
+    values = {"title": "Questions to the diagnosis", "zh": False, "doc": figures, "plots": plots}
     frame = {"width": WIDTH, "height": HEIGHT, "left": _LEFT, "bottom": _BOTTOM}
     ticks = [(share, _y(share / 100)) for share in range(0, 101, 20)]
     return rendered("inquiry.html", {**values, "frame": frame, "ticks": ticks})
