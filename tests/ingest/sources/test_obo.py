@@ -30,6 +30,7 @@ def test_every_meaningful_field_of_a_term_is_read(parse: Parse, tiny: Path) -> N
     assert seizure["name"] == "Seizure"
     assert seizure["definition"] == "A seizure is an intermittent abnormality of nervous system physiology."
     assert seizure["comment"] == "A type of electrographic seizure."
+    assert seizure["lay_synonyms"] == ["Seizures"], "of the exact ones those that are marked as a layperson's"
     assert dict(zip(seizure["synonyms"], seizure["synonym_scopes"], strict=True)) == {
         "Epilepsy": "BROAD",
         "Epileptic seizure": "EXACT",
