@@ -49,6 +49,10 @@ CALL {
   UNION ALL
   MATCH ()-[r:CONSIDERED]->() WITH count(r) AS n RETURN 'CONSIDERED' AS name, n
   UNION ALL
+  MATCH ()-[r:ASKED]->() WITH count(r) AS n RETURN 'ASKED' AS name, n
+  UNION ALL
+  MATCH ()-[r:ORDERED]->() WITH count(r) AS n RETURN 'ORDERED' AS name, n
+  UNION ALL
   MATCH ()-[r:MENTIONS]->() WITH count(r) AS n RETURN 'MENTIONS' AS name, n
   UNION ALL
   MATCH ()-[r:ANATOMY_ANATOMY]->() WITH count(r) AS n RETURN 'ANATOMY_ANATOMY' AS name, n

@@ -29,8 +29,8 @@ def ranks(query: str) -> list[str]:
 
 
 def test_the_first_candidates_are_drawn_or_those_that_are_named() -> None:
-    assert ranks(diagnosis_query(DIAGNOSIS)) == ["[1, 2, 3]"]
-    assert ranks(diagnosis_query(DIAGNOSIS, top=1)) == ["[1]"]
+    assert ranks(diagnosis_query(DIAGNOSIS)) == ["[1]"]
+    assert ranks(diagnosis_query(DIAGNOSIS, top=3)) == ["[1, 2, 3]"]
     assert ranks(diagnosis_query(DIAGNOSIS, ["OMIM:5", "ORPHA:2", "OMIM:5", "MONDO:7"])) == ["[2, 5, 7]"]
     assert DIAGNOSIS.id in diagnosis_query(DIAGNOSIS)
 

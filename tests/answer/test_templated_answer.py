@@ -101,7 +101,7 @@ def test_without_evidence_the_answer_says_so_and_names_what_is_near() -> None:
     assert made.text == "Not enough evidence: the graph has no entry called flou; near it are flu and floaters."
     assert made.insufficient
     made = templated(EvidencePack(resolved=(Resolved("流敢", ("Disease",)),)), "zh")
-    assert made.text == "证据不足：图谱中没有名为“流敢”的条目。"
+    assert made.text == "证据不足：图谱中没有名为“流敢”的条目；中文名称来自含有它们的来源：kgdx sources。"
 
 
 def test_names_that_hold_marks_or_markup_stay_harmless() -> None:

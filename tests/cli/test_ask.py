@@ -53,7 +53,7 @@ def test_rules_answer_without_a_model(invoke: Invoke, zh: str) -> None:
 def test_a_chinese_name_that_is_not_there_leads_to_the_sources(invoke: Invoke) -> None:
     done = invoke("ask", "百日咳有哪些症状？")
     assert done.returncode == 0
-    assert "Chinese names come with sources that have them: kgdx sources" in " ".join(done.stdout.split())
+    assert "中文名称来自含有它们的来源：kgdx sources" in " ".join(done.stdout.split())
 
 
 def test_a_model_plans_and_writes(invoke: Invoke, zh: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,7 +75,7 @@ def test_an_obsolete_id_is_replaced_and_said(invoke: Invoke) -> None:
         (["diagnose", ""], 7, "the text is empty"),
         (["diagnose", "the weather is fine"], 7, "no finding was recognised"),
         (["diagnose", "--hpo", "HP:9999999"], 7, "HP:9999999"),
-        (["diagnose", "seizures", "--policy", "magic"], 2, "no policy 'magic': one of fixed"),
+        (["diagnose", "seizures", "--policy", "magic"], 2, "no policy 'magic': one of doctor"),
         (["diagnose", "seizures", "--case-bank"], 6, "load some with `kgdx build hp hpoa genes phenopackets=FILE`"),
         (["explain", "seizures", "OMIM:999999"], 2, "OMIM:999999"),
         (["extract", "missing.txt"], 7, "no such file"),

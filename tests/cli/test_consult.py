@@ -38,7 +38,7 @@ def test_piped_answers_lead_to_a_ranking(kgdx_: Callable[..., Run], tmp_path: Pa
 
 
 def test_nothing_is_asked_where_the_first_disease_is_certain_enough(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
-    done = start(kgdx_, tmp_path / "log", "", "--certain", "0.5")
+    done = start(kgdx_, tmp_path / "log", "", "--certain", "0.3")
     assert (done.returncode, done.stderr) == (0, "")
     assert "Tiny epilepsy syndrome 1" in done.stdout
     assert finished(tmp_path / "log")

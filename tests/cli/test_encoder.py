@@ -25,7 +25,7 @@ class FitsAreSeizures:
     name = "fits-are-seizures"
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        return np.array([(text in ("Seizure", "falling down fits"), 1e-3) for text in texts], np.float32)
+        return np.array([(text in ("Seizure", "falling down spells"), 1e-3) for text in texts], np.float32)
 
 
 @pytest.fixture
@@ -39,14 +39,14 @@ def own(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_switch_reads_by_meaning_and_says_so(invoke: Invoke, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGDX_HOME", str(own))
     monkeypatch.setattr(encoder, "MiniLM", FitsAreSeizures)
-    done = invoke("extract", "Hypotonia, falling down fits.", "--encoder", "--json")
+    done = invoke("extract", "Hypotonia, falling down spells.", "--encoder", "--json")
     found = json.loads(done.stdout)["findings"]
     assert [(each["label"], each["method"]) for each in found] == [("Hypotonia", "exact"), ("Seizure", "encoder")]
     assert "once for this graph" in done.stderr
-    again = invoke("diagnose", "--encoder", "--json", "--hpo", "falling down fits", "--hpo", "Hypotonia")
+    again = invoke("diagnose", "--encoder", "--json", "--hpo", "falling down spells", "--hpo", "Hypotonia")
     assert "encoding" not in again.stderr
     assert json.loads(again.stdout)["candidates"][0]["id"] == "OMIM:100001"
-    assert invoke("diagnose", "--hpo", "falling down fits").returncode == 7
+    assert invoke("diagnose", "--hpo", "falling down spells").returncode == 7
 
 
 def test_missing_extra_is_one_line_that_says_what_to_install(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,6 +60,6 @@ def test_missing_extra_is_one_line_that_says_what_to_install(invoke: Invoke, mon
 
 def test_graph_opens_with_an_encoder_of_ones_own(own: Path) -> None:
     with kgdx.open(own / "graphs" / "default", encoder=FitsAreSeizures()) as graph:
-        finding = graph.resolve("falling down fits").finding
+        finding = graph.resolve("falling down spells").finding
     assert finding is not None
     assert (finding.label, finding.method) == ("Seizure", "encoder")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-from math import exp, log
+from math import exp
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -93,21 +92,3 @@ def test_contributions_sum_to_the_score_of_every_candidate(made_up: Ranker, case
     for case in cases[:6]:
         for candidate in made_up.rank(case, top=DISEASES, explain=True).candidates:
             assert sum(part.score for part in candidate.contributions) == pytest.approx(candidate.score, abs=4e-6)
-
-
-def test_gains_are_the_mutual_information_of_answer_and_candidate(made_up: Ranker, cases: list[Made]) -> None:
-    frequency = np.zeros((DISEASES, len(made_up.terms)))
-    for number in range(DISEASES):
-        index, value = made_up.model.propagated.row(number)
-        frequency[number, index] = value
-    for case in cases[:6]:
-        beliefs = made_up.beliefs(case, 50)
-        share = beliefs.shares / beliefs.shares.sum()
-        found = made_up.gains(beliefs, case)
-        joint = np.stack([share[:, None] * part[beliefs.numbers] for part in (frequency, 1 - frequency)])
-        apart = share[None, :, None] * joint.sum(axis=1, keepdims=True)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            bits = np.where(joint > 0, joint * np.log2(joint / apart), 0.0).sum(axis=(0, 1))
-        asked = found > 0
-        assert asked.any() and found[asked] == pytest.approx(bits[asked], abs=1e-6)
-        assert bits.max() <= log(50, 2)

@@ -10,7 +10,6 @@ from kgdx.answer.term_tables import chinese_of
 from kgdx.episode.operations import Operations
 from kgdx.graph.protocol import Row
 from kgdx.results.cited import Resolved
-from kgdx.terms.names.suggestions import lay_names
 from kgdx.terms.normalise import has_chinese
 
 MOST_FORMS = 30
@@ -23,6 +22,8 @@ LEAST_PART = 4
 
 def forms_of(graph: Operations, known: Sequence[Resolved]) -> tuple[Resolved, ...]:
     """The forms of diseases: the entries whose names are theirs with a number, a type or a mode behind."""
+    from kgdx.terms.names.suggestions import lay_names  # it loads what only builds and questions need
+
     made = []
     for each in known:
         names = tuple(

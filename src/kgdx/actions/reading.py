@@ -119,7 +119,7 @@ class Understand(Action):
 
     Example:
         >>> Understand(names=("Duchenne",)).words()
-        {'names': ('Duchenne',)}
+        {'names': ['Duchenne']}
     """
 
     name: ClassVar[str] = "understand"

@@ -215,7 +215,7 @@ class GetSymptom(OfDiseases):
 
     Example:
         >>> GetSymptom(diseases=("百日咳", "pertussis")).parameters()
-        {'diseases': ['百日咳', 'pertussis'], 'limit': 50}
+        {'diseases': ['百日咳', 'pertussis'], 'only': None, 'forms': False, 'limit': 50}
     """
 
     name: ClassVar[str] = "get_symptom"

@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from kgdx.answer.evidence_pack import clean
+from kgdx.results.cited import Resolved
 from kgdx.schema import wording
+from kgdx.terms.normalise import has_chinese
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class Phrases:
         unread: What is asked of a disease is nothing that sources state.
         unnamed: The question names nothing that the graph knows.
         unknown: A name that the graph does not know; and what follows where others are near.
+        elsewhere: Where names of the other script come from, of which the graph knows none near.
         taken: What a name was taken for that is written otherwise.
         yes: Begins an answer to whether something is so.
         no: Something is stated not to be so.
@@ -75,6 +79,7 @@ class Phrases:
     unread: str
     unnamed: str
     unknown: tuple[str, str]
+    elsewhere: str
     taken: str
     yes: str
     no: str
@@ -175,6 +180,7 @@ ENGLISH = Phrases(
     unread="Not in this graph: no source of it states “{words}” of {subject}; ask for its symptoms, tests or genes.",
     unnamed="Not enough evidence: the question names no disease, finding, test, drug or gene; name what is meant.",
     unknown=("Not enough evidence: the graph has no entry called {given}", "; near it are {list}."),
+    elsewhere="; Chinese names come with sources that have them: kgdx sources.",
     taken="“{given}” is taken for {name}.",
     yes="Yes: ",
     no="No: {list} is recorded as absent in {subject}.",
@@ -236,6 +242,7 @@ CHINESE = Phrases(
     unread="图谱中没有{subject}的“{words}”：现有来源均未记载；可询问其症状、检查、治疗、基因等。",
     unnamed="证据不足：问题中没有可识别的疾病、症状、检查、药物或基因，请写出其名称。",
     unknown=("证据不足：图谱中没有名为“{given}”的条目", "，相近的有{list}。"),
+    elsewhere="；中文名称来自含有它们的来源：kgdx sources。",
     taken="“{given}”按{name}理解。",
     yes="是：",
     no="否：{subject}记录为没有{list}。",
@@ -252,3 +259,11 @@ CHINESE = Phrases(
     alone="仅{subject}有：{list}。",
     forms="{name}（{n}型）",
 )
+
+
+def unknown_name(name: Resolved, words: Phrases) -> str:
+    """Say that the graph has nothing of a name, and what comes near, or where such names come from."""
+    text, near = words.unknown
+    listed = words.list([clean(each) for each in name.candidates], 5)
+    end = near.format(list=listed) if listed else words.elsewhere if has_chinese(name.given) else near[-1]
+    return text.format(given=clean(name.given)) + end

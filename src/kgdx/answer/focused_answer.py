@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from kgdx.answer.answer_phrases import CHINESE, ENGLISH, Phrases
+from kgdx.answer.answer_phrases import CHINESE, ENGLISH, Phrases, unknown_name
 from kgdx.answer.evidence_pack import EvidencePack, clean, language_of
 from kgdx.answer.stated_things import Thing, aspect_in, family_of, in_turns, marks_of, merged, often, stem, weight_of
 from kgdx.answer.term_tables import in_english, wanted, weights
@@ -302,15 +302,13 @@ class _Writer:
         """That a name is not known, and which are near; or that nothing was found."""
         unknown = [each for each in self.pack.resolved if not each.ids]
         for each in unknown[:3]:
-            text, near = self.words.unknown
-            listed = self.words.list([clean(name) for name in each.candidates], 5)
-            yield text.format(given=clean(each.given)) + (near.format(list=listed) if listed else near[-1]), ()
+            yield unknown_name(each, self.words), ()
         if not unknown:
             yield (self.words.nothing if self.pack.nothing else self.words.unnamed), ()
 
     def _family(self, members: Sequence[EvidenceItem]) -> Thing:
         """A disease, or the forms of one as one thing."""
-        cites = [each.id for each in members[:3]]
+        cites = [each.id for each in members]
         if len(members) == 1:
             bare = self._named(members[0], original=False)
             native = language_of(bare) == self.words.language

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kgdx.answer.answer_phrases import CHINESE, ENGLISH, Phrases
+from kgdx.answer.answer_phrases import CHINESE, ENGLISH, Phrases, unknown_name
 from kgdx.answer.evidence_pack import EvidencePack, clean
 from kgdx.answer.facts import INFERENCES, RELATIONS
 from kgdx.answer.sentences import split
@@ -68,10 +68,7 @@ def _nothing(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
         yield words.nothing if pack.nothing else words.unasked, ()
         yield from _missing(pack, words)
     for each in unknown[:MOST]:
-        text, near = words.unknown
-        listed = words.list([clean(name) for name in each.candidates], 5)
-        end = near.format(list=listed) if listed else near[-1]
-        yield text.format(given=clean(each.given)) + end, ()
+        yield unknown_name(each, words), ()
 
 
 def _said(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:

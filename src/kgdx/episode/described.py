@@ -49,9 +49,11 @@ def line(kind: type[Action]) -> str:
     """Return what an action takes and is for in one line, made from the class: for prompts, pages and people.
 
     Example:
-        >>> from kgdx.actions import GetSymptom
-        >>> line(GetSymptom)
-        '{"action": "get_symptom", "diseases": [1 to 50 texts], "limit": 1 to 1000 (50)}: Symptoms of diseases.'
+        >>> from kgdx.actions import ACTIONS
+        >>> line(ACTIONS["get_definition"]).partition(":")[0]
+        '{"action"'
+        >>> line(ACTIONS["get_definition"]).endswith("What a finding of the Human Phenotype Ontology is, in its words.")
+        True
     """
     parts = [f'"action": "{kind.name}"']
     for field in fields_of(kind):

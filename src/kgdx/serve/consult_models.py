@@ -45,7 +45,10 @@ class Answer(Request):
     text: Annotated[str, Field(max_length=100_000)] = Field("", description="The answer in words, instead.")
     speaks: Literal["en", "zh"] | None = Field(None, description="Language to go on in; as before when absent.")
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": []})
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"transcript": [{"kind": "start"}], "number": 1, "status": "present"}]},
+    )
 
 
 class Consultation(ConsultationDocument):

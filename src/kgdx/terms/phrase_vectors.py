@@ -133,9 +133,9 @@ def silent_parts(text: str, spans: Sequence[Span]) -> Iterator[Span]:
     Parts of one word are left out, since a single word that no name has says too little, and so are long ones.
 
     Example:
-        >>> text = "Seizures, trouble keeping balance and a tired look."
+        >>> text = "Seizures, trouble keeping balance and a dull gaze."
         >>> [text[part.start : part.end] for part in silent_parts(text, [Span(0, 8)])]
-        ['trouble keeping balance', 'tired look']
+        ['trouble keeping balance', 'dull gaze']
     """
     found = words(text)
     bounds = [at for at, parting in enumerate(found.parting.tolist()) if parting >= SOFT]

@@ -30,7 +30,7 @@ def inquiry_page(figures: Mapping[str, Any]) -> str:
     values = {"title": "Questions to the diagnosis", "zh": False, "doc": figures, "plots": plots}
     frame = {"width": WIDTH, "height": HEIGHT, "left": _LEFT, "bottom": _BOTTOM}
     ticks = [(share, _y(share / 100)) for share in range(0, 101, 20)]
-    return rendered("inquiry.html", {**values, "frame": frame, "ticks": ticks})
+    return rendered("inquiry.html", {**values, "frame": frame, "zh": False, "ticks": ticks})
 
 
 def _lines(selectors: Mapping[str, Any], top: str) -> list[dict[str, Any]]:

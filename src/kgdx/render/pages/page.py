@@ -111,7 +111,10 @@ def _view(document: Result | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         return "answer.html", template_values.answer(document)
     if isinstance(document, Record):
         language = document.language or "en"
-        return "consultation.html", {"doc": document, "language": language, "title": say("record", language)}
+        return "consultation.html", {
+            **{"doc": document, "language": language, "zh": language == "zh"},
+            **{"title": say("record", language)},
+        }
     assert isinstance(document, DiagnosisDocument)
     return "diagnosis.html", template_values.diagnosis(document)
 
