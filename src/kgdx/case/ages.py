@@ -119,7 +119,9 @@ _ABOUT = re.compile(
     r"(?P<zh>妈妈?|爸爸?|母亲|父亲|老公|老婆|丈夫|妻子|哥哥|姐姐|弟弟|妹妹|奶奶|爷爷|外婆|外公)",
     re.IGNORECASE,
 )
-_FEMALE_KIN = re.compile("mother|mum|mom|sister|aunt|grandm|granddau|granny|nan|wife|niece|妈|母|婆|妻|姐|妹|奶", re.IGNORECASE)
+_FEMALE_KIN = re.compile(
+    "mother|mum|mom|sister|aunt|grandm|granddau|granny|nan|wife|niece|妈|母|婆|妻|姐|妹|奶", re.IGNORECASE
+)
 _HAN = re.compile("[\u4e00-\u9fff]")
 _HAN_DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 _HAN_NUMBER = r"(?:\d{1,3}(?:\.\d)?|[一二三四五六七八九两]?十[一二三四五六七八九]?|[一二三四五六七八九两])"

@@ -44,6 +44,14 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r"(?<![\w:])HP[:_](\d{7})(?!\d)", re.IGNORECASE)
 _ACRONYM = re.compile(r"\(([A-Z][A-Za-z]{1,6})\)")
+_FIELD = re.compile(
+    r"(?<![\w])(gait|tone|reflexes|DTRs|plantars?|power|speech|appetite|hearing|vision|sleep|liver|spleen|JVP|sats)[ \t]*:"
+    r"(?=[ \t]*(?:absent|lost|none|increased|raised|high|brisk|exaggerated|decreased|reduced|diminished|sluggish|low|poor"
+    r"|impaired|up|upgoing|extensor|weak|unsteady|ataxic|wide|broad|waddling|spastic|delayed|late|palpable|enlarged"
+    r"|[1-9] ?cm)\b)",
+    re.IGNORECASE,
+)
+"""A part or function of which a form says how it is: "Tone: increased" is one finding."""
 _MOST_ACRONYMS = 50
 """Abbreviations that are followed in one text, so that none takes longer than it is worth."""
 _WORDS = re.compile(r"[^\W\d_]+")
@@ -174,7 +182,8 @@ class Extractor:
         return found, list(dict.fromkeys(issues))
 
     def _english(self, text: str) -> list[Finding]:
-        found = words(_ID.sub(lambda match: ";" * len(match.group()), text))
+        plain = _ID.sub(lambda match: ";" * len(match.group()), text)
+        found = words(_FIELD.sub(lambda match: match.group()[:-1] + " ", plain))
         found, mended = corrected(found, self.spelling.correct)
         hashes = hashes_of(found)
         whole = find_windows(found, hashes, self.english) + find_modified(found, hashes, self.english)

@@ -14,7 +14,8 @@ from kgdx.terms.normalise import has_chinese
 KIN = (
     r"(?:great[- ])?(?:grand|step|god)?(?:mothers?|fathers?|parents?|ma|pa|mom|mum|dad|sons?|daughters?)"
     r"|grandchild(?:ren)?"
-    r"|gran(?:ny|d?ma|d?pa|d?dad)?|nan(?:na)?|momm?y|mumm?y|mam|mama|daddy|papa|(?:co-?)?twin(?:[ -](?:brother|sister))?"
+    r"|gran(?:ny|d?ma|d?pa|d?dad)?|nan(?:na)?|momm?y|mumm?y|mam|mama|daddy|papa"
+    r"|(?:co-?)?twin(?:[ -](?:brother|sister))?"
     r"|(?:half|step)?[- ]?(?:brother|sister)s?|sibs?|siblings?|aunt(?:ie)?s?|uncles?|cousins?|nieces?|nephews?"
     r"|(?:blood |close )?relatives?|(?:other |several |many )?family members?|husband|wife|spouse|MG[MF]|PG[MF]"
 )
@@ -55,13 +56,14 @@ _OWNED = re.compile(
     rf"\b(?:{OWNER}\s+)+(?:{KIN})\b(?!['’]s pregnancy){_SPEAKS}{_WELL}(?!\s*,?\s+(?:and|&)\s+(?:son|daughter|child)\b)",
     re.IGNORECASE,
 )
+_BORN = r"(?:older|elder|eldest|younger|youngest|first|second)"
 _CHILD = r"(?:son|daughter|child|boy|girl|kid|one|baby)"
 _TELLING = re.compile(
     rf"\b(?:(?:{OWNER}|{_MINE})\s+)*(?<!\bmy )(?<!\bour )(?:{PLAIN_KIN})\b{_SPEAKS}{_WELL}{_ASIDE}"
     rf"(?:\s*(?:['’]s\b|:|[-–]\s|\()|\s+(?={_VERB}))"
     rf"|\b{_MINE}\s+(?:{OWNER}\s+)*(?:{PLAIN_KIN})\b{_SPEAKS}{_WELL}"
     rf"|\b{_MINE}\s+other\s+{_CHILD}\b{_SPEAKS}{_WELL}"
-    rf"|\b{_MINE}\s+(?:older|elder|eldest|younger|youngest|first|second)\s+{_CHILD}\s+(?=also\b|had\b|has the same\b)"
+    rf"|\b{_MINE}\s+{_BORN}\s+{_CHILD}\s+(?=also\b|had\b|has the same\b)"
     r"|\b(?:nobody|no[- ]?one|none)\b[^.,;]{0,10}\b(?:in|of)\s+(?:the|his|her|their|my|our)\s+family\b",
     re.IGNORECASE,
 )
@@ -98,7 +100,8 @@ _HISTORY_ZH = re.compile(r"(?:的)?家族(?:病|遗传)?史")
 
 
 _NAMED = re.compile(
-    rf"\b(?:{PLAIN_KIN}|sons?|daughters?|maternal|paternal|family)\b|{_KIN_ZH}|[父母兄姐弟妹爸妈]|家族", re.IGNORECASE
+    rf"\b(?:{PLAIN_KIN}|sons?|daughters?|maternal|paternal|family|{_MINE} (?:other|{_BORN}) {_CHILD})\b|{_KIN_ZH}|[父母兄姐弟妹爸妈]|家族",
+    re.IGNORECASE,
 )
 
 
