@@ -70,7 +70,8 @@ _PERSON = re.compile(
     rf"(?:\s+(?:just\s+)?(?:is|am|was|turned)|['’](?:s|m))|(?:Mr|Mrs|Ms|Miss)\.?\s+[A-Z]\w*(?:\s+is)?,?|(?:patient|pt|child|baby|infant)\s*[,:(]"
     rf"|(?:my|our)\s+(?:[\w-]+\s+){{0,2}}?(?:daughter|son|child|baby|girl|boy|kid|toddler)\s*[,(])"
     rf"\s*(?:now|just|only|about|almost|nearly|currently|aged?|an?)?\s*(?:{_AGE}|{_TWELFTHS}|(?P<bare>\d{{1,3}}|{_WORD_NUMBER}))"
-    rf"(?=\s*(?:[,.;)]|$|old\b|of age\b|and\b|with\b|has\b|who\b|gets\b|but\b|male\b|female\b|(?:in|last|this)\s+[A-Z]\w+|last\b|this\b))"
+    rf"(?=\s*(?:[,.;)]|$|old\b|of age\b|and\b|with\b|has\b|who\b|gets\b|but\b|male\b|female\b"
+    r"|(?:in|last|this)\s+[A-Z]\w+|last\b|this\b))"
     rf"(?:[\s,]+(?:and\s+)?(?P<sex>{_SEX})\b)?",
     re.IGNORECASE,
 )

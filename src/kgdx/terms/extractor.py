@@ -45,9 +45,10 @@ if TYPE_CHECKING:
 _ID = re.compile(r"(?<![\w:])HP[:_](\d{7})(?!\d)", re.IGNORECASE)
 _ACRONYM = re.compile(r"\(([A-Z][A-Za-z]{1,6})\)")
 _FIELD = re.compile(
-    r"(?<![\w])(gait|tone|reflexes|DTRs|plantars?|power|speech|appetite|hearing|vision|sleep|liver|spleen|JVP|sats)[ \t]*:"
-    r"(?=[ \t]*(?:absent|lost|none|increased|raised|high|brisk|exaggerated|decreased|reduced|diminished|sluggish|low|poor"
-    r"|impaired|up|upgoing|extensor|weak|unsteady|ataxic|wide|broad|waddling|spastic|delayed|late|palpable|enlarged"
+    r"(?<![\w])(gait|tone|reflexes|DTRs|plantars?|power|speech|appetite|hearing|vision|sleep|liver|spleen|JVP"
+    r"|sats)[ \t]*:"
+    r"(?=[ \t]*(?:absent|lost|none|increased|raised|high|brisk|exaggerated|decreased|reduced|diminished|sluggish"
+    r"|low|poor|impaired|up|upgoing|extensor|weak|unsteady|ataxic|wide|broad|waddling|spastic|delayed|late|palpable|enlarged"
     r"|[1-9] ?cm)\b)",
     re.IGNORECASE,
 )

@@ -100,7 +100,8 @@ _HISTORY_ZH = re.compile(r"(?:的)?家族(?:病|遗传)?史")
 
 
 _NAMED = re.compile(
-    rf"\b(?:{PLAIN_KIN}|sons?|daughters?|maternal|paternal|family|{_MINE} (?:other|{_BORN}) {_CHILD})\b|{_KIN_ZH}|[父母兄姐弟妹爸妈]|家族",
+    rf"\b(?:{PLAIN_KIN}|sons?|daughters?|maternal|paternal|family|{_MINE} (?:other|{_BORN}) {_CHILD})\b"
+    rf"|{_KIN_ZH}|[父母兄姐弟妹爸妈]|家族",
     re.IGNORECASE,
 )
 
