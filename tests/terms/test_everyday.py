@@ -91,6 +91,7 @@ def test_an_abbreviation_with_several_readings_has_words_for_all_but_one() -> No
         ("总是摔跤，走路晃，蹲下去起不来", {"Frequent falls", "Unsteady gait", "Difficulty standing"}),
         ("喘不上气，脚踝肿，夜里看不清路", {"Dyspnea", "Ankle swelling", "Nyctalopia"}),
         ("肝肋下3cm，湿啰音，反跳痛", {"Hepatomegaly", "Crackles", "Peritonitis"}),
+        ("走路很好", {"-Gait disturbance"}),
         ("肝脾肋下未触及，颈软", {"-Hepatosplenomegaly"}),
         ("He has LVH and HTN", {"Left ventricular hypertrophy", "Hypertension"}),
     ],

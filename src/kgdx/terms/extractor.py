@@ -16,7 +16,7 @@ from kgdx.case.measured_values import Measurement
 from kgdx.case.patient import Case, Extraction, Finding, Issue, Resolution, Span, Status
 from kgdx.errors import StoreError
 from kgdx.terms import abbreviations
-from kgdx.terms.chinese_names import find_chinese, find_chinese_parted
+from kgdx.terms.chinese_names import find_chinese, find_chinese_parted, unparted
 from kgdx.terms.context import statuses
 from kgdx.terms.dictionary import CHINESE, Entries, build_dictionary
 from kgdx.terms.everyday import chinese_wordings, english_wordings
@@ -254,7 +254,8 @@ class Extractor:
         exact = said == name
         label, method = self.terms.name(term), "exact" if exact else "variant"
         score = 1.0 if exact else _LOOSE[0]
-        wording = chinese_wordings().get(simplify(said))
+        plain = simplify(said)
+        wording = chinese_wordings().get(plain) or chinese_wordings().get(unparted(plain))
         status = Status.ABSENT if wording and wording.absent else Status.PRESENT
         return Finding(self.terms.id(term), status, label, span, said, name, method, score)
 
