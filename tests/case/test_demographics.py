@@ -30,8 +30,8 @@ from kgdx.case.demographics import described, mentions
         ("Mrs. Smith is 54 years old.", "P54Y", "FEMALE"),
         ("The patient's 30-year-old mother has migraine.", None, "UNKNOWN"),
         ("A 40-year-old woman; her 3-year-old daughter is well.", "P40Y", "FEMALE"),
-        ("Her 5-year-old brother has seizures.", None, "UNKNOWN"),
-        ("When he was 5 years old he fell.", None, "UNKNOWN"),
+        ("Her 5-year-old brother has seizures.", None, "FEMALE"),
+        ("When he was 5 years old he fell.", None, "MALE"),
         ("Temp: 101F, temperature of 99 F", None, "UNKNOWN"),
         ("fever for 5 days, cough for 3 months", None, "UNKNOWN"),
         ("boy, 4 years, waddling gait", "P4Y", "MALE"),
@@ -108,3 +108,25 @@ def test_of_two_ages_in_one_text_neither_is_taken() -> None:
 def test_each_statement_stands_where_it_says(text: str) -> None:
     for each in mentions(text):
         assert text[each.span.start : each.span.end] == each.text
+
+
+@pytest.mark.parametrize(
+    ("text", "age", "sex"),
+    [
+        ("I am 38, a mum of two, tired all the time.", "P38Y", "FEMALE"),
+        ("Our little boy turned 5 in May.", "P5Y", "MALE"),
+        ("I'm 33 and my periods are heavy.", "P33Y", "FEMALE"),
+        ("my kid just turned three, his belly sticks out", "P3Y", "MALE"),
+        ("F 19, vomiting", "P19Y", "FEMALE"),
+        ("Our granddaughter, aged 2, isn't talking.", "P2Y", "FEMALE"),
+        ("Worried about my toddler (18 months): he goes blue.", "P18M", "MALE"),
+        ("我今年28，女，没劲。", "P28Y", "FEMALE"),
+        ("本人男，三十岁，心慌", "P30Y", "MALE"),
+        ("我30岁，月经不规律", "P30Y", "FEMALE"),
+        ("我家小子6岁，坐不住", "P6Y", "MALE"),
+        ("外孙七个月大，不会抬头", "P7M", "MALE"),
+    ],
+)
+def test_age_and_sex_are_read_in_lay_words(text: str, age: str, sex: str) -> None:
+    found = described(Case("p", text=text))
+    assert (found.age, found.sex) == (age, sex)

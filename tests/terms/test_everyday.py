@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgdx.terms.abbreviations import NONE, readings
-from kgdx.terms.everyday import chinese_wordings, english_wordings
+from kgdx.terms.everyday import chinese_wordings, english_wordings, spelt_out
 from kgdx.terms.extractor import Extractor
 from kgdx.terms.normalise import read_table
 
@@ -37,9 +37,23 @@ def test_each_row_names_a_current_term_by_its_name(file: str, names: dict[str, s
 
 
 @pytest.mark.parametrize("file", ["lay_en.tsv", "lay_zh.tsv"])
-def test_no_wording_stands_twice(file: str) -> None:
-    phrases = [row[0] for row in read_table(FOLDER / file)]
-    assert sorted(phrases) == sorted(set(phrases))
+def test_no_wording_means_two_findings(file: str) -> None:
+    rows = [(phrase, row[1]) for row in read_table(FOLDER / file) for phrase in spelt_out(row[0])]
+    means: dict[str, set[str]] = {}
+    for phrase, curie in rows:
+        means.setdefault(phrase, set()).add(curie)
+    assert {phrase for phrase, each in means.items() if len(each) > 1} == set()
+
+
+@pytest.mark.parametrize("file", ["lay_en.tsv", "lay_zh.tsv"])
+def test_no_row_stands_twice(file: str) -> None:
+    rows = [row[0] for row in read_table(FOLDER / file)]
+    assert sorted(rows) == sorted(set(rows))
+
+
+def test_a_row_of_choices_stands_for_each() -> None:
+    assert list(spelt_out("(knee|elbow) (sore|)")) == ["knee sore", "knee", "elbow sore", "elbow"]
+    assert list(spelt_out("(手|脚)(抖|麻)")) == ["手抖", "手麻", "脚抖", "脚麻"]
 
 
 def test_a_note_says_one_of_the_known_things() -> None:
@@ -67,6 +81,18 @@ def test_an_abbreviation_with_several_readings_has_words_for_all_but_one() -> No
         ("Gowers征阳性，鸭步，K-F环", {"Gowers sign", "Waddling gait", "Kayser-Fleischer ring"}),
         ("生长发育迟缓", {"Growth delay"}),
         ("听力正常", {"-Hearing impairment"}),
+        ("He keeps tripping and can't keep up with his friends", {"Frequent falls", "Exercise intolerance"}),
+        ("My ankles are puffy and I get up three times a night to wee", {"Pedal edema", "Nocturia"}),
+        ("She threw up and has had the runs", {"Vomiting"}),
+        ("The stimulus turns, the runs of the full set, an acid", set()),
+        ("Liver 4 cm, spleen tip, plantars up", {"Hepatomegaly", "Splenomegaly", "Babinski sign"}),
+        ("JVP up, bibasal creps, PSM", {"Elevated jugular venous pressure", "Crackles", "Heart murmur"}),
+        ("He eats well", {"-Poor appetite"}),
+        ("总是摔跤，走路晃，蹲下去起不来", {"Frequent falls", "Unsteady gait", "Difficulty standing"}),
+        ("喘不上气，脚踝肿，夜里看不清路", {"Dyspnea", "Ankle swelling", "Nyctalopia"}),
+        ("肝肋下3cm，湿啰音，反跳痛", {"Hepatomegaly", "Crackles", "Peritonitis"}),
+        ("走路很好", {"-Gait disturbance"}),
+        ("肝脾肋下未触及，颈软", {"-Hepatosplenomegaly"}),
         ("He has LVH and HTN", {"Left ventricular hypertrophy", "Hypertension"}),
     ],
 )

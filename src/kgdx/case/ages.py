@@ -56,21 +56,22 @@ _SHORT = re.compile(
     r"(?:^|[;:(\n,]|\.(?=\s)|\b(?:a|an|the|patient|pt|this|is))[\s#*-]*(?P<number>\d{1,3})\s?/?\s?(?P<letter>[MFmf])(?![\w/'’-])"
 )
 _SLASH = re.compile(
-    r"(?<![\w/])(?P<letter>[MFmf])\s?[/,]\s?(?P<number>\d{1,3})(?:\s*(?P<unit>y(?:rs?|ears?)?|m(?:o|onths?)?|d(?:ays?)?|w(?:ks?)?))?(?![\w/.%])"
+    r"(?<![\w/])(?P<letter>[MFmf])(?:\s?[/,]\s?|(?<=^.)\s)(?P<number>\d{1,3})(?:\s*(?P<unit>y(?:rs?|ears?)?|m(?:o|onths?)?|d(?:ays?)?|w(?:ks?)?))?(?![\w/.%])"
 )
 _AFTER = re.compile(
     rf"(?:^|[.;(\n]\s*|\b(?:an?|the|this|my|our|old|little|baby|newborn|neonate|infant|elderly|young|patient|pt|child)[\s,:]+)"
-    rf"(?P<sex>{_SEX})[\s,:(]+(?:(?:who\s+)?(?:is|was|now|aged?)\s+|(?:age:?|at)\s+){{0,2}}(?:{_AGE}|{_TWELFTHS}|(?P<bare>\d{{1,3}}))"
-    r"(?P<end>\s*(?:[,.;)]|$|old|of age|with\b|and\b|has\b|who\b|presents\b|presenting\b|c/o))",
+    rf"(?P<sex>{_SEX})[\s,:(]+(?:(?:who\s+)?(?:is|was|now|aged?)\s+|(?:age:?|at|of)\s+){{0,2}}(?:{_AGE}|{_TWELFTHS}|(?P<bare>\d{{1,3}}))"
+    r"(?P<end>\s*(?:[,.;)]|$|old|of age|with\b|and\b|has\b|who\b|presents\b|presenting\b|c/o|I\b))",
     re.IGNORECASE,
 )
 _PERSON = re.compile(
     rf"\b(?:(?:s?he|I|patient|pt|child|baby|infant"
-    r"|(?:my|our)\s+(?:[\w-]+\s+){0,2}?(?:daughter|son|child|baby|girl|boy|\w+ one))"
-    rf"(?:\s+(?:is|am|was|turned)|['’](?:s|m))|(?:Mr|Mrs|Ms|Miss)\.?\s+[A-Z]\w*(?:\s+is)?,?|(?:patient|pt|child|baby|infant)\s*[,:(]"
-    rf"|(?:my|our)\s+(?:[\w-]+\s+){{0,2}}?(?:daughter|son|child|baby|girl|boy)\s*[,(])"
+    r"|(?:my|our)\s+(?:[\w-]+\s+){0,2}?(?:daughter|son|child|baby|girl|boy|kid|toddler|\w+ one))"
+    rf"(?:\s+(?:just\s+)?(?:is|am|was|turned)|['’](?:s|m))|(?:Mr|Mrs|Ms|Miss)\.?\s+[A-Z]\w*(?:\s+is)?,?|(?:patient|pt|child|baby|infant)\s*[,:(]"
+    rf"|(?:my|our)\s+(?:[\w-]+\s+){{0,2}}?(?:daughter|son|child|baby|girl|boy|kid|toddler)\s*[,(])"
     rf"\s*(?:now|just|only|about|almost|nearly|currently|aged?|an?)?\s*(?:{_AGE}|{_TWELFTHS}|(?P<bare>\d{{1,3}}|{_WORD_NUMBER}))"
-    rf"(?=\s*(?:[,.;)]|$|old\b|of age\b|and\b|with\b|has\b|who\b|gets\b|but\b|male\b|female\b))"
+    rf"(?=\s*(?:[,.;)]|$|old\b|of age\b|and\b|with\b|has\b|who\b|gets\b|but\b|male\b|female\b"
+    r"|(?:in|last|this)\s+[A-Z]\w+|last\b|this\b))"
     rf"(?:[\s,]+(?:and\s+)?(?P<sex>{_SEX})\b)?",
     re.IGNORECASE,
 )
@@ -112,14 +113,16 @@ _SELF = re.compile(
     r"(?!(?:noticed?|think|thought|worr|found|saw|see|know|believe|am worried|have noticed))\w",
     re.IGNORECASE,
 )
-_SELF_ZH = re.compile("我(?:也|自己|本人|现在|最近|有|今年)")
+_SELF_ZH = re.compile("我(?:也|自己|本人|现在|最近|有|今年)|[，。；,]我(?:头|腰|腿|胸|手|肚|没|一直|经常|总|老是|还)")
 _ABOUT = re.compile(
     rf"^\W*(?:(?:hi|hello|dear)\b[^.,\n]{{0,30}}[.,\n]\s*)?(?:my|our)\s+(?:[\w-]+\s+){{0,2}}?(?P<kin>{_KIN})\b"
     r"|^\W*(?:你好|您好|医生)?[，,。！!\s]*(?:医生)?[，,。！!\s]*我(?:的|家)?"
     r"(?P<zh>妈妈?|爸爸?|母亲|父亲|老公|老婆|丈夫|妻子|哥哥|姐姐|弟弟|妹妹|奶奶|爷爷|外婆|外公)",
     re.IGNORECASE,
 )
-_FEMALE_KIN = re.compile("mother|mum|mom|sister|aunt|grandm|granny|nan|wife|niece|妈|母|婆|妻|姐|妹|奶", re.IGNORECASE)
+_FEMALE_KIN = re.compile(
+    "mother|mum|mom|sister|aunt|grandm|granddau|granny|nan|wife|niece|妈|母|婆|妻|姐|妹|奶", re.IGNORECASE
+)
 _HAN = re.compile("[\u4e00-\u9fff]")
 _HAN_DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 _HAN_NUMBER = r"(?:\d{1,3}(?:\.\d)?|[一二三四五六七八九两]?十[一二三四五六七八九]?|[一二三四五六七八九两])"
@@ -133,12 +136,13 @@ _MONTHS_ZH = re.compile(
 _FIELD_ZH = re.compile(
     rf"年龄\s*[:：]?\s*(?P<number>{_HAN_NUMBER})\s*(?P<unit>岁|个月|月|天|周|y|Y)?(?:(?P<more>\d{{1,2}})\s*个?月)?"
 )
+_THIS_YEAR_ZH = re.compile(rf"今年\s*(?P<number>{_HAN_NUMBER})(?=[,，。、\s])")
 _BARE_ZH = re.compile(
     r"(?P<sex>[男女])性?\s*[,，/、 ]\s*(?P<number>\d{1,3})\s*(?P<unit>[yYmMdD](?:rs?|o)?)?(?=\s*(?:[,，.。;；、\s]|$))"
 )
 _SEX_ZH = re.compile(
-    r"(?:(?<![\u4e00-\u9fff])|(?<=患者)|(?<=患儿)|(?<=病人)|(?<=[岁月龄天周大半])|(?<=[老中青]年)|(?<=性别)|(?<=性别[:：])|(?<=名)|(?<=[的个]))"
-    r"(?P<sex>[男女])(?=性|婴|童|孩|患|宝|生|士|子|的|[，,。；;、/\s\d]|[一二三四五六七八九十两]|$)|(?:我(?:家|的)?|^\s*|宝贝)(?P<kin>儿子|女儿|闺女|孙子|孙女)"
+    r"(?:(?<![\u4e00-\u9fff])|(?<=患者)|(?<=患儿)|(?<=病人)|(?<=[岁月龄天周大半])|(?<=[老中青]年)|(?<=性别)|(?<=性别[:：])|(?<=本人)|(?<=我是)|(?<=名)|(?<=[的个]))"
+    r"(?P<sex>[男女])(?=性|婴|童|孩|患|宝|生|士|子|的|[，,。；;、/\s\d]|[一二三四五六七八九十两]|$)|(?:我(?:家|的)?|^\s*|宝贝)(?P<kin>儿子|女儿|闺女|孙子|孙女|外孙女?|小子|丫头)"
 )
 
 
@@ -298,8 +302,8 @@ def chinese(text: str) -> Iterator[Said]:
     for match in _SEX_ZH.finditer(head):
         word = match["sex"] or match["kin"]
         group = "sex" if match["sex"] else "kin"
-        yield Said("sex", "FEMALE" if "女" in word or word == "闺女" else "MALE", *match.span(group), 0)
-    for rank, pattern in enumerate((_FIELD_ZH, _YEARS_ZH, _BARE_ZH, _MONTHS_ZH)):
+        yield Said("sex", "FEMALE" if "女" in word or word == "丫头" else "MALE", *match.span(group), 0)
+    for rank, pattern in enumerate((_FIELD_ZH, _YEARS_ZH, _THIS_YEAR_ZH, _BARE_ZH, _MONTHS_ZH)):
         for match in pattern.finditer(head):
             value = _han_age(head, match)
             if value:

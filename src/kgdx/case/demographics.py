@@ -57,6 +57,15 @@ _NOUN = re.compile(
     re.IGNORECASE,
 )
 _PRONOUN = re.compile(r"(?:^|[.!?]\s+)(?P<sex>She|He)\b")
+_ANY_PRONOUN = re.compile(r"\b(?P<sex>she|her|he|his|him)\b", re.IGNORECASE)
+_FIRST_PERSON = r"\bI(?:['’]m| am)\b[^.;!?]{0,40}\b"
+_TOLD = re.compile(
+    rf"(?P<female>{_FIRST_PERSON}(?:mum|mom|mother|wife|pregnant|breastfeeding)\b|\bmy\s+(?:periods?|pregnancy)\b|\bLMP\b"
+    r"|我[^。；，母妈]{0,12}[，]?(?:月经|例假|怀孕)|老太太)"
+    rf"|(?P<male>{_FIRST_PERSON}(?:dad|father|husband)\b|\bmy\s+(?:prostate|testicles?)\b|老大爷|小伙子)",
+    re.IGNORECASE,
+)
+"""What only one sex says of itself."""
 _FIELD = re.compile(r"\b(?:sex|gender)\s*[:=]?\s*(?P<sex>female|male|[MF])\b", re.IGNORECASE)
 _PERSON_ZH = re.compile("[他她]")
 _RELATED = re.compile(
@@ -102,7 +111,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
     if not any(each.kind == "sex" for each in found):
         found += _nouns(text)
     if not any(each.kind == "sex" for each in found):
-        found += _pronouns(text)
+        found += [*_pronouns(text)] or [*_told(text)]
     return tuple(sorted(dict.fromkeys(found), key=lambda each: (each.span.start, each.kind)))
 
 
@@ -199,6 +208,18 @@ def _pronouns(text: str) -> Iterator[Mention]:
     relative = re.search("[父母兄弟姐妹哥爸妈]", text)
     for match in _PERSON_ZH.finditer(text[: relative.start() if relative else None]):
         yield _mention("sex", "FEMALE" if match.group() == "她" else "MALE", match)
+
+
+def _told(text: str) -> Iterator[Mention]:
+    """The sex by what only one sex says of itself, or by pronouns that all are of one."""
+    for match in _TOLD.finditer(text):
+        yield _mention("sex", "FEMALE" if match["female"] else "MALE", match)
+        return
+    relative = re.search(rf"\b(?!partner)(?:{KIN})\b", text, re.IGNORECASE)
+    found = list(_ANY_PRONOUN.finditer(text[: relative.start() if relative else None]))
+    if len({match.group()[0].lower() == "s" or match.group().lower() == "her" for match in found}) == 1:
+        word = found[0].group().lower()
+        yield _mention("sex", "FEMALE" if word in ("she", "her") else "MALE", found[0])
 
 
 def _related(text: str) -> Iterator[Mention]:

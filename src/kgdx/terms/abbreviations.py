@@ -18,7 +18,7 @@ from kgdx.terms.normalise import read_table
 NONE = "-"
 """Id of a reading that is no finding."""
 
-_TOKEN = re.compile(r"(?<![\w/-])(?:[A-Z][A-Za-z0-9]{1,5}|[A-Z][/&][A-Z]|[Ss][Zz]s?)(?![\w-]|/\w)")
+_TOKEN = re.compile(r"(?<![\w/-])(?:[A-Z][A-Za-z0-9]{1,5}|[A-Z](?:[/&][A-Z]){1,2}|[Ss][Zz]s?)(?![\w-]|/\w)")
 _WORD = re.compile(r"[a-z][a-z0-9-]+")
 _WINDOW = 400
 """Characters on each side in which words decide."""

@@ -60,6 +60,16 @@ def find_chinese_parted(
     return found
 
 
+def unparted(text: str) -> str:
+    """Return a Chinese text without its words of degree, side or course.
+
+    Example:
+        >>> unparted("走路很好")
+        '走路好'
+    """
+    return _PARTING_ZH.sub("", text)
+
+
 def _near(spans: Sequence[tuple[int, int]], place: int) -> Sequence[tuple[int, int]]:
     at = bisect_right(spans, (place, place + 1))
     return spans[max(0, at - 1) : at + 1]

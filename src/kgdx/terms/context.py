@@ -23,10 +23,11 @@ from kgdx.terms.normalise import CJK, has_chinese, read_table, simplify
 from kgdx.terms.phrase_trees import phrase_tree
 
 _SENTENCE = re.compile(
-    r"[.!;](?=\s|$)|(?<=[^\s(,/])\?(?=\s|$)|[。！；]|(?<=\w)？|\n\s*\n|\n\s*(?=[-*•\d])|\n(?=\s*[A-Z"
+    r"(?<!er d)[.!;](?=\s|$)|(?<=[^\s(,/])\?(?=\s|$)|[。！；]|(?<=\w)？|\n\s*\n|\n\s*(?=[-*•\d])|\n(?=\s*[A-Z"
     + CJK
     + r"])|\r|\|"
 )
+"""Where a sentence ends; "sister d. cardiomyopathy" goes on."""
 _COMMA = re.compile("[，,]")
 _PAUSE = re.compile(rf"[，,]|(?<=[{CJK}])\s+(?=[{CJK}])")
 _MASK = "\x00"

@@ -25,7 +25,7 @@ from kgdx.terms.tokens import NONE, SOFT, Spelling, scan, stable_hash
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 20
+VERSION = 21
 """Changes with the files' layout or with the rules that fill them."""
 
 CHINESE = "zh.json"

@@ -1,16 +1,21 @@
 """Everyday and clinical wordings of findings that neither HPO nor its translations have.
 
-They stand in ``lay_en.tsv`` and ``lay_zh.tsv``.
+They stand in ``lay_en.tsv`` and ``lay_zh.tsv``. A row may write many wordings as one: each bracket holds words of which
+one is said, as in ``(knee|elbow) (pain|tender)``; an empty one may be left out.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 from kgdx.terms.normalise import read_table
+
+_CHOICE = re.compile(r"\(([^()]*)\)")
 
 
 class Wording(NamedTuple):
@@ -37,8 +42,11 @@ def chinese_wordings() -> dict[str, Wording]:
         >>> chinese_wordings()["听力正常"].absent
         True
     """
-    rows = read_table(Path(__file__).with_name("lay_zh.tsv"))
-    return {phrase: Wording(phrase, id, False, note == ["absent"]) for phrase, id, _, *note in rows}
+    found: dict[str, Wording] = {}
+    for pattern, id, _, *note in read_table(Path(__file__).with_name("lay_zh.tsv")):
+        for phrase in spelt_out(pattern):
+            found.setdefault(phrase, Wording(phrase, id, False, note == ["absent"]))
+    return found
 
 
 def lay_wordings() -> Iterator[tuple[str, str]]:
@@ -59,5 +67,21 @@ def english_wordings() -> dict[str, Wording]:
         >>> english_wordings()["afebrile"].absent
         True
     """
-    rows = read_table(Path(__file__).with_name("lay_en.tsv"))
-    return {phrase: Wording(phrase, id, note == "alone", note == "absent") for phrase, id, _, note in rows}
+    found: dict[str, Wording] = {}
+    for pattern, id, _, note in read_table(Path(__file__).with_name("lay_en.tsv")):
+        for phrase in spelt_out(pattern):
+            found.setdefault(phrase, Wording(phrase, id, note == "alone", note == "absent"))
+    return found
+
+
+def spelt_out(pattern: str) -> Iterator[str]:
+    """Yield the wordings that a row of a table stands for.
+
+    Example:
+        >>> list(spelt_out("(knee|elbow) (sore|)")), list(spelt_out("afebrile"))
+        (['knee sore', 'knee', 'elbow sore', 'elbow'], ['afebrile'])
+    """
+    parts = _CHOICE.split(pattern)
+    for said in product(*(part.split("|") if place % 2 else [part] for place, part in enumerate(parts))):
+        if phrase := " ".join("".join(said).split()):
+            yield phrase

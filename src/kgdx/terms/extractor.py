@@ -16,7 +16,7 @@ from kgdx.case.measured_values import Measurement
 from kgdx.case.patient import Case, Extraction, Finding, Issue, Resolution, Span, Status
 from kgdx.errors import StoreError
 from kgdx.terms import abbreviations
-from kgdx.terms.chinese_names import find_chinese, find_chinese_parted
+from kgdx.terms.chinese_names import find_chinese, find_chinese_parted, unparted
 from kgdx.terms.context import statuses
 from kgdx.terms.dictionary import CHINESE, Entries, build_dictionary
 from kgdx.terms.everyday import chinese_wordings, english_wordings
@@ -44,6 +44,15 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r"(?<![\w:])HP[:_](\d{7})(?!\d)", re.IGNORECASE)
 _ACRONYM = re.compile(r"\(([A-Z][A-Za-z]{1,6})\)")
+_FIELD = re.compile(
+    r"(?<![\w])(gait|tone|reflexes|DTRs|plantars?|power|speech|appetite|hearing|vision|sleep|liver|spleen|JVP"
+    r"|sats)[ \t]*:"
+    r"(?=[ \t]*(?:absent|lost|none|increased|raised|high|brisk|exaggerated|decreased|reduced|diminished|sluggish"
+    r"|low|poor|impaired|up|upgoing|extensor|weak|unsteady|ataxic|wide|broad|waddling|spastic|delayed|late|palpable|enlarged"
+    r"|[1-9] ?cm)\b)",
+    re.IGNORECASE,
+)
+"""A part or function of which a form says how it is: "Tone: increased" is one finding."""
 _MOST_ACRONYMS = 50
 """Abbreviations that are followed in one text, so that none takes longer than it is worth."""
 _WORDS = re.compile(r"[^\W\d_]+")
@@ -174,7 +183,8 @@ class Extractor:
         return found, list(dict.fromkeys(issues))
 
     def _english(self, text: str) -> list[Finding]:
-        found = words(_ID.sub(lambda match: ";" * len(match.group()), text))
+        plain = _ID.sub(lambda match: ";" * len(match.group()), text)
+        found = words(_FIELD.sub(lambda match: match.group()[:-1] + " ", plain))
         found, mended = corrected(found, self.spelling.correct)
         hashes = hashes_of(found)
         whole = find_windows(found, hashes, self.english) + find_modified(found, hashes, self.english)
@@ -244,7 +254,8 @@ class Extractor:
         exact = said == name
         label, method = self.terms.name(term), "exact" if exact else "variant"
         score = 1.0 if exact else _LOOSE[0]
-        wording = chinese_wordings().get(simplify(said))
+        plain = simplify(said)
+        wording = chinese_wordings().get(plain) or chinese_wordings().get(unparted(plain))
         status = Status.ABSENT if wording and wording.absent else Status.PRESENT
         return Finding(self.terms.id(term), status, label, span, said, name, method, score)
 

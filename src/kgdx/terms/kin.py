@@ -14,7 +14,8 @@ from kgdx.terms.normalise import has_chinese
 KIN = (
     r"(?:great[- ])?(?:grand|step|god)?(?:mothers?|fathers?|parents?|ma|pa|mom|mum|dad|sons?|daughters?)"
     r"|grandchild(?:ren)?"
-    r"|gran(?:ny|dma|dpa|ddad)|nan(?:na)?|momm?y|mumm?y|mam|mama|daddy|papa|(?:co-?)?twin(?:[ -](?:brother|sister))?"
+    r"|gran(?:ny|d?ma|d?pa|d?dad)?|nan(?:na)?|momm?y|mumm?y|mam|mama|daddy|papa"
+    r"|(?:co-?)?twin(?:[ -](?:brother|sister))?"
     r"|(?:half|step)?[- ]?(?:brother|sister)s?|sibs?|siblings?|aunt(?:ie)?s?|uncles?|cousins?|nieces?|nephews?"
     r"|(?:blood |close )?relatives?|(?:other |several |many )?family members?|husband|wife|spouse|MG[MF]|PG[MF]"
 )
@@ -23,7 +24,7 @@ PLAIN_KIN = rf"(?!(?:ma|pa|child|children|sons?|daughters?)\b)(?:{KIN})"
 """Those that say by themselves that they are somebody else than the patient."""
 OWNER = (
     r"(?:his|her|their|its|the|a|an|one|two|three|both|patient's|pt's|proband's|child's|baby's|boy's|girl's|maternal"
-    r"|paternal|older|younger|elder|eldest|youngest|affected|full|only|identical|late|first|second|deceased|another)"
+    r"|paternal|older|younger|elder|eldest|youngest|affected|full|only|identical|late|first|second|deceased|another|big|little)"
 )
 _MINE = r"(?:my|our)"
 _SPEECH = (
@@ -44,6 +45,8 @@ _AGENT = re.compile(
     re.IGNORECASE,
 )
 """Before a relative who brought the patient, lives with him or tells of him."""
+_TOGETHER = re.compile(r"\b(?:s?he|patient|proband|pt)\s+(?:and|&)\s+$", re.IGNORECASE)
+"""Before a relative who shares with the patient what follows: "both she and her brother have scoliosis"."""
 _VERB = (
     r"(?:also\s+|both\s+|all\s+|each\s+|too\s+|probably\s+)*(?:has|had|have|having|got|gets?|with|w/|was|were|is|are|'s"
     r"|suffer(?:s|ed)?|died|dies|diagnosed|known|developed|ha[sd]n't|haven't|wears?|needs?|uses?|showed|shows)\b"
@@ -53,10 +56,15 @@ _OWNED = re.compile(
     rf"\b(?:{OWNER}\s+)+(?:{KIN})\b(?!['’]s pregnancy){_SPEAKS}{_WELL}(?!\s*,?\s+(?:and|&)\s+(?:son|daughter|child)\b)",
     re.IGNORECASE,
 )
+_BORN = r"(?:older|elder|eldest|younger|youngest|first|second)"
+_CHILD = r"(?:son|daughter|child|boy|girl|kid|one|baby)"
 _TELLING = re.compile(
     rf"\b(?:(?:{OWNER}|{_MINE})\s+)*(?<!\bmy )(?<!\bour )(?:{PLAIN_KIN})\b{_SPEAKS}{_WELL}{_ASIDE}"
     rf"(?:\s*(?:['’]s\b|:|[-–]\s|\()|\s+(?={_VERB}))"
-    rf"|\b{_MINE}\s+(?:{OWNER}\s+)*(?:{PLAIN_KIN})\b{_SPEAKS}{_WELL}",
+    rf"|\b{_MINE}\s+(?:{OWNER}\s+)*(?:{PLAIN_KIN})\b{_SPEAKS}{_WELL}"
+    rf"|\b{_MINE}\s+other\s+{_CHILD}\b{_SPEAKS}{_WELL}"
+    rf"|\b{_MINE}\s+{_BORN}\s+{_CHILD}\s+(?=also\b|had\b|has the same\b)"
+    r"|\b(?:nobody|no[- ]?one|none)\b[^.,;]{0,10}\b(?:in|of)\s+(?:the|his|her|their|my|our)\s+family\b",
     re.IGNORECASE,
 )
 _STARTING = re.compile(rf"^\W*(?:{OWNER}\s+)*(?:{PLAIN_KIN})\b{_SPEAKS}{_WELL}(?=\s+[\w\x00])", re.IGNORECASE)
@@ -64,8 +72,8 @@ _STARTING = re.compile(rf"^\W*(?:{OWNER}\s+)*(?:{PLAIN_KIN})\b{_SPEAKS}{_WELL}(?
 _BEHIND = re.compile(
     rf"\b(?:in|on|affecting)\s+(?:(?:{OWNER}|{_MINE})\s+)*(?:{PLAIN_KIN}|mother|father)\b(?:['’]s (?:side|family))?"
     rf"|\b(?:{OWNER}\s+)*(?:{PLAIN_KIN}|mother|father)['’]s side\b"
-    r"|\b(?:runs?|running|ran|present|common|strong)\s+in\s+(?:the|his|her|their|my|our)\s+family\b"
-    r"|\bin\s+(?:(?:his|her|their|my|our|the)\s+)?(?:maternal|paternal|extended)\s+(?:side|family|line)\b",
+    r"|\bin\s+(?:the|his|her|their|my|our)\s+(?:\w+\s+)?family\b"
+    r"|\b(?:in|on)\s+(?:(?:his|her|their|my|our|the)\s+)?(?:maternal|paternal|extended)\s+(?:side|family|line)\b",
     re.IGNORECASE,
 )
 _BRACKETED = re.compile(
@@ -75,7 +83,7 @@ _BRACKETED = re.compile(
 )
 _KIN_ZH = (
     r"(?:外?曾?祖[父母]|外[公婆]|爷爷|奶奶|姥[姥爷]|父母(?:亲|双方)?|双亲|父亲|母亲|妈妈|爸爸|老[妈爸]|哥哥?|姐姐|弟弟|妹妹"
-    r"|[大二三小][哥姐弟妹]|兄长|兄弟(?:姐妹)?|姐妹|舅[舅父妈]?|叔叔|伯[父母伯]|姑[姑妈父]|姨[妈母]?|阿姨|[堂表][兄弟姐妹哥]"
+    r"|[大二三小][哥姐弟妹伯叔姑姨舅爷]|[侄甥][子女儿]|外甥女?|兄长|兄弟(?:姐妹)?|姐妹|舅[舅父妈]?|叔叔|伯[父母伯]|姑[姑妈父]|姨[妈母]?|阿姨|[堂表][兄弟姐妹哥]"
     r"|同胞(?:兄弟?|姐妹?|弟|妹|哥|姐)?|亲属|亲戚|家属中|家族(?:中|里|内|成员)|家里人?|丈夫|妻子|老公|老婆|双胎(?:之一|中))"
 )
 _SAYS_ZH = (
@@ -86,12 +94,15 @@ _CHINESE = re.compile(
     rf"(?:(?:患儿|患者|其|他|她|我|孩子)的?)?{_KIN_ZH}{_SAYS_ZH}"
     rf"|(?<![保师家云老])[父母兄姐弟妹爸妈](?=(?:也|亦|均|曾|幼时|年轻时|自幼|有|患|因|死于|确诊|诊断|[:：])){_SAYS_ZH}"
     rf"|(?:其|患儿|患者)[父母兄姐弟妹子女]{_SAYS_ZH}"
+    rf"|(?:他|她|孩子|宝宝)(?:爸|妈|哥|姐|弟|妹|舅|姨|姑|叔|伯|爷|奶|姥)(?![\u4e00-\u9fff]?(?:诉|说|带|抱)){_SAYS_ZH}"
 )
 _HISTORY_ZH = re.compile(r"(?:的)?家族(?:病|遗传)?史")
 
 
 _NAMED = re.compile(
-    rf"\b(?:{PLAIN_KIN}|sons?|daughters?|maternal|paternal|family)\b|{_KIN_ZH}|[父母兄姐弟妹爸妈]|家族", re.IGNORECASE
+    rf"\b(?:{PLAIN_KIN}|sons?|daughters?|maternal|paternal|family|{_MINE} (?:other|{_BORN}) {_CHILD})\b"
+    rf"|{_KIN_ZH}|[父母兄姐弟妹爸妈]|家族",
+    re.IGNORECASE,
 )
 
 
@@ -142,7 +153,9 @@ def relatives(text: str, whose: str = "") -> Iterator[Kin]:
                 continue
             starts.add(match.start())
             before = text[max(0, match.start() - 40) : match.start()]
-            agent = _AGENT.search(before) and not re.match(r",?\s*(?:who|has|had|:)", text[match.end() :])
+            if _TOGETHER.search(before):
+                continue
+            agent = _AGENT.search(before) and not re.match(r",?\s*who\b|\s*(?:has|had|:)", text[match.end() :])
             if not agent and not (whose and whose in lower[match.start() : match.end()]):
                 yield Kin(*match.span(), "forward")
     yield from (Kin(*match.span(), "backward") for match in _BEHIND.finditer(text))
