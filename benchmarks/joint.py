@@ -80,7 +80,7 @@ def sets(every: int) -> dict[str, Callable[[], Cases]]:
     for name, (file, cases) in files.items():
         if file.exists():
             found[name] = lambda cases=cases: islice(cases(), 0, None, every)
-    for file in sorted(NOTES.glob("*.jsonl"), reverse=True):
+    for file in sorted(NOTES.glob("notes_*.jsonl"), reverse=True):
         for who, about in PEOPLE.items():
             for code, language in LANGUAGES.items():
                 name = f"notes ({file.stem.removeprefix('notes_')} the work), {about}, {language}"
