@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -25,8 +26,11 @@ from kgdx.terms.tokens import NONE, SOFT, Spelling, scan, stable_hash
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 21
+LAYOUT = 22
 """Changes with the files' layout or with the rules that fill them."""
+
+_TABLES = ("words.tsv", "traditional.tsv", "lay_en.tsv", "lay_zh.tsv")
+"""Tables whose rows are among what is compiled."""
 
 CHINESE = "zh.json"
 """File with the lengths of the Chinese names, and whether the graph has any of its own."""
@@ -190,9 +194,16 @@ def substring_keys(text: str, size: int) -> npt.NDArray[np.int64]:
     return total.view(np.int64)
 
 
+@cache
+def version() -> str:
+    """Return what a compiled dictionary is of: the layout, and a digest of the tables that are compiled into it."""
+    tables = b"".join(Path(__file__).with_name(name).read_bytes() for name in _TABLES)
+    return f"{LAYOUT}-{zlib.crc32(tables):08x}"
+
+
 def build_dictionary(snapshot: Snapshot) -> Path:
     """Return the folder of the snapshot's dictionary, compiling it when it is not there yet."""
-    return snapshot.derived("text", VERSION, lambda folder: compile_dictionary(snapshot, folder))
+    return snapshot.derived("text", version(), lambda folder: compile_dictionary(snapshot, folder))
 
 
 def compile_dictionary(snapshot: Snapshot, folder: Path) -> None:

@@ -27,6 +27,8 @@ from kgdx.terms.everyday import english_wordings
 from kgdx.terms.normalise import MODIFIERS, inflection, word_class, word_list, word_rows
 from kgdx.terms.tokens import ATTACHED, HARD, LINKED, NONE, SOFT, Words, scan
 
+_HEDGES = word_list("hedge")
+_AS_NOUN, _DETERMINERS = word_list("as_noun"), word_list("determiner")
 _CONJUNCT = 3
 """Content words at most in a conjunct or in the part that conjuncts share."""
 
@@ -130,7 +132,8 @@ def find_coordinated(found: Words, hashes: npt.NDArray[np.int64], entries: Entri
     for index in np.flatnonzero(at >= 0).tolist():
         start, gap_start, gap_end, end = candidates[index]
         own = (start, gap_start) if parting[gap_start] == SOFT else (gap_end, end)
-        if own not in complete and not _cuts(whole, start, gap_start, gap_end, end):
+        sure = _HEDGES.isdisjoint(found.folded[gap_start:gap_end])
+        if sure and own not in complete and not _cuts(whole, start, gap_start, gap_end, end):
             matches.append(Match(start, end, int(at[index]), (gap_start, gap_end)))
     return matches
 
@@ -291,7 +294,9 @@ def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:
         if not _fits(found.text[start:end], said, name, crossing):
             continue
         wording = english_wordings().get(name)
-        if wording and (_splits(found, match) or (wording.alone and _describes(found, match))):
+        if wording and (
+            _splits(found, match) or (wording.alone and (_describes(found, match) or _is_no_noun(found, match)))
+        ):
             continue
         parts = _said_by(name)
         exact = parts == said
@@ -324,6 +329,14 @@ def _describes(found: Words, match: Match) -> bool:
     if found.folded[after] in _PARTS and found.folded[match.end - 1] in _SENSED:
         return False
     return found.folded[after] not in _FOLLOWING
+
+
+def _is_no_noun(found: Words, match: Match) -> bool:
+    """Whether a match is a word that names a finding behind a determiner alone, without one: "fit and well"."""
+    if len(match) > 1 or found.folded[match.start] not in _AS_NOUN:
+        return False
+    before = found.text[: int(found.starts[match.start])].rsplit(None, 1)
+    return not before or before[-1].lower() not in _DETERMINERS
 
 
 @lru_cache(maxsize=65536)

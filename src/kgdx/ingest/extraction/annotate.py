@@ -27,7 +27,7 @@ from kgdx.errors import CaseError
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.ingest.pipeline.derive import Derive
-from kgdx.terms.dictionary import VERSION as DICTIONARY
+from kgdx.terms.dictionary import version as dictionary_version
 from kgdx.terms.extractor import Extractor
 
 _ABOUT = ("Signs and symptoms", "Symptoms", "Symptoms and signs", "Clinical features", "Presentation", "Overview")
@@ -141,7 +141,7 @@ class Matching:
         True
     """
 
-    name: str = f"matcher {DICTIONARY}"
+    name: str = f"matcher {dictionary_version()}"
 
     def read_all(self, articles: Sequence[Article], matcher: FindingReader) -> Iterator[tuple[str, Extraction]]:
         """Yield what the matcher finds."""
@@ -161,7 +161,7 @@ def step(reader: DocumentReader | None = None) -> Derive:
         'kgdx:text'
     """
     reads = reader or Matching()
-    version = f"{VERSION}, dictionary {DICTIONARY}, {reads.name}"
+    version = f"{VERSION}, dictionary {dictionary_version()}, {reads.name}"
     return Derive(SOURCE, version, READS, lambda tables: annotate(tables, reads), "reading texts")
 
 
