@@ -93,6 +93,9 @@ def test_an_abbreviation_with_several_readings_has_words_for_all_but_one() -> No
         ("肝肋下3cm，湿啰音，反跳痛", {"Hepatomegaly", "Crackles", "Peritonitis"}),
         ("走路很好", {"-Gait disturbance"}),
         ("肝脾肋下未触及，颈软", {"-Hepatosplenomegaly"}),
+        ("He was fit and well, fit for discharge, and my shoes fit", set()),
+        ("She had a fit, then two fits", {"Seizure"}),
+        ("Since infancy and possible hypotonia", {"Hypotonia"}),
         ("He has LVH and HTN", {"Left ventricular hypertrophy", "Hypertension"}),
     ],
 )
