@@ -26,7 +26,7 @@ def built(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def diagnosed(folder: Path) -> kgdx.Diagnosis:
     with kgdx.open(folder) as graph:
-        return graph.diagnose(TEXT)
+        return graph.diagnose(TEXT, explain=10)
 
 
 def paths(uri: str, query: str) -> list[list[str]]:
@@ -77,7 +77,7 @@ def test_what_the_case_says_of_itself_is_not_drawn(neo4j_uri: str, built: Path) 
     """Browser draws each relation between what is drawn, so that the case's own diagnosis would stand in the answer."""
     truth = diagnosed(built).candidates[0].id
     with kgdx.open(built) as graph:
-        result = graph.diagnose(kgdx.Case("known", text=TEXT, diseases=(truth,)))
+        result = graph.diagnose(kgdx.Case("known", text=TEXT, diseases=(truth,)), explain=10)
     found = kgdx.browse(result, store=built, neo4j=neo4j_uri, push=True)
     assert found.saved and f"{truth}" == result.candidates[0].id
     with kgdx.open(neo4j_uri) as graph:
