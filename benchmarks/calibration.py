@@ -61,7 +61,10 @@ def measured(graph: Graph, cases: Path, sample: int) -> tuple[Any, ...]:
         for count in COUNTS:
             if len(case.observed) < count:
                 continue
-            total = graph.ranker.score((chance.sample(list(case.observed), count), ())).total
+            try:
+                total = graph.ranker.score((chance.sample(list(case.observed), count), ())).total
+            except kgdx.KgdxError:  # none of them is a finding that can be ranked
+                continue
             first = int(total.argmax())
             told = [believed(total, t, posterior.plausible, posterior.most)[first] for t in DEGREES.tolist()]
             fold = random.Random(case.publications[0]).randrange(FOLDS)
