@@ -88,19 +88,20 @@ class InfoGain(Selector):
     one. Where the answer is yes or no, it is over the full posterior, by two sparse products.
 
     Example:
-        >>> InfoGain(widest=300).widest
-        300
+        >>> InfoGain().widest
+        100
     """
 
     name: ClassVar[str] = "infogain"
 
-    widest: Annotated[int, Field(ge=1)] | None = None
-    """Most findings that lie below one that is asked for; any number for ``None``."""
+    widest: Annotated[int, Field(ge=1)] = 100
+    """Most findings that lie below one that is asked for: wider ones ("any abnormality of the eye?") tell more of whoever
+    names all that he has, and are no question to a person."""
 
     def value(self, situation: Situation) -> Floats:
         """Return the gain of each question in bits."""
         pool, gain = situation.pool, situation.gain
-        if self.widest is None or pool.down is None:
+        if pool.down is None:
             return gain
         return np.where(np.diff(pool.down.start) <= self.widest, gain, 0)
 
