@@ -95,8 +95,10 @@ class InfoGain(Selector):
     name: ClassVar[str] = "infogain"
 
     widest: Annotated[int, Field(ge=1)] = 100
-    """Most findings that lie below one that is asked for: wider ones ("any abnormality of the eye?") tell more of whoever
-    names all that he has, and are no question to a person."""
+    """Most findings that lie below one that is asked for.
+
+    Wider ones ("any abnormality of the eye?") tell more of whoever names all that he has, and are none to a person.
+    """
 
     def value(self, situation: Situation) -> Floats:
         """Return the gain of each question in bits."""
