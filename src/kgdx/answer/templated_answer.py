@@ -9,6 +9,7 @@ from kgdx.answer.answer_phrases import CHINESE, ENGLISH, Phrases, unknown_name
 from kgdx.answer.evidence_pack import EvidencePack, clean
 from kgdx.answer.facts import INFERENCES, RELATIONS
 from kgdx.answer.sentences import split
+from kgdx.answer.stated_things import weight_of
 from kgdx.results.cited import Citation, CitedText, EvidenceItem, Sentence
 from kgdx.schema.model import FREQUENCIES
 
@@ -178,7 +179,7 @@ def _of_kind(items: Iterable[EvidenceItem], kind: str) -> list[EvidenceItem]:
 
 def _objects(group: Iterable[EvidenceItem]) -> list[_Named]:
     """What is at the other end, entries of one name together, the most frequent first."""
-    every = sorted(group, key=lambda item: -_weight(item))
+    every = sorted(group, key=lambda item: -weight_of(item))
     often: dict[str, str] = {}
     for item in every:
         often[_object(item).casefold()] = often.get(_object(item).casefold()) or _often(item)
@@ -211,17 +212,6 @@ def _ids(named: Iterable[_Named]) -> tuple[str, ...]:
 
 def _subject(item: EvidenceItem) -> str:
     return "" if item.subject is None else clean(item.subject.name or item.subject.id)
-
-
-def _weight(item: EvidenceItem) -> float:
-    """How often an object goes with its disease, as far as the source says; its score otherwise."""
-    details = item.details
-    if details.get("denominator"):
-        return float(details.get("numerator", 0)) / float(details["denominator"])
-    if details.get("percentage") is not None:
-        return float(details["percentage"]) / 100
-    known = FREQUENCIES.get(str(details.get("frequency_class", "")))
-    return known.share if known is not None else float(details.get("score") or 0.0)
 
 
 def _often(item: EvidenceItem) -> str:
