@@ -129,6 +129,26 @@ def test_a_stale_answer_never_replaces_a_newer_one(page: Page) -> None:
     expect(page.locator(".why")).to_contain_text("Ptosis")
 
 
+def test_what_is_typed_while_an_answer_is_on_its_way_is_read(page: Page) -> None:
+    page.get_by_role("button", name="New patient").click()
+    page.evaluate("""() => {
+        const real = window.fetch;
+        window.fetch = async (...asked) => {
+            const answer = await real(...asked);
+            if (String(asked[0]).includes("extract")) {
+                window.fetch = real;
+                const text = document.getElementById("text");
+                text.value = "ptosis";
+                text.dispatchEvent(new Event("input", { bubbles: true }));
+            }
+            return answer;
+        };
+    }""")
+    page.locator("#text").fill("ataxia, seizures")
+    expect(page.locator(".chip")).to_have_count(1)
+    expect(page.locator(".chip")).to_contain_text("Ptosis")
+
+
 def test_a_server_that_goes_away_is_told_and_the_work_is_kept(chromium: Browser, default_graph: Path) -> None:
     context = chromium.new_context()
     page = context.new_page()

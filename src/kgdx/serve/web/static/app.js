@@ -79,8 +79,11 @@ async function rerank() {
 
 async function read(signal) {
   const { text } = patient.patient();
-  if (text.trim()) patient.setRead(await json("extract", { text }, signal));
-  else patient.setRead({ text: "", findings: [], unread: [], issues: [], case: { findings: [], family: { inheritance: [], consanguineous: null }, genes: [] } });
+  if (text.trim()) {
+    const found = await json("extract", { text }, signal);
+    signal.throwIfAborted();
+    patient.setRead(found);
+  } else patient.setRead({ text: "", findings: [], unread: [], issues: [], case: { findings: [], family: { inheritance: [], consanguineous: null }, genes: [] } });
   unread = false;
   drawPatient();
   nameFindings();
@@ -147,6 +150,7 @@ function changed(what) {
   if (what === "title" || what === "read") return;
   if (what === "text") {
     unread = true;
+    working.abort(); // what is under way reads the text that was
     speak(language(), false);
   }
   if (what === "text" && document.activeElement !== $("text")) editNote(false);
