@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
+Place = tuple[int, int]
+"""Start and end of a passage."""
+
 QUOTE = r"(?:\\?[\"'“”])?"
 """Pattern of a quotation mark that may stand before or after a word, escaped where JSON holds JSON."""
 

@@ -18,22 +18,35 @@ _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"
     r"Nov(?:ember)?|Dec(?:ember)?)"
 )
+_WEEKDAY = r"(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs?)?|Fri|Sat(?:ur)?|Sun)(?:day)?"
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
 _YEAR = r"(?:19|20)\d{2}"
 _NUMERAL = "〇零○Ｏ一二三四五六七八九十0-9０-９"
 
 _PROTECTED = re.compile(
-    r"\b(?:HP|OMIM|MIM|ORPHA|Orphanet|MONDO|DOID|MESH|UMLS|SNOMED(?:CT)?|ICD(?:-?1[01])?|NCBIGene|HGNC|ENSEMBL|PMID|PMC(?:ID)?|DOI|KGDX|LOINC|RxNorm|ATC|DrugBank|"
+    r"\b(?:HP|OMIM|MIM|ORPHA|Orphanet|MONDO|DOID|MESH|UMLS|SNOMED(?:CT)?|ICD(?:-?1[01])?|NCBIGene|HGNC|"
+    r"ENSEMBL|PMID|PMC(?:ID)?|DOI|KGDX|LOINC|RxNorm|ATC|DrugBank|"
     r"CHEBI|GO|NCIT|EFO|CLINVAR|rs|NCT)[:_ #]?[ ]?[A-Z]?\d[\w.\-/]*"
     r"|\b10\.\d{4,9}/[^\s\"'<>,;]+"
     r"|\b(?:ENS[A-Z]*\d{6,}|[NX][MPRCG]_\d{4,}(?:\.\d+)?|LRG_\d+)"
     r"|\b[cgmnpr]\.\(?(?:[A-Z][a-z]{2}|[*?\-_])?\d[\w*?>_+\-=()]*"
     r"|\bchr(?:\d{1,2}|[XYM])[:\-]\d[\d,\-]*"
     r"|\[[A-Z]{1,3}\d{1,4}\]"
+    r"|(?<![A-Za-z\d])(?:\d{1,2}|[XY])[pqPQ]\d[\d.pqterPQ\-]*"
+    r"|(?<![A-Za-z\d])\w{0,80}?[NX][MPRCG]_\d{4,}\w{0,8}"
 )
 
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 _PLATES_ZH = "京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼"
+
+_PUBLIC = (
+    r"orpha\.net|omim\.org|nih\.gov|doi\.org|who\.int|obolibrary\.org|ebi\.ac\.uk|ensembl\.org|monarchinitiative\.org|"
+    r"genenames\.org|clinicalgenome\.org|uniprot\.org|loinc\.org|snomed\.org|hl7\.org|w3\.org|wikipedia\.org|jax\.org"
+)
+"""Sites of reference, whose addresses identify nobody."""
+_NETWORKS = (
+    r"facebook|instagram|twitter|x|linkedin|tiktok|youtube|weibo|vk|t|pinterest|snapchat|reddit|douyin|xiaohongshu"
+)
 
 _NO = r"(?:[ _]?(?:number|no\.?|id|#))"
 _OF_RECORD = (
@@ -41,7 +54,14 @@ _OF_RECORD = (
     rf"iban|medical[ _]record{_NO}?|hospital{_NO}|patient{_NO}|patient[ _]identifier|chart{_NO}|record{_NO}|"
     rf"accession{_NO}|account{_NO}|case[ _]no\.?|(?:health[ _])?insurance{_NO}|policy{_NO}|member[ _]id|passport{_NO}?|"
     rf"driver['’]?s?[ _]licen[cs]e{_NO}?|licen[cs]e[ _]plate|nhs{_NO}?|ssn|social[ _]security{_NO}?|medicare{_NO}?|"
-    r"national[ _]id"
+    rf"national[ _]id|identity[ _]card{_NO}?|id[ _](?:band|card){_NO}?|aadhaa?r{_NO}?|\bnin|\bcpf|\bdni|"
+    rf"\bnie|\bpesel|\bcurp|"
+    rf"(?:lab|our|your|hospital|clinic|file|case)[ _]?ref(?:erence)?{_NO}?|group{_NO}?(?=[ :#]*\d{{4}})|"
+    rf"subscriber{_NO}|"
+    rf"(?:accession|mrn|chart|unit|reg(?:istration)?|serial|claim|invoice|booking|ticket|badge|device|kit|"
+    rf"tube|barcode){_NO}?"
+    rf"(?=[ \t:#\"'=]*[A-Za-z\-/_]{{0,6}}\d{{4}})|(?:dna|blood|tissue|plasma)?[ _]?(?:sample|"
+    rf"specimen)(?=[ :#]+[A-Z]{{0,5}}[-_/]?\d)"
 )
 _OF_RECORD_ZH = (
     r"住院号|检验号|编号|门诊号|病历号|病案号|病例号|就诊号|就诊卡号?|登记号|档案号|检查号|影像号|病理号|标本号|条码号?|身份证(?:号码?)?|证件号码?|"
@@ -54,11 +74,17 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "DATE",
         re.compile(
-            rf"(?<![A-Za-z\d_./-]){_YEAR}[-/.](?:0?[1-9]|1[0-2])[-/.]{_DAY}(?:T\d{{2}}:\d{{2}}(?::\d{{2}}(?:\.\d+)?)?(?:Z|[+-]\d{{2}}:?\d{{2}})?)?(?![A-Za-z\d_/-]|\.\d)"
-            rf"|(?<![\w./-]){_DAY}([-/.])(?:0?[1-9]|[12]\d|3[01])\1(?:{_YEAR}|\d{{2}})(?![\w/-]|\.\d)"
+            rf"(?<![A-Za-z\d_./-]){_YEAR}[-/.](?:0?[1-9]|"
+            rf"1[0-2])[-/.]{_DAY}(?:T\d{{2}}:\d{{2}}(?::\d{{2}}(?:\.\d+)?)?(?:Z|"
+            rf"[+-]\d{{2}}:?\d{{2}})?)?(?![A-Za-z\d_/-]|\.\d)"
+            rf"|(?<![A-Za-z\d_./-]){_DAY}([-/.])(?:0?[1-9]|[12]\d|3[01])\1(?:{_YEAR}|\d{{2}})(?![\w/-]|\.\d)"
             rf"|\b(?:(?:the[ \t]+)?{_DAY}(?:st|nd|rd|th)?[ \t]+(?:of[ \t]+)?{_MONTH}\b\.?,?(?:[ \t]+{_YEAR})?)(?!\w)"
             rf"|\b{_MONTH}\.?[ \t]+{_DAY}(?:st|nd|rd|th)?\b(?:,?[ \t]+{_YEAR}\b)?(?![ \t]*(?:mg|ml|years?|mm|%))"
             rf"|\b{_MONTH}\.?,?[ \t]+(?:of[ \t]+)?{_YEAR}\b"
+            rf"|(?<![A-Za-z\d_./-]){_DAY}(?P<dash>[-/.])(?i:{_MONTH})(?P=dash)(?:{_YEAR}|\d{{2}})(?![A-Za-z\d_-])"
+            rf"|(?<![A-Za-z\d_./-]){_DAY}(?i:[ ]?{_MONTH})[ ,]{{0,2}}{_YEAR}(?![A-Za-z\d_-])"
+            rf"|\b{_WEEKDAY}\.?,?[ \t]+(?:the[ \t]+)?(?:\d{{1,2}}[/.]\d{{1,2}}(?![/.\d])"
+            rf"|{_DAY}(?:st|nd|rd|th)?(?:[ \t]+(?:of[ \t]+)?{_MONTH}\b\.?)?(?:,?[ \t]+{_YEAR})?(?![\d:]))"
             rf"|(?i:\b(?:on|dated?|since|until|dob|born)[ \t:]+)\d{{1,2}}/\d{{1,2}}\b(?![/\d])"
             rf"|{_YEAR}\s*年\s*[01]?\d\s*月份?(?:\s*[0-3]?\d\s*[日号])?"
             rf"|(?<![\d.])(?:[去今前]年)?(?:[1-9]|0[1-9]|1[0-2])\s*月\s*(?:[1-9]|0[1-9]|[12]\d|3[01])\s*[日号]"
@@ -81,8 +107,60 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"(?P<it>(?=[\w\-]{0,24}\d)[A-Za-z]{0,4}[\-_]?\d[\w\-]{1,30}|[a-zA-Z][\w\-]{5,19})"
         ),
     ),
-    ("ID", re.compile(rf"(?<![\w.])(?:{_OCTET}\.){{3}}{_OCTET}(?![\w]|\.\d)")),
-    ("ID", re.compile(r"(?<![\w.+@/-])@[A-Za-z]\w{2,30}")),
+    ("ID", re.compile(r"(?:证|证书|文书|批准)[号件]?[:：为是]?\s*(?P<it>[\u4e00-\u9fff]{1,2}字第?\d{4,12}号?)")),
+    ("ID", re.compile(rf"(?:(?<=IP)|(?<=ip)|(?<![A-Za-z\d_.]))(?:{_OCTET}\.){{3}}{_OCTET}(?![A-Za-z\d_]|\.\d)")),
+    ("ID", re.compile(r"(?<![A-Za-z\d_.+@/-])@(?=[A-Za-z_\u4e00-\u9fff])[\w.]{1,30}\w")),
+    ("ID", re.compile(r"(?<![\w/.])(?:u|user|r/u)/(?=\w*[A-Za-z])\w[\w-]{2,30}(?![\w/])")),
+    (
+        "ID",
+        re.compile(
+            rf"(?i:https?://|(?<![\w./@])www\.)(?![\w.]{{0,40}}(?:{_PUBLIC})\b)[^\s\"'<>,;，。；）)\]\\]{{3,300}}"
+        ),
+    ),
+    ("ID", re.compile(rf"(?<![\w./@])(?i:{_NETWORKS})\.com/[\w./@-]{{2,60}}\w")),
+    (
+        "ID",
+        re.compile(
+            r"(?<![\w:.])(?=[\da-fA-F:]{6,39}(?![\w:]))(?=[^:]*:[^:]*:)(?:[\da-fA-F]{1,4}:){2,7}(?::?[\da-fA-F]{1,4}){1,6}(?![\w:])"
+        ),
+    ),
+    (
+        "ID",
+        re.compile(
+            r"(?i:(?<![a-z])(?:user ?name|user ?id|login|nickname|screen ?name|handle|user)(?:[ ]?(?:is\b|"
+            r"[:=])[ ]*|[ ]+(?=[\w.-]*\d)))" + QUOTE + r"(?P<it>(?=[\w.-]*[\d_.])[A-Za-z][\w.-]{2,30}\w)"
+        ),
+    ),
+    (
+        "ID",
+        re.compile(
+            r"(?:用户名|昵称|网名|账号|帐号|微博|抖音号?|小红书号?|知乎|快手号?|公众号|B站)"
+            + QUOTE
+            + r"\s*[:：为是叫]?\s*"
+            + QUOTE
+            + r"(?P<it>[@\w.\-]{2,24})"
+        ),
+    ),
+    (
+        "ID",
+        re.compile(
+            r"(?i:\b(?:car|vehicle|van|truck|motorbike)[ ]?(?:reg(?:istration)?|plate|"
+            r"no)\b\.?(?:[ ]?(?:number|no\.?|is|"
+            r"[:#])){0,2}[ ]*)(?P<it>(?=[A-Z\d -]{0,10}\d)[A-Z\d]{1,4}(?:[- ]?[A-Z\d]{1,4}){1,2})\b"
+        ),
+    ),
+    (
+        "ID",
+        re.compile(
+            r"(?<![A-Za-z\d_.,:/+-])(?=[A-Za-z\d_-]{7,30}(?![A-Za-z\d_/-]|"
+            r"[.,]\d))(?=[a-z\d_-]*[A-Z])(?![\w-]{0,30}[a-z]{3})(?=(?:[A-Za-z_-]*\d){5})[A-Za-z\d]+(?:[-_][A-Za-z\d]+){1,5}(?![A-Za-z\d_/-])"
+        ),
+    ),
+    (
+        "ID",
+        re.compile(r"(?<![A-Za-z\d_.,:/+-])(?!QQ)(?=(?:[A-Z]*\d){6})(?=\d*[A-Z])[A-Z\d]{8,20}(?![A-Za-z\d_/-]|\.\d)"),
+    ),
+    ("ID", re.compile(r"(?<![\w.,:/+-])(?:\d{4}[ -]\d{4}[ -]\d{4}(?:[ -]\d{4})?|\d{3} \d{3} \d{4})(?![\w/%-]|[.,]\d)")),
     ("ID", re.compile(rf"[{_PLATES_ZH}][A-Z][·•・]?(?=[A-Z]{{0,5}}\d)[A-Z\d]{{5,6}}(?![A-Za-z\d])")),
     (
         "ID",
@@ -100,33 +178,48 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
         ),
     ),
     ("ID", re.compile(r"\b[A-Z]{2}\d{2}(?:[ ]?[A-Z\d]{4}){3,7}(?:[ ]?[A-Z\d]{1,3})?\b")),
-    ("ID", re.compile(r"(?<![\w.])\d{3}-\d{2}-\d{4}(?![\w-]|\.\d)")),
-    ("ID", re.compile(r"(?<![\w.])[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?!\w)")),
+    ("ID", re.compile(r"(?<![A-Za-z\d_.])\d{3}-\d{2}-\d{4}(?![A-Za-z\d_-]|\.\d)")),
+    (
+        "ID",
+        re.compile(
+            r"(?<![A-Za-z\d_.])[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|"
+            r"3[01])\d{3}[\dXx](?![A-Za-z\d_])"
+        ),
+    ),
     (
         "PHONE",
         re.compile(
-            r"(?i:(?<![a-z0-9])(?:tel(?:ephone)?|phone|mobile|cell(?:phone)?|fax|pager|call|contact|"
-            r"whatsapp)(?:[ \t]+(?:number|no\.?|at|me|us|him|her|on|is)){0,3}"
+            r"(?i:(?<![a-z0-9])(?:tel(?:ephone)?|phone|mobile|cell(?:phone)?|landline|fax|pager|call|"
+            r"contact|ring|text|reach|"
+            r"whatsapp|sms|viber|signal)(?:[ \t]+(?:number|no\.?|at|me|us|him|her|on|is)){0,3}"
             + QUOTE
             + r"[ \t]*[.:=]?[ \t]*"
             + QUOTE
             + r")"
             r"(?P<it>\+?\(?\d[\d() .\-]{5,18}\d)"
-            r"|(?:电话|手机|联系方式|传真|座机)(?:号码?)?" + QUOTE + r"\s*[:：是为=]?\s*" + QUOTE + r""
+            r"|(?:电话|手机|联系方式|传真|座机|热线|专线|来电|致电|拨打|热线)(?:号码?)?"
+            + QUOTE
+            + r"\s*[:：是为=]?\s*"
+            + QUOTE
+            + r""
             r"(?P<that>\+?\(?\d[\d()（） \-]{5,18}\d)"
         ),
     ),
     (
         "PHONE",
         re.compile(
-            r"(?<![\w.+])(?:\+?1[ .\-])?(?:\(\d{3}\)[ ]?|\d{3}[ .\-])\d{3}[.\-]\d{4}(?![\w-]|\.\d)"
-            r"|(?<![\w.])(?:\+\d{1,3}|00[1-9]\d{0,2}(?=(?:[ \-.()]?\d){8}))"
-            r"[ \-.]?(?:\(?\d{1,5}\)?[ \-.]?){2,5}\d{2,4}(?![\w-])"
-            r"|(?<![\w.+\-])(?:\+?86[ \-]?)?1[3-9]\d[ \-]?\d{4}[ \-]?\d{4}(?![\w-]|\.\d)"
-            r"|(?<![\w.\-])0\d{2,3}-\d{7,8}(?:-\d{1,5})?(?![\w-])"
+            r"(?<![A-Za-z\d_.+])(?:\+?1[ .\-])?(?:\(\d{3}\)[ ]?|\d{3}[ .\-])\d{3}[.\-]\d{4}(?![A-Za-z\d_-]|\.\d)"
+            r"|(?<![A-Za-z\d_.])(?:\+\d{1,3}|00[1-9]\d{0,2}(?=(?:[ \-.()]?\d){8}))"
+            r"[ \-.]?(?:\(?\d{1,5}\)?[ \-.]?){2,5}\d{2,4}(?![A-Za-z\d_-])"
+            r"|(?<![A-Za-z\d_.+\-])(?:\+?86[ \-]?)?1[3-9]\d[ \-]?\d{4}[ \-]?\d{4}(?![A-Za-z\d_-]|\.\d)"
+            r"|(?<![A-Za-z\d_.\-])[(（]?0\d{2,3}[)）]?[ -]?\d{7,8}(?:[-转]\d{1,5})?(?![A-Za-z\d_-])"
+            r"|(?<![A-Za-z\d_.\-])[(（]?0\d{2,4}[)）]?[ -]?\d{3,4}[ -]\d{3,4}(?![A-Za-z\d_-])"
+            r"|(?i:\b(?:page|ext(?:ension)?|bleep|pager|extn)\b\.?)[ :]*(?P<it>x?\d{3,5})\b|"
+            r"(?<![\w.])(?P<that>x\d{4,5})\b"
+            r"|(?:分机|转)\s*\d{3,5}(?!\d)"
         ),
     ),
-    ("ID", re.compile(r"(?<![\w.,:/_-])\d{10,24}(?![\w:/]|[.,]\d|[ \t]*(?:/|cells|copies|个|IU|U/))")),
+    ("ID", re.compile(r"(?<![A-Za-z\d.,:/_-])\d{10,24}(?![\w:/]|[.,]\d|[ \t]*(?:/|cells|copies|个|IU|U/))")),
 )
 
 
@@ -148,7 +241,7 @@ def numbers(text: str) -> Iterator[Found]:
     kept = covered(text, _PROTECTED)
     for kind, pattern in _RULES:
         for match in pattern.finditer(text):
-            group = next((name for name, value in match.groupdict().items() if value), 0)
+            group = next((name for name in ("it", "that") if match.groupdict().get(name)), 0)
             start, end = match.span(group)
             if 1 in kept[start:end]:
                 continue
@@ -161,10 +254,11 @@ def numbers(text: str) -> Iterator[Found]:
 # Addresses and hospitals in English and Chinese text; a country, a state or a kind of hospital stays.
 
 _STREET = (
-    r"(?:Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|"
+    r"(?:Street|St|Avenue|Ave|Road|Marg|Nagar|Mews|Grove|Gardens|Hill|Walk|Park|Quay|Broadway|Trail|Loop|"
+    r"Green|Rise|View|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|"
     r"Ct|Way|Place|Pl|Square|Sq|Terrace|Parkway|Pkwy|Highway|Hwy|Circle|Crescent|Close|Row)"
 )
-_WORD = r"[A-ZÀ-ÖØ-Þ][\w'’-]*"
+_WORD = r"[A-ZÀ-ÖØ-Þ][\w'’-]{0,40}"
 _STATE = (
     r"(?:A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI|S[CD]|T[NX]|UT|V[AT]|"
     r"W[AIVY])"
@@ -175,6 +269,7 @@ _ADDRESS = re.compile(
     rf"(?:(?:{_WORD}|\d{{1,3}}(?:st|nd|rd|th))[ \t]+){{1,4}}{_STREET}\b\.?"
     rf"(?:,?[ \t]*(?:Apt|Apartment|Suite|Unit|Flat|Room|#)\.?[ \t]*#?\w{{1,6}})?"
     rf"(?:,[ \t]*{_WORD}(?:[ \t]+{_WORD}){{0,2}})?(?:,?[ \t]+{_STATE}\b)?(?:[ \t]+\d{{5}}(?:-\d{{4}})?)?"
+    r"(?:,?[ \t]+(?:[A-Z]{1,2}\d[A-Z\d]?[ ]\d[A-Z]{2}|[A-Z]\d[A-Z][ ]\d[A-Z]\d|\d{4,6})\b)?"
     rf"|\b{_WORD}(?:[ \t]+{_WORD}){{0,2}},[ \t]+{_STATE}[ \t]+\d{{5}}(?:-\d{{4}})?\b"
     rf"|\b\d{{1,4}},?[ \t]+(?i:rue|avenue|boulevard|place|chemin|via|calle|avenida|rua|plaza)[ \t]+"
     rf"(?:(?:de|del|della|des|du|la|le|les|di|da|do|{_WORD})[ \t]*){{1,5}}"
@@ -182,14 +277,21 @@ _ADDRESS = re.compile(
     rf"|\b{_WORD}(?:stra(?:ß|ss)e|weg|platz|gasse|allee|straat|laan)[ \t]+\d{{1,4}}\w?"
     rf"(?:,[ \t]*\d{{4,5}}[ \t]+{_WORD})?"
     r"|\bP\.?[ ]?O\.?[ ]?Box[ \t]+\d+"
+    rf"|(?:\b{_WORD},?[ \t]+){{0,3}}\b(?:[A-Z]{{1,2}}\d[A-Z\d]?[ ]\d[A-Z]{{2}}|[A-Z]\d[A-Z][ ]\d[A-Z]\d)\b"
+    rf"|\b(?:Flat|Apt|Apartment|Unit|Suite|Room|House|Block|Plot|"
+    rf"Door)\.?(?:[ ]No\.?)?[ ]?#?\d{{1,5}}[A-Za-z]?,[ \t]*(?=\d|[A-Z])"
 )
 _STATED = re.compile(
     r"(?i:\b(?:home |mailing |street |postal )?address" + QUOTE + r"[ \t]*(?:is\b|[:=])[ \t]*" + QUOTE + r")"
     r"(?P<it>[^\n;\"\\]{4,120}?)(?=[\n;\"\\]|\.\s|\.?$)"
 )
 _LIVES = re.compile(
-    rf"\b(?:[Ll]iv(?:es|ing|ed)|[Rr]esid(?:es|ing|ed|ent))[ \t]+(?:in|at|of|near)[ \t]+"
-    rf"(?P<it>{_WORD}(?:[ \t]+{_WORD}){{0,2}})"
+    rf"(?:\b(?:[Ll]iv(?:es|ing|e|ed)|[Rr]esid(?:es|ing|ed|ent)|[Bb]orn|[Mm]oved|[Cc]omes|[Ww]orks?|"
+    rf"[Rr]aised|[Gg]rew up|[Nn]ative|"
+    rf"[Ff]armer|[Tt]eacher)[ \t]+(?:in|at|of|near|to|from|on)[ \t]+|\b(?i:village|town|city|district|"
+    rf"hometown|birthplace|residence|"
+    rf"place of birth|suburb|county|parish|tehsil|taluk|barangay|municipality)[ \t]*:[ \t]*)"
+    rf"(?P<it>(?:\d{{1,5}}[ \t])?{_WORD}(?:,?[ \t]+(?:(?:de|la|del|el|of)[ \t]+)?{_WORD}\.?){{0,4}})"
 )
 _PROVINCE = (
     "北京|天津|上海|重庆|河北|山西|辽宁|吉林|黑龙江|江苏|浙江|安徽|福建|江西|山东|河南|湖北|湖南|广东|海南|四川|贵州|云南|"
@@ -199,11 +301,13 @@ _FURTHER_ZH = (
     rf"(?:[{_HAN}]{{1,10}}?(?:镇|乡|街道|村|路|街|巷|大道))?(?:[{_HAN}]{{0,6}}\d{{1,5}}[号栋幢弄室楼单元\-\d]{{1,12}})?"
 )
 _ADDRESS_ZH = re.compile(
-    r"(?:住址|地址|家庭住址|现住址|户籍地?|家住|现住)(?:在|于)?"
+    r"(?:住址|地址|家庭住址|现住址|户籍地?|籍贯|祖籍|居住地|家住|现住|"
+    r"[生常暂居]住(?!院)|(?<=[，,。；;、 ])住(?![院进了过在]))"
+    r"(?:址|地)?(?:在|于)?"
     + QUOTE
     + r"\s*[:：]?\s*"
     + QUOTE
-    + rf"(?P<it>[{_HAN}\w\-]{{3,60}})"
+    + rf"(?P<it>[{_HAN}\w\-]{{3,60}})|(?:邮编|邮政编码)[:：为是]?\s*(?P<code>\d{{6}})(?!\d)"
     rf"|(?P<that>(?:{_PROVINCE})(?:省|市|(?:壮族|回族|维吾尔)?自治区)?(?:(?![等为和及])[{_HAN}]){{1,5}}?(?:市|县|旗|州|(?<![地林省发山牧])区)"
     rf"(?:[{_HAN}]{{1,5}}?(?:市|(?<![地林省发山牧])区|县|旗))?{_FURTHER_ZH})"
     rf"|(?P<other>(?:[{_HAN}]{{2,4}}市)?[{_HAN}]{{2,6}}(?:路|街|巷|大道|弄|胡同)\d{{1,5}}号"
@@ -212,11 +316,18 @@ _ADDRESS_ZH = re.compile(
 
 _HOSPITAL = re.compile(
     rf"\b(?P<it>(?:(?:{_WORD}\.?|of|for|the|and|&)[ \t]+){{1,6}}(?:Hospitals?|Infirmary|Clinic|"
-    r"Medical[ ]Cent(?:er|re)|Health[ ](?:Cent(?:er|re)|System|Service)|Hospice|Nursing[ ]Home|Sanatorium))\b"
+    r"Medical[ ]Cent(?:er|re)|Health[ ](?:Cent(?:er|re)|System|Service)|Hospice|Nursing[ ]Home|Sanatorium|Surgery|"
+    r"(?:Medical|Family|General)[ ]Practice|Polyclinic|Klinikum|Klinik|Universitätsklinikum|Ziekenhuis|"
+    r"Sjukhus|Szpital|Maternity|"
+    r"Medical[ ]College|Institute[ ]of[ ](?:Medical[ ]Sciences|Child[ ]Health|Neurology)|Cancer[ ]Institute))\b"
     rf"(?P<more>(?:[ \t]+(?:of|for)[ \t]+(?:(?:the|Sick|{_WORD})[ \t]*){{1,4}})?)"
 )
 _HOSPITAL_OF = re.compile(
     rf"\b(?:Hospital|Clinic)[ \t]+(?:of|for)[ \t]+{_WORD}(?:[ \t]+(?:of[ \t]+|and[ \t]+)?{_WORD}){{0,3}}"
+    rf"|\b(?:Hospital|Clínica|Clinica|Hôpital|Hopital|Ospedale|Policlinico|Klinikum|Klinik|CHU|CHRU|AIIMS|"
+    rf"Szpital|Centro M[eé]dico)[ \t]+"
+    rf"(?:(?:de|del|della|di|da|do|la|le|las|los|du|des|der|Saint|{_WORD})[ \t]+){{0,4}}{_WORD}"
+    rf"|(?:(?<=at )|(?<=to )|(?<=from ))(?:Mount|Mt\.?|St\.?|Saint)[ ]{_WORD}(?:['’]s)?"
 )
 
 _HOSPITAL_ZH = re.compile(
@@ -228,19 +339,22 @@ _CUT_ZH = re.compile(
     r"[在于去到往至由从经被了来曾说让我你您他她它该贵的找住送看做查是有请想要就再先不没转带们作为起或据以应，、])"
 )
 _GENERIC_ZH = re.compile(
-    r"^(?:楼下|个别|特别严重|另一|县城|城里|第一|第二|第三|能|常|可|当地|外地|本地|附近|附近的|就近|就近的|正规|正规的|大|小|大型|三甲|三级|二甲|二级|一级|上级|下级|专科|专业|专门|综合|综合性|公立|私立|民营|国内|省级|市级|县级|省|市|县|区|镇|乡|村|社区|人民|中心|中医|西医|"
-    r"儿童|儿科|妇幼|妇产|妇产科|男科|皮肤|皮肤科|皮肤病|肿瘤|精神|精神科|精神病|眼科|口腔|胸科|传染病|骨科|肛肠|肛肠科|耳鼻喉|耳鼻喉科|心理|急诊|门诊|教学|附属|医学|基层|外|其他|别的|另|另外|同|好|好的|全|一|二|三|两|任何|相关|部队|私人|民间|男|女|"
-    r"三甲综合|专科儿童|省市|省市级|市县|三级甲等|正规大|正规三甲|正规的大|当地大|当地三甲|当地正规|当地人民|省人民|市人民|县人民|市中心|县中|市中|县中医|市中医|省中医|大型综合|大型三甲|大型正规|正规综合|正规专科|正规公立)*$"
+    r"^(?:楼下|个别|特别严重|另一|县城|城里|第一|第二|第三|能|常|可|当地|外地|本地|附近|附近的|就近|就近的|正规|正规的|大|小|大型|三甲|三级|二甲|二级|一级|上级|下级|专科|"
+    r"专业|专门|综合|综合性|公立|私立|民营|国内|省级|市级|县级|省|市|县|区|镇|乡|村|社区|人民|中心|中医|西医|"
+    r"儿童|儿科|妇幼|妇产|妇产科|男科|皮肤|皮肤科|皮肤病|肿瘤|精神|精神科|精神病|眼科|口腔|胸科|传染病|骨科|肛肠|肛肠科|耳鼻喉|耳鼻喉科|心理|急诊|门诊|教学|附属|医学|基层|外|"
+    r"其他|别的|另|另外|同|好|好的|全|一|二|三|两|任何|相关|部队|私人|民间|男|女|"
+    r"三甲综合|专科儿童|省市|省市级|市县|三级甲等|正规大|正规三甲|正规的大|当地大|当地三甲|当地正规|当地人民|省人民|市人民|县人民|市中心|县中|市中|县中医|市中医|省中医|大型综合|"
+    r"大型三甲|大型正规|正规综合|正规专科|正规公立)*$"
 )
 
 
 def places(text: str) -> Iterator[Found]:
-    """Yield addresses and hospitals: start, end and kind.
+    """Yield addresses and hospitals: start, end and kind; what two patterns see may overlap.
 
     Example:
         >>> text = "She lives in Springfield, was in Brazil, and at St. Mary's Hospital and a memory clinic."
         >>> [text[start:end] for start, end, kind in places(text)]
-        ['Springfield', "St. Mary's Hospital"]
+        ['Springfield', "St. Mary's Hospital", "St. Mary's"]
     """
     yield from _addresses(text)
     yield from _hospitals(text)
@@ -253,7 +367,7 @@ def _addresses(text: str) -> Iterator[Found]:
         if re.search(r"\d|,", match["it"]) and not match["it"].startswith("["):
             yield *match.span("it"), "ADDRESS"
     for match in _LIVES.finditer(text):
-        if match["it"].split()[0] not in words("large_places"):
+        if not set(re.findall(r"\w+", match["it"])[:1]) & (words("large_places") | words("no_names")):
             yield *match.span("it"), "ADDRESS"
     for match in _ADDRESS_ZH.finditer(text):
         group = next(name for name, value in match.groupdict().items() if value)

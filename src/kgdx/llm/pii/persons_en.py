@@ -1,0 +1,273 @@
+"""Names of persons in English text; never within a disease's name.
+
+Whoever is named in full is found again where the surname stands alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kgdx.llm.pii import QUOTE, Place, merged, words
+
+_LETTERS = [chr(at) for at in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00))]
+_UP = "A-Z" + "".join(each for each in _LETTERS if each.isupper())
+_LOW = "a-z" + "".join(each for each in _LETTERS if each.islower())
+_WORD = rf"(?:[OD]['’])?[{_UP}][{_LOW}]+(?:[{_UP}][{_LOW}]+)?(?:['’-][{_UP}][{_LOW}]+){{0,2}}"
+_CAPS = rf"[{_UP}]{{2,20}}"
+_LINK = r"(?:de|del|della|der|den|di|da|dos|du|van|von|bin|bint|ibn|al|el|la|ap|y)"
+_NAMES = (
+    rf"(?:{_WORD}|{_CAPS})(?:[ \t]+(?:[{_UP}]\.[ \t]*)?(?:[{_UP}]\.?(?=[\s,;)])|"
+    rf"(?:{_LINK}[ \t]+){{0,2}}(?:{_WORD}|{_CAPS}))){{0,3}}"
+)
+_SURNAME = rf"(?:{_LINK}[ \t]+){{0,2}}{_WORD}"
+
+_TITLED = re.compile(
+    rf"(?<![A-Za-z])(?:M(?:rs?|s|x|iss|ister)|Drs?|Prof(?:essor)?|Doctor|Nurse|Sir|Madam|Rev|Judge|Officer)\b\.?[ \t]+"
+    rf"(?P<name>{_NAMES})"
+)
+_KIN = (
+    "mother|father|mom|mum|mommy|mummy|dad|daddy|parent|brother|sister|son|daughter|husband|wife|partner|spouse|aunt|"
+    "uncle|cousin|niece|nephew|grandmother|grandfather|grandma|grandpa|granny"
+)
+_CUED = re.compile(
+    rf"(?:(?i:\b(?:(?:patient|full|first|last|middle|given|family|maiden|preferred|{_KIN}|guardian|contact|"
+    r"physician|doctor|provider)(?:['’]?s)?[ _]?name|surname|next of kin|emergency contact|name of (?:the )?patient|"
+    rf"(?:{_KIN})(?=[ \t]*[:=])|attending(?: physician)?|referring physician|signed(?: by)?|"
+    r"dictated by|electronically signed by)"
+    r"" + QUOTE + r"[ \t]*(?:is\b|[:=])[ \t]*" + QUOTE + r")"
+    r"|(?i:\b(?:my name is|his name is|her name is|their name is|name['’]s)[ \t]+)"
+    rf"|\bI(?:[ \t]am|['’]m)[ \t]+(?={_WORD}[ \t]+{_WORD}(?:,|\.|[ \t]and\b))"
+    rf"|(?i:\b(?:{_KIN})(?:['’]s)?[ \t]+name[ \t]+(?:is|was)[ \t]+)|(?i:\bbaby[ \t]+(?:boy|girl)[ \t]+)"
+    r"|(?i:\b(?:man|woman|boy|girl|patient|child|son|daughter|baby|infant|husband|wife|brother|sister|mother|father|"
+    r"friend|partner|gentleman|lady)[ \t]*,?[ \t]+(?:is[ \t]+|was[ \t]+)?(?:named|called)[ \t]+))"
+    rf"(?P<name>{_NAMES})"
+)
+_KEYED = re.compile(
+    r"(?i:[\"'](?:patient|full|first|last|given|family|sur)[ _-]?name\\?[\"'][ \t]*:[ \t]*\\?[\"'])"
+    r"(?P<name>[^\"'\n\\]{1,80})"
+)
+_HEADED = re.compile(
+    rf"(?:^|\n|\\n|[;|,][ \t]|[\"“'])[ \t]*Name[ \t]*:[ \t]*(?P<name>{_NAMES})"
+    r"(?=[^\n]{0,80}(?:\n[^\n]{0,80}){0,2}\b(?i:dob|date of birth|birth ?date|mrn|sex|gender|age|address|phone|id)\b)"
+)
+_OF_PATIENT = re.compile(rf"\b[Pp]atient[:,]?[ \t]+(?P<name>{_WORD}[ \t]+(?:[{_UP}]\.[ \t]*)?{_SURNAME})")
+_BESIDE = re.compile(
+    rf"(?P<name>\b{_WORD}[ \t]+{_SURNAME})(?=[ \t]*\((?i:{_KIN}|guardian|carer|next of kin)\))"
+    rf"|(?:^|\n|[\"“])(?P<head>{_WORD},[ \t]+{_WORD}(?:[ \t]+{_WORD})?)"
+    rf"(?=[ \t]*[-–;,(][ \t]*(?i:dob|born|mrn|date of birth)\b)"
+)
+_TURNED = re.compile(rf"(?P<name>\b{_WORD},[ \t]+(?P<given>{_WORD})(?:[ \t]+[{_UP}]\.?)?)(?![\w'’-])")
+_SHOUTED = re.compile(
+    rf"(?<![\w'’-])(?P<name>(?P<last>{_CAPS}),[ \t]+(?P<given>{_CAPS})(?:[ \t]+[{_UP}]\b\.?)?)(?![\w'’-])"
+)
+_CAPITALS = re.compile(rf"(?<![\w'’-]){_CAPS}(?:[ -]{_CAPS}){{0,2}},[ \t]+{_CAPS}(?:[ -]{_CAPS}){{0,2}}(?![\w'’-])")
+_GIVEN = re.compile(
+    rf"(?<![\w'’–-])(?P<name>(?P<given>{_WORD})(?:[ \t]+(?:[{_UP}]\.[ \t]*)?{_SURNAME}){{0,2}})(?![\w–-])"
+)
+
+_NOUN = (
+    r"syndromes?|diseases?|disorders?|signs?|tests?|palsy|dystroph\w+|ataxia|anomal\w+|chorea|sequence|association|"
+    r"tetralogy|triad|phenomen\w+|contracture|reflex\w*|reaction|classification|criteria|scores?|scale|index|staging|"
+    r"nodules?|bod(?:y|ies)|lines?|nodes?|rings?|cells?|glands?|tubes?|ducts?|fractures?|hernia|position|"
+    r"man(?:o)?euv\w+|"
+    r"laws?|procedure|operation|repair|stain|agar|fever|spots?|patch(?:es)?|murmur|pulse|respirations?|breathing|"
+    r"(?:o)?esophagus|diverticul\w+|malformations?|deformity|paralysis|paraplegia|cysts?|mutations?|genes?|"
+    r"proteins?|virus|"
+    r"factors?|antigens?|antibod\w+|deficiency|type|variants?|island|lymphoma|carcinoma|phobia|method|"
+    r"technique|catheter|"
+    r"tub(?:e|ule)s?|loop|canal|apple|valve|ligament|muscle|complex|formula|equation|study|trial|regimen|"
+    r"diet|exercises?|"
+    r"\w+(?:itis|opathy|oma|omas|osis|oses|emia|aemia|plasia|trophy|plegia|uria|algia|penia|ectasia|dystonia)"
+)
+_MEDICAL = re.compile(
+    rf"(?:['’]s?)?(?:[ \t\-–/]+(?:and|of|the|de|von|van|unna|[IVX]+|\d+|[a-z]+(?:al|ic|ary|ar|ous|id|ive)|"
+    rf"[{_UP}][\w'’]*))"
+    rf"{{0,3}}[ \t\-–/]+(?i:{_NOUN})\b"
+)
+
+_TOKEN = rf"(?:{_WORD}(?:-(?!(?:de|du|la|le|van|von)\b)[{_LOW}]{{2,6}})?|[{_UP}]\.)"
+_RUN = re.compile(
+    rf"(?<![{_UP}{_LOW}\d_'’–/.@:-]){_TOKEN}(?:(?:[ \t]+{_LINK}){{0,2}},?[ \t]+{_TOKEN}){{0,5}}"
+    rf"(?![{_UP}{_LOW}\d_–/-]|\.\w)"
+)
+"""Words with capitals in a row, also "surname, given name"."""
+_PERSON = (
+    rf"(?:{_KIN}|patient|pt|proband|child|boy|girl|infant|neonate|toddler|baby|man|woman|gentleman|lady|teenager|twin|"
+    r"stepmother|stepfather|stepson|stepdaughter|granddaughter|grandson|nan|nana|fianc[eé]e?|boyfriend|"
+    r"girlfriend|friend|"
+    r"neighbou?r|carer|caregiver|guardian|interpreter|translator|teacher|colleague|informant|subscriber|informed|"
+    r"surgeon|physician|doctor|gp|consultant|counsell?or|nurse|midwife|cardiologist|neurologist|clinician|examiner)"
+)
+_ANNOUNCED = re.compile(
+    rf"(?i:\b{_PERSON}(?:[’']s)?(?:[ ]name)?(?:[ ](?:is|was))?[ \t]*[:,(=]?[ \t]*"
+    r"|\b(?:dear|hi|hello|hey|re:|i[’']m|i am|this is|called|named|nam(?:e|ed) is|names? are|says|from:|to:|cc:|attn:?|"
+    r"regards,?|sincerely,?|signed,?|yours,?|love,?|thanks,?)[ \t]*"
+    r"|\b(?:on examination|today|examined|saw|met|with|wrote|told|asked|thank)[ \t]+"
+    r"|\b(?:I{1,3}|IV|V)-\d{1,2}[ \t:]*)$"
+)
+"""What stands before a person who may be named by one word."""
+_DOES = re.compile(
+    rf"[’']s[ \t]+(?:{_PERSON}|case|gait|parents|family|school)\b|[ \t]*\((?:{_PERSON}|mum|dad|aged?|\d{{1,3}}|[MF]\b)"
+    rf"|,?[ \t]+(?:my|his|her|our|their|the)[ \t]+(?:\w+[ \t]+)?{_PERSON}\b|"
+    rf",[ \t]*(?:aged?[ \t]+)?\d{{1,3}}(?:[ \t,.)]|yo|y/o)"
+    r"|[ \t]+(?:here|(?:is|was|has|had|can|could|can[’']t|cannot|did|does|doesn[’']t|didn[’']t|will)\b(?![ \t]+"
+    r"(?:considered|excluded|suspected|tested|given|stopped|started|prescribed|positive|negative|detected|"
+    r"found|identified|"
+    r"present|absent|elevated|normal|associated|caused|characteri[sz]ed|inherited|titrated|increased|reduced|added))"
+    r"|says?|said|reports?|reported|complain\w*|denie[sd]|wrote|walk\w*|lives?|works?|worked|died|"
+    r"developed|stopped|became|"
+    r"went|goes|came|gets|got|feels?|felt|needs?|takes|took|remembers|told|asked|attends|attended|"
+    r"presented|presents|and I)\b"
+)
+"""What stands after a person who may be named by one word."""
+_NO_PERSON = re.compile(
+    r"(?:mab|nib|azole|statin|pril|sartan|olol|cillin|mycin|vir|ide|ase|coccus|ella|virus|bacter|bacteria|os[ie]s|itis|"
+    r"emia|oma|osis|opathy|idae|aceae|myces|ium|plasma|asone|olone|amine|gliptin|gliflozin|tide)$"
+)
+_CREDENTIALS = re.compile(
+    rf"(?P<name>\b{_TOKEN}(?:[ \t]+{_TOKEN}){{0,3}})(?=,?[ \t]+(?:M\.?D|D\.?O|Ph\.?D|MBBS|MBChB|MRCPC?H?|"
+    rf"FRC[PS]|FACP|R\.?N|NP|PA-C|"
+    r"M\.?Sc|CGC|DNP|DDS)\b)"
+)
+_LEADING = re.compile(rf"(?<![\w’'-])(?P<it>{_WORD})[ \t]+(?:and|&)[ \t]+$")
+
+
+def english_names(text: str) -> list[Place]:
+    """Return where persons are named.
+
+    Example:
+        >>> text = "Jane Roe has Parkinson disease, as Dr. Parkinson said. Roe is 61."
+        >>> [text[start:end] for start, end in english_names(text)]
+        ['Jane Roe', 'Parkinson', 'Roe']
+    """
+    found = [*_stated(text), *_by_given(text), *_unknown(text), *_in_capitals(text)]
+    found += [match.span("it") for start, _ in found if (match := _joined(text, start))]
+    parts = {word for start, end in found for word in re.findall(_WORD, text[start:end])}
+    found += _again(text, parts - words("no_names") - words("common_surnames"))
+    return [(start, end) for start, end, _ in merged((*place, "NAME") for place in found)]
+
+
+def _stated(text: str) -> Iterator[Place]:
+    """Names that a title or a cue announces."""
+    for pattern in (_TITLED, _CUED, _HEADED, _OF_PATIENT, _CREDENTIALS):
+        for match in pattern.finditer(text):
+            start, end = _trimmed(text, *match.span("name"))
+            if end > start and (pattern is _TITLED or not _MEDICAL.match(text, end)):
+                if pattern is _OF_PATIENT and not re.search(r"\s", text[start:end]):
+                    continue
+                yield start, end
+    for match in _BESIDE.finditer(text):
+        yield match.span("name" if match["name"] else "head")
+    for match in _KEYED.finditer(text):
+        if not match["name"].startswith("["):
+            yield match.span("name")
+
+
+def _by_given(text: str) -> Iterator[Place]:
+    for match in _TURNED.finditer(text):
+        if match["given"] in words("given_names") and not _medical(text, *match.span("name")):
+            start, end = match.span("name")
+            if match["name"].split(",")[0] not in words("no_names") | words("given_names"):
+                yield start, end
+    for match in _SHOUTED.finditer(text):
+        if match["given"].title() in words("given_names") and match["last"].title() not in words("no_names"):
+            yield match.span("name")
+    for match in _GIVEN.finditer(text):
+        if match["given"].partition("-")[0] in words("given_names"):
+            start, end = _trimmed(text, *match.span("name"))
+            if end > start and not _medical(text, start, end):
+                yield start, end
+
+
+def _unknown(text: str) -> Iterator[Place]:
+    """Words with capitals that are neither plain nor medical: two in a row, or one where a person is told of."""
+    for match in _RUN.finditer(text):
+        for tokens in _people([*re.finditer(_TOKEN, match[0])], match[0]):
+            start, end = match.start() + tokens[0].start(), match.start() + tokens[-1].end()
+            if _medical(text, start, end):
+                continue
+            strange = sum(_is_strange(token[0]) for token in tokens)
+            announced = _ANNOUNCED.search(text, max(0, start - 40), start) is not None
+            if (
+                (strange and (len(tokens) > 1 or announced))
+                or (len(tokens) > 1 and announced and not all(_is_known(token[0]) for token in tokens))
+                or (strange and _DOES.match(text, end) and not _NO_PERSON.search(tokens[0][0]))
+            ):
+                yield start, end
+
+
+def _people(tokens: list[re.Match[str]], run: str) -> Iterator[list[re.Match[str]]]:
+    """The parts of a row of words that may be names: plain words end one, and a comma parts all but two words."""
+    part: list[re.Match[str]] = []
+    for token in tokens:
+        parted = part and "," in run[part[-1].end() : token.start()]
+        if parted and (_is_plain(token[0]) or not (_is_strange(token[0]) and _is_strange(part[-1][0]))):
+            yield from [part] if part else []
+            part = []
+        if _is_plain(token[0]):
+            yield from [part] if part else []
+            part = []
+        else:
+            part.append(token)
+    yield from [part] if part else []
+
+
+def _in_capitals(text: str) -> Iterator[Place]:
+    """Surname and given name in capitals with a comma between them."""
+    for match in _CAPITALS.finditer(text):
+        named = re.findall(r"\w+", match[0])
+        if max(map(len, named)) > 4 and not any(_is_known(word.title()) or word in words("no_names") for word in named):
+            yield match.span()
+
+
+def _joined(text: str, start: int) -> re.Match[str] | None:
+    """The name before "and" and a name."""
+    match = _LEADING.search(text, max(0, start - 40), start)
+    return match if match and not _is_known(match["it"]) else None
+
+
+def _is_plain(word: str) -> bool:
+    low, plain = word.lower(), words("plain_words")
+    if word in words("no_names") or low in plain:
+        return True
+    stem = re.sub(r"(?:e?s|e?d|ing|ly)$", "", low)
+    return len(stem) > 2 and low != stem and (stem in plain or f"{stem}e" in plain) and word not in words("given_names")
+
+
+def _is_known(word: str) -> bool:
+    """Whether a word is plain, or a part of it is of medicine."""
+    parts = re.split(r"[-'’]", word)
+    medical = words("medical_words")
+    return _is_plain(word) or word in medical or any(part in medical for part in parts) or all(map(_is_plain, parts))
+
+
+def _is_strange(word: str) -> bool:
+    return (len(word) > 2 and not _is_known(word)) or word in words("given_names")
+
+
+def _again(text: str, parts: set[str]) -> Iterator[Place]:
+    """Names that were found, where they stand alone."""
+    long = sorted((word for word in parts if len(word) > 2), key=len, reverse=True)
+    if not long:
+        return
+    for match in re.finditer(rf"(?<![\w'’–-])(?:{'|'.join(map(re.escape, long))})(?![\w–-])", text):
+        if not _medical(text, *match.span()):
+            yield match.span()
+
+
+def _medical(text: str, start: int, end: int) -> bool:
+    """Whether the words are part of a name of a disease, sign or test, or of a saint's house."""
+    before = text[max(0, start - 4) : start]
+    return _MEDICAL.match(text, end) is not None or before.endswith(("St. ", "St ", "int "))
+
+
+def _trimmed(text: str, start: int, end: int) -> Place:
+    """The words up to the first that is none of a name."""
+    last = start
+    for match in re.finditer(r"[^\s]+", text[start:end]):
+        ends = match[0].rstrip(".") in words("no_names") and not re.fullmatch(r"[A-Z]\.", match[0])
+        if ends or re.fullmatch(_NOUN, match[0].lower()):
+            break
+        last = start + match.end()
+    return start, last

@@ -1,0 +1,201 @@
+"""Names of persons in Chinese text: Han, Tibetan, Uyghur and Mongolian ones, and how children are called.
+
+Whoever is named is found again where the name stands alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from kgdx.llm.pii import QUOTE, Place, merged, words
+
+_SURNAMES = (
+    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩邓冯曹彭曾肖田董潘袁蔡蒋余于杜叶程魏苏吕丁任卢"
+    "姚沈钟姜崔谭陆范汪廖石金韦贾夏付方邹熊白孟秦邱侯江尹薛闫阎段雷龙黎史陶贺毛郝顾龚邵万覃武钱戴严莫孔向"
+    "常汤康易乔赖文洪施牛樊葛邢安齐伍庞颜倪庄聂章鲁岳翟殷詹申欧耿关兰焦俞左柳甘祝包宁尚符舒阮柯纪梅童凌毕"
+    "单季裴霍涂成苗谷盛曲翁冉骆蓝路游辛靳管柴蒙鲍华喻祁蒲房滕屈饶解牟艾尤时穆农司卓古吉缪简车项连芦麦褚娄"
+    "窦戚岑景党宫费卜冷晏席卫米柏宗瞿桂全佟应臧闵苟邬边姬师和仇栾隋商刁沙荣巫寇桑郎甄丛仲虞敖巩明佘池查麻"
+    "苑迟邝朴萧阙阚芮桓胥逄邰佴郗郜郎蔺狄濮鞠谌栗阳逯亓茹荆闻訾綦燕皮那盖竺"
+)
+_COMPOUND = "|".join(sorted(words("compound_surnames")))
+_PLAIN_SURNAMES = "".join(sorted(words("certain_surnames")))
+"""Surnames that begin few other words."""
+_SURNAME_CHINESE = f"(?:{_COMPOUND}|[{_SURNAMES}])"
+_HAN = "\u4e00-\u9fff"
+
+_KIN_ZH = (
+    "(?:其|之|我|患者|患儿|病人|他|她)(?:父亲?|母亲?|夫|妻子?|丈夫|儿子|女儿|子|女|兄|弟弟?|姐姐?|妹妹?|哥哥?|爸爸?|妈妈?|"
+    "祖父|祖母|爷爷|奶奶|外公|外婆)"
+)
+_NOT_LITTLE = "[便腿脑肠儿学孩时结声心肝手腹指趾头脸腺剂量于得叶眼朋]"
+_NOT_TWICE = "慢慢|渐渐|常常|时时|天天|频频|微微|稍稍|刚刚|仅仅|偏偏|隐隐|阵阵|往往|多多|样样|每每|处处|久久"
+
+_CUED_CHINESE = re.compile(
+    r"(?:姓名|名字|联系人|监护人|医师|医生|大夫|护士|签名|签字)"
+    r""
+    + QUOTE
+    + r"\s*[:：=]\s*"
+    + QUOTE
+    + rf"(?P<name>[{_HAN}·]{{2,8}}?)(?=[^{_HAN}·]|$|性别|年龄|男|女|电话|住院|科室|先生|女士)"
+)
+_SAID = re.compile(
+    rf"(?:我叫|名叫|叫做|我是|本人|我姓|患者姓|(?:患者|患儿|病人|孩子|儿子|女儿|父亲|母亲|丈夫|妻子|家属)(?:名字)?叫|"
+    rf"(?:主治|主管|责任|管床|经治|审核|报告|送检)(?:医师|"
+    rf"医生))(?P<name>{_SURNAME_CHINESE}[{_HAN}]{{0,2}}?)(?=[，,。.、；;！!？?\s（(）)]|$|今年|男|女|的)"
+)
+_PATIENT = re.compile(
+    rf"(?:患者|患儿|病人|病患|产妇|孕妇|家属|患方|医生|医师|大夫|护士|{_KIN_ZH})[:：]?"
+    rf"(?P<name>{_SURNAME_CHINESE}[{_HAN}]{{1,2}}?)(?=\s*[，,、（(]?\s*(?:男|女|性别|"
+    rf"[0-9０-９一二三四五六七八九十]{{1,3}}\s*(?:岁|个月|月龄|周岁)))"
+)
+_FOLLOWED = re.compile(
+    rf"(?:(?:患者|患儿|病人|病患|产妇|{_KIN_ZH}|姓名|医师|医生)[:：]?)"
+    rf"(?P<name>{_SURNAME_CHINESE}[{_HAN}]{{1,2}}?)"
+    rf"(?=\s*(?:[，,。；;、（(）)]|$)|有|患有|因|体健|陪同|诊断|确诊|查房|会诊|接诊|考虑|既往|自述|主诉|入院|于\d|在\d)"
+)
+_LITTLE = re.compile(
+    rf"(?:(?:患儿|小名|乳名|昵称)(?:叫|是)?[:：]?)(?P<name>(?:小|阿)(?!{_NOT_LITTLE})[{_HAN}]|"
+    rf"(?!{_NOT_TWICE})(?P<twice>[{_HAN}])(?P=twice))"
+    rf"(?=\s*(?:[，,。；;、（(）)]|$))"
+)
+_POINTED = re.compile(
+    rf"(?<![{_HAN}·])(?:患者|患儿|病人|我叫|我是)?(?P<name>[{_HAN}]{{2,6}}·[{_HAN}]{{2,8}}?)"
+    rf"(?=\s*(?:[，,。；;、（(）)]|$|男|女|先生|女士))(?<!病)(?<!征)(?<!症)(?<!综合征)(?<!反应)(?<!试验)(?<!疹)(?<!结晶)(?<!小体)(?<!现象)"
+)
+_MASKED = re.compile(
+    rf"(?P<name>{_SURNAME_CHINESE}(?:某{{1,2}}|(?:[xX]{{2}}|[×*＊]{{1,2}})))(?![些种个一处人地时日项类])"
+)
+_ADDRESSED = re.compile(
+    rf"(?P<name>{_SURNAME_CHINESE}(?:[{_HAN}]{{1,2}})?)(?=先生|女士|小姐|太太|教授|大夫|护士长|主任|院长|阿姨|大爷|大妈|奶奶|爷爷)"
+    rf"|(?P<short>{_SURNAME_CHINESE})(?=医生|医师|老师|护士|同学|叔叔|师傅)"
+)
+
+_RELATIVE = (
+    "(?:(?:外|曾|堂|表|养|继|岳|公|婆|大|二|三|小|长|次|幼|独|双胞胎|孪生|同胞)?"
+    "(?:父亲|母亲|爸爸|妈妈|爸|妈|父|母|丈夫|妻子|妻|夫|老公|老婆|爱人|配偶|未婚夫|未婚妻|男友|女友|男朋友|女朋友|对象|"
+    "哥哥|弟弟|姐姐|妹妹|哥|弟|姐|妹|兄弟|姐妹|兄长|胞兄|胞弟|胞姐|胞妹|儿子|女儿|长子|次子|长女|次女|子|女|孙子|孙女|外孙女?|"
+    "祖父|祖母|爷爷|奶奶|姥姥|姥爷|外公|外婆|舅舅|舅妈|姑姑|姑妈|姑父|姨妈|阿姨|姨|叔叔|伯伯|伯父|叔父|婶婶|侄子|侄女|侄|外甥女?|"
+    "女婿|儿媳|公公|婆婆|岳父|岳母))"
+)
+_PERSON = (
+    "(?:患者|患儿|病人|病患|患方|病员|伤者|先证者|死者|逝者|产妇|孕妇|受检者|受试者|就诊人|被检者|携带者|供者|受者|捐献者|"
+    "车主|户主|司机|房东|翻译|护工|保姆|同事|同学|邻居|朋友|老师|班主任|学生|家属|家长|联系人|监护人|代理人|委托人|法定代理人|"
+    "男孩|女孩|男童|女童|男婴|女婴|老人|老伴|孩子|宝宝|娃|宝贝|医生|医师|大夫|护士|主任|教授|术者|助手|麻醉师|技师|住院医|"
+    "叫|名叫|乳名|小名|学名|大名|昵称|曾用名|本名|真名|真实姓名|姓名|署名|抄送|致|"
+    f"(?:其|之|我的?|他的?|她的?|您|你|家)?{_RELATIVE})"
+)
+_LINKED = r"(?:本人|名字|姓名)?(?:名叫|叫做|叫|名为|名|为|是|系)?[\s:：(（“\"]{0,2}"
+_TITLE = "先生|女士|小姐|太太|教授|大夫|护士|主任|主治|院长|阿姨|大爷|大妈|奶奶|爷爷|医|老师|同学|叔叔|师傅|副主任"
+_STOP = rf"(?=[^{_HAN}·]|$)"
+_ETHNIC = "|".join(sorted(words("peoples_zh")))
+
+
+@cache
+def _cued() -> tuple[re.Pattern[str], ...]:
+    """Names after a word for a person, and those of a whole clause, with what may follow a name."""
+    after = "|".join(sorted(words("words_after_names"), key=len, reverse=True))
+    none = "|".join(sorted(words("no_chinese_names"), key=len, reverse=True))
+    tibetan = "|".join(sorted(words("tibetan_names"), key=len, reverse=True))
+    elements = "|".join(sorted(words("name_elements_zh"), key=len, reverse=True))
+    follow = rf"(?=[^{_HAN}·]|$|{after})"
+    han = (
+        rf"(?:(?:{_COMPOUND})(?!{_TITLE})[{_HAN}](?:[{_HAN}]{_STOP}|{follow}|[{_HAN}])"
+        rf"|[{_SURNAMES}](?!{_TITLE})[{_HAN}](?:[{_HAN}]{_STOP}|{follow}|[{_HAN}]{follow}))"
+    )
+    plain = rf"(?:[{_PLAIN_SURNAMES}](?!{_TITLE})[{_HAN}]{{2}})"
+    many = rf"(?:(?:{tibetan})(?:{tibetan})?{follow}|(?:{elements})[{_HAN}]{{0,4}}?{follow})"
+    pointed = rf"(?:[{_HAN}]{{2,6}}·[{_HAN}]{{2,6}}?{follow})"
+    strong = rf"(?:(?!{none})[{_HAN}]{{2,4}}(?=[，,、。(（\s]{{1,2}}(?:男|女|\d{{1,3}}\s*(?:岁|个月)|{_ETHNIC})))"
+    return (
+        re.compile(rf"{_PERSON}{_LINKED}(?!{none})(?P<name>{pointed}|{many}|{strong}|{han}|{plain})"),
+        re.compile(
+            rf"(?<![{_HAN}·A-Za-z])(?P<name>{many}|(?:{_COMPOUND})(?!{_TITLE})[{_HAN}]{{1,2}}{follow}|"
+            rf"[{_PLAIN_SURNAMES}](?!{_TITLE})[{_HAN}](?:{follow}|[{_HAN}]{follow}))"
+        ),
+        re.compile(
+            rf"(?:(?<![{_HAN}])|{_PERSON})(?:叫|名叫|乳名|小名|学名|昵称)(?:做|是|为)?(?!{none})(?P<name>[{_HAN}]{{2,4}}){_STOP}"
+        ),
+        re.compile(
+            rf"(?P<name>(?!{none})(?:[小阿][{_HAN}]|(?P<twice>[{_HAN}])(?P=twice)))(?=的?(?:妈妈|爸爸|奶奶|爷爷|姥姥|外婆|家长|母亲|父亲))"
+        ),
+    )
+
+
+_NOT_BEFORE = re.compile(
+    r"[谢感地对药处各双提由关位等至基在终过最很更太越较增升偏血体几多成千上亿一二两三每用可需该有无不没现当随按及时同此其你我他她您这那本主]$"
+)
+_NO_PERSON = re.compile(
+    r"周[一二三四五六日天末岁期围身边]|时[间候]|应[该当]|[病征症疹炎癌瘤型性度级科院室药片针型素酶]$|氏$|某$|[的了过着们]|[一二两三四五六七八九十几半0-9]+[个多周天岁月年]|"
+    r"^于[今昨前当外我本院家夜晨晚上下午早月年]"
+)
+_MEDICINE = re.compile(
+    r"[氏]?(?:综合征|综合症|病|征|症|反应|试验|疹|结晶|小体|现象|环|体征|三联征|舞蹈|肌|麻痹|瘤|热|炎|囊|孔|管)"
+)
+_ORDINARY = re.compile(
+    r"高(?:血|热|烧|龄|危|度|级|位|原|脂|糖|尿)|黄(?:疸|色|体|斑|痰|连)|白(?:细|色|带|癜|血|内|天|蛋|痰)|石(?:头|膏)|"
+    r"马(?:上|来|凡)|方(?:便|法|案|面|式)|何(?:时|种|处|等|况)|常(?:见|规|用|常|有|伴|感|出|因)|向(?:上|下|您|前)|"
+    r"应(?:该|当|用|诊)|时(?:间|候|常)|全(?:身|科|部|面|国)|成(?:人|年|功|立)|单(?:纯|侧|独|位|个)|和(?:医|您|你)|"
+    r"明(?:显|天|确|白)|解(?:决|释|除)|关(?:节|于|键|注)|安(?:全|静|排|徽)|江(?:苏|西|浙)|连(?:续|接)|包(?:括|皮|块)|"
+    r"管(?:理|床|道)|查(?:房|体|看|出)|房(?:间|颤|室)|任(?:何|务)|曾(?:经|因|在|有|用)|谢(?:谢)|程(?:度)|文(?:化|献)|"
+    r"严(?:重|格)|左(?:侧|右|肺|眼)|莫(?:名)|万(?:一)|金(?:黄|属)|熊(?:猫)|毛(?:病|发)|叶(?:酸)|牛(?:奶|皮)|康(?:复)|"
+    r"夏(?:天|季)|林(?:霉)|梅(?:毒)|宫(?:颈|腔|内|外)|卫(?:生)|艾(?:滋|灸)|尤(?:其)|水|和|师|主|边|路|车|米|麻|连|古|农"
+)
+"""Words that begin with a surname's character."""
+_NOT_NAMES = re.compile(rf"{_ORDINARY.pattern}|[于盛项席冷费景荣商司游尚易付龙雷丁贺温兰蓝童华党肖]|成某")
+
+
+def chinese_names(text: str) -> list[Place]:
+    """Return where persons are named.
+
+    Example:
+        >>> text = "患者张伟，男，45岁，高热三天。张伟说王医生让他来的，家属李女士陪同。"
+        >>> [text[start:end] for start, end in chinese_names(text)]
+        ['张伟', '张伟', '王', '李']
+    """
+    if not re.search(f"[{_HAN}]", text):
+        return []
+    found = set(_stated_chinese(text))
+    whole = {text[start:end] for start, end in found}
+    again = sorted((name for name in whole if len(name) > 1), key=len, reverse=True)
+    if again:
+        found |= {match.span() for match in re.finditer("|".join(map(re.escape, again)), text)}
+    return [(start, end) for start, end, _ in merged((*place, "NAME") for place in found)]
+
+
+def _stated_chinese(text: str) -> Iterator[Place]:
+    for pattern in _cued():
+        for match in pattern.finditer(text):
+            start, end = match.span("name")
+            if (
+                not _NO_PERSON.search(text, start, end)
+                and not _MEDICINE.match(text, end)
+                and not _ORDINARY.match(text, start, end)
+            ):
+                yield start, end
+    for pattern in (_LITTLE, _POINTED):
+        yield from (match.span("name") for match in pattern.finditer(text))
+    yield from (match.span("name") for match in _tibetan().finditer(text))
+    for pattern in (_CUED_CHINESE, _SAID, _PATIENT, _FOLLOWED, _MASKED, _ADDRESSED):
+        for match in pattern.finditer(text):
+            group = next(name for name, value in match.groupdict().items() if value)
+            start, end = match.span(group)
+            if pattern is _CUED_CHINESE or not _common(text, start, end, short=pattern in (_ADDRESSED, _MASKED)):
+                yield start, end
+
+
+@cache
+def _tibetan() -> re.Pattern[str]:
+    """Names of two elements that Tibetan names are made of."""
+    element = "|".join(sorted(words("tibetan_names"), key=len, reverse=True))
+    return re.compile(rf"(?P<name>(?:{element}){{2}})")
+
+
+def _common(text: str, start: int, end: int, *, short: bool) -> bool:
+    """Whether these are other words that begin with a surname's character."""
+    if re.match(rf"(?:{_COMPOUND})|[{_HAN}]某", text[start:end]):
+        return False
+    if _NOT_NAMES.match(text, start, end if end - start > 1 else end + 1):
+        return True
+    return short and _NOT_BEFORE.search(text, max(0, start - 2), start) is not None
