@@ -272,3 +272,20 @@ def test_a_gene_whose_id_a_spreadsheet_has_rewritten_is_refused(id: str) -> None
     checked = run(nodes("Gene", id=[id, "NCBIGene:7"], name=["x", "y"]))
     assert reasons(checked) == [f"{id} is not formed as ids of its vocabulary are"]
     assert [row["id"] for row in table(checked, "Gene")] == ["NCBIGene:7"]
+
+
+def test_a_node_of_one_class_is_refused_as_one_of_a_disjoint_class() -> None:
+    checked = run(
+        nodes("Test", id=["lab:1", "lab:2"], name=["a", "b"]),
+        nodes("Drug", id=["lab:2", "lab:3"], name=["b", "c"]),
+        DISEASE,
+        edges("RECOMMEND_DRUG", ("Disease", "Drug"), start=["OMIM:1", "OMIM:1"], end=["lab:2", "lab:3"]),
+    )
+    assert reasons(checked) == ["lab:2 is a Test, and nothing is that and a Drug", "lab:2 is no Drug of this graph"]
+    assert [row["id"] for row in table(checked, "Drug")] == ["lab:3"]
+    assert [row["id"] for row in table(checked, "Test")] == ["lab:1", "lab:2"]
+
+
+def test_an_exposure_may_be_a_record_of_mesh() -> None:
+    records = {"id": ["MESH:D1"], "name": ["a"]}
+    assert reasons(run(nodes("MeshDescriptor", **records), nodes("Exposure", **records))) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -163,7 +164,11 @@ def replaced(text: str, old: str, new: str) -> str:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("<owl:versionInfo>1.4.0</owl:versionInfo>", "", "ontology header in broken.owl needs exactly one"),
+        (
+            f"<owl:versionInfo>{load_schema().version}</owl:versionInfo>",
+            "",
+            "ontology header in broken.owl needs exactly one",
+        ),
         ('rdf:about="#PatientCase.label"', 'rdf:about="#label"', "property label .* a name of OWL's own"),
         ("<rdfs:comment>Alternative ids: terms that were merged into this one.</rdfs:comment>", "", "alt_ids .*comm"),
         ('"#scope_note">', '"#scope_note"><rdfs:label>name</rdfs:label>', "MeshDescriptor .*property name twice"),
@@ -177,3 +182,33 @@ def replaced(text: str, old: str, new: str) -> str:
 def test_a_broken_convention_is_named(owl_text: str, tmp_path: Path, old: str, new: str, message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         read_owl(written(tmp_path, replaced(owl_text, old, new)))
+
+
+def test_disjoint_classes_ids_inverses_and_characteristics_are_read() -> None:
+    schema = load_schema()
+    assert "Drug" in schema.node("Gene").disjoint
+    assert "Gene" in schema.node("Drug").disjoint
+    assert "MeshDescriptor" not in schema.node("Exposure").disjoint
+    assert all(name not in node.disjoint for name, node in schema.nodes.items())
+    assert schema.relation("HAS_PHENOTYPE").inverse == "phenotype_of"
+    assert schema.relation("IS_A").characteristics == {"irreflexive"}
+    assert schema.relation("DRUG_DRUG").inverse == ""
+    assert not {relation.inverse for relation in schema.relations.values()} & schema.relations.keys()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (r"HP:\d{1,7}<", "HP:(<", "Phenotype in broken.owl has an id pattern that cannot be read"),
+        (r"HP:\d{1,7}<", "GO:1<", "Phenotype in broken.owl has an id pattern of a prefix that its ids do not have"),
+        (
+            'rdf:about="#DRUG_EFFECT">',
+            'rdf:about="#DRUG_EFFECT"><rdf:type rdf:resource="http://www.w3.org/2002/07/owl#SymmetricProperty"/>',
+            "DRUG_EFFECT in broken.owl is symmetric, but cannot lead back",
+        ),
+    ],
+)
+def test_an_axiom_that_cannot_hold_is_refused(tmp_path: Path, owl_text: str, old: str, new: str, said: str) -> None:
+    assert old in owl_text
+    with pytest.raises(SchemaError, match=re.escape(said)):
+        read_owl(written(tmp_path, owl_text.replace(old, new, 1)))

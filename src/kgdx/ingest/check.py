@@ -29,19 +29,6 @@ _TYPES: dict[str, pl.DataType] = {
     "floats": pl.List(pl.Float64()),
 }
 
-LOCAL: Mapping[str, str] = {
-    "OMIM": r"[1-9]\d{0,5}",
-    "ORPHA": r"[1-9]\d*",
-    "HP": r"\d{1,7}",
-    "MONDO": r"\d+",
-    "NCBIGene": r"[1-9]\d*",
-    "HGNC": r"[1-9]\d*",
-    "MESH": r"[A-Z]\d+",
-    "PMID": r"[1-9]\d*",
-}
-"""Prefix → pattern of what follows it, where a vocabulary's ids have a form: a number that a spreadsheet has rewritten
-(``1.0``, ``0100001``) would be another entry's id, or none's."""
-
 LONGEST_ID = 1_000
 LONGEST_NAME = 4_000
 LONGEST_TEXT = 4_000_000
@@ -73,7 +60,7 @@ def check(staged: Sequence[Staged], refused: dict[str, pl.DataFrame], schema: Sc
     tally = Tally()
     for source, rejects in refused.items():
         tally.refused(source, rejects)
-    fitting = [typed(table, schema, tally) for table in staged]
+    fitting = of_one_class([typed(table, schema, tally) for table in staged], schema, tally)
     nodes: dict[str, pl.DataFrame] = {}
     for label in dict.fromkeys(table.name for table in fitting if table.ends is None):
         nodes[label] = merged_nodes([table for table in fitting if table.ends is None and table.name == label], tally)
@@ -125,6 +112,29 @@ def typed(table: Staged, schema: Schema, tally: Tally) -> Staged:
     return replace(table, rows=rows.drop(SOURCE, ROLE))
 
 
+def of_one_class(tables: Sequence[Staged], schema: Schema, tally: Tally) -> list[Staged]:
+    """Quarantine nodes that an earlier table has as nodes of a class of which they cannot also be."""
+    parts = [table.rows.select("id", label=pl.lit(table.name)) for table in tables if _makes_nodes(table)]
+    if len({part["label"][0] for part in parts if part.height}) < 2:
+        return list(tables)
+    apart = pl.concat(parts).unique(maintain_order=True).filter(pl.col("id").is_duplicated())
+    if apart.is_empty():
+        return list(tables)
+    first = apart.unique("id", keep="first").rename({"label": "_first"})
+    return [_without(table, first, schema, tally) if _makes_nodes(table) else table for table in tables]
+
+
+def _makes_nodes(table: Staged) -> bool:
+    return table.ends is None and table.role != "patch"
+
+
+def _without(table: Staged, first: pl.DataFrame, schema: Schema, tally: Tally) -> Staged:
+    rows = marked(table).join(first, on="id", how="left", maintain_order="left")
+    said = pl.format("{} is a {}, and nothing is that and a {}", "id", "_first", pl.lit(table.name))
+    reason = pl.when(pl.col("_first").is_in(list(schema.node(table.name).disjoint))).then(said)
+    return replace(table, rows=tally.split(rows, reason, part_of(table)).drop("_first", SOURCE, ROLE))
+
+
 def _property(table: Staged, kind: NodeClass | Relation, name: str) -> Property:
     if name not in kind.properties:
         message = f"the source {table.source} gives {table.name} a property {name!r}"
@@ -143,8 +153,8 @@ def _foreign(key: str, kind: NodeClass) -> pl.Expr:
     other = ~pl.col(key).str.contains(f"^(?:{'|'.join(kind.prefixes)}):\\S")
     shown = pl.format("{} is no id of a {} ({})", key, pl.lit(kind.name), pl.lit(", ".join(kind.prefixes)))
     malformed = pl.lit(False)
-    for prefix in filter(LOCAL.get, kind.prefixes):
-        formed_so = pl.col(key).str.contains(f"^{prefix}:(?:{LOCAL[prefix]})$")
+    for prefix, pattern in kind.patterns.items():
+        formed_so = pl.col(key).str.contains(f"^{prefix}:(?:{pattern})$")
         malformed = malformed | (pl.col(key).str.starts_with(f"{prefix}:") & ~formed_so)
     formed = pl.format("{} is not formed as ids of its vocabulary are", key)
     return pl.when(other).then(shown).when(malformed).then(formed)
@@ -321,9 +331,6 @@ def current_ids(phenotypes: pl.DataFrame | None) -> pl.DataFrame:
     return table
 
 
-ACYCLIC = frozenset({"IS_A", "SAME_AS", "HAS_MEMBER", "PHENOTYPE_PHENOTYPE"})
-"""Relations in which an edge from a node to itself says nothing, and is refused."""
-
 _ROW = "_row"
 _NO_IDS = pl.Series("id", [], pl.String)
 
@@ -349,7 +356,7 @@ def checked_relations(
         unknown = ~pl.col(end).is_in(ids.get(label, _NO_IDS).implode())
         reason = pl.when(unknown).then(pl.format("{} is no {} of this graph", end, pl.lit(label)))
         rows = tally.split(rows, reason, part)
-    if type in ACYCLIC:
+    if "irreflexive" in schema.relation(type).characteristics:
         reason = pl.when(pl.col("start") == pl.col("end")).then(pl.lit("it refers to itself"))
         rows = tally.split(rows, reason, part)
     rows = _without_duplicates(rows, schema.relation(type).identity, part, tally)

@@ -67,8 +67,8 @@ def schema_checksum() -> str:
 def fits(version: str | None, checksum: str | None) -> bool:
     """Whether a graph that was built with this version and checksum of the ontology can be used with the shipped one.
 
-    The first two numbers of the version decide: the third rises with definitions and wording alone. An equal checksum
-    says the same without parsing the ontology.
+    The first two numbers of the version decide: the third rises with definitions, axioms and wording alone. An equal
+    checksum says the same without parsing the ontology.
 
     Example:
         >>> fits(load_schema().version, "of an edited comment"), fits("0.1", "of another version")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -9,6 +10,7 @@ from typing import Literal
 
 from kgdx.errors import SchemaError
 
+Characteristic = Literal["symmetric", "irreflexive", "inverse functional"]
 PropertyType = Literal["string", "integer", "float", "boolean", "strings", "floats"]
 
 
@@ -41,7 +43,8 @@ class NodeClass:
     """A class of nodes.
 
     ``key`` names the property that identifies one (always ``id``); ``prefixes`` are the CURIE prefixes that ids may
-    have, none meaning any id; ``biolink`` is the closest Biolink category.
+    have, none meaning any id, and ``patterns`` regular expressions of what follows some of them; ``disjoint`` names the
+    classes that no node of this one can also be of; ``biolink`` is the closest Biolink category.
     """
 
     name: str
@@ -50,18 +53,23 @@ class NodeClass:
     key: str = "id"
     biolink: str = ""
     prefixes: tuple[str, ...] = ()
+    patterns: Mapping[str, str] = field(default_factory=dict)
+    disjoint: frozenset[str] = frozenset()
 
     def accepts_id(self, id: str) -> bool:
-        """Say whether ``id`` has one of the allowed prefixes.
+        """Say whether ``id`` has one of the allowed prefixes, and the form of its vocabulary's ids.
 
         Example:
-            >>> NodeClass("Gene", "", {}, prefixes=("NCBIGene",)).accepts_id("HGNC:10")
-            False
+            >>> gene = NodeClass("Gene", "", {}, prefixes=("NCBIGene",), patterns={"NCBIGene": "[1-9][0-9]*"})
+            >>> gene.accepts_id("NCBIGene:10"), gene.accepts_id("NCBIGene:1.0"), gene.accepts_id("HGNC:10")
+            (True, False, False)
         """
         if not self.prefixes:
             return bool(id)
         prefix, colon, local = id.partition(":")
-        return bool(colon and local) and prefix in self.prefixes
+        if not colon or not local or prefix not in self.prefixes:
+            return False
+        return prefix not in self.patterns or re.fullmatch(self.patterns[prefix], local) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +94,8 @@ class Relation:
     """A relation type; an edge's ends must be one of the ``ends`` pairs (start class, end class).
 
     ``identity`` names the properties that, with both ends, tell two edges of this type apart; ``biolink`` is the
-    closest Biolink predicate; ``wording`` has its words by language, ``en`` and ``zh``.
+    closest Biolink predicate; ``wording`` has its words by language, ``en`` and ``zh``. ``inverse`` is its name from
+    the end to the start, empty where it has none; ``characteristics`` are those of OWL, such as ``irreflexive``.
     """
 
     name: str
@@ -96,6 +105,8 @@ class Relation:
     biolink: str = ""
     identity: tuple[str, ...] = ("source",)
     wording: Mapping[str, Wording] = field(default_factory=dict)
+    inverse: str = ""
+    characteristics: frozenset[Characteristic] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from kgdx.errors import SchemaError
-from kgdx.schema.model import NodeClass, Property, PropertyType, Relation, Schema, Wording
+from kgdx.schema.model import Characteristic, NodeClass, Property, PropertyType, Relation, Schema, Wording
 
 IRI = "urn:kgdx:ontology#"
 NODE = "Node"
@@ -75,7 +76,8 @@ class _Reader:
                 raise self.fail(f"the property {entity.name}", "has a name of OWL's own; write Owner.name and a label")
         for entity in properties:
             self._read_property(entity)
-        nodes = [self._node(c) for c in self.ontology.classes() if not c.abstract]
+        disjoint = [{each.name for each in axiom.entities} for axiom in self.ontology.disjoint_classes()]
+        nodes = [self._node(c, disjoint) for c in self.ontology.classes() if not c.abstract]
         names = {n.name for n in nodes}
         relations = [self._relation(r, names) for r in self.ontology.object_properties() if not r.abstract]
         if not nodes or not relations:
@@ -130,7 +132,7 @@ class _Reader:
                 merged[name] = prop
         return MappingProxyType(merged)
 
-    def _node(self, entity: Any) -> NodeClass:
+    def _node(self, entity: Any, disjoint: Sequence[set[str]]) -> NodeClass:
         lineage = _lineage(entity)
         if lineage[0].name != NODE:
             raise self.fail(entity.name, f"is not a subclass of {NODE}")
@@ -145,7 +147,22 @@ class _Reader:
             key=keys[0],
             biolink=_first(entity.biolink),
             prefixes=tuple(str(p) for p in entity.idPrefix),
+            patterns=MappingProxyType(self._patterns(entity)),
+            disjoint=frozenset().union(*(some for some in disjoint if entity.name in some)) - {entity.name},
         )
+
+    def _patterns(self, entity: Any) -> dict[str, str]:
+        found = {}
+        for given in map(str, entity.idPattern):
+            prefix, _, pattern = given.partition(":")
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise self.fail(entity.name, f"has an id pattern that cannot be read: {given} ({error})") from error
+            if prefix not in entity.idPrefix or not pattern:
+                raise self.fail(entity.name, f"has an id pattern of a prefix that its ids do not have: {given}")
+            found[prefix] = pattern
+        return found
 
     def _relation(self, entity: Any, nodes: set[str]) -> Relation:
         lineage = _lineage(entity)
@@ -166,7 +183,22 @@ class _Reader:
             biolink=_first(entity.biolink),
             identity=tuple(p for p in properties if p in identity),
             wording=MappingProxyType({language: _wording(entity, language) for language in _languages(entity.label)}),
+            inverse=_inverse(entity),
+            characteristics=self._characteristics(entity, ends),
         )
+
+    def _characteristics(self, entity: Any, ends: tuple[tuple[str, str], ...]) -> frozenset[Characteristic]:
+        import owlready2
+
+        kinds: dict[type, Characteristic] = {
+            owlready2.SymmetricProperty: "symmetric",
+            owlready2.IrreflexiveProperty: "irreflexive",
+            owlready2.InverseFunctionalProperty: "inverse functional",
+        }
+        found = frozenset(name for kind, name in kinds.items() if kind in entity.is_a)
+        if "symmetric" in found and {(end, start) for start, end in ends} != set(ends):
+            raise self.fail(entity.name, "is symmetric, but cannot lead back")
+        return found
 
     def _ends(self, entity: Any) -> Iterable[tuple[str, str]]:
         """Yield each pair of domain and range that no owl:allValuesFrom restriction of the start class rules out."""
@@ -213,6 +245,11 @@ def _lineage(entity: Any) -> list[Any]:
         parents = [p for p in entity.is_a if getattr(p, "iri", "").startswith(IRI)]
         entity = parents[0] if parents else None
     return entities[::-1]
+
+
+def _inverse(entity: Any) -> str:
+    inverse = entity.inverse_property  # of a symmetric relation it is itself
+    return "" if inverse is None or inverse is entity else str(inverse.name)
 
 
 def _first(values: Iterable[Any]) -> str:

@@ -35,7 +35,8 @@ def markdown(schema: Schema) -> str:
         f"{len(schema.relations)} relations. The stores' tables and constraints, the loaders' checks and this page "
         "are all made from it; `kgdx schema` shows the same in the terminal.",
         "",
-        "Properties in **bold** are required. Every node and every relation names its `source`.",
+        "Properties in **bold** are required. Every node and every relation names its `source`. No node is of two "
+        "classes where nothing else is said.",
         "",
         "## Node classes",
         "",
@@ -47,11 +48,12 @@ def markdown(schema: Schema) -> str:
         "",
     ]
     for node in schema.nodes.values():
-        lines += _section(node, f"Key: `{node.key}`. Ids: {_ids(node)}.")
+        lines += _section(node, f"Key: `{node.key}`. Ids: {_forms(node)}.{_shared(node, schema)}")
     lines += ["## Relations in full", ""]
     for relation in schema.relations.values():
         apart = ", ".join(f"`{p}`" for p in relation.identity)
-        facts = f"{_ends(relation)}. Two edges between the same nodes differ in {apart}.{_wording(relation)}"
+        facts = f"{_ends(relation)}. Two edges between the same nodes differ in {apart}."
+        facts += f"{_axioms(relation)}{_wording(relation)}"
         lines += _section(relation, facts)
     return "\n".join(lines).rstrip() + "\n"
 
@@ -97,6 +99,23 @@ def _property_row(prop: Property) -> tuple[str, ...]:
 
 def _ids(node: NodeClass) -> str:
     return ", ".join(f"`{p}:`" for p in node.prefixes) or "any"
+
+
+def _forms(node: NodeClass) -> str:
+    """Return the ids of a class, those of vocabularies as regular expressions."""
+    return ", ".join(f"`{p}:{node.patterns.get(p, '')}`" for p in node.prefixes) or "any"
+
+
+def _shared(node: NodeClass, schema: Schema) -> str:
+    """Return the other classes that a node of this one may also be of; most classes have none."""
+    shared = [f"`{name}`" for name in schema.nodes if name != node.name and name not in node.disjoint]
+    return f" A node of it may also be of {' or '.join(shared)}." if shared else ""
+
+
+def _axioms(relation: Relation) -> str:
+    """Return a relation's name from its end to its start, and its characteristics."""
+    inverse = f" Inverse: `{relation.inverse}`." if relation.inverse else ""
+    return f"{inverse} {', '.join(sorted(relation.characteristics)).capitalize()}.".removesuffix(" .")
 
 
 def _ends(relation: Relation) -> str:

@@ -116,7 +116,27 @@ def test_matches_to_vocabularies_that_are_not_loaded_are_no_fault(
     checked = check_files("mondo")
     assert rows(checked, "SAME_AS") == rows(checked, "MAPPED_TO") == []
     assert checked.quarantine.is_empty()
-    assert checked.counts["mondo"].read == 7
+    assert checked.counts["mondo"].read == 10
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_causes_locations_and_modifiers_are_loaded_and_other_axioms_counted(
+    check_files: Callable[..., Checked], rows: Rows, parse: Parse, tiny: Path, format: str
+) -> None:
+    checked = check_files(mondo=tiny / f"mondo.{format}")
+    (gene,) = rows(checked, "ASSOCIATED_GENE")
+    said = "has material basis in germline mutation in"
+    assert (gene["start"], gene["end"], gene["association"]) == ("MONDO:0005027", "NCBIGene:2670", said)
+    assert {(row["id"], row["name"]) for row in rows(checked, "Gene")} == {("NCBIGene:2670", "GFAP")}
+    (place,) = rows(checked, "HAS_LOCATION")
+    assert (place["start"], place["end"]) == ("MONDO:0005027", "UBERON:0000955")
+    assert [row["name"] for row in rows(checked, "Anatomy")] == ["brain"]
+    modified = {row["id"]: row["modifiers"] for row in rows(checked, "Disease") if row["modifiers"]}
+    assert modified == {"MONDO:0005027": ["MONDO:0000005"]}
+    arises = "disease_arises_from_structure" if format == "obo" else "RO:0004030"
+    assert parse("mondo", tiny / f"mondo.{format}").warnings == (
+        f"2 axioms besides is_a are not loaded: 1 {arises}, 1 logical definition",
+    )
 
 
 def test_the_phenotype_ontology_is_read_from_owl_and_json_too(parse: Parse, write: Write) -> None:

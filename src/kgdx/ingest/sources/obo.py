@@ -17,9 +17,9 @@ from kgdx.ingest.fetch import read_text
 from kgdx.ingest.manifest import Manifest
 from kgdx.ingest.records import LINE, Records, join_rejects
 from kgdx.ingest.sources.delimited import find_version
-from kgdx.ingest.sources.term_frames import HINT, TERM, curie, finished, prefixes
+from kgdx.ingest.sources.term_frames import DEFINITION, HINT, TERM, Found, curie, finished, prefixes
 
-VERSION = "3"
+VERSION = "4"
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
 _TEXT = r"((?:[^!\\]|\\.)+?)"
 _WORD = r"((?:[^\s\\]|\\.)+)\s*"
@@ -62,8 +62,10 @@ def read(path: Path, manifest: Manifest) -> Records:
     terms = _terms(ids, clauses)
     if own:
         terms = terms.filter(pl.col("id").str.contains(f"^(?:{'|'.join(own)}):"))
-    frames, wrong = finished(path, terms, _edges(lines, ids), _matches(lines, ids), own)
-    return Records(frames, join_rejects([_stanza_rejects(lines, broken), wrong]), find_version(content, manifest))
+    found = Found(terms, _edges(lines, ids), _matches(lines, ids), _axioms(lines, ids))
+    frames, wrong, left = finished(path, found, own)
+    rejects = join_rejects([_stanza_rejects(lines, broken), wrong])
+    return Records(frames, rejects, find_version(content, manifest), warnings=left)
 
 
 def _lines(content: bytes) -> pl.DataFrame:
@@ -170,6 +172,19 @@ def _edges(lines: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
     edges = _tagged(lines, "is_a", "parent")
     edges = edges.join(ids.select("_stanza", child="id"), on="_stanza", maintain_order="left")
     return edges.select(LINE, "child", "parent", "text")
+
+
+def _axioms(lines: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
+    """Return the relationships of the kept terms, and one row for each that has a logical definition."""
+    text, none = pl.col("text"), pl.lit(None, pl.String)
+    stated = _tagged(lines, "relationship", "predicate").with_columns(
+        other=text.str.extract(r"^relationship:\s*\S+\s+(\S+)"), name=text.str.extract(r"\s!\s+(.+)$")
+    )
+    defined = _tagged(lines, "intersection_of", "predicate").unique("_stanza", keep="first", maintain_order=True)
+    defined = defined.with_columns(predicate=pl.lit(DEFINITION), other=none, name=none)
+    rows = pl.concat([stated, defined]).join(ids.select("_stanza", "id"), on="_stanza", maintain_order="left")
+    curies = [pl.col(each).map_elements(curie, return_dtype=pl.String) for each in ("predicate", "other")]
+    return rows.drop_nulls(["id", "predicate"]).with_columns(curies).select(LINE, "id", "predicate", "other", "name")
 
 
 def _matches(lines: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:

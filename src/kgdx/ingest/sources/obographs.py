@@ -15,10 +15,10 @@ import numpy as np
 from kgdx.errors import SourceError
 from kgdx.ingest.manifest import Manifest
 from kgdx.ingest.records import Records
-from kgdx.ingest.sources.term_frames import HINT, SCOPES, Ontology, Term, curie, prefixes, release, text_of
+from kgdx.ingest.sources.term_frames import DEFINITION, HINT, SCOPES, Ontology, Term, curie, prefixes, release, text_of
 from kgdx.ingest.unpack import Readable, unpacked
 
-VERSION = "1"
+VERSION = "2"
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
 _IN_OWL = "http://www.geneontology.org/formats/oboInOwl#"
 _REPLACED_BY = "http://purl.obolibrary.org/obo/IAO_0100001"
@@ -39,6 +39,11 @@ def read(path: Path, manifest: Manifest) -> Records:
         if edge.get("pred") == "is_a":
             parent = curie(str(edge.get("obj", "")))
             ontology.edges.add(number, curie(str(edge.get("sub", ""))), parent or None, f"is_a {parent}")
+        elif text_of(edge.get("pred")) and text_of(edge.get("sub")):
+            ends = (curie(str(edge.get(end, ""))) for end in ("sub", "pred", "obj"))
+            ontology.axioms.add(number, *ends, None)
+    for number, axiom in enumerate(_objects(path, "graphs.item.logicalDefinitionAxioms.item"), 1):
+        ontology.axioms.add(number, curie(str(axiom.get("definedClassId", ""))), DEFINITION, None, None)
     version = next((release(str(found)) for found in _objects(path, "graphs.item.meta.version", str)), None)
     return ontology.records(version)
 

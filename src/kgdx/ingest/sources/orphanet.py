@@ -15,7 +15,6 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,10 +22,9 @@ from typing import Any
 import polars as pl
 
 from kgdx.errors import SourceError
-from kgdx.ingest.fetch import fetch
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.manifest import manifest as manifest_of
 from kgdx.ingest.records import TEXT, TEXTS, Columns, Records, Refused, join_rejects
+from kgdx.ingest.sources.gene_ids import by_symbol
 from kgdx.ingest.sources.xml_records import XmlFile, shown, text, texts, unexpanded
 from kgdx.schema.model import EXCLUDED, FREQUENCIES
 
@@ -241,7 +239,7 @@ def _gene(element: Any, disorder: Disorder) -> str:
     ncbi, hgnc, ensembl = (
         next((each for each in xrefs if each.startswith(prefix)), None) for prefix in ("NCBIGene:", "HGNC:", "ENSEMBL:")
     )
-    gene = ncbi or _symbols().get(_symbol(element, disorder)) or hgnc or ensembl
+    gene = ncbi or by_symbol().get(_symbol(element, disorder)) or hgnc or ensembl
     if gene is None:
         raise _UnusableError("its gene has no id of NCBI, HGNC or Ensembl")
     return gene
@@ -256,20 +254,6 @@ def _gene_xrefs(element: Any, disorder: Disorder) -> list[str]:
             prefix = _GENE_PREFIXES.get(source, source)
             found.setdefault(f"{prefix}:{code.removeprefix(f'{prefix}:')}")
     return list(found)
-
-
-@cache
-def _symbols() -> Mapping[str, str]:
-    """Return NCBI's ids by approved symbol, from the gene table of the default build."""
-    genes = manifest_of("genes")
-    table = pl.read_csv(
-        fetch(genes.default or "", Path()).path,
-        separator="\t",
-        columns=["ncbi_gene_id", "gene_symbol"],
-        schema_overrides={"ncbi_gene_id": pl.String},
-    )
-    pairs = table.unique("gene_symbol", keep="first", maintain_order=True).drop_nulls()
-    return {symbol: f"NCBIGene:{number}" for number, symbol in pairs.iter_rows()}
 
 
 def _region(element: Any, disorder: Disorder) -> str:

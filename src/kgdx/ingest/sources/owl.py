@@ -1,7 +1,7 @@
 """Ontologies in OWL as RDF/XML (`mondo.owl`, `hp.owl`), class by class: 200 MB are read with flat memory.
 
 What is read is what the OBO Foundry's tools write: named classes with annotations, subclass axioms between them, and
-owl:Axiom elements that annotate a cross-reference. Logical definitions are not looked at.
+owl:Axiom elements that annotate a cross-reference. Of logical definitions it is read that there is one.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 
 from kgdx.ingest.manifest import Manifest
 from kgdx.ingest.records import Records
-from kgdx.ingest.sources.term_frames import SCOPES, Ontology, Term, curie, prefixes, release, text_of
+from kgdx.ingest.sources.term_frames import DEFINITION, SCOPES, Ontology, Term, curie, prefixes, release, text_of
 from kgdx.ingest.sources.xml_records import XmlFile
 
-VERSION = "1"
+VERSION = "2"
 _OWL = "{http://www.w3.org/2002/07/owl#}"
 _RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
 _RDFS = "{http://www.w3.org/2000/01/rdf-schema#}"
@@ -57,6 +57,10 @@ def _class(element: Any, id: str, ontology: Ontology) -> None:
         if space == _RDFS and tag == "subClassOf":
             for parent in _parents(child):
                 ontology.edges.add(child.sourceline, id, parent, f"subClassOf {parent}")
+            for predicate, other in _restrictions(child):
+                ontology.axioms.add(child.sourceline, id, predicate, other, None)
+        elif space == _OWL and tag == "equivalentClass":
+            ontology.axioms.add(child.sourceline, id, DEFINITION, None, None)
         elif value is None:
             continue
         elif space == _SKOS:
@@ -119,6 +123,15 @@ def _parents(element: Any) -> Iterator[str]:
     for inner in element.iterchildren(tag=f"{_OWL}Class"):
         if about := inner.get(f"{_RDF}about"):
             yield curie(about)
+
+
+def _restrictions(element: Any) -> Iterator[tuple[str, str]]:
+    """Yield the property and the named class of each restriction that a subClassOf refers to."""
+    for inner in element.iterchildren(tag=f"{_OWL}Restriction"):
+        on, some = (inner.find(f"{_OWL}{part}") for part in ("onProperty", "someValuesFrom"))
+        ends = [each.get(f"{_RDF}resource") for each in (on, some) if each is not None]
+        if len(ends) == 2 and all(ends):
+            yield curie(ends[0]), curie(ends[1])
 
 
 def _is_english(element: Any) -> bool:

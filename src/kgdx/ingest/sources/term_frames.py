@@ -17,6 +17,7 @@ import polars as pl
 from kgdx.errors import SourceError
 from kgdx.ingest.manifest import Manifest
 from kgdx.ingest.records import LINE, TEXT, TEXTS, Columns, Records, Refused, join_rejects
+from kgdx.ingest.sources.gene_ids import gene_id
 from kgdx.schema import load_schema
 
 COMPONENT = "_component"
@@ -69,11 +70,33 @@ TERM: Mapping[str, Any] = {
 
 EDGE: Mapping[str, Any] = {"child": TEXT, "parent": TEXT, "text": TEXT}
 MATCH: Mapping[str, Any] = {"id": TEXT, "other": TEXT, "evidence": TEXT}
-"""Columns that readers give of edges (``text`` as it stands in the file) and of matches, each with its line."""
+AXIOM: Mapping[str, Any] = {"id": TEXT, "predicate": TEXT, "other": TEXT, "name": TEXT}
+"""Columns that readers give of edges (``text`` as it stands in the file), of matches, and of other axioms of a term
+(``name`` is what the file calls the other end), each with its line."""
+
+DEFINITION = "logical definition"
+"""Predicate of an axiom that says what a term equals; its parts are not looked at."""
+AXIOMS = {
+    "RO:0004001": ("gene", "has material basis in gain of function germline mutation in"),
+    "RO:0004002": ("gene", "has material basis in loss of function germline mutation in"),
+    "RO:0004003": ("gene", "has material basis in germline mutation in"),
+    "RO:0004004": ("gene", "has material basis in somatic mutation in"),
+    "RO:0004026": ("location", "disease has location"),
+    "RO:0002573": ("modifier", "has modifier"),
+}
+"""Predicate → the frame that its axioms go to, and what the Relation Ontology calls it. OBO files may write the name
+with underscores in place of the id."""
+_OTHERS = ("HGNC:", "NCBIGene:", "UBERON:")
+"""Terms of other vocabularies whose names are wanted."""
+_NAMED = {name.replace(" ", "_"): id for id, (_, name) in AXIOMS.items()}
+_ENDS = {"gene": r"^(?:HGNC|NCBIGene):\d+$", "location": r"^UBERON:\d{7}$", "modifier": r"^\w+:\w+$"}
 
 FRAMES = {
     "term": tuple(TERM),
     "is_a": ("child", "parent"),
+    "gene": ("id", "other", "association", "name"),
+    "location": ("id", "other", "name"),
+    "modifier": ("id", "modifiers"),
     **dict.fromkeys(("disease", "mesh_descriptor", "mesh_supplement"), ("id", "other", "relation", "evidence")),
 }
 RELATIONS = {
@@ -162,24 +185,33 @@ def is_own(id: str, own: Collection[str]) -> bool:
     return not own or id.partition(":")[0] in own
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a reader found in an ontology, as columns :data:`TERM`, :data:`EDGE`, :data:`MATCH` and :data:`AXIOM`."""
+
+    terms: pl.DataFrame
+    edges: pl.DataFrame
+    matches: pl.DataFrame
+    axioms: pl.DataFrame
+
+
 def finished(
-    path: Path, terms: pl.DataFrame, edges: pl.DataFrame, matches: pl.DataFrame, own: Collection[str]
-) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
+    path: Path, found: Found, own: Collection[str]
+) -> tuple[dict[str, pl.DataFrame], pl.DataFrame, tuple[str, ...]]:
     """Make the frames of an ontology from what its reader found.
 
     Args:
         path: The file, for messages.
-        terms: Columns :data:`TERM` and the line.
-        edges: Columns :data:`EDGE`; those of other ontologies' terms, or to them, are left out.
-        matches: Columns :data:`MATCH`.
+        found: What was found; edges of other ontologies' terms, or to them, are left out.
         own: Prefixes of the ontology's own terms.
 
     Returns:
-        The frames (:data:`FRAMES`), and refused edges.
+        The frames (:data:`FRAMES`), refused edges, and what the build report should say of axioms that are not loaded.
 
     Raises:
         SourceError: The is_a edges form a cycle.
     """
+    terms, edges = found.terms, found.edges
     known = terms["id"].implode()
     foreign = ~pl.col("parent").str.contains(f"^(?:{'|'.join(own)}):") if own else pl.lit(False)
     mine = pl.col("child").str.contains(f"^(?:{'|'.join(own)}):") if own else pl.lit(True)
@@ -201,7 +233,43 @@ def finished(
     _refuse_cycle(path, kept)
     line = pl.col(LINE).cast(pl.Int64)
     frames = {"term": terms.select(line, *TERM), "is_a": kept.with_columns(line)}
-    return frames | _matched(matches, terms), wrong
+    told, left = _stated(found.axioms, terms)
+    return frames | _matched(found.matches, terms) | told, wrong, left
+
+
+def _stated(axioms: pl.DataFrame, terms: pl.DataFrame) -> tuple[dict[str, pl.DataFrame], tuple[str, ...]]:
+    """Causal genes, locations and modifiers of current terms; and a line that counts all other axioms."""
+    current = terms.filter(~pl.col("obsolete").fill_null(False))["id"].implode()
+    rows = axioms.filter(pl.col("id").is_in(current)).with_columns(pl.col("predicate").replace(_NAMED))
+    frame, words = ({id: pair[place] for id, pair in AXIOMS.items()} for place in (0, 1))
+    rows = rows.with_columns(
+        pl.col("predicate").replace_strict(frame, default=None, return_dtype=pl.String).alias("frame"),
+        pl.col("predicate").replace_strict(words, default=None, return_dtype=pl.String).alias("association"),
+        pl.col(LINE).cast(pl.Int64),
+    )
+    fits = [(pl.col("frame") == name) & pl.col("other").str.contains(end) for name, end in _ENDS.items()]
+    kept = {name: rows.filter(fit) for name, fit in zip(_ENDS, fits, strict=True)}
+    left = rows.filter(~pl.any_horizontal(fits).fill_null(False))
+    genes = kept["gene"].unique(["id", "other", "association"], maintain_order=True)
+    symbols = [gene_id(other, name) for other, name in genes.select("other", "name").iter_rows()]
+    genes = genes.with_columns(pl.Series("other", symbols, pl.String), pl.col("name").fill_null(pl.col("other")))
+    places = kept["location"].unique(["id", "other"], maintain_order=True)
+    modifiers = (
+        kept["modifier"]
+        .group_by("id", maintain_order=True)
+        .agg(pl.col(LINE).first(), pl.col("other").unique().sort().alias("modifiers"))
+    )
+    frames = {
+        "gene": genes.select(LINE, *FRAMES["gene"]),
+        "location": places.with_columns(pl.col("name").fill_null(pl.col("other"))).select(LINE, *FRAMES["location"]),
+        "modifier": modifiers.select(LINE, *FRAMES["modifier"]),
+    }
+    if left.is_empty():
+        return frames, ()
+    counts = left.group_by("predicate").len().sort("len", "predicate", descending=[True, False])
+    shown = ", ".join(f"{count:,} {name}" for name, count in counts.head(5).iter_rows())
+    more = f" and {counts.height - 5} other kinds" if counts.height > 5 else ""
+    return frames, (f"{left.height:,} axioms besides is_a are not loaded: {shown}{more}",)
 
 
 def _matched(matches: pl.DataFrame, terms: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -270,14 +338,18 @@ class Ontology:
         self.own = own
         self.edges = Columns(EDGE)
         self.matches = Columns(MATCH)
+        self.axioms = Columns(AXIOM)
         self.refused = Refused()
         self._terms: dict[str, Term] = {}
         self._merged: dict[str, set[str]] = {}
         self._lay: dict[str, set[str]] = {}
+        self._others: dict[str, str] = {}
 
     def add(self, term: Term) -> None:
         """Add a class."""
         if not is_own(term.id, self.own):
+            if term.name is not None and term.id.startswith(_OTHERS):
+                self._others[term.id] = term.name
             return
         if term.stub and term.name is None:
             for target in term.replaced_by:
@@ -321,8 +393,11 @@ class Ontology:
                 sorted(term.consider),
                 sorted(term.subsets),
             )
-        frames, wrong = finished(self.path, rows.frame(), self.edges.frame(), self.matches.frame(), self.own)
-        return Records(frames, join_rejects([self.refused.frame(), wrong]), version)
+        called = pl.col("other").replace_strict(self._others, default=None, return_dtype=pl.String)
+        axioms = self.axioms.frame().with_columns(name=pl.coalesce("name", called))
+        found = Found(rows.frame(), self.edges.frame(), self.matches.frame(), axioms)
+        frames, wrong, left = finished(self.path, found, self.own)
+        return Records(frames, join_rejects([self.refused.frame(), wrong]), version, warnings=left)
 
 
 def text_of(value: object) -> str | None:
