@@ -9,13 +9,17 @@ contributions of all findings, and evidence paths only as --explain asks. No ans
 --as-fast-as N has N clients that ask again as soon as they are answered, which finds the most that the server can do.
 --idle N holds N connections that say nothing beside it, and --slow N those that send a request a byte at a time; each
 is opened again when the server ends it. The table then shows what the patients' requests notice of them.
+--hostile then does what is meant to stop the server, one thing after the other, while another client asks for
+diagnoses, and prints what became of it, how long the other client waited at most, and how many workers were lost.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import gzip
+import itertools
 import json
 import os
 import random
@@ -134,6 +138,96 @@ async def beside(
             each.cancel()
 
 
+async def one(place: tuple[str, int], request: bytes) -> int:
+    """Send a request on a connection of its own and return the status."""
+    loop = asyncio.get_running_loop()
+    transport, connection = await loop.create_connection(Connection, *place)
+    try:
+        return (await connection.ask(request))[0]
+    finally:
+        transport.abort()
+
+
+def post(path: bytes, body: bytes) -> bytes:
+    return (HEAD % len(body)).replace(b"/api/v1/diagnose", path) + body
+
+
+async def members(place: tuple[str, int]) -> str:
+    body = b"{" + b",".join(b'"m%d":1' % number for number in range(140_000)) + b"}"
+    return f"answered {await one(place, post(b'/api/v1/diagnose', body))}"
+
+
+async def silent(place: tuple[str, int]) -> str:
+    held = [await asyncio.open_connection(*place) for _ in range(1010)]
+    found = Counter([await one(place, b"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n") for _ in range(100)])
+    for _, writer in held:
+        writer.transport.abort()
+    return f"100 others beside them: {dict(found)}"
+
+
+async def header(place: tuple[str, int]) -> str:
+    reader, writer = await asyncio.open_connection(*place)
+    writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ")
+    sent = 0
+    with contextlib.suppress(ConnectionError):
+        while sent < 80_000_000 and not reader.at_eof():
+            writer.write(b"x" * 65_536)
+            await writer.drain()
+            sent += 65_536
+    writer.transport.abort()
+    return f"ended after {sent / 1e6:.1f} MB"
+
+
+async def aborted(place: tuple[str, int]) -> str:
+    question = post(b"/api/v1/ask/events", b'{"question": "Which genes are associated with Marfan syndrome?"}')
+    for _ in range(60):
+        reader, writer = await asyncio.open_connection(*place)
+        writer.write(question)
+        await reader.readuntil(b": started")
+        writer.transport.abort()
+    started = time.monotonic()
+    status = await one(place, question.replace(b"/events", b""))
+    return f"a question after them: {status} in {(time.monotonic() - started) * 1000:.0f} ms"
+
+
+HOSTILE = {
+    "140,000 unknown members": members,
+    "1,010 silent connections": silent,
+    "80 MB in one header": header,
+    "60 aborted streams": aborted,
+}
+
+
+async def hostile(place: tuple[str, int], pid: int, requests: list[bytes]) -> None:
+    """Do what is meant to stop the server, and print what another client, and the workers, notice of it."""
+    waits = list[float]()
+
+    async def ask() -> None:
+        for request in itertools.cycle(requests):
+            started = time.monotonic()
+            if await one(place, request) == 200:
+                waits.append((time.monotonic() - started) * 1000)
+            await asyncio.sleep(0.02)
+
+    async def nothing(place: tuple[str, int]) -> str:
+        await asyncio.sleep(2)
+        return "for comparison"
+
+    for what, act in {"nothing": nothing, **HOSTILE}.items():
+        waits.clear()
+        before, asking = processes(pid)[1:], asyncio.create_task(ask())
+        spent = processor_time(pid)
+        said = await act(place)
+        await asyncio.sleep(0.5)
+        asking.cancel()
+        server, workers, _ = (processor_time(pid) - spent) * 1000
+        lost = len(set(before) - set(processes(pid)))
+        print(
+            f"{what:>25}: {said}; the other waits {max(waits, default=0):.0f} ms at most ({len(waits)} times); "
+            f"{lost} workers lost; CPU ms of the server {server:.0f}, of the workers {workers:.0f}"
+        )
+
+
 def processes(pid: int) -> list[int]:
     """The process and its children."""
     pids = [pid]
@@ -153,13 +247,13 @@ def memory(pid: int) -> str:
     return ", ".join(said)
 
 
-def processor_time(pid: int) -> float:
-    """Seconds of processor time of a process and its children."""
-    total = 0.0
+def processor_time(pid: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Seconds of processor time of the server, of its workers, and of the load's own process."""
+    spent = []
     for each in processes(pid):
         fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-        total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return total
+        spent.append((int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"))
+    return np.array([spent[0], sum(spent[1:]), time.process_time()])
 
 
 def requests_of(file: Path, n: int, seed: int, explain: int) -> list[bytes]:
@@ -183,6 +277,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--as-fast-as", type=int, nargs="*", default=[], metavar="N", help="clients that never rest")
     parser.add_argument("--idle", type=int, default=0, help="connections beside it that say nothing")
     parser.add_argument("--slow", type=int, default=0, help="connections beside it that send a byte at a time")
+    parser.add_argument("--hostile", action="store_true", help="also do what is meant to stop the server")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--warm", type=int, default=200, help="requests before the measurement, of other patients")
     parser.add_argument("--workers", type=int, default=2)
@@ -196,14 +291,15 @@ def measured(pid: int, title: str, sending: Coroutine[Any, Any, list[tuple[float
     """Send requests and return the line of the table."""
     before, started = processor_time(pid), time.monotonic()
     found = asyncio.run(sending)
-    spent, cpu = time.monotonic() - started, processor_time(pid) - before
+    spent = time.monotonic() - started
+    server, workers, load = (processor_time(pid) - before) / len(found) * 1000
     good = [latency for latency, status, _ in found if status == 200] or [float("nan")]
     p50, p95, p99 = np.percentile(good, [50, 95, 99])
     size = np.mean([size for _, _, size in found]) / 1000
     statuses = dict(Counter(status for _, status, _ in found))
     return (
         f"{title:>11}  {len(good) / spent:10.1f}  {p50:6.1f}  {p95:6.1f}  {p99:6.1f}  {max(good):6.1f}  "
-        f"{size:7.0f}  {cpu / len(found) * 1000:18.1f}  {statuses}"
+        f"{size:7.0f}  {server:9.1f} {workers:8.1f} {load:5.1f}  {statuses}"
     )
 
 
@@ -221,13 +317,13 @@ def main() -> None:
         counts = [int(rate * given.seconds) for rate in given.rate] + [int(100 * given.seconds)] * len(given.as_fast_as)
         requests = requests_of(given.cases, given.warm + sum(counts), given.seed, given.explain)
         asyncio.run(load(*place, requests[: given.warm], 20.0, given.seed))
-        requests = requests[given.warm :]
+        spare, requests = requests[: given.warm], requests[given.warm :]
         print(
             f"{given.workers} workers; each answer: 10 diseases with contributions, paths for {given.explain} of them"
         )
         if given.idle or given.slow:
             print(f"beside it {given.idle} connections that say nothing and {given.slow} that send a byte at a time")
-        print(" rate asked  answered/s  p50 ms  p95 ms  p99 ms  max ms  kB each  server CPU ms each  statuses")
+        print(" rate asked  answered/s  p50 ms  p95 ms  p99 ms  max ms  kB each  CPU ms: server workers load  statuses")
         for rate in given.rate:
             part, requests = requests[: counts[0]], requests[counts.pop(0) :]
             print(
@@ -246,6 +342,8 @@ def main() -> None:
                     beside(place, given.idle, given.slow, flood(*place, part, clients)),
                 )
             )
+        if given.hostile:
+            asyncio.run(hostile(place, server.pid, spare))
         print(f"memory: {memory(server.pid)}")
     finally:
         server.terminate()

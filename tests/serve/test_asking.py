@@ -22,10 +22,11 @@ import httpx2  # noqa: E402
 
 from kgdx.evaluate.question_sets import Question  # noqa: E402
 from kgdx.evaluate.scripted_models import scripted  # noqa: E402
-from llm.server import Body, Fail, Reply, Script, answering  # noqa: E402
+from llm.server import Body, Fail, Reply, Say, Script, answering  # noqa: E402
 from llm.server import serving as model_serving  # noqa: E402
 
 from .conftest import Running, serving  # noqa: E402
+from .test_server import workers  # noqa: E402
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -114,6 +115,28 @@ def test_a_model_that_hangs_stops_no_diagnosis_and_no_other_question(default_gra
     assert len(found) == 3 and all("ATM" in json.dumps(each["answer"]) for each in found)
 
 
+def test_streams_that_are_left_while_a_model_hangs_cost_no_process(default_graph: Path, tmp_path: Path) -> None:
+    asked, released = threading.Semaphore(0), threading.Event()
+
+    def hangs(body: Body, number: int) -> Reply:
+        asked.release()
+        released.wait(120)
+        return RIGHT(body, number)
+
+    given = {"question": QUESTION, "policy": "planner"}
+    with asking(default_graph, hangs, tmp_path) as server:
+        before: list[int] = []
+        for _ in range(6):
+            with httpx2.stream("POST", f"{server.address}/api/v1/ask/events", json=given, timeout=120) as stream:
+                pieces = stream.iter_bytes()  # which ends the stream when nothing holds it
+                next(pieces)
+                assert asked.acquire(timeout=60)
+                before = before or workers(server.process.pid)
+        released.set()
+        assert "ATM" in json.dumps(ask(server)["answer"])
+        assert workers(server.process.pid) == before
+
+
 @pytest.mark.chromium
 def test_rounds_and_failures_are_shown_in_the_page(
     default_graph: Path, browser_page: Page, tmp_path: Path, screenshots: Path
@@ -144,3 +167,18 @@ def test_rounds_and_failures_are_shown_in_the_page(
         expect(page.get_by_role("alert")).to_contain_text("overloaded", timeout=60_000)
         expect(page.locator("#result .kgdx-report")).to_contain_text("Ataxia")
         page.screenshot(path=screenshots / "serve-model-down.png")
+
+
+def test_a_model_thinks_before_retrieval_and_chooses_an_option(default_graph: Path, tmp_path: Path) -> None:
+    def script(body: Body, number: int) -> Reply:
+        thinking = "Identify the relevant" in body["messages"][1]["content"]
+        return Say("ataxia-telangiectasia" if thinking else "It is associated with ATM [E1].\nAnswer: B")
+
+    with asking(default_graph, script, tmp_path) as server:
+        given = {"question": QUESTION, "policy": "thought", "options": {"A": "FBN1", "B": "ATM"}}
+        document = httpx2.post(f"{server.address}/api/v1/ask", json=given, timeout=120).json()
+        assert document["option"] == {"letter": "B", "text": "ATM", "votes": {"B": 1}, "answers": 1}
+        assert {"passage", "relation"} <= {each["kind"] for each in document["pack"]["items"]}
+        for wrong in ({"policy": "rules"}, {"options": {"A": "FBN1"}}):
+            refused = httpx2.post(f"{server.address}/api/v1/ask", json=given | wrong, timeout=120)
+            assert refused.status_code in (400, 422), refused.text

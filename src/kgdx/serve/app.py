@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -42,6 +42,9 @@ KEEP_ALIVE_S = 15.0
 
 LOOK_S = 2.0
 """How often it is looked whether the graph is there, and which."""
+
+Asked = Callable[[str, Any], Awaitable[Response]]
+"""Has a worker do an operation on what was sent."""
 
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {}
@@ -198,6 +201,14 @@ def _api(options: Options, workers: Pool, askers: Pool) -> APIRouter:
         given = request.model_dump() if isinstance(request, http_models.Request) else request
         return _json(await workers.ask(operation, given, seconds=options.seconds))
 
+    _diagnosis(api, ask, options, askers)
+    _lookups(api, ask)
+    return api
+
+
+def _diagnosis(api: APIRouter, ask: Asked, options: Options, askers: Pool) -> None:
+    """Add the routes that rank diseases."""
+
     @api.post("/diagnose", response_model=DiagnosisDocument, tags=["diagnosis"])
     async def diagnose(request: http_models.Diagnose) -> Response:
         """Rank the diseases that fit a patient, with what each finding contributes.
@@ -233,6 +244,10 @@ def _api(options: Options, workers: Pool, askers: Pool) -> APIRouter:
         """Name the findings whose presence or absence would separate the leading diseases most."""
         return await ask("questions", request)
 
+
+def _lookups(api: APIRouter, ask: Asked) -> None:
+    """Add the routes that read words, show the graph, and make pages."""
+
     @api.post("/extract", response_model=http_models.Reading, tags=["words"])
     async def extract(request: http_models.Extract) -> Response:
         """Read a text, or a case in another form: findings and their places, who it is, and what was not read."""
@@ -262,8 +277,6 @@ def _api(options: Options, workers: Pool, askers: Pool) -> APIRouter:
     async def page(request: http_models.Page) -> Response:
         """Make one self-contained page of a result, to look at, keep or print."""
         return await ask("page", request)
-
-    return api
 
 
 def _questions(api: APIRouter, options: Options, workers: Pool, askers: Pool, literature: bool) -> None:

@@ -228,6 +228,9 @@ class Ask(Patient):
         description="Who chooses the look-ups; by default the words of the question. planner: the language model that "
         "the server is configured with.",
     )
+    options: dict[str, Annotated[str, Field(max_length=2000)]] | None = Field(
+        None, max_length=26, description="Letter → words, A, B, C and so on: one is chosen, by a policy that can."
+    )
     strict: StrictBool = Field(True, description="Whether the answer may say only what the evidence says.")
     rounds: Annotated[int, Field(ge=1, le=10), NUMBER] = Field(5, description="Most rounds of planning.")
 

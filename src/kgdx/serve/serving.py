@@ -27,6 +27,10 @@ Given = Mapping[str, Any]
 LOOK_S = 1.0
 """How often at most a worker looks whether the graph was replaced."""
 
+GARBAGE = 100_000
+"""How many objects more than before there are when cycles among them are looked for; an answer is made of thousands,
+which end without that, and at Python's own threshold the search takes an eighth of a request's time."""
+
 DETAILS = 500
 """Most annotations of a disease that its page lists."""
 
@@ -95,6 +99,7 @@ class Serving:
         told = ready(self, {}, _silent)
         gc.collect()
         gc.freeze()  # names and terms stay as long as the graph: to look through them anew takes a request 50 ms
+        gc.set_threshold(GARBAGE)
         return told
 
     def close(self) -> None:
@@ -117,15 +122,15 @@ def ready(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     return {"fingerprint": graph.fingerprint, "created": built[0]["created"] if built else None}
 
 
-def diagnose(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+def diagnose(serving: Serving, given: Given, event: Event) -> str:
     """Rank the diseases that fit a patient."""
     graph = serving.graph
     case = case_of(given, graph)
     top = given.get("top", 10)
-    return graph.diagnose(case, top=top, explain=min(given.get("explain", 0), top)).to_dict(trace=False)
+    return graph.diagnose(case, top=top, explain=min(given.get("explain", 0), top)).to_json(trace=False)
 
 
-def rerank(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
+def rerank(serving: Serving, given: Given, event: Event) -> str:
     """Rank the diseases that fit a patient, and have the language model that is set put the best in order.
 
     Raises:
@@ -144,7 +149,7 @@ def rerank(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     told = graph.diagnose(
         case_of(given, graph), policy=policy, watch=lambda segment: event({"event": "step", "data": segment.name})
     )
-    return told.to_dict(trace=False)
+    return told.to_json(trace=False)
 
 
 def consult(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
@@ -329,6 +334,7 @@ def ask(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
         given["question"],
         case=case_of(given, graph) if patient else None,
         policy=given["policy"],
+        options=given["options"],
         strict=given["strict"],
         rounds=given["rounds"],
         on_text=lambda piece: event({"event": "text", "data": piece}),
@@ -417,7 +423,7 @@ def _silent(document: dict[str, Any]) -> None:
 _ABOUT_PATIENTS = (diagnose, rerank, consult, consult_answer, explain, extract, questions)
 _ABOUT_GRAPH = (ready, names, terms, disease, sources, page, ask)
 
-OPERATIONS: Mapping[str, Callable[[Serving, Given, Event], dict[str, Any]]] = MappingProxyType(
+OPERATIONS: Mapping[str, Callable[[Serving, Given, Event], dict[str, Any] | str]] = MappingProxyType(
     {each.__name__: each for each in (*_ABOUT_PATIENTS, *_ABOUT_GRAPH)}
 )
-"""Name → what a worker does."""
+"""Name → what a worker does; it returns plain values, or JSON text."""

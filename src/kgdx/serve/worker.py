@@ -11,11 +11,12 @@ import contextlib
 import logging
 import os
 import queue
+import signal
 import struct
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import orjson
 
@@ -28,6 +29,8 @@ HEADER = struct.Struct(">IB")
 REQUEST, RESULT, PROBLEM, EVENT, READY, CANCEL = range(6)
 """Kinds of frames: what is asked; the last word of an answer, good or bad; a word before it; a worker is up; nobody
 waits any more for the answer to the last request."""
+
+Found = TypeVar("Found")
 
 MAX_FRAME = 256 << 20
 """No answer is longer than this; a length beyond it means that the stream is broken."""
@@ -65,7 +68,7 @@ def main() -> None:
     Whatever a library prints goes to standard error, where it cannot break a frame.
     """
     source = sys.stdin.buffer
-    target = os.fdopen(os.dup(1), "wb", buffering=0)
+    target = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     logging.getLogger("neo4j").setLevel(logging.ERROR)  # each try to reach a server that is away would be a warning
     with contextlib.suppress(BrokenPipeError):
@@ -82,17 +85,22 @@ def run(source: BinaryIO, target: BinaryIO) -> None:
     first = read(source)
     if first is None:
         return
+
+    def write(content: bytes) -> None:
+        target.write(content)
+        target.flush()
+
     given = orjson.loads(first[1])
     serving = Serving(given["store"], encoder=given["encoder"])
     try:
         try:
-            target.write(frame(READY, orjson.dumps(serving.warm(given["task"]))))
+            write(frame(READY, orjson.dumps(serving.warm(given["task"]))))
         except KgdxError as error:
-            target.write(_problem(problem_of(error)))
+            write(_problem(problem_of(error)))
             return
         inbox = Inbox(source)
         while (asked := inbox.get()) is not None:
-            target.write(answer(serving, asked, target.write, inbox.cancelled))
+            write(answer(serving, asked, write, inbox))
     finally:
         serving.close()
 
@@ -104,6 +112,9 @@ class Abandoned(BaseException):
 class Inbox:
     """What a server sends while its worker works: the next requests, and that one is not wanted any more.
 
+    Work that is not wanted ends at its next event, or where the system has signals, at once, also while it waits for
+    a language model. The main thread makes the inbox, and works.
+
     Args:
         source: Frames.
     """
@@ -111,6 +122,9 @@ class Inbox:
     def __init__(self, source: BinaryIO) -> None:
         self._requests: queue.SimpleQueue[tuple[bytes, threading.Event] | None] = queue.SimpleQueue()
         self.cancelled = threading.Event()
+        self._at_work, self._worker = False, threading.get_ident()
+        if sys.platform != "win32":
+            signal.signal(signal.SIGUSR1, self._leave)
         threading.Thread(target=self._read, args=(source,), daemon=True).start()
 
     def get(self) -> bytes | None:
@@ -121,11 +135,50 @@ class Inbox:
         self.cancelled = found[1]
         return found[0]
 
+    def work(self, operation: Callable[[], Found]) -> Found:
+        """Return what work comes to.
+
+        Raises:
+            Abandoned: Nobody waits for it any more.
+        """
+        try:
+            self._at_work = True
+            self.look()
+            return operation()
+        finally:
+            self._at_work = False
+
+    def whole(self, write: Callable[[bytes], Any], content: bytes) -> None:
+        """Write something that nothing may cut in two.
+
+        Raises:
+            Abandoned: Nobody waits any more.
+        """
+        self._at_work = False
+        write(content)
+        self._at_work = True
+        self.look()
+
+    def look(self) -> None:
+        """Look whether somebody waits.
+
+        Raises:
+            Abandoned: Nobody does.
+        """
+        if self.cancelled.is_set():
+            raise Abandoned
+
+    def _leave(self, *_: object) -> None:
+        if self._at_work:
+            self.look()
+
     def _read(self, source: BinaryIO) -> None:
         last = self.cancelled
         while (found := read(source)) is not None:
             if found[0] == CANCEL:
                 last.set()
+                if sys.platform != "win32":
+                    signal.pthread_kill(self._worker, signal.SIGUSR1)
             else:
                 last = threading.Event()
                 self._requests.put((found[1], last))
@@ -133,26 +186,24 @@ class Inbox:
         self._requests.put(None)
 
 
-def answer(
-    serving: Serving, content: bytes, write: Callable[[bytes], Any], cancelled: threading.Event | None = None
-) -> bytes:
+def answer(serving: Serving, content: bytes, write: Callable[[bytes], Any], inbox: Inbox) -> bytes:
     """Return the last frame of the answer to a request; events are written as they happen.
 
     Args:
         serving: The graph.
         content: JSON of the request.
         write: Takes the frames of events.
-        cancelled: Is set when nobody waits any more: the work ends at its next event.
+        inbox: Knows whether somebody waits for the answer.
     """
     asked = orjson.loads(content)
 
     def event(document: dict[str, Any]) -> None:
-        if cancelled is not None and cancelled.is_set():
-            raise Abandoned
-        write(frame(EVENT, orjson.dumps(document)))
+        inbox.whole(write, frame(EVENT, orjson.dumps(document)))
 
     try:
-        result = OPERATIONS[asked["operation"]](serving, asked["given"], event)
+        result = inbox.work(lambda: OPERATIONS[asked["operation"]](serving, asked["given"], event))
+        if isinstance(result, str):
+            return frame(RESULT, result.encode())
         return frame(RESULT, orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS, default=str))
     except Abandoned:
         return _problem(Problem(503, "abandoned", "nobody waits for the answer"))
