@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,19 @@ import pytest
 import small_graph
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
-from kgdx.rank import Ranker
+from kgdx.rank import Ranker, meanings
+from small_graph import Topics
+
+
+@pytest.fixture(scope="module")
+def topics() -> Iterator[None]:
+    """An encoder of which every vector can be worked out by hand, in place of the one that is installed or not."""
+    meanings.vectors_of.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(meanings, "_encoder", Topics)
+        patch.setattr(meanings, "_installed", lambda: True)
+        yield
+    meanings.vectors_of.cache_clear()
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -16,25 +15,17 @@ from kgdx.rank import Ranker, meanings
 from kgdx.rank.meanings import FAR, NEAR, NameMeaning
 from kgdx.rank.phrases import Texts
 from kgdx.rank.query import Query
-from small_graph import SEIZURE, Topics
+from small_graph import SEIZURE
 
 WEIGHTS = {"likelihood": 1.0, "words": 1.0, "meaning": 1.0, "names": 1.0}
 GOUT, FLU, RARE = "KGDX:gout", "KGDX:flu", "OMIM:1"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def encoder() -> Iterator[None]:
-    """The encoder of topics in place of the one that is installed or not."""
-    meanings.vectors_of.cache_clear()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(meanings, "_encoder", Topics)
-        patch.setattr(meanings, "_installed", lambda: True)
-        yield
-    meanings.vectors_of.cache_clear()
+pytestmark = pytest.mark.usefixtures("topics")
 
 
 @pytest.fixture(scope="module")
-def worded(encoder: None, tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+def worded(topics: None, tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     return compile_snapshot(small_graph.worded(), tmp_path_factory.mktemp("meanings") / "snapshot", "f2")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -27,19 +26,11 @@ LEARNED = {"vgae-mean", "vgae-best", "in-words-learned", "by-hand"}
 SPOKEN = Case("p", phrases=("podagra",))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def encoder() -> Iterator[None]:
-    """An encoder of three topics in place of the one that is installed or not."""
-    meanings.vectors_of.cache_clear()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(meanings, "_encoder", Topics)
-        patch.setattr(meanings, "_installed", lambda: True)
-        yield
-    meanings.vectors_of.cache_clear()
+pytestmark = pytest.mark.usefixtures("topics")
 
 
 @pytest.fixture(scope="module")
-def worded(encoder: None, tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+def worded(topics: None, tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     return compile_snapshot(small_graph.worded(), tmp_path_factory.mktemp("retrieval") / "graph" / "1", "f2")
 
 

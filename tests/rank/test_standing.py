@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from pytest import MonkeyPatch
 
 from kgdx.case.patient import Case, Finding, Status
 from kgdx.graph.snapshot import Snapshot
 from kgdx.rank import Ranker
 from kgdx.rank.case_bank import CaseBank
-from kgdx.rank.choices import FEATURES, PLACES, STEPS, begun, listing
+from kgdx.rank.choices import FEATURES, PLACES, ROUND, STEPS, TEXTS, begun, listing
 from kgdx.rank.fusion import leading
 from kgdx.rank.query import Query
 from kgdx.rank.standing import Standings
-from small_graph import FOCAL, HYPOTONIA, SEIZURE, SHORT
+from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NERVOUS, SEIZURE, SHORT, STATUS
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +52,67 @@ def test_going_on_from_less_gives_equal_scores(ranker: Ranker, snapshot: Snapsho
     longer = query(ranker, SEIZURE, HYPOTONIA, absent=(SHORT,))
     assert np.array_equal(one.of(longer, before).total, two.of(longer).total)
     assert one.of(longer, before) is one.of(longer, before)
+
+
+ANSWERS = st.lists(
+    st.tuples(st.sampled_from((SEIZURE, STATUS, FOCAL, HYPOTONIA, SHORT, DELAY, FEVER, NERVOUS)), st.booleans()),
+    min_size=1,
+    max_size=7,
+    unique_by=lambda answer: answer[0],
+)
+
+
+def told(ranker: Ranker, answers: Sequence[tuple[str, bool]]) -> list[Query]:
+    """What is known after each answer; before the first, that one finding is present."""
+    (first, _), *rest = answers
+    cases = [Case("p", (Finding(first),), sex="FEMALE", age="P3Y")]
+    for id, yes in rest:
+        cases.append(cases[-1].with_finding(Finding(id, Status.PRESENT if yes else Status.ABSENT)))
+    return [ranker.query(each)[0] for each in cases]
+
+
+@given(ANSWERS, st.lists(st.integers(1, 4), min_size=7, max_size=7))
+def test_after_any_answers_diseases_stand_as_if_scored_from_scratch(
+    ranker: Ranker, answers: list[tuple[str, bool]], strides: list[int]
+) -> None:
+    known, standings, before, at = told(ranker, answers), Standings(ranker), None, 0
+    for stride in strides:
+        before = standings.of(known[at], before)
+        assert np.array_equal(before.total, Standings(ranker).of(known[at]).total)
+        at = min(at + stride, len(known) - 1)
+
+
+@given(st.lists(ANSWERS, min_size=1, max_size=5))
+def test_cases_that_are_scored_together_stand_as_each_alone(ranker: Ranker, met: list[list[tuple[str, bool]]]) -> None:
+    series, standings, alone = [told(ranker, each) for each in met], Standings(ranker), Standings(ranker)
+    before = [None] * len(series)
+    for at in range(max(map(len, series))):
+        queries = [each[min(at, len(each) - 1)] for each in series]
+        with standings.together():
+            before = [standings.of(each, one) for each, one in zip(queries, before, strict=True)]
+        for each, one in zip(queries, before, strict=True):
+            expected = alone.of(each)
+            assert np.array_equal(one.total, expected.total)
+            assert np.array_equal(one.leaders, expected.leaders)
+            assert np.array_equal(one.share, expected.share)
+
+
+def test_cases_that_could_not_be_scored_together_are_not_remembered(ranker: Ranker) -> None:
+    standings, known = Standings(ranker), query(ranker, SEIZURE)
+    with pytest.raises(KeyError), standings.together():
+        standings.of(known)
+        raise KeyError
+    assert np.array_equal(standings.of(known).total, ranker.score_anew(known).total)
+
+
+def test_a_case_goes_on_from_a_kept_one_that_lacks_a_few_findings(ranker: Ranker, monkeypatch: MonkeyPatch) -> None:
+    standings, gone_on = Standings(ranker), []
+    anew = ranker.score_anew
+    monkeypatch.setattr(ranker, "score_anew", lambda each, before=None: gone_on.append(before) or anew(each, before))
+    standings.of(query(ranker, SEIZURE))
+    standings.of(query(ranker, SEIZURE, HYPOTONIA, absent=(SHORT,)))
+    assert gone_on[0] is None
+    assert gone_on[1].query.observed.tolist() == query(ranker, SEIZURE).observed.tolist()
 
 
 def test_patients_match_by_the_mean_similarity_of_their_nearest_findings(ranker: Ranker, standings: Standings) -> None:
@@ -116,4 +180,38 @@ def test_several_episodes_are_listed_as_each_alone(ranker: Ranker, standings: St
 def test_a_graph_without_patients_lists_no_match(ranker: Ranker) -> None:
     alone = Standings(ranker)
     offered = listing(alone, [begun(alone, query(ranker, SEIZURE))])
-    assert all(offered.choice(0, place).kind != "match" for place in np.flatnonzero(offered.listed[0]).tolist())
+    listed = {offered.choice(0, place).kind for place in np.flatnonzero(offered.listed[0]).tolist()}
+    assert not listed & {"match", "search"}
+
+
+class Texts:
+    """Finds one passage about a disease, and one about something else."""
+
+    def __init__(self, disease: str) -> None:
+        self.disease, self.asked = disease, ""
+
+    def search(self, query: str, sources: Sequence[str] = (), limit: int = 5) -> list[tuple[str, str, str, str, float]]:
+        self.asked = query
+        return [("HP:0001250", "", "", "hp", 9.0), (f"{self.disease}#2", "", "", "mayo", 4.0)][:limit]
+
+
+def test_a_search_raises_the_diseases_whose_texts_are_found(ranker: Ranker) -> None:
+    number = 1
+    texts = Texts(ranker.names.candidate(number).id)
+    standings = Standings(ranker, None, texts)  # type: ignore[arg-type]
+    at = begun(standings, query(ranker, SEIZURE))
+    before = at.standing.total[number]
+    at.search(standings, at.standing.query.observed.tolist())
+    assert texts.asked == ranker.names.label(SEIZURE)
+    assert at.seen.total[number] == pytest.approx(before + TEXTS) and (at.steps, at.searches) == (1, 1)
+    offered = listing(standings, [at])
+    assert "search" not in {offered.choice(0, place).kind for place in np.flatnonzero(offered.listed[0]).tolist()}
+    at.learned(standings, [int(ranker.names.terms[HYPOTONIA])], [])
+    assert at.texts is None and at.seen is at.standing
+
+
+def test_a_wide_round_asks_what_tells_among_many_more_diseases(ranker: Ranker, standings: Standings) -> None:
+    offered = listing(standings, [begun(standings, query(ranker, SEIZURE))])
+    rounds = [place for place in range(PLACES) if offered.features[0, place, FEATURES.index("round")]]
+    assert [offered.features[0, place, FEATURES.index("wide")] for place in rounds] == [0, 1]
+    assert all(len(offered.choice(0, place).terms) <= ROUND for place in rounds)

@@ -41,6 +41,10 @@ class Excluded(ByFinding):
     standardised: ClassVar[bool] = False
     most: ClassVar[float] = EXCLUDED_MOST
 
+    def tells(self, query: Query) -> bool:
+        """Return whether any finding is absent."""
+        return len(query.excluded) > 0
+
     def penalty(self, frequency: Floats) -> Floats:
         """Return what an absent finding of some frequency takes away, at most 0."""
         value: Floats = np.log1p(-EXCLUDED_SHARE * frequency)
@@ -58,7 +62,7 @@ class Excluded(ByFinding):
 
     def explain(self, query: Query, candidates: Ints) -> Floats:
         """Return each excluded finding's share of the bounded sum."""
-        found, _ = self.each(query, candidates)
+        found = self.at(query, candidates)
         total = found.sum(axis=0)
         bounded = np.maximum(total, np.float32(-self.most))
         found *= np.divide(bounded, total, out=np.ones_like(total), where=total < 0)

@@ -120,10 +120,14 @@ class Evidences(Scorer):
         told = [(each.id, each.status) for each in case.findings if each.id.startswith(VOCABULARY)]
         return (tuple(told), person_of(case)) if told else None
 
+    def tells(self, query: Query) -> bool:
+        """Return whether any symptom is given."""
+        return self.knows(query)
+
     def score(self, query: Query) -> Floats:
         """Return the log-likelihood ratio; shape (candidates,)."""
         total = np.zeros(len(self._length), np.float32)
-        if not query.symptoms:
+        if not self.tells(query):
             return total
         codes = self.arrays["codes"]
         case = query.case

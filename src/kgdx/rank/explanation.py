@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,7 +52,7 @@ def explain(
         UsageError: A scorer does not explain each finding for each candidate.
     """
     query, parts = scored.query, scored.parts(best)
-    told = {
+    told: dict[Status, Sequence[Sequence[_Told]]] = {
         Status.PRESENT: _told(names, query.observed, matches(model, query.observed, best), best),
         Status.ABSENT: _told(names, query.excluded, exclusions(model, query.excluded, best), best),
     }
@@ -65,10 +65,12 @@ def explain(
             wrong = f"the scorer {name} explains in the shape {shares.shape}, not {expected}"
             raise UsageError(wrong, hint="mend its method `explain`")
         words, reasons = scorer.told(query, best), scorer.says(query, best)
+        reads, facts = scorer.reads, told.get(scorer.reads, [()] * len(best))
         for place, share in enumerate((unit * shares.astype(np.float64)).T.tolist()):
-            for facts, score in zip(told.get(scorer.reads, ()), share, strict=True):
-                what = facts[place]
-                result[place].append(Contribution(what.finding, scorer.reads, score, what.rule, name, *what.why))
+            result[place] += [
+                Contribution(what.finding, reads, score, what.rule, name, *what.why)
+                for what, score in zip(facts[place], share, strict=True)
+            ]
             spoken = [_phrase(each, unit * each.value, name) for each in words[place]]
             result[place] += spoken
             rest = parts[place][name] - sum(share) - sum(each.score for each in spoken)
@@ -91,12 +93,11 @@ class _Told:
 
 
 def _told(names: Names, terms: Ints, found: list[list[Match]], candidates: Ints) -> list[list[_Told]]:
+    """Return for each candidate how it meets each finding, in words."""
+    findings = [names.term(term) for term in terms.tolist()]
     return [
-        [
-            _tell(names, int(candidate), names.term(term), match)
-            for candidate, match in zip(candidates, row, strict=True)
-        ]
-        for term, row in zip(terms.tolist(), found, strict=True)
+        [_tell(names, candidate, finding, row[place]) for finding, row in zip(findings, found, strict=True)]
+        for place, candidate in enumerate(candidates.tolist())
     ]
 
 

@@ -6,16 +6,17 @@ Information Retrieval 2006, compare the two).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite, sqrt
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, PositiveInt, ValidationError
 
 from kgdx.arrays.sparse import Floats, Ints
+from kgdx.config.values import read_yaml
 from kgdx.errors import ConfigError, UsageError
 from kgdx.rank.query import Field as Among
 from kgdx.rank.query import Query
@@ -107,7 +108,7 @@ class Weights(_Part):
                 raise UsageError(f"weights of scorers: {_first(error)}", hint="give each scorer one number") from error
         path = resource("ranking", "weights.yaml") if given is None else Path(given)
         try:
-            return cls.model_validate(_yaml(path))
+            return cls.model_validate(read_yaml(path))
         except (OSError, ValueError) as error:
             why = _first(error) if isinstance(error, ValidationError) else str(error)
             raise ConfigError(f"{path} cannot be read as weights ({why})", hint="see ranking/weights.yaml") from error
@@ -141,15 +142,6 @@ class Weights(_Part):
         return Weights(scorers=scorers, posterior=self.posterior, own_words=mix.own_words)
 
 
-def _yaml(path: Path) -> Any:
-    import yaml
-
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise ValueError(" ".join(str(error).split())) from error
-
-
 def _first(error: ValidationError) -> str:
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
@@ -170,7 +162,11 @@ class Scale:
             >>> Scale(mean=1.0, deviation=2.0, weight=0.5).part(np.array([3.0, -99.0])).tolist()
             [0.5, -4.0]
         """
-        return self.weight * np.maximum((value - self.mean) / self.deviation, FLOOR)
+        part: Floats = value - self.mean
+        part /= self.deviation
+        np.maximum(part, FLOOR, out=part)
+        part *= self.weight
+        return part
 
 
 def scale(scorer: Scorer, values: Floats, weight: float, size: int, field: Among | None = None) -> Scale:
@@ -201,8 +197,16 @@ def scale(scorer: Scorer, values: Floats, weight: float, size: int, field: Among
 
 def fused(values: Mapping[str, Floats], scales: Mapping[str, Scale]) -> Floats:
     """Return the sum of all parts; shape (candidates,)."""
-    total = sum(scales[name].part(value) for name, value in values.items())
-    return np.asarray(total, np.float32)
+    size = len(next(iter(values.values()), ()))
+    return added((scales[name].part(value) for name, value in values.items()), size)
+
+
+def added(parts: Iterable[Floats], size: int) -> Floats:
+    """Return the sum of parts; shape (candidates,)."""
+    total = np.zeros(size, np.float32)
+    for part in parts:
+        total += part
+    return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,12 +331,19 @@ def leading(total: Floats, count: int) -> Ints:
 
 
 def _above(total: Floats, count: int) -> Ints:
-    """Return candidates among which the best are, by a bound from every sixteenth; all where it bounds too closely."""
+    """Return candidates among which the best are, by a bound from every sixteenth; all where it bounds too closely.
+
+    Equal scores at the bound are in the order of the candidates, so that of many zeros only the first are looked at.
+    """
     some = total[::16]
     place = count // 8 + 4
     if place < len(some):
-        near = np.flatnonzero(total >= np.partition(some, -place)[-place])
+        bound = np.partition(some, -place)[-place]
+        near = np.flatnonzero(total > bound)
         if len(near) >= count:
+            return near
+        near = np.concatenate([near, np.flatnonzero(total == bound)[: count - len(near)]])
+        if len(near) == count:
             return near
     return np.arange(len(total))
 

@@ -75,7 +75,7 @@ class Withheld:
                     value[candidate] = other.score(scored.query)[0]
                 elif isinstance(scorer, ByPerson):
                     value[candidate] = 0  # its onset, inheritance and genes may be that publication's, too
-        return self._ranker.fuse(scored.query, values, {})
+        return self._ranker.scoring.fuse(scored.query, values, {})
 
     def _rows_of(self, candidate: int) -> Ints:
         rows: Ints = self._order[self._start[candidate] : self._start[candidate + 1]]

@@ -45,6 +45,7 @@ class Hub(Scorer):
     name: ClassVar[str] = "hub"
     whole: ClassVar[bool] = False
     standardised: ClassVar[bool] = False
+    steady: ClassVar[bool] = True
     rest: ClassVar[str] = "hub"
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
@@ -88,7 +89,7 @@ class Sex(ByPerson):
     rest: ClassVar[str] = "sex"
     subject: ClassVar[str] = "how diseases are inherited"
 
-    @property
+    @cached_property
     def informed(self) -> bool:
         """Whether the mode of inheritance of any disease is known, or its sex."""
         return bool(self.arrays["modes"].any() or self.arrays["one"].any())
@@ -143,7 +144,7 @@ class Inheritance(ByPerson):
     rest: ClassVar[str] = "inheritance"
     subject: ClassVar[str] = "how diseases are inherited"
 
-    @property
+    @cached_property
     def informed(self) -> bool:
         """Whether the mode of inheritance of any disease is known."""
         return bool(self.arrays["modes"].any())

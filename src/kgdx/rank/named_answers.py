@@ -36,21 +36,33 @@ def named_information(pool: Pool, shares: Floats, leaders: Ints, free: Ints) -> 
     use = free[finding]
     finding, owner, place = finding[use], owner[use], place[use]
     pair, entry = gather(pool.up.start, finding)  # a pair is a finding and an item above it
-    rate = TOLD * pool.neighbours.values[place].astype(np.float64)[entry]
-    cells, cell = np.unique(owner[entry] * np.int64(items) + pool.up.index[pair], return_inverse=True)
-    candidate, asked = np.divmod(cells, items)
+    each = TOLD * pool.neighbours.values[place].astype(np.float64)
+    rate, bits = each[entry], (each * np.log2(each))[entry]
+    above, column = _numbered(pool.up.index[pair], items)
+    cells, cell = _numbered(owner[entry] * len(above) + column, len(leaders) * len(above))
+    candidate, asked = cells // max(len(above), 1), above[cells % max(len(above), 1)]
     total = np.bincount(cell, rate, len(cells))
-    which = np.log2(total) - np.bincount(cell, rate * np.log2(rate), len(cells)) / total
+    which = np.log2(total) - np.bincount(cell, bits, len(cells)) / total
     yes = -np.expm1(-total)
     weight = share[candidate]
     known = np.bincount(asked, weight * (_terms(yes) + _terms(1 - yes) + yes * which), items)
     chance = np.bincount(asked, weight * yes, items)
-    pairs, named = np.unique(pair, return_inverse=True)
+    pairs, named = _numbered(pair, len(pool.up.index))
     told = np.bincount(named, (weight * yes / total)[cell] * rate, len(pairs))
     heard = np.bincount(pool.up.index[pairs], _terms(told), items)
     possible = np.flatnonzero(chance > 0)
     gain[possible] = np.maximum(heard[possible] + _terms(1 - chance[possible]) - known[possible], 0) * mass
     return gain
+
+
+def _numbered(values: Ints, size: int) -> tuple[Ints, Ints]:
+    """Return distinct values below ``size``, ascending, and the place of each value among them: without sorting."""
+    there = np.zeros(size, bool)
+    there[values] = True
+    distinct = np.flatnonzero(there)
+    place = np.empty(size, np.int32)
+    place[distinct] = np.arange(len(distinct), dtype=np.int32)
+    return distinct, place[values]
 
 
 def _terms(chance: Floats) -> Floats:

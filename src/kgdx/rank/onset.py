@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 import numpy as np
@@ -12,6 +13,7 @@ from kgdx.case.patient import Status
 from kgdx.case.person import years_of
 from kgdx.graph.snapshot import stated
 from kgdx.rank.person_scorer import ByPerson, below
+from kgdx.rank.query import Recent
 
 if TYPE_CHECKING:
     from kgdx.case.patient import Case
@@ -63,6 +65,10 @@ TRUST = 0.7
 """Reliability of onsets, on either side: the rest of the probability is the background's."""
 
 
+STAGED = 1024
+"""Onsets that are kept as they were read."""
+
+
 class Began(NamedTuple):
     """What is known of the onset: that it lies in one of some stages, or in no later one than the patient's own."""
 
@@ -82,7 +88,7 @@ class Onset(ByPerson):
     rest: ClassVar[str] = "onset"
     subject: ClassVar[str] = "when diseases begin"
 
-    @property
+    @cached_property
     def informed(self) -> bool:
         """Whether the onset of any disease is known."""
         return bool(self.arrays["share"].any())
@@ -145,8 +151,14 @@ class Onset(ByPerson):
         return f"begins mostly {usual}; {patient}"
 
     def _stages(self, onset: str | None) -> tuple[int, ...]:
-        if not onset:
-            return ()
+        return self._staged.get(onset, lambda: self._read(onset)) if onset else ()
+
+    @cached_property
+    def _staged(self) -> Recent[str, tuple[int, ...]]:
+        """Stages of the onsets that were read last."""
+        return Recent(STAGED)
+
+    def _read(self, onset: str) -> tuple[int, ...]:
         age = years_of(onset)
         if age is not None:
             return (stage_at(age),)

@@ -55,12 +55,14 @@ class ByPerson(Scorer):
 
     standardised: ClassVar[bool] = False
     reads: ClassVar[Status] = Status.UNKNOWN
+    steady: ClassVar[bool] = True
     subject: ClassVar[str]
     """What it compares with, in words that follow "the graph knows"."""
 
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats]) -> None:
         super().__init__(model, arrays)
         self._kept: Recent[Hashable, Floats] = Recent(KEPT)
+        self._readings: Recent[int, tuple[Case, Hashable]] = Recent(KEPT)
 
     @abstractmethod
     def person(self, case: Case) -> Hashable:
@@ -72,15 +74,17 @@ class ByPerson(Scorer):
 
     def reading(self, case: Case) -> Hashable:
         """Return what of a case, beside its findings, decides the scores."""
-        return self.person(case)
+        return self._readings.get(id(case), lambda: (case, self.person(case)))[
+            1
+        ]  # the case is kept: no other has its id
 
     def speaks(self, query: Query) -> bool:
         """Return whether the case says anything that the scorer reads."""
-        return query.case is not None and self.person(query.case) is not None
+        return query.case is not None and self.reading(query.case) is not None
 
     def score(self, query: Query) -> Floats:
         """Return the log-odds of each candidate; shape (candidates,)."""
-        person = None if query.case is None else self.person(query.case)
+        person = None if query.case is None else self.reading(query.case)
         if person is None:
             return np.zeros(self.model.columns.size, np.float32)
         return self._kept.get(person, lambda: self.odds(person).astype(np.float32))

@@ -129,9 +129,13 @@ class Worded(Scorer):
         """Return the rows of the query's phrases, computed where they are not among those last used."""
         return self._rows.get(query.phrases, lambda: self.rows(query.phrases))
 
+    def tells(self, query: Query) -> bool:
+        """Return whether the case has words, and the graph some to compare with."""
+        return bool(query.phrases) and self.hears
+
     def score(self, query: Query) -> Floats:
         """Return the mean over the phrases; shape (candidates,)."""
-        if not query.phrases or not self.hears:
+        if not self.tells(query):
             return np.zeros(self.size, np.float32)
         return self.joined(self.kept(query))
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints
+from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.case.ddxplus_release import PREFIX, VALUE, evidences
 from kgdx.case.patient import Case, Issue, Status
 from kgdx.errors import ConfigError, UsageError
@@ -230,11 +231,12 @@ class Proposer:
         telling = leading(still, TELLING)
         telling = telling[still[telling] > 0]
         why = self._why(leaders, share, likelihood)
+        options = _options(pool, rows, telling)
         return {
             each.row: Question(
                 *(pool.kind, pool.ids[each.row], pool.labels(each.row), float(gain[each.row]), each.value),
                 *(WAYS[self._ways[pool.kind][each.row]], each.price, float(chance[place]), why[place]),
-                _options(pool, each.row, telling),
+                options[place],
             )
             for place, each in enumerate(chosen)
         }
@@ -243,14 +245,13 @@ class Proposer:
         """How a yes and a no move the leaders, in the shares among all, for each question."""
         yes, no = (_moved(share, each) for each in (likelihood, 1 - likelihood))
         most = np.argsort(-np.maximum(abs(yes - share[:, None]), abs(no - share[:, None])), axis=0, kind="stable")
+        first = most[:MOVED]
+        numbers = np.stack([share[first], *(np.take_along_axis(each, first, axis=0) for each in (yes, no, likelihood))])
         described = [self._ranker.names.candidate(number) for number in leaders.tolist()]
-        found = []
-        for place in range(likelihood.shape[1]):
-            first = most[:MOVED, place]
-            columns = (each[first].tolist() for each in (share, yes[:, place], no[:, place], likelihood[:, place]))
-            moved = zip(first.tolist(), *columns, strict=True)
-            found.append(tuple(Moved(described[at].id, described[at].name, *numbers) for at, *numbers in moved))
-        return found
+        return [
+            tuple(Moved(described[at].id, described[at].name, *each) for at, each in zip(which, moved, strict=True))
+            for which, moved in zip(first.T.tolist(), numbers.transpose(2, 1, 0).tolist(), strict=True)
+        ]
 
     @cached_property
     def _ways(self) -> dict[str, Ints]:
@@ -298,18 +299,28 @@ def _with_below(questions: list[Question], known: Mapping[str, Pool]) -> tuple[Q
     return tuple(each._replace(below=tuple(below[each.id])) for each in questions)
 
 
-def _options(pool: Pool, row: int, telling: Ints) -> tuple[Option, ...]:
-    """What a yes may be narrowed to: the values of an evidence, or the narrower findings that tell most."""
+def _options(pool: Pool, rows: Ints, telling: Ints) -> list[tuple[Option, ...]]:
+    """What a yes to each item may be narrowed to: values of an evidence, or the narrower findings that tell most."""
     if pool.kind == "evidence":
-        one = evidences().get(pool.ids[row].removeprefix(PREFIX))
-        values = one.values.items() if one is not None else ()
-        return tuple(Option(f"{pool.ids[row]}{VALUE}{value}", label) for value, label in values)
-    if pool.down is None:
-        return ()
-    narrower = pool.down.columns(row)
-    place = np.minimum(np.searchsorted(narrower, telling), len(narrower) - 1)
-    best = telling[(narrower[place] == telling) & (telling != row)][:OPTIONS]
-    return tuple(Option(pool.ids[each], pool.labels(each)) for each in best.tolist())
+        return [_values(pool.ids[row]) for row in rows.tolist()]
+    if pool.up is None:
+        return [()] * len(rows)
+    place = np.full(len(pool.ids), -1)
+    place[rows] = np.arange(len(rows))
+    position, owner = gather(pool.up.start, telling)
+    of, narrower = place[pool.up.index[position]], telling[owner]
+    below = np.flatnonzero((of >= 0) & (narrower != pool.up.index[position]))
+    below = below[np.argsort(of[below], kind="stable")]
+    ends = np.searchsorted(of[below], np.arange(len(rows) + 1))
+    kept = [narrower[below[begin : min(end, begin + OPTIONS)]].tolist() for begin, end in pairwise(ends.tolist())]
+    return [tuple(Option(pool.ids[row], pool.labels(row)) for row in each) for each in kept]
+
+
+def _values(id: str) -> tuple[Option, ...]:
+    """Return the values that an evidence may have."""
+    one = evidences().get(id.removeprefix(PREFIX))
+    values = one.values.items() if one is not None else ()
+    return tuple(Option(f"{id}{VALUE}{value}", label) for value, label in values)
 
 
 def checked(costs: Mapping[str, float]) -> dict[str, float]:

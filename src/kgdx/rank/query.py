@@ -101,8 +101,12 @@ class Recent(Generic[K, V]):
         value = self.peek(key)
         if value is None:
             value = compute()
-            with self._lock:
-                self._values[key] = value
-                while len(self._values) > self._size:
-                    self._values.popitem(last=False)
+            self.keep(key, value)
         return value
+
+    def keep(self, key: K, value: V) -> None:
+        """Keep a value, in place of the one that was not used for longest."""
+        with self._lock:
+            self._values[key] = value
+            while len(self._values) > self._size:
+                self._values.popitem(last=False)

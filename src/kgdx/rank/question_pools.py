@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints, Sparse, compressed
+from kgdx.arrays.sparse import Floats, Ints, Sparse, compressed, gather
 from kgdx.case.ddxplus_release import PREFIX, evidence_of, evidences
 from kgdx.case.ddxplus_release import phrase as evidence_phrase
 from kgdx.rank.descriptions import stated
@@ -103,10 +103,10 @@ class Pool:
         place = np.full(len(self.ids), -1)
         place[items] = np.arange(len(items))
         found = np.full((len(candidates), len(items)), self.base)
-        for row, candidate in enumerate(candidates.tolist()):
-            index, value = self.likelihood.row(candidate)
-            at = place[index]
-            found[row, at[at >= 0]] = value[at >= 0]
+        position, owner = gather(self.likelihood.start, candidates)
+        at = place[self.likelihood.index[position]]
+        there = np.flatnonzero(at >= 0)
+        found[owner[there], at[there]] = self.likelihood.values[position[there]]
         return found
 
     def free(self, present: Iterable[str], others: Iterable[str]) -> Ints:

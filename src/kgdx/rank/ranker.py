@@ -17,15 +17,14 @@ from kgdx.case.ddxplus_patients import MAPPED
 from kgdx.case.patient import Case, Issue
 from kgdx.errors import CaseError, UsageError
 from kgdx.rank import family_rows
+from kgdx.rank.adding_up import Scorers
 from kgdx.rank.explanation import explain
 from kgdx.rank.fusion import (
     Beliefs,
     Scored,
     Weights,
     believed,
-    fused,
     leading,
-    scale,
     temperature,
 )
 from kgdx.rank.gaps import few
@@ -36,7 +35,7 @@ from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, compile_model, open_model
 from kgdx.rank.said import said
-from kgdx.rank.scorers import SCORERS, ByFinding, Scorer
+from kgdx.rank.scorers import SCORERS, Scorer
 from kgdx.results.ranked import Candidate
 
 if TYPE_CHECKING:
@@ -69,15 +68,18 @@ class Ranker:
 
     def __init__(self, model: RankModel, names: Names, scorers: Mapping[str, Scorer], weights: Weights) -> None:
         self.model, self.names, self.scorers, self.weights = model, names, scorers, weights
-        self._weight = {name: weights.of(name) for name in scorers}
+        self.scoring = Scorers(scorers, weights, model.columns.size)
         self._inside = np.diff(model.basis.up.start) > 0
-        self._whole = [scorer for scorer in scorers.values() if scorer.whole]
+        whole = [scorer for scorer in scorers.values() if scorer.whole]
+        same = [scorer for scorer in whole if type(scorer).reading is Scorer.reading]
+        self._whole = [scorer for scorer in whole if scorer not in same[1:]]  # of those that read alike one is asked
         self.forget()
 
     def forget(self) -> None:
         """Forget the cases that were scored last."""
         self._scored: Recent[Key, Scored] = Recent(SCORED)
         self._results: Recent[tuple[object, ...], Any] = Recent(RESULTS)
+        self.scoring.forget()
 
     @classmethod
     def open(
@@ -283,38 +285,7 @@ class Ranker:
 
     def score_anew(self, query: Query, before: Scored | None = None) -> Scored:
         """Score every candidate, whether the query is among those scored last or not; otherwise as :meth:`score`."""
-        values: dict[str, Floats] = {}
-        combined: dict[str, Floats] = {}
-        for name, scorer in self.scorers.items():
-            if not scorer.speaks(query):
-                continue
-            if isinstance(scorer, ByFinding):
-                known = None if before is None else (before.query, before.combined[name])
-                combined[name] = scorer.combined(query, known)
-                values[name] = scorer.finish(combined[name], query)
-            else:
-                values[name] = scorer.score(query)
-        return self.fuse(query, values, combined)
-
-    def fuse(self, query: Query, values: Mapping[str, Floats], combined: Mapping[str, Floats]) -> Scored:
-        """Weigh and add up the scorers' scores.
-
-        Raises:
-            UsageError: A scorer does not give one finite score for each candidate.
-        """
-        size = self.model.columns.size
-        scales = {}
-        gate = min((scorer.gate(query) for scorer in self.scorers.values()), default=1.0) if query.phrases else 1.0
-        for name, value in values.items():
-            scorer = self.scorers[name]
-            field, weight = scorer.field(query), self._weight[name] * scorer.heeded(gate)
-            scales[name] = scale(scorer, value, weight, size, field)
-            if field is not None:
-                value[field.numbers[1]] = scales[name].mean
-        telling = {name: value for name, value in values.items() if value.any()}
-        total = fused(telling or values, scales)
-        total.setflags(write=False)  # it is kept, and handed out
-        return Scored(query, values, scales, total, combined)
+        return self.scoring.score([(query, before)])[0]
 
     def beliefs(self, case: Case | Findings | Scored, count: int | None = None) -> Beliefs:
         """Return the leading candidates with their shares among the annotated diseases.
@@ -409,16 +380,7 @@ class Ranker:
         scorers = self.scorers.values()
         by_terms = len(present) and any(scorer.reads_terms for scorer in scorers)
         if not by_terms and not any(scorer.knows(query) for scorer in scorers):
-            hint = "give at least one phenotypic abnormality that the patient has, such as HP:0001250"
-            words = given is not None and (given.text or given.phrases)
-            reason = "no finding was recognised, and no disease of the graph is described in these words"
-            if len(present):
-                reason, hint = (
-                    "the scorers in use read words, and the case gives terms",
-                    "describe the findings in words",
-                )
-            elif not words:
-                reason = "no observed finding of the case can be ranked"
+            reason, hint = _unrankable(query)
             raise CaseError(reason, hint=hint)
         return query, (*issues, *unused(self.scorers.values(), query))
 
@@ -436,6 +398,25 @@ class Ranker:
             else:
                 rows[row] = None
         return np.array(list(rows), np.int64)
+
+
+def _unrankable(query: Query) -> tuple[str, str]:
+    """Return why no scorer can rank a case, and what to give instead."""
+    case = query.case
+    worded = case is not None and (case.text or case.phrases)
+    if len(query.observed):
+        if worded:
+            return (
+                "the scorers in use read words, and have none to compare with those of the case",
+                "describe the findings in the language of the graph's descriptions",
+            )
+        return "the scorers in use read words, and the case gives terms", "describe the findings in words"
+    return (
+        "no finding was recognised, and no disease of the graph is described in these words"
+        if worded
+        else "no observed finding of the case can be ranked",
+        "give at least one phenotypic abnormality that the patient has, such as HP:0001250",
+    )
 
 
 def _mapped(case: Case, symptoms: Mapping[str, int]) -> frozenset[str]:

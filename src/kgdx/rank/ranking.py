@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _TABLES = ("has_phenotype", "lacks_phenotype")
 _KEPT = 4096
+_KEPT_ANNOTATIONS = 65_536
 
 
 class Described(NamedTuple):
@@ -49,6 +50,7 @@ class Names:
         self._candidates = candidates
         self._described: dict[int, Described] = {}
         self._stated: dict[tuple[int, bool], dict[int, list[int]]] = {}
+        self._annotations: dict[tuple[int, int, bool], tuple[str, tuple[str, ...]]] = {}
 
     @cached_property
     def terms(self) -> dict[str, int]:
@@ -136,6 +138,15 @@ class Names:
             term: Row of the annotated term.
             lacking: Look among what it is annotated not to have.
         """
+        key = (number, term, lacking)
+        found = self._annotations.get(key)
+        if found is None:
+            if len(self._annotations) >= _KEPT_ANNOTATIONS:
+                self._annotations.clear()
+            found = self._annotations[key] = self._annotation(*key)
+        return found
+
+    def _annotation(self, number: int, term: int, lacking: bool) -> tuple[str, tuple[str, ...]]:
         frequency, reference = self._texts[lacking]
         frequencies: dict[str, None] = {}
         references: dict[str, None] = {}

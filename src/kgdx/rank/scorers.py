@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -44,6 +45,7 @@ class Scorer(ABC):
         reads_terms: Whether it tells diseases apart by phenotypes, so that it can rank a case that has nothing else.
         whole: Whether scores depend on more of the case than the terms that are present and absent: on its
             :attr:`~kgdx.case.Case.background`.
+        steady: Whether :meth:`score` returns one array for a person, whatever the findings are.
 
     Args:
         model: The compiled model that all scorers share.
@@ -57,6 +59,7 @@ class Scorer(ABC):
     rest: ClassVar[str] = "baseline"
     reads_terms: ClassVar[bool] = True
     whole: ClassVar[bool] = True
+    steady: ClassVar[bool] = False
 
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats]) -> None:
         self.model, self.arrays = model, arrays
@@ -93,6 +96,10 @@ class Scorer(ABC):
 
     def speaks(self, query: Query) -> bool:
         """Return whether the case says anything that the scorer reads; where it does not, it takes no part."""
+        return True
+
+    def tells(self, query: Query) -> bool:
+        """Return whether any score can be other than 0; where none can, they are not computed."""
         return True
 
     def says(self, query: Query, candidates: Ints) -> Sequence[str]:
@@ -199,6 +206,7 @@ class ByFinding(Scorer):
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
         super().__init__(model, arrays)
         self.basis, self.columns, self.rows = model.basis, columns or model.columns, Recent[int, Floats](ROWS)
+        self._means = Recent[int, np.float32](ROWS)
         annotated = np.diff(model.columns.annotated.start) > 0
         self._field = None if model.curated.all() else Field(model.curated, self._silent(~annotated))
 
@@ -222,6 +230,10 @@ class ByFinding(Scorer):
     def finish(self, combined: Floats, query: Query) -> Floats:
         """Return the scores; shape (candidates,)."""
 
+    def finish_all(self, combined: Sequence[Floats], queries: Sequence[Query]) -> list[Floats]:
+        """Return the scores of several cases, equal to those of :meth:`finish`."""
+        return [self.finish(*each) for each in zip(combined, queries, strict=True)]
+
     def kept(self, term: int) -> Floats:
         """Return a finding's row, computed where it is not among those last used."""
         return self.rows.get(term, lambda: self.row(term))
@@ -242,11 +254,14 @@ class ByFinding(Scorer):
             before: A query whose findings come first in this one, and its combined rows; others are passed over.
         """
         terms = query.terms(self.reads)
-        done, combined = 0, np.zeros(self.width(), np.float32)
+        done, known = 0, None
         if before is not None:
-            known = before[0].terms(self.reads)
-            if np.array_equal(known, terms[: len(known)]):
-                done, combined = len(known), before[1].copy()
+            earlier = before[0].terms(self.reads)
+            if np.array_equal(earlier, terms[: len(earlier)]):
+                done, known = len(earlier), before[1]
+        if known is not None and done == len(terms):
+            return known
+        combined = np.zeros(self.width(), np.float32) if known is None else known.copy()
         for term in terms[done:].tolist():
             self.put(combined, self.kept(term))
         return combined
@@ -255,15 +270,23 @@ class ByFinding(Scorer):
         """Return the score of each candidate; shape (candidates,)."""
         return self.finish(self.combined(query), query)
 
-    def each(self, query: Query, candidates: Ints) -> tuple[Floats, Floats]:
-        """Return the findings' rows at some candidates, and their means; shapes (findings, given), (findings, 1)."""
+    def at(self, query: Query, candidates: Ints) -> Floats:
+        """Return the findings' rows at some candidates; shape (findings, candidates given)."""
         terms = query.terms(self.reads).tolist()
         found = np.zeros((len(terms), len(candidates)), np.float32)
-        mean = np.zeros((len(terms), 1), np.float32)
         for place, term in enumerate(terms):
-            row = self.kept(term)
-            found[place], mean[place] = row[candidates], row.mean()
-        return found, mean
+            found[place] = self.kept(term)[candidates]
+        return found
+
+    def beyond_mean(self, query: Query, candidates: Ints) -> Floats:
+        """Return the findings' rows at some candidates, less each row's mean; shape (findings, candidates given)."""
+        terms = query.terms(self.reads).tolist()
+        means = [self._means.get(term, partial(self._mean, term)) for term in terms]
+        return self.at(query, candidates) - np.array(means, np.float32)[:, None]
+
+    def _mean(self, term: int) -> np.float32:
+        mean: np.float32 = self.kept(term).mean()
+        return mean
 
 
 class Likelihood(ByFinding):
@@ -292,8 +315,7 @@ class Likelihood(ByFinding):
 
     def explain(self, query: Query, candidates: Ints) -> Floats:
         """Return each finding's share of the mean."""
-        found, mean = self.each(query, candidates)
-        return (found - mean) / np.float32(max(len(query.observed), 1))
+        return self.beyond_mean(query, candidates) / np.float32(max(len(query.observed), 1))
 
 
 class Coverage(ByFinding):
@@ -332,8 +354,7 @@ class Coverage(ByFinding):
 
     def explain(self, query: Query, candidates: Ints) -> Floats:
         """Return each finding's share of the average."""
-        found, mean = self.each(query, candidates)
-        return (found - mean) / self._weight(query)
+        return self.beyond_mean(query, candidates) / self._weight(query)
 
     def _weight(self, query: Query) -> np.float32:
         return np.float32(max(float(self.basis.ic[query.observed].sum()), 1e-9))
@@ -380,6 +401,10 @@ class Typicality(ByFinding):
         """Return the weighted sum over each candidate's annotations."""
         scores: Floats = self._typical @ combined
         return scores
+
+    def finish_all(self, combined: Sequence[Floats], queries: Sequence[Query]) -> list[Floats]:
+        """Return the sums of several cases by one product, which adds up each as :meth:`finish` does."""
+        return list(np.ascontiguousarray((self._typical @ np.stack(combined, axis=1)).T))
 
     def explain(self, query: Query, candidates: Ints) -> Floats:
         """Return the share of the annotations that are most similar to each finding; of equal ones the first has it."""

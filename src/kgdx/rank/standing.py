@@ -6,25 +6,29 @@ equal findings and kept, since most answers are "don't know" and leave all of it
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints, gather
+from kgdx.arrays.sparse import Floats, Ints, Sparse
 from kgdx.rank.fusion import Scored, entropy, leading, shares
 from kgdx.rank.query import Query, Recent
 
 if TYPE_CHECKING:
     from kgdx.rank.case_bank import CaseBank
     from kgdx.rank.ranker import Ranker
+    from kgdx.terms.text_search import Texts
 
 LEADERS = 60
 """Diseases that share all belief: those that a choice is about."""
 NAMED = 40
 """Of them, those whose typical terms are asked for."""
+WIDE = 400
+"""Diseases that a wide round is about: two findings leave more than :data:`LEADERS` possible."""
 LOOKED = 5
 """Of them, those that can be looked up."""
 TYPICAL = 24
@@ -32,9 +36,13 @@ TYPICAL = 24
 TELLING = 96
 """Questions that are kept, the most telling first."""
 MATCHED = 20
-"""N of the best patients that count."""
+"""N of the best patients that count, and of the best passages."""
 SCORED, STANDING = 48, 4096
 """Scored cases with all their arrays that are kept, and cases as they stand: one megabyte, and 80 kB each."""
+LESS = 3
+"""Findings that a kept case may lack to go on from it."""
+TOGETHER = 32
+"""Most cases that are scored at once."""
 
 
 Key = tuple[Hashable, ...]
@@ -44,10 +52,11 @@ class Telling(NamedTuple):
     """What could be asked next, in arrays of one length for every patient.
 
     Attributes:
-        terms: The most telling questions, the best first, and then the typical terms of each disease that can be looked
-            up; 0 where there are no more; shape (TELLING + LOOKED · TYPICAL,).
+        terms: The questions that tell most among the leaders, the best first, those among the WIDE best diseases, and
+            then the typical terms of each disease that can be looked up; 0 where there are no more; shape
+            (2 · TELLING + LOOKED · TYPICAL,).
         there: Whether there is one; of the same shape.
-        gain: Bits that the answer to each question tells of which leader it is; shape (TELLING,).
+        gain: Bits that the answer to each question tells of which disease it is; shape (2, TELLING).
         chance: Share of a yes.
         first: How often the first leader's patients have it.
         often: How often patients of each disease have its typical terms; shape (LOOKED, TYPICAL).
@@ -66,11 +75,11 @@ class Telling(NamedTuple):
 
 
 class Matched(NamedTuple):
-    """The best patients of a bank, as evidence for their diseases.
+    """The best patients of a bank, or passages about diseases, as evidence for their diseases.
 
     Attributes:
         candidates: Their diseases, each once, the best first; shape (diseases,).
-        raise_: How far the best patient of each is above the mean patient, in deviations.
+        raise_: How far the best patient of each is above the mean patient, in deviations; of a passage, above nothing.
         similar: Its similarity, 0 to 1.
     """
 
@@ -126,8 +135,21 @@ class Standing:
     @classmethod
     def standing(cls, key: Key, query: Query, total: Floats, degrees: float) -> Standing:
         """Return where the diseases stand by their scores, and the temperature at which these become shares."""
+        found = cls.waiting(key, query, degrees)
+        found.stand(total)
+        return found
+
+    @classmethod
+    def waiting(cls, key: Key, query: Query, degrees: float) -> Standing:
+        """Return the standing of a case that is not scored yet."""
+        return cls(key, query, np.zeros(0), degrees, np.zeros(0, np.int64), np.zeros(0))
+
+    def stand(self, total: Floats) -> None:
+        """Take over the scores."""
         leaders = leading(total, LEADERS)
-        return cls(key, query, total, degrees, leaders, shares(total[leaders].astype(np.float64), degrees))
+        share = shares(total[leaders].astype(np.float64), self.degrees)
+        for name, value in (("total", total), ("leaders", leaders), ("share", share)):
+            object.__setattr__(self, name, value)
 
 
 class Standings:
@@ -136,15 +158,25 @@ class Standings:
     Args:
         ranker: Scores.
         bank: Patients to match with, if there are any.
+        texts: To search in, if there are any.
+        kept: Cases of which it is kept how the diseases stand; training meets the same ones again and again.
     """
 
-    def __init__(self, ranker: Ranker, bank: CaseBank | None = None) -> None:
-        self.ranker, self.bank, self.model = ranker, bank, ranker.model
-        self._scored: Recent[Key, Scored] = Recent(SCORED)
-        self._standing: Recent[Key, Standing] = Recent(STANDING)
+    def __init__(
+        self, ranker: Ranker, bank: CaseBank | None = None, texts: Texts | None = None, kept: int = STANDING
+    ) -> None:
+        self.ranker, self.bank, self.texts, self.model = ranker, bank, texts, ranker.model
         self.scored_anew = 0
         """How many cases were scored, and not known already."""
-        self._telling: Recent[Key, Telling] = Recent(STANDING)
+        self._kept = kept
+        self._waiting: list[tuple[Standing, Scored | None]] | None = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all cases that were met."""
+        self._scored: Recent[Key, Scored] = Recent(SCORED)
+        self._standing: Recent[Key, Standing] = Recent(self._kept)
+        self._telling: Recent[Key, Telling] = Recent(self._kept)
 
     def of(self, query: Query, before: Standing | None = None) -> Standing:
         """Return where the diseases stand.
@@ -161,8 +193,47 @@ class Standings:
     def _stand(self, key: Key, query: Query, before: Standing | None) -> Standing:
         self.scored_anew += 1
         known = None if before is None else self._scored.peek(before.key)
+        known = known or self._shorter(key, query)
+        if self._waiting is not None:
+            standing = Standing.waiting(key, query, self.ranker.degrees(query))
+            self._waiting.append((standing, known))
+            return standing
         scored = self._scored.get(key, lambda: self.ranker.score_anew(query, known))
         return Standing.standing(key, query, scored.total, self.ranker.degrees(query))
+
+    def _shorter(self, key: Key, query: Query) -> Scored | None:
+        """A scored case that is kept and lacks few of the findings, the last ones."""
+        present, absent = len(query.observed), len(query.excluded)
+        for less in range(1, LESS + 1):
+            for gone in range(max(less - absent, 0), min(less, present) + 1):
+                some = query.observed[: present - gone], query.excluded[: absent - less + gone]
+                known = self._scored.peek((*(each.tobytes() for each in some), *key[2:]))
+                if known is not None:
+                    return known
+        return None
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Score the cases whose standing is asked for within the block at once, when it ends.
+
+        Until then nothing else may be asked of these. The scores are those of one after the other.
+        """
+        waiting: list[tuple[Standing, Scored | None]] = []
+        self._waiting = waiting
+        try:
+            yield
+            self._waiting = None
+            for begin in range(0, len(waiting), TOGETHER):
+                some = waiting[begin : begin + TOGETHER]
+                found = self.ranker.scoring.score([(standing.query, known) for standing, known in some])
+                for (standing, _), scored in zip(some, found, strict=True):
+                    self._scored.keep(standing.key, scored)
+                    standing.stand(scored.total)
+        except BaseException:
+            self.forget()  # what still waits is never scored
+            raise
+        finally:
+            self._waiting = None
 
     @cached_property
     def typical(self) -> tuple[Ints, Floats]:
@@ -180,6 +251,12 @@ class Standings:
             often[candidate, : len(order)] = annotated.values[begin:end][order]
         return terms, often
 
+    @cached_property
+    def outside(self) -> Ints:
+        """Which terms are no phenotypic abnormality: nobody is asked for them; shape (terms,)."""
+        outside: Ints = np.diff(self.model.basis.up.start) == 0
+        return outside
+
     def telling(self, standing: Standing) -> Telling:
         """Return the questions about typical terms of the leaders, those first that tell most of which leader it is."""
         return self._telling.get(standing.key, lambda: self._tell(standing))
@@ -190,37 +267,48 @@ class Standings:
         diseases[: len(first)], share[: len(first)] = first, standing.share[:LOOKED]
         typical, often = (each[diseases] for each in self.typical)
         typical = np.where(diseases[:, None] >= 0, typical, -1)
-        terms, *values = self._valued(standing)
-        questions = np.full(TELLING, -1)
-        questions[: len(terms)] = terms
-        asked = np.concatenate([questions, typical.ravel()])
-        padded = np.zeros((3, TELLING), np.float32)
-        padded[:, : len(terms)] = values
+        questions, padded = np.full((2, TELLING), -1), np.zeros((3, 2, TELLING), np.float32)
+        wide = leading(standing.total, WIDE)
+        widely = shares(standing.total[wide].astype(np.float64), standing.degrees)
+        named = standing.leaders[:NAMED]
+        for row, among in enumerate(((standing.leaders, standing.share, named), (wide, widely, wide))):
+            terms, *values = self._valued(*among)
+            questions[row, : len(terms)] = terms
+            padded[:, row, : len(terms)] = values
+        asked = np.concatenate([questions.ravel(), typical.ravel()])
         gain, chance, often_first = padded
         return Telling(
             *(np.maximum(asked, 0), asked >= 0, gain, chance, often_first, often * (typical >= 0), diseases, share)
         )
 
-    def _valued(self, standing: Standing) -> tuple[Ints, Floats, Floats, Floats]:
-        """The questions about typical terms of the leaders: terms, gain, chance of a yes, and the first leader's."""
-        terms = np.unique(self.typical[0][standing.leaders[:NAMED]])
-        terms = terms[terms >= 0]
-        by, size = self.model.propagated, len(self.model.basis.ic)
-        position, owner = gather(by.start, standing.leaders)
-        column, share = by.index[position], standing.share[owner]
-        chance = np.bincount(column, share * by.values[position], size)[terms]
-        known = np.bincount(column, share * self._bits[position], size)[terms]
+    def _valued(self, leaders: Ints, share: Floats, named: Ints) -> tuple[Ints, Floats, Floats, Floats]:
+        """The questions about typical terms of some diseases: terms, gain, chance of a yes, and the first leader's."""
+        (often, bits), size = self._askable, len(self.model.basis.ic)
+        there, typical = np.zeros(size, bool), self.typical[0][named]
+        there[typical[typical >= 0]] = True
+        terms = np.flatnonzero(there)
+        chance, known = ((each[leaders].T @ share)[terms] for each in (often, bits))
         gain = np.maximum(entropy(np.clip(chance, 0, 1)) - known, 0)
         first = np.zeros(size, np.float32)
-        index, value = by.row(int(standing.leaders[0]))
-        first[index] = value
-        order = np.argsort(-gain, kind="stable")[:TELLING]
+        own = slice(*often.indptr[leaders[0] : leaders[0] + 2].tolist())
+        first[often.indices[own]] = often.data[own]
+        order = leading(gain, TELLING)
         return terms[order], gain[order], chance[order], first[terms[order]]
 
     @cached_property
-    def _bits(self) -> Floats:
-        """Bits of the answer of each propagated frequency."""
-        return entropy(self.model.propagated.values.astype(np.float64)).astype(np.float32)
+    def _askable(self) -> tuple[Any, Any]:
+        """How often patients of each candidate have the terms that are typical of any, and the bits of the answer.
+
+        SciPy arrays of candidates × terms, from which the rows of some leaders are taken.
+        """
+        by, named = self.model.propagated, self.typical[0]
+        typical = np.zeros(len(self.model.basis.ic), bool)
+        typical[named[named >= 0]] = True
+        kept = typical[by.index]
+        start = np.concatenate([[0], np.cumsum(kept)])[by.start].astype(np.int32)
+        index, often = by.index[kept].astype(np.int32), by.values[kept].astype(np.float64)
+        bits = entropy(often).astype(np.float32).astype(np.float64)
+        return Sparse(start, index, often).array(len(typical)), Sparse(start, index, bits).array(len(typical))
 
     def match(self, terms: Sequence[int], leave_out: frozenset[str]) -> Matched:
         """Return the patients most similar to some findings: Sim(q, i) = 1/|q| Σ_j max_k sim(q_j, i_k).
@@ -246,3 +334,25 @@ class Standings:
         order = np.argsort(first)
         value = total[best[first[order]]]
         return Matched(candidates[order], (value - mean) / max(deviation, 1e-6), value)
+
+    def words(self, terms: Sequence[int]) -> str:
+        """Return the query by which texts are searched for some findings: their names."""
+        return ", ".join(self.ranker.names.label(self.ranker.terms[term]) for term in terms)
+
+    def search(self, terms: Sequence[int]) -> Matched:
+        """Return the diseases that the best passages about some findings are of; there may be none.
+
+        Only texts about a disease count, which no patient has written: there is nobody to leave out.
+
+        Args:
+            terms: The findings whose names are searched for; at least one.
+        """
+        assert self.texts is not None
+        best: dict[int, float] = {}
+        for id, _, _, _, score in self.texts.search(self.words(terms), (), MATCHED):
+            number = self.ranker.number_of(id.partition("#")[0])
+            if number >= 0:
+                best.setdefault(number, score)
+        value = np.array(list(best.values()), np.float32)
+        similar = value / value.max() if len(value) else value
+        return Matched(np.array(list(best), np.int64), similar, similar)

@@ -1,95 +1,152 @@
-"""Pieces of texts by BM25 on memory-mapped files, made in shards: what was finished before an interruption is kept.
+"""An index of texts on the disk, made in shards and segments: what was finished before an interruption is kept.
 
-A shard holds the words of some pieces and how often they stand in each; when all are there, their weights are computed
-over all pieces together, so that the result is that of one index. The weights' files are those of bm25s.
+Records are read in order. A shard holds those of some twenty thousand pieces and says where reading goes on after it;
+fifty shards become a segment (:mod:`kgdx.terms.text_segment`), so that memory is bounded by a segment's words, and all
+segments answer as one index (:mod:`kgdx.terms.text_ranking`).
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kgdx.arrays.sparse import Floats, Ints, greatest
-from kgdx.errors import StaleSnapshotError, StoreError
+from kgdx.errors import StaleSnapshotError, StoreError, UsageError
 from kgdx.files import known
 from kgdx.files.locks import take
 from kgdx.files.private import private_file, private_folder
-from kgdx.terms.word_index import K1, VERSION, B, counted, weights, words_of
+from kgdx.terms.text_ranking import Parameters
+from kgdx.terms.text_segment import Piece, Segment, digests_of, merge, write
+from kgdx.terms.word_index import VERSION
 
-SCHEMA = "kgdx.texts/1"
-CARD, TEXTS, WORDS = "card.json", "texts.arrow", "vocab.index.json"
-DATA, INDICES, POINTERS = "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
+SCHEMA = "kgdx.texts/2"
+CARD = "card.json"
 SHARD = 20_000
 """Pieces of a shard."""
-MAX_CHARS = 1_000
-"""Characters of a piece at most."""
+SEGMENT = 50
+"""Shards of a segment."""
+NAMED = 20
+"""Records that were refused are named up to so many."""
 
 Tell = Callable[[str], None]
+Place = tuple[int, int]
+"""Number of a file, and of a record in it."""
 
 
-class Piece(NamedTuple):
-    """A piece of a text.
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What was read at a place: a line of a file or a whole document.
 
     Attributes:
-        id: Of the text, and of the piece of it.
-        title: What the text is called; its words count like the piece's.
-        text: The piece.
-        source: Tag of where it is from.
+        at: The place.
+        pieces: Its pieces; none where it was refused.
+        reason: Why it was refused, in words that fit others too.
+        where: File and line, and what was wrong there.
     """
 
-    id: str
-    title: str
-    text: str
-    source: str
+    at: Place
+    pieces: tuple[Piece, ...] = ()
+    reason: str = ""
+    where: str = ""
 
 
-_SCHEMA = pa.schema([(name, pa.string()) for name in Piece._fields])
+Records = Callable[[Place], Iterator[Record]]
+"""Reads all records from a place on, in an order that never changes."""
 
 
-def build(folder: Path, fingerprint: str, pieces: Iterable[Piece], tell: Tell | None = None, size: int = SHARD) -> Path:
+def plain(pieces: Callable[[], Iterator[Piece]]) -> Records:
+    """Return a reader of pieces that are quickly made again, each a record of its own."""
+
+    def records(start: Place) -> Iterator[Record]:
+        return (Record((0, row), (piece,)) for row, piece in enumerate(pieces()) if row >= start[1])
+
+    return records
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the records.
+
+    Attributes:
+        records: How many were read.
+        kept: How many of them are in the index.
+        refused: Why others are not → how many.
+        named: The first of those.
+    """
+
+    records: int = 0
+    kept: int = 0
+    refused: dict[str, int] = field(default_factory=dict)
+    named: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Count others too."""
+        self.records += other.records
+        self.kept += other.kept
+        self.refused = dict(Counter(self.refused) + Counter(other.refused))
+        self.named = (self.named + other.named)[:NAMED]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How an index is divided: pieces of a shard, shards of a segment."""
+
+    shard: int = SHARD
+    segment: int = SEGMENT
+
+
+def build(
+    folder: Path,
+    fingerprint: str,
+    records: Records,
+    tell: Tell | None = None,
+    parameters: Parameters | None = None,
+    sizes: Sizes = Sizes(),
+) -> Path:
     """Make an index where there is none of the fingerprint yet; of two processes the second waits for the first.
 
     Args:
         folder: The index; beside it lies the work that is not finished.
-        fingerprint: Of what the pieces are from; equal fingerprints give equal pieces in equal order.
-        pieces: All of them; those of finished shards are passed over.
+        fingerprint: Of what the records are from; equal fingerprints give equal records in equal order.
+        records: Reads them; those of finished shards are not read again.
         tell: Told in words how far it is.
-        size: Pieces of a shard.
+        parameters: Of BM25; those that it has, or the defaults, without them. Other ones change its card alone.
+        sizes: How it is divided.
 
     Raises:
         StoreError: The folder cannot be written.
+        UsageError: The parameters cannot be used.
     """
-    say = tell or (lambda _: None)
+    if parameters is not None and not (0 <= parameters.k1 <= 1000 and 0 <= parameters.b <= 1):
+        raise UsageError(f"k1 {parameters.k1:g} and b {parameters.b:g} cannot be used", hint="k1 ≥ 0 and 0 ≤ b ≤ 1")
     try:
         private_folder(folder.parent)
         with private_file(folder.with_name(f"{folder.name}.lock")).open("rb") as lock:
             take(lock.fileno())
             if stale(folder, fingerprint) is None:
+                _weigh(folder, parameters)
                 return folder
             work = private_folder(folder.with_name(f"{folder.name}.partial"))
-            if (work / CARD).exists() and json.loads((work / CARD).read_bytes()) != fingerprint:
-                shutil.rmtree(work)
-                private_folder(work)
-            known.write_whole(work / CARD, json.dumps(fingerprint))
-            shards = list(_shards(work, pieces, size, say))
-            _join(work, shards, fingerprint)
+            _make(work, fingerprint, records, tell or (lambda _: None), sizes)
+            _finish(work, fingerprint, parameters or Parameters())
             shutil.rmtree(folder, ignore_errors=True)
             os.rename(work / "whole", folder)
             known.sync_folder(folder.parent)
             shutil.rmtree(work)
-    except (OSError, ValueError) as error:
-        raise StoreError(
-            f"the texts' index {folder} cannot be written ({error})", hint="free some disk space"
-        ) from error
+    except (OSError, ValueError, pa.ArrowException) as error:
+        full = isinstance(error, OSError) and error.errno in (None, errno.ENOSPC, errno.EDQUOT)  # numpy tells no number
+        hint = "free some disk space, and start it again: it goes on where it was" if full else "look at the folder"
+        raise StoreError(f"the texts' index {folder} cannot be written ({error})", hint=hint) from error
     return folder
 
 
@@ -102,9 +159,9 @@ def stale(folder: Path, fingerprint: str | None = None) -> str | None:
     """
     try:
         card = json.loads((folder / CARD).read_bytes())
-        files = known.from_document(card["files"])
         if card["schema"] != SCHEMA or card["words"] != VERSION:
             return "it was made by another version"
+        files = known.from_document(card["files"])
         if fingerprint is not None and card["fingerprint"] != fingerprint:
             return "it was made from other texts"
     except FileNotFoundError:
@@ -115,92 +172,114 @@ def stale(folder: Path, fingerprint: str | None = None) -> str | None:
     return f"it is damaged: {wrong[0]}" if wrong else None
 
 
-def _shards(work: Path, pieces: Iterable[Piece], size: int, say: Tell) -> Iterator[Path]:
-    """The folders of all shards, those made that are not there."""
-    begin, done, number, left = time.monotonic(), 0, 0, iter(pieces)
-    while rows := tuple(islice(left, size)):
-        folder = work / f"{number:06d}-{len(rows)}"
-        if not folder.exists():
-            temporary = work / "shard"
-            shutil.rmtree(temporary, ignore_errors=True)
-            private_folder(temporary)
-            _write(temporary, rows)
-            known.known(temporary, known.listed(temporary))  # brings the files to the disk
-            os.rename(temporary, folder)
-            done += len(rows)
-            say(f"{number * size + len(rows):,} pieces read, {done / (time.monotonic() - begin):,.0f} a second")
-        yield folder
-        number += 1
+def _weigh(folder: Path, parameters: Parameters | None) -> None:
+    """State other parameters in the card."""
+    card = json.loads((folder / CARD).read_bytes())
+    if parameters is not None and Parameters(card["k1"], card["b"]) != parameters:
+        known.write_whole(folder / CARD, json.dumps(card | parameters._asdict(), indent=1))
 
 
-def _write(folder: Path, rows: Sequence[Piece]) -> None:
-    vocabulary: dict[str, int] = {}
-    told = [words_of(f"{row.title} {row.text}") for row in rows]
-    word, text, tf = counted(told, vocabulary)
-    start = np.searchsorted(word, np.arange(len(vocabulary) + 1))
-    arrays: dict[str, Ints] = {
-        "start": start,
-        "text": text.astype(np.int32),
-        "tf": np.minimum(tf, 65_535).astype(np.uint16),
-        "length": np.array([len(each) for each in told], np.int32),
-    }
-    for name, array in arrays.items():
-        np.save(folder / f"{name}.npy", array)
-    (folder / WORDS).write_text(json.dumps(list(vocabulary), ensure_ascii=False), encoding="utf-8")
-    columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)] if rows else []
-    with pa.OSFile(str(folder / TEXTS), "wb") as sink, pa.ipc.new_file(sink, _SCHEMA) as writer:
-        if rows:
-            writer.write_batch(pa.record_batch(columns, schema=_SCHEMA))
+def _make(work: Path, fingerprint: str, records: Records, say: Tell, sizes: Sizes) -> None:
+    """Make all segments, from where an earlier work ended."""
+    started = json.dumps([SCHEMA, VERSION, fingerprint, sizes.shard, sizes.segment])
+    if (work / CARD).exists() and (work / CARD).read_text() != started:
+        shutil.rmtree(work)
+        private_folder(work)
+    known.write_whole(work / CARD, started)
+    for name in ("whole", "shards"):
+        private_folder(work / name)
+    shutil.rmtree(work / "whole" / "unfinished", ignore_errors=True)
+    segments = [Segment(each) for each in sorted((work / "whole").glob("0*"))]
+    merged = segments[-1].about["shards"] if segments else 0
+    shards = []
+    for each in sorted((work / "shards").glob("0*")):
+        if int(each.name) < merged:  # its segment was finished, and the removal not
+            shutil.rmtree(each)
+        else:
+            shards.append(Segment(each))
+    last = shards[-1] if shards else segments[-1] if segments else None
+    start: Place = tuple(last.about["after"]) if last else (0, 0)
+    begin, read = time.monotonic(), 0
+    for batch in _batches(records(start), sizes.shard):
+        number = merged + len(shards)
+        new, about = _unlike_before(batch, [*segments, *shards])
+        digests = digests_of(record.pieces[0].id for record in new)
+        write(work / "shards" / f"{number:06d}", [piece for record in new for piece in record.pieces], digests, about)
+        shards.append(Segment(work / "shards" / f"{number:06d}"))
+        read += len(batch)
+        done, rate = sum(map(len, [*segments, *shards])), read / (time.monotonic() - begin)
+        say(f"{done:,} pieces, {rate:,.0f} records a second")
+        if len(shards) == sizes.segment:
+            merged += len(shards)
+            segments.append(_merge(work, len(segments), shards, merged))
+            shards = []
+    if shards:
+        _merge(work, len(segments), shards, merged + len(shards))
 
 
-def _join(work: Path, shards: Sequence[Path], fingerprint: str) -> None:
-    """Write the whole index of shards; no more of them than one is in memory."""
+def _merge(work: Path, number: int, shards: Sequence[Segment], last: int) -> Segment:
+    tally = Tally()
+    for shard in shards:
+        tally.add(Tally(**shard.about["tally"]))
+    about = {"after": shards[-1].about["after"], "tally": _document(tally), "shards": last}
+    merge(work / "whole" / f"{number:06d}", shards, about)
+    shutil.rmtree(work / "shards")
+    private_folder(work / "shards")
+    return Segment(work / "whole" / f"{number:06d}")
+
+
+def _document(tally: Tally) -> dict[str, Any]:
+    return {name: getattr(tally, name) for name in Tally.__slots__}
+
+
+def _batches(records: Iterator[Record], size: int) -> Iterator[list[Record]]:
+    held: list[Record] = []
+    pieces = 0
+    for record in records:
+        held.append(record)
+        pieces += len(record.pieces)
+        if pieces >= size or len(held) >= 2 * size:
+            yield held
+            held, pieces = [], 0
+    if held:
+        yield held
+
+
+def _unlike_before(batch: Sequence[Record], before: Sequence[Segment]) -> tuple[list[Record], dict[str, object]]:
+    """The records of a batch that are kept, and what its shard's card says; an id that was there before is refused."""
+    given = [record for record in batch if record.pieces]
+    digests = digests_of(record.pieces[0].id for record in given)
+    _, first = np.unique(digests, return_index=True)
+    new = np.zeros(len(given), bool)
+    new[first] = True
+    for segment in before:
+        if len(segment.ids):
+            at = np.minimum(np.searchsorted(segment.ids, digests), len(segment.ids) - 1)
+            new &= segment.ids[at] != digests
+    kept = [record for record, is_new in zip(given, new.tolist(), strict=True) if is_new]
+    twice = {id(record) for record, is_new in zip(given, new.tolist(), strict=True) if not is_new}
+    tally = Tally(len(batch), len(kept))
+    for record in batch:
+        if id(record) in twice or not record.pieces:
+            reason = "an id that was there before" if record.pieces else record.reason
+            where = f"{record.where}: {reason}, {record.pieces[0].id[:60]!r}" if record.pieces else record.where
+            tally.add(Tally(refused={reason: 1}, named=[where]))
+    file, row = batch[-1].at
+    return kept, {"after": [file, row + 1], "tally": _document(tally)}
+
+
+def _finish(work: Path, fingerprint: str, parameters: Parameters) -> None:
     folder = work / "whole"
-    shutil.rmtree(folder, ignore_errors=True)
-    private_folder(folder)
-    vocabulary: dict[str, int] = {}
-    known_word = vocabulary.setdefault
-    numbers = [
-        np.array([known_word(word, len(vocabulary)) for word in json.loads((shard / WORDS).read_bytes())], np.int64)
-        for shard in shards
-    ]
-    df = np.zeros(len(vocabulary), np.int64)
-    for shard, number in zip(shards, numbers, strict=True):
-        df[number] += np.diff(np.load(shard / "start.npy"))
-    lengths = [np.load(shard / "length.npy") for shard in shards]
-    total = sum(len(each) for each in lengths)
-    mean = max(sum(int(each.sum()) for each in lengths) / max(total, 1), 1e-9)
-    pointers = np.concatenate([np.zeros(1, np.int64), np.cumsum(df)])
-    data = np.lib.format.open_memmap(folder / DATA, "w+", np.float32, (int(pointers[-1]),))
-    indices = np.lib.format.open_memmap(folder / INDICES, "w+", np.int32, (int(pointers[-1]),))
-    cursor, first = pointers[:-1].copy(), 0
-    for shard, number, length in zip(shards, numbers, lengths, strict=True):
-        start, text, tf = (np.load(shard / f"{name}.npy") for name in ("start", "text", "tf"))
-        count = np.diff(start)
-        word = np.repeat(number, count)
-        place = np.arange(len(text)) + np.repeat(cursor[number] - start[:-1], count)
-        data[place] = weights(tf.astype(float), df[word].astype(float), length[text].astype(float), mean, total)
-        indices[place] = text + first
-        cursor[number] += count
-        first += len(length)
-    data.flush()
-    indices.flush()
-    np.save(folder / POINTERS, pointers)
-    (folder / WORDS).write_text(json.dumps(vocabulary, ensure_ascii=False), encoding="utf-8")
-    parameters = {"k1": K1, "b": B, "delta": 0.5, "method": "lucene", "idf_method": "lucene", "dtype": "float32"}
-    parameters |= {"int_dtype": "int32", "num_docs": total, "version": "0.3.16", "backend": "numpy"}
-    (folder / "params.index.json").write_text(json.dumps(parameters))
-    _join_texts(folder / TEXTS, shards)
-    files = known.known(folder, known.listed(folder))
-    card = {"schema": SCHEMA, "words": VERSION, "fingerprint": fingerprint, "pieces": total, "vocabulary": len(df)}
+    tally, pieces = Tally(), 0
+    names = sorted(each.name for each in folder.glob("0*"))
+    for name in names:
+        segment = Segment(folder / name)
+        tally.add(Tally(**segment.about["tally"]))
+        pieces += len(segment)
+    files = known.known(folder, [each for each in known.listed(folder) if each != CARD])
+    card = {"schema": SCHEMA, "words": VERSION, "fingerprint": fingerprint, "pieces": pieces, "segments": names}
+    card |= {**parameters._asdict(), "tally": _document(tally)}
     known.write_whole(folder / CARD, json.dumps({**card, "files": known.as_document(files)}, indent=1))
-
-
-def _join_texts(file: Path, shards: Sequence[Path]) -> None:
-    with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, _SCHEMA) as writer:
-        for shard in shards:
-            for batch in pa.ipc.open_file(pa.memory_map(str(shard / TEXTS))).read_all().to_batches():
-                writer.write_batch(batch)
 
 
 class TextIndex:
@@ -209,6 +288,11 @@ class TextIndex:
     Args:
         folder: Where it lies.
         fingerprint: That of what it must be made from; any without it.
+
+    Attributes:
+        card: What it says of itself.
+        segments: With the parameters by which they are weighed.
+        sources: Tags of its pieces.
 
     Raises:
         StaleSnapshotError: It was made from other texts, or is damaged.
@@ -220,52 +304,17 @@ class TextIndex:
             raise StaleSnapshotError(f"the texts' index {folder} cannot be used: {wrong}", hint=hint)
         self.card: dict[str, Any] = json.loads((folder / CARD).read_bytes())
         try:
-            self._data, self._indices, self._pointers = (
-                np.asarray(np.load(folder / name, mmap_mode="r", allow_pickle=False))
-                for name in (DATA, INDICES, POINTERS)
-            )
-            self._words: dict[str, int] = json.loads((folder / WORDS).read_bytes())
-            self._texts = pa.ipc.open_file(pa.memory_map(str(folder / TEXTS))).read_all()
-        except (OSError, ValueError, pa.ArrowException) as error:
+            parameters = Parameters(self.card["k1"], self.card["b"])
+            self.segments = [(Segment(folder / name), parameters) for name in self.card["segments"]]
+        except (OSError, ValueError, KeyError, pa.ArrowException) as error:
             message = f"the texts' index {folder} is damaged ({error})"
             raise StaleSnapshotError(message, hint="make it again with `kgdx index`") from error
-        coded = self._texts.column("source").combine_chunks().dictionary_encode() if len(self._texts) else None
-        self.sources: list[str] = coded.dictionary.to_pylist() if coded is not None else []
-        self._source = np.asarray(coded.indices) if coded is not None else np.zeros(0, np.int32)
+        self.sources = list(dict.fromkeys(name for segment, _ in self.segments for name in segment.sources))
 
     def __len__(self) -> int:
-        return len(self._texts)
+        return sum(len(segment) for segment, _ in self.segments)
 
-    def scores(self, query: str, sources: Sequence[str] = ()) -> Floats:
-        """Return the score of every piece; 0 for those that share no word, or are of other sources."""
-        found = np.zeros(len(self._texts), np.float32)
-        for word in words_of(query):
-            number = self._words.get(word)
-            if number is not None:
-                there = slice(self._pointers[number], self._pointers[number + 1])
-                found[self._indices[there]] += self._data[there]
-        if sources:
-            found[~self._of(sources)] = 0
-        return found
-
-    def search(self, query: str, sources: Sequence[str], limit: int) -> list[tuple[Piece, float]]:
-        """Return the best pieces with their scores, those of equal score in the order of the index."""
-        scores = self.scores(query, sources)
-        best = greatest(scores, limit)
-        return list(zip(self.pieces(best), scores[best].tolist(), strict=True))
-
-    def unlike(self, query: str, sources: Sequence[str], count: int, choice: np.random.Generator) -> list[Piece]:
-        """Return pieces that share no word with a query, drawn at random."""
-        none = self.scores(query) == 0
-        if sources:
-            none &= self._of(sources)
-        rows = np.flatnonzero(none)
-        return self.pieces(choice.choice(rows, min(count, len(rows)), replace=False))
-
-    def pieces(self, rows: Ints) -> list[Piece]:
-        """Return pieces by their places in the index."""
-        return [Piece(**row) for at in rows.tolist() for row in self._texts.slice(at, 1).to_pylist()]
-
-    def _of(self, sources: Sequence[str]) -> Ints:
-        codes = [code for code, name in enumerate(self.sources) if name in sources]
-        return np.isin(self._source, codes)
+    @property
+    def tally(self) -> Tally:
+        """What became of the records that it was made from."""
+        return Tally(**self.card["tally"])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import re
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -12,9 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgdx.errors import MissingExtraError, StoreError, UsageError
+from kgdx.errors import MissingExtraError, UsageError
 from kgdx.graph.snapshot import DERIVED
-from kgdx.terms.text_index import MAX_CHARS, Piece, Tell, TextIndex, build
+from kgdx.literature.publications import PublicationCache
+from kgdx.terms.corpora import FETCHED, Corpus, pieces_of
+from kgdx.terms.documents import clean
+from kgdx.terms.text_index import Tell, TextIndex, build, plain
+from kgdx.terms.text_ranking import Parameters, Ranking
+from kgdx.terms.text_segment import Piece
 
 if TYPE_CHECKING:
     from kgdx.graph.protocol import Exports
@@ -36,43 +40,12 @@ DISEASE_TEXTS = (
     "mayo_complications",
 )
 """Properties of a disease that say something of it in words."""
-SUFFIXES = (".txt", ".md")
-"""Files of a user's folder that are read."""
-RERANKED = 200
+RERANKED = 64
 """Pieces found by words that a search by meaning compares."""
 REMEMBERED = 4_096
 """Searches that are remembered."""
-_TAG = re.compile(r"[\w.-]{1,60}")
-_BREAK = re.compile(r"(?<=[.!?。！？])\s*|\n+")
-
-
-def cut(text: str, longest: int = MAX_CHARS) -> Iterator[str]:
-    """Cut a text at ends of sentences into pieces of a length at most.
-
-    Example:
-        >>> list(cut("One two. Three four. Five.", 20))
-        ['One two. Three four.', 'Five.']
-    """
-    held = ""
-    for sentence in filter(None, (each.strip() for each in _BREAK.split(text))):
-        for start in range(0, len(sentence), longest):
-            part = sentence[start : start + longest]
-            if held and len(held) + 1 + len(part) > longest:
-                yield held
-                held = part
-            else:
-                held = f"{held} {part}" if held else part
-    if held:
-        yield held
-
-
-def pieces_of(id: str, title: str, text: str, source: str) -> Iterator[Piece]:
-    """Return the pieces of one text; of one without text its title."""
-    number = 0
-    for number, part in enumerate(cut(text), 1):
-        yield Piece(id if number == 1 else f"{id}#{number}", title, part, source)
-    if not number and title:
-        yield Piece(id, title, "", source)
+KEPT = 4
+"""Choices of indexes that stay ready."""
 
 
 def graph_pieces(store: Exports) -> Iterator[Piece]:
@@ -84,8 +57,8 @@ def graph_pieces(store: Exports) -> Iterator[Piece]:
         "Disease": ("name", "source", *DISEASE_TEXTS),
     }.items():
         for row in store.export_nodes(label, list(columns)).to_pylist():
-            title = row[columns[0]] or ""
-            told = [text for name in columns[2:] for text in _listed(row[name])]
+            title = clean(row[columns[0]] or "")
+            told = [clean(text) for name in columns[2:] for text in _listed(row[name])]
             if told or label in ("Document", "Publication"):
                 text = "\n".join(dict.fromkeys(told))
                 yield from pieces_of(row["id"], title, text, row["source"] or label.lower())
@@ -95,53 +68,80 @@ def _listed(value: object) -> list[str]:
     return [str(each) for each in (value if isinstance(value, list) else [value]) if each]
 
 
-def graph_texts(snapshot: Snapshot, store: Callable[[], Exports], tell: Tell | None = None) -> TextIndex:
+def graph_texts(
+    snapshot: Snapshot,
+    store: Callable[[], Exports],
+    tell: Tell | None = None,
+    parameters: Parameters | None = None,
+) -> TextIndex:
     """Open the index of a graph's texts, which is made when it is first asked for.
 
     Raises:
         StoreError: It cannot be written.
     """
     folder = snapshot.path / DERIVED / "texts"
-
-    def pieces() -> Iterator[Piece]:
-        yield from graph_pieces(store())
-
-    return TextIndex(build(folder, snapshot.fingerprint, pieces(), tell), snapshot.fingerprint)
+    records = plain(lambda: graph_pieces(store()))
+    return TextIndex(build(folder, snapshot.fingerprint, records, tell, parameters), snapshot.fingerprint)
 
 
-def index_folder(home: Path, folder: Path, tag: str, tell: Tell | None = None) -> TextIndex:
+def index_corpus(
+    home: Path, corpus: Corpus, tell: Tell | None = None, parameters: Parameters | None = None
+) -> TextIndex:
     """Make the index of a folder of texts, or return the one that there is of its files as they are.
 
     Args:
         home: Where indexes of folders are kept.
-        folder: Its files with the endings :data:`SUFFIXES` are read, and those of folders in it; each in UTF-8.
-        tag: What the source is called in a search.
+        corpus: The folder.
         tell: Told in words how far it is.
+        parameters: Of BM25; those that the index has, or the defaults, without them.
 
     Raises:
-        UsageError: There is no such folder or nothing in it, or the tag cannot be used.
-        StoreError: A file cannot be read, or the index not written.
+        UsageError: Nothing in it can be read, or a parameter cannot be used.
+        StoreError: The index cannot be written.
+        MissingExtraError: It holds a PDF, and the extra ``documents`` is not installed.
     """
-    if not _TAG.fullmatch(tag):
-        raise UsageError(f"a source cannot be called {tag[:40]!r}", hint="use letters, digits, '.', '_' and '-'")
-    if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder}", hint="give one with .txt or .md files")
-    files = sorted(each for each in folder.rglob("*") if each.suffix.lower() in SUFFIXES and each.is_file())
-    if not files:
-        raise UsageError(f"{folder} holds no text", hint=f"files ending in {' or '.join(SUFFIXES)} are read")
-    state = [(each.relative_to(folder).as_posix(), each.stat().st_size, each.stat().st_mtime_ns) for each in files]
-    fingerprint = hashlib.sha256(json.dumps([tag, state]).encode()).hexdigest()
+    fingerprint, folder = corpus.fingerprint, home / corpus.tag
+    index = TextIndex(build(folder, fingerprint, corpus.records, tell, parameters), fingerprint)
+    if not len(index):
+        named = (index.tally.named or ["no line in it"])[0]
+        shutil.rmtree(folder)
+        raise UsageError(f"nothing in {corpus.folder} can be read: {named}", hint="mend the files, or leave them out")
+    return index
+
+
+def index_fetched(cache: Path, home: Path, tell: Tell | None = None, parameters: Parameters | None = None) -> int:
+    """Make the index of the abstracts that were fetched from PubMed so far, as a source of their own.
+
+    Args:
+        cache: The file that keeps them.
+        home: Where indexes of folders are kept.
+        tell: Told in words how far it is.
+        parameters: Of BM25.
+
+    Returns:
+        Number of abstracts; without any there is no index.
+
+    Raises:
+        StoreError: The file cannot be read, or the index not written.
+    """
+    if not cache.is_file():
+        return 0
+    shelf = PublicationCache(cache)
+    try:
+        fetched = [each for each in shelf.all() if each.abstract]
+    finally:
+        shelf.close()
+    digest = hashlib.sha256()
+    for each in fetched:
+        digest.update(f"{each.pmid}\0{each.title}\0{each.abstract}\0".encode(errors="replace"))
 
     def pieces() -> Iterator[Piece]:
-        for file in files:
-            try:
-                text = file.read_text(encoding="utf-8", errors="replace")
-            except OSError as error:
-                raise StoreError(f"{file} cannot be read ({error.strerror})", hint="make it readable") from error
-            name = file.relative_to(folder).as_posix()
-            yield from pieces_of(f"{tag}:{name}", file.stem, text, tag)
+        for each in fetched:
+            yield from pieces_of(f"PMID:{each.pmid}", clean(each.title), clean(each.abstract), FETCHED)
 
-    return TextIndex(build(home / tag, fingerprint, pieces(), tell), fingerprint)
+    if fetched:
+        build(home / FETCHED, digest.hexdigest(), plain(pieces), tell, parameters)
+    return len(fetched)
 
 
 class Texts:
@@ -156,6 +156,7 @@ class Texts:
     def __init__(self, graph: Callable[[], TextIndex] | None, home: Path, encoder: Encoder | None = None) -> None:
         self._graph, self._home, self._encoder = graph, home, encoder
         self._opened: list[TextIndex] | None = None
+        self._rankings = lru_cache(maxsize=KEPT)(self._ranking)
         self._remembered = lru_cache(maxsize=REMEMBERED)(self._search)
 
     @property
@@ -180,18 +181,14 @@ class Texts:
 
     def unlike(self, query: str, sources: Sequence[str], count: int, seed: int) -> list[Found]:
         """Return pieces that share no word with a query, drawn by a seed."""
-        choice = np.random.default_rng(seed)
-        indexes = self._chosen(sources)
-        found = [each for index in indexes for each in index.unlike(query, sources, count, choice)]
-        order = choice.permutation(len(found))[:count].tolist()
-        return [(*found[at], 0.0) for at in order]
+        found = self.ranking(sources).unlike(query, sources, count, np.random.default_rng(seed))
+        return [(*piece, 0.0) for piece in found]
 
     def _search(self, query: str, sources: tuple[str, ...], limit: int, dense: bool) -> tuple[Found, ...]:
         if not query:
             raise UsageError("the query is empty", hint="say what to search for")
         most = max(limit, RERANKED) if dense else limit
-        found = [each for index in self._chosen(sources) for each in index.search(query, sources, most)]
-        found.sort(key=lambda each: -each[1])
+        found = self.ranking(sources).search(query, sources, most)
         if dense and found:
             if self._encoder is None:
                 raise MissingExtraError("searching by meaning", "encoder")
@@ -201,13 +198,23 @@ class Texts:
             found = sorted(near, key=lambda each: -each[1])
         return tuple((*piece, round(score, 4)) for piece, score in found[:limit])
 
-    def _chosen(self, sources: Sequence[str]) -> list[TextIndex]:
+    def ranking(self, sources: Sequence[str] = ()) -> Ranking:
+        """Return the ranking over the indexes that hold sources, which answer as one.
+
+        Raises:
+            UsageError: There is no source of a tag.
+        """
         indexes = self._indexes()
         unknown = [each for each in sources if not any(each in index.sources for index in indexes)]
         if unknown:
             known = ", ".join(self.sources) or "none: index a folder with `kgdx index`"
             raise UsageError(f"no source of texts is called {unknown[0][:60]!r}", hint=f"one of {known}")
-        return indexes
+        return self._rankings(
+            tuple(at for at, each in enumerate(indexes) if not sources or {*sources} & {*each.sources})
+        )
+
+    def _ranking(self, chosen: tuple[int, ...]) -> Ranking:
+        return Ranking([segment for at in chosen for segment in self._indexes()[at].segments])
 
     def _indexes(self) -> list[TextIndex]:
         if self._opened is None:

@@ -7,7 +7,8 @@ IDF(w) = ln((N − n + 0.5) / (n + 0.5) + 1), k1 = 1.5 and b = 0.75.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -29,14 +30,23 @@ def words_of(text: str) -> list[str]:
         >>> words_of("The β-blocker: 心绞痛")
         ['β', 'blocker', '心', '绞', '痛', '心绞', '绞痛']
     """
+    words = _WORD.findall(text.casefold())
+    if text.isascii():
+        return [word for word in words if word not in _STOP]
     found: list[str] = []
-    for word in _WORD.findall(text.casefold()):
+    for word in words:
         if word[0] < "\u3400" or word[0] > "\u9fff":
             if word not in _STOP:
                 found.append(word)
         else:
             found += word
             found += [word[at : at + 2] for at in range(len(word) - 1)]
+    return found
+
+
+def rarity(df: Floats, documents: int) -> Floats:
+    """Return IDF(w) of words that stand in so many of the documents."""
+    found: Floats = np.log((documents - df + 0.5) / (df + 0.5) + 1)
     return found
 
 
@@ -54,22 +64,32 @@ def weights(tf: Floats, df: Floats, length: Floats, mean: float, documents: int)
         >>> float(weights(np.array([1.0]), np.array([1.0]), np.array([3.0]), 3.0, 1)[0].round(4)) < 0.29
         True
     """
-    idf = np.log((documents - df + 0.5) / (df + 0.5) + 1)
-    return (idf * tf * (K1 + 1) / (tf + K1 * (1 - B + B * length / mean))).astype(np.float32)
+    return (rarity(df, documents) * tf * (K1 + 1) / (tf + K1 * (1 - B + B * length / mean))).astype(np.float32)
 
 
-def counted(texts: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> tuple[Ints, Ints, Ints]:
+class Vocabulary(dict[str, int]):
+    """Words with their numbers; one that is new has the next."""
+
+    def __missing__(self, word: str) -> int:
+        self[word] = number = len(self)
+        return number
+
+
+def counted(texts: Iterable[Sequence[str]], vocabulary: Vocabulary) -> tuple[Ints, Ints, Ints]:
     """Count the words of texts; words that are new join the vocabulary.
 
     Returns:
         Word and text of each pair that occurs, sorted, and how often it does.
     """
-    known = vocabulary.setdefault
-    numbers = np.array([known(word, len(vocabulary)) for text in texts for word in text], np.int64)
-    owner = np.repeat(np.arange(len(texts), dtype=np.int64), [len(text) for text in texts])
-    pairs, counts = np.unique(numbers * max(len(texts), 1) + owner, return_counts=True)
-    word, text = np.divmod(pairs, max(len(texts), 1))
-    return word, text, counts
+    number, numbers, lengths = vocabulary.__getitem__, array("q"), array("q")
+    for text in texts:
+        lengths.append(len(text))
+        numbers.extend(map(number, text))
+    size = max(len(lengths), 1)
+    owner = np.repeat(np.arange(len(lengths)), np.frombuffer(lengths, np.int64))
+    pairs, counts = np.unique(np.frombuffer(numbers, np.int64) * size + owner, return_counts=True)
+    word, owner = np.divmod(pairs, size)
+    return word, owner, counts
 
 
 class WordIndex:
@@ -85,7 +105,7 @@ class WordIndex:
 
     def __init__(self, texts: Sequence[str]) -> None:
         told = [words_of(text) for text in texts]
-        self._size, self._words = len(told), dict[str, int]()
+        self._size, self._words = len(told), Vocabulary()
         word, self._text, tf = counted(told, self._words)
         self._start = np.searchsorted(word, np.arange(len(self._words) + 1))
         length = np.array([len(each) for each in told], float)

@@ -61,16 +61,18 @@ _Found = tuple[_Run, dict[int, list[Any]]]
 def mentions(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> list[Mention]:
     """Return the parts of a text that name entries, in order; where two overlap, the longer one."""
     read = text[:READ]
-    runs = [run for run in (*_words(read), *_characters(read)) if not _SAYS_NOTHING.intersection(run.forms)]
-    lay = {run: lay_names_in(read[run.start : run.end], run.forms) for run in runs}
-    meant = {run: [fold_name(name) for name in names] for run, names in lay.items() if names}
-    asked = {each for run in runs for each in (*run.forms, *meant.get(run, ()))}
+    runs = [run for run in (*_words(read), *_characters(read)) if _SAYS_NOTHING.isdisjoint(run.forms)]
+    lay = ((number, lay_names_in(read[run.start : run.end], run.forms)) for number, run in enumerate(runs))
+    meant = {number: [fold_name(name) for name in names] for number, names in lay if names}
+    asked = {each for forms in (*(run.forms for run in runs), *meant.values()) for each in forms}
     named = _look_up(database, asked, kinds)
     found = list(_ids(database, read, kinds))
-    for run in runs:
+    for number, run in enumerate(runs):
+        if number not in meant and not any(each in named for each in run.forms):
+            continue
         said = read[run.start : run.end]
         by_kind: dict[int, list[Any]] = defaultdict(list)
-        plain = [row for each in meant.get(run, ()) for row in named.get(each, ()) if row[1] == _DISEASE]
+        plain = [row for each in meant.get(number, ()) for row in named.get(each, ()) if row[1] == _DISEASE]
         for row in {*plain, *(row for each in run.forms for row in named.get(each, ()))}:
             if row[1] != _GENE or row[2] == said:
                 by_kind[row[1]].append(row)
@@ -115,10 +117,12 @@ def _words(text: str) -> Iterator[_Run]:
     tokens = [token for token in tokens if token[2]]
     keys = [" ".join(part for word in folded.split(" ") for part in word_key(word)) for _, _, folded in tokens]
     for first in range(len(tokens)):
+        folded = key = ""
         for last in range(first, min(first + MOST_WORDS, len(tokens))):
-            folded = " ".join(token[2] for token in tokens[first : last + 1])
-            key = " ".join(filter(None, keys[first : last + 1]))
-            yield _Run(tokens[first][0], tokens[last][1], tuple(dict.fromkeys((folded, key or folded))))
+            folded = f"{folded} {tokens[last][2]}" if folded else tokens[last][2]
+            key = f"{key} {keys[last]}" if key and keys[last] else key or keys[last]
+            forms = (folded, key) if key and key != folded else (folded,)
+            yield _Run(tokens[first][0], tokens[last][1], forms)
 
 
 def _characters(text: str) -> Iterator[_Run]:
@@ -126,7 +130,8 @@ def _characters(text: str) -> Iterator[_Run]:
     folded = fold_chinese(text)
     plain, other = folded.text, same_length(folded.text)
     for start in range(len(plain)):
-        if not _PLAIN.match(plain[start]) or not _begins(folded, start):
+        near = _HAN.search(plain, start, start + MOST_CHARACTERS)
+        if near is None or not _PLAIN.match(plain[start]) or not _begins(folded, start):
             continue
         for end in range(start + 1, min(start + MOST_CHARACTERS, len(plain)) + 1):
             if not _PLAIN.match(plain[end - 1]):

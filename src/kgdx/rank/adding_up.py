@@ -1,0 +1,93 @@
+"""Scores cases by all scorers of a ranking and adds up what they say: one case, or several with equal results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from kgdx.arrays.sparse import Floats
+from kgdx.rank.fusion import Scale, Scored, Weights, added, scale
+from kgdx.rank.query import Query, Recent
+from kgdx.rank.scorers import ByFinding, Scorer
+
+PARTS = 64
+"""Parts of scores that are kept, of what does not depend on the findings: 80 kB each."""
+
+
+class Scorers:
+    """The scorers of a ranking with what each weighs.
+
+    Args:
+        scorers: Scorer by name.
+        weights: What each of them weighs.
+        size: How many candidates there are.
+
+    Raises:
+        UsageError: A scorer has no weight.
+    """
+
+    def __init__(self, scorers: Mapping[str, Scorer], weights: Weights, size: int) -> None:
+        self.scorers, self.size = scorers, size
+        self._weight = {name: weights.of(name) for name in scorers}
+        self._nothing = np.zeros(size, np.float32)
+        self._nothing.setflags(write=False)
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget the parts that are kept."""
+        self._parts: Recent[tuple[int, Scale], tuple[Floats, Floats]] = Recent(PARTS)
+
+    def score(self, cases: Sequence[tuple[Query, Scored | None]]) -> list[Scored]:
+        """Score queries, each with what is known of it before; the results are those of one after the other."""
+        queries = [query for query, _ in cases]
+        values: list[dict[str, Floats]] = [{} for _ in cases]
+        combined: list[dict[str, Floats]] = [{} for _ in cases]
+        for name, scorer in self.scorers.items():
+            for each, query in zip(values, queries, strict=True):
+                if scorer.speaks(query):
+                    each[name] = self._nothing
+            telling = [at for at, query in enumerate(queries) if name in values[at] and scorer.tells(query)]
+            some = [queries[at] for at in telling]
+            if isinstance(scorer, ByFinding):
+                for at in telling:
+                    query, before = cases[at]
+                    rows = None if before is None else before.combined.get(name)
+                    known = None if before is None or rows is None else (before.query, rows)
+                    combined[at][name] = scorer.combined(query, known)
+                found = scorer.finish_all([combined[at][name] for at in telling], some) if some else []
+            else:
+                found = [scorer.score(query) for query in some]
+            for at, value in zip(telling, found, strict=True):
+                values[at][name] = value
+        return [self.fuse(*each) for each in zip(queries, values, combined, strict=True)]
+
+    def fuse(self, query: Query, values: Mapping[str, Floats], combined: Mapping[str, Floats]) -> Scored:
+        """Weigh and add up the scorers' scores.
+
+        Raises:
+            UsageError: A scorer does not give one finite score for each candidate.
+        """
+        scales, parts = {}, []
+        gate = min((scorer.gate(query) for scorer in self.scorers.values()), default=1.0) if query.phrases else 1.0
+        for name, value in values.items():
+            scorer = self.scorers[name]
+            weight = self._weight[name] * scorer.heeded(gate)
+            if value is self._nothing or (value.shape == (self.size,) and not value.any()):
+                scales[name] = Scale(0.0, 1.0, weight)
+                continue
+            field = scorer.field(query)
+            scales[name] = scale(scorer, value, weight, self.size, field)
+            if field is not None:
+                value[field.numbers[1]] = scales[name].mean
+            parts.append(self._part(value, scales[name], steady=scorer.steady))
+        total = added(parts, self.size)
+        total.setflags(write=False)  # it is kept, and handed out
+        return Scored(query, values, scales, total, combined)
+
+    def _part(self, value: Floats, scale: Scale, *, steady: bool) -> Floats:
+        """Return a part of the fused score; that of an array which comes again and again is kept."""
+        if not steady:
+            return scale.part(value)
+        # the array is kept beside its part, so that no other one can have its id
+        return self._parts.get((id(value), scale), lambda: (value, scale.part(value)))[1]

@@ -1,0 +1,103 @@
+"""Texts that stand in the corpora word for word, as the questions of a test set should not.
+
+Two texts overlap where so many words follow each other in both, whatever their case, punctuation and stop words; of
+Chinese each character is a word. The check is exact: every piece that holds the words of a run is compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kgdx.terms.text_ranking import Ranking
+from kgdx.terms.word_index import words_of
+
+WORDS = 13
+"""Words of a run that two texts do not share by chance."""
+FEWEST = 6
+"""A text of fewer words is not judged; one of fewer than a run must stand there whole."""
+
+_SPACED = re.compile(r"([\u3400-\u9fff])")
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Where most of a text stands word for word.
+
+    Attributes:
+        piece: Id of the piece.
+        source: Tag of its source.
+        words: Length of the longest run that both share, in words.
+        share: Of the text's words, how many are in that run; from 0 to 1.
+    """
+
+    piece: str
+    source: str
+    words: int
+    share: float
+
+
+def contained_in(
+    ranking: Ranking, texts: Mapping[str, str], words: int = WORDS, sources: Sequence[str] = ()
+) -> dict[str, Overlap]:
+    """Return which texts stand in the indexed ones, wholly or in part.
+
+    Args:
+        ranking: The indexed texts, as :meth:`kgdx.terms.text_search.Texts.ranking` returns them.
+        texts: Id of a text → the text, as questions by their ids.
+        words: Words that must follow each other in both.
+        sources: Tags of the sources to look in; all without any.
+
+    Returns:
+        Id of each text that overlaps → the piece that shares the longest run with it, the first of equal ones.
+
+    Example:
+        >>> contained_in(Ranking(()), {"q1": "Which of the following drugs causes gout in a patient with fever?"})
+        {}
+    """
+    found = {}
+    for id, text in texts.items():
+        told = _tokens(text)
+        if len(told) >= FEWEST and (best := _longest(ranking, told, min(words, len(told)), sources)) is not None:
+            found[id] = best
+    return found
+
+
+def _tokens(text: str) -> list[str]:
+    """Words in their order; :func:`words_of` adds pairs of Chinese characters only where they are not parted."""
+    return words_of(_SPACED.sub(r" \1 ", text))
+
+
+def _longest(ranking: Ranking, told: list[str], words: int, sources: Sequence[str]) -> Overlap | None:
+    runs = {tuple(told[at : at + words]) for at in range(len(told) - words + 1)}
+    best: Overlap | None = None
+    seen: set[tuple[int, int]] = set()
+    for run in sorted(runs):
+        for at, rows in ranking.holding(run):
+            for row in rows.tolist():
+                if (at, row) in seen:
+                    continue
+                seen.add((at, row))
+                (piece,) = ranking.segments[at].pieces([row])
+                length = _shared(told, _tokens(f"{piece.title} {piece.text}"), words)
+                if (not sources or piece.source in sources) and length > (best.words if best else words - 1):
+                    best = Overlap(piece.id, piece.source, length, length / len(told))
+    return best
+
+
+def _shared(told: list[str], other: list[str], words: int) -> int:
+    """The length of the longest run of words that two texts share, if at least so many; otherwise 0."""
+    places: dict[tuple[str, ...], list[int]] = {}
+    for at in range(len(other) - words + 1):
+        places.setdefault(tuple(other[at : at + words]), []).append(at)
+    longest = 0
+    for at in range(len(told) - words + 1):
+        for start in places.get(tuple(told[at : at + words]), ()):
+            length = words
+            while (
+                at + length < len(told) and start + length < len(other) and told[at + length] == other[start + length]
+            ):
+                length += 1
+            longest = max(longest, length)
+    return longest
