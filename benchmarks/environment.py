@@ -2,8 +2,10 @@
 
     python -m benchmarks.environment STORE [--cases FILE] [--count N] [--json]
 
-One core. Cold: every episode in a world of its own; warm: in one that has seen the episodes before, as in training,
-where a case is played many times. The policy chooses at random among what the mask allows.
+One core; set OPENBLAS_NUM_THREADS=1, since all threads count. Cold: every episode in a world of its own; warm: in one
+that has seen the episodes before, as in training, where a case is played many times. The policy chooses at random among
+what the mask allows. A step is a listed choice, which may be many wishes: a round of questions asks ten. In step is the
+game without its log, as training plays it, 16 cases together.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import gc
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,15 +27,19 @@ from kgdx.case import Case, Failure, read_cases
 from kgdx.episode.world import Memo, World
 from kgdx.errors import KgdxError
 from kgdx.learn.adversaries import SCRIPTS, Known, Writer
-from kgdx.learn.environment import DiagnosisEnv
+from kgdx.learn.bedside import Bedside, recorded
+from kgdx.learn.listed_environment import DiagnosisEnv
 from kgdx.learn.rollouts import TagRollouts
 from kgdx.learn.ward import Ward
+from kgdx.policies.choice_network import ChoiceNetwork
 from kgdx.policies.tags import TagsPolicy
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 STEPS = 12
-ROLLOUTS = 8
-"""Times that a case is played, as a group of rollouts is."""
+WARM = 10
+"""Other cases that are played first: they open what an episode reads."""
+ROLLOUTS, TOGETHER = 8, 16
+"""Times that a case is played, as a group of rollouts is, and cases in step."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -45,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         with kgdx.open(options.store) as graph:
-            cases = list(islice(usable(options.cases), options.count))
+            cases = list(islice(usable(options.cases), WARM + options.count))
             found = list(measured(graph, cases))
     except KgdxError as error:
         print(error, file=sys.stderr)
@@ -68,22 +74,46 @@ def usable(path: Path) -> Iterator[Case]:
 
 def measured(graph: Any, cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
     env = DiagnosisEnv(graph, cases)
-    play(env, cases[:2], 1)  # opens ranker, bank and questions
+    met = [case for case in cases if case.id in env.ward.cases]
+    play(env, met[:WARM], ROLLOUTS)
     gc.collect()
-    for name, fresh in (("random legal actions, cold", True), ("the same, each case eight times", False)):
+    for name, fresh in (("random choices, cold", True), ("random choices, each case eight times", False)):
         env.world = World(graph, env.ward, memo=Memo(100_000))
-        started = time.process_time()
-        steps = play(env, cases, 1 if fresh else ROLLOUTS, fresh=fresh)
-        yield {"what": name, "rate": round(steps / (time.process_time() - started))}
+        graph.ranker.forget()
+        graph.standings.forget()
+        yield from rates(name, lambda fresh=fresh: play(env, met[WARM:], 1 if fresh else ROLLOUTS, fresh=fresh))
+    yield from rates("the same again", lambda: play(env, met[WARM:], ROLLOUTS))
+    yield from in_step(env)
+    yield from written(graph, cases[WARM:])
+
+
+def rates(name: str, played: Callable[[], tuple[int, int]]) -> Iterator[dict[str, Any]]:
+    """How many steps a second, and wishes."""
     started = time.process_time()
-    steps = play(env, cases, ROLLOUTS)
-    yield {"what": "the same again", "rate": round(steps / (time.process_time() - started))}
-    yield from written(graph, cases)
+    steps, wishes = played()
+    spent = time.process_time() - started
+    yield {"what": f"{name}: steps", "rate": round(steps / spent)}
+    yield {"what": f"{name}: wishes", "rate": round(wishes / spent)}
 
 
-def play(env: DiagnosisEnv, cases: Sequence[Case], times: int, *, fresh: bool = False) -> int:
-    """Play episodes of random legal choices, and return how many steps they took."""
-    steps = 0
+def in_step(env: DiagnosisEnv) -> Iterator[dict[str, Any]]:
+    """The game as training plays it: cases that were not met before, each eight times, chosen for by a network."""
+    standings = env.ward.graph.standings
+    bedside, patients, network = Bedside(standings), recorded(env.ward, standings), ChoiceNetwork.fresh()
+    bedside.play(network, patients[:WARM], np.random.default_rng(0))
+    standings.forget()
+    for name in ("in step, each case eight times", "in step, the same again"):
+        chance, choices = np.random.default_rng(1), 0
+        started = time.process_time()
+        for begin in range(WARM, len(patients), TOGETHER):
+            group = [each for each in patients[begin : begin + TOGETHER] for _ in range(ROLLOUTS)]
+            choices += len(bedside.play(network, group, chance).chosen)
+        yield {"what": f"{name}: choices", "rate": round(choices / (time.process_time() - started))}
+
+
+def play(env: DiagnosisEnv, cases: Sequence[Case], times: int, *, fresh: bool = False) -> tuple[int, int]:
+    """Play episodes of random legal choices, and return how many steps and wishes they took."""
+    steps = wishes = 0
     for case in cases:
         if fresh:
             env.world = World(env.ward.graph, env.ward)
@@ -96,7 +126,8 @@ def play(env: DiagnosisEnv, cases: Sequence[Case], times: int, *, fresh: bool = 
                     break
                 *_, info = env.step(places[int(chance.integers(len(places)))])
                 steps += 1
-    return steps
+            wishes += env.state.counts.steps
+    return steps, wishes
 
 
 def written(graph: Any, cases: Sequence[Case]) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,16 @@ from kgdx.learn.bedside import Bedside, Played, Recorded, recorded
 from kgdx.learn.fixed_plans import PLANS, FixedPlan
 from kgdx.learn.group_policy import Settings
 from kgdx.learn.policy_training import Training, unseen
+from kgdx.learn.shares import shared
 from kgdx.learn.ward import Ward
 from kgdx.policies.choice_network import ChoiceNetwork, opened
-from kgdx.rank.case_bank import CaseBank
 from kgdx.rank.standing import Standings
 
 FOLDS, KNOWN, RESAMPLES = 5, 2, 10_000
+ASIDE = 6
+"""Of so many publications one is set aside, on which settings were chosen: it is trained on, never measured with."""
+KEPT = 20_000
+"""Cases of which it is kept how the diseases stand."""
 STATED = FixedPlan(8, 2.0)
 """The plan that was best among look-ups when the task was set."""
 MEASURES = ("top1", "top5", "reward", "actions", "questions")
@@ -46,6 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--updates", type=int, default=Settings.updates)
     parser.add_argument("--rate", type=float, default=Settings.rate)
     parser.add_argument("--most", type=int, default=0, help="patients of a publication that are met; all by default")
+    parser.add_argument("--jobs", type=int, help="runs at the same time")
+    parser.add_argument("--ray", metavar="ADDRESS|local", help="share the runs out on Ray")
     parser.add_argument("--report", action="store_true", help="print what was measured, and measure nothing")
     parser.add_argument("--speed", action="store_true", help="measure how fast episodes are played, and nothing else")
     options = parser.parse_args(arguments)
@@ -59,26 +66,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def measure(options: argparse.Namespace) -> None:
-    """Train and play what is not in the folder yet, one seed after the other."""
+    """Train and play what is not in the folder yet, one seed after the other, or several runs at the same time."""
     with kgdx.open(options.store) as graph:
         bedside, patients = met(graph, options)
         options.out.mkdir(parents=True, exist_ok=True)
         plans = options.out / "plans.json"
         if not plans.exists():
             keep(plans, {str(plan): told(bedside.play(plan, patients), patients) for plan in PLANS})
-        for seed in range(options.seeds):
-            for fold in range(FOLDS):
-                path = options.out / f"seed-{seed}-fold-{fold}"
-                if not (path / f"held-out-{options.updates}.json").exists():
-                    settings = Settings(updates=options.updates, rate=options.rate, seed=seed)
-                    run(bedside, patients, path, settings, fold)
+        runs = [(seed, fold) for seed in range(options.seeds) for fold in range(FOLDS)]
+        left = [each for each in runs if not (folder(options, *each) / f"held-out-{options.updates}.json").exists()]
+        for line in shared(Runs(options), left, graph, jobs=options.jobs, ray=options.ray, share=1):
+            print(line, flush=True)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The work of training, and playing with the patients of the fold that was held out."""
+
+    options: argparse.Namespace
+
+    def on(self, graph: Graph) -> Callable[[tuple[int, int]], str]:
+        bedside, patients = met(graph, self.options)
+
+        def act(item: tuple[int, int]) -> str:
+            seed, fold = item
+            settings = Settings(updates=self.options.updates, rate=self.options.rate, seed=seed)
+            return run(bedside, patients, folder(self.options, seed, fold), settings, fold)
+
+        return act
+
+
+def folder(options: argparse.Namespace, seed: int, fold: int) -> Path:
+    """Where a run is kept."""
+    return Path(options.out).absolute() / f"seed-{seed}-fold-{fold}"
 
 
 def met(graph: Graph, options: argparse.Namespace) -> tuple[Bedside, list[Recorded]]:
     """Return who plays, and the patients that are met."""
     cases = [case for case in read_cases(options.cases) if isinstance(case, Case)]
     ward = Ward.of(graph, unseen(graph.ranker, graph.snapshot, cases), known=KNOWN)
-    bedside = Bedside(Standings(graph.ranker, CaseBank(graph.ranker, graph.snapshot)))
+    bedside = Bedside(Standings(graph.ranker, graph.bank, graph.texts, KEPT))
     return bedside, some(recorded(ward, bedside.standings), options.most)
 
 
@@ -108,8 +135,8 @@ def some(patients: Sequence[Recorded], most: int) -> list[Recorded]:
     return [each for group in kept.values() for each in group[: most or None]]
 
 
-def run(bedside: Bedside, patients: list[Recorded], path: Path, settings: Settings, fold: int) -> None:
-    """Train on the other folds, and play with the patients of one."""
+def run(bedside: Bedside, patients: list[Recorded], path: Path, settings: Settings, fold: int) -> str:
+    """Train on the other folds, and play with the patients of one; return what is said of it."""
     folds = folds_of(patients)
     training = Training(bedside, [each for each in patients if folds[each.publication] != fold], settings, path)
     begin = time.perf_counter()
@@ -119,14 +146,16 @@ def run(bedside: Bedside, patients: list[Recorded], path: Path, settings: Settin
     found: dict[str, Any] = {"greedy": told(bedside.play(network, held), held), "seconds": taken}
     found["sampled"] = told(bedside.play(network, held, np.random.default_rng(settings.seed)), held)
     keep(path / f"held-out-{settings.updates}.json", found)
-    print(f"{path.name}: trained in {taken:.0f} s", flush=True)
+    return f"{path.name}: trained in {taken:.0f} s"
 
 
 def folds_of(patients: Sequence[Recorded]) -> dict[str, int]:
-    """Return the fold of each publication."""
+    """Return the fold of each publication, -1 for those on which settings were chosen."""
     names = sorted({each.publication for each in patients})
+    aside = set(np.random.default_rng(7).permutation(len(names))[: len(names) // ASIDE].tolist())
     order = np.random.default_rng(0).permutation(len(names)).tolist()
-    return {names[number]: place % FOLDS for place, number in enumerate(order)}
+    left = [number for number in order if number not in aside]
+    return {names[number]: -1 for number in aside} | {names[number]: at % FOLDS for at, number in enumerate(left)}
 
 
 def told(played: Played, patients: Sequence[Recorded]) -> dict[str, dict[str, list[float]]]:

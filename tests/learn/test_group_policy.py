@@ -94,5 +94,5 @@ def test_settings_that_cannot_be_right_are_refused(more: dict[str, float]) -> No
 
 
 def test_a_group_size_that_does_not_divide_the_batch_says_so() -> None:
-    with pytest.raises(UsageError, match="128 episodes cannot be put in groups of 7"):
+    with pytest.raises(UsageError, match="512 episodes cannot be put in groups of 7"):
         Settings(group=7)

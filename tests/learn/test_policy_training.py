@@ -16,13 +16,15 @@ from kgdx.case.splits import Split
 from kgdx.episode import AskPatient, Kind, Limits, run
 from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.learn.bedside import Bedside, Recorded, recorded
-from kgdx.learn.fixed_plans import PLANS
+from kgdx.learn.fixed_plans import PLANS, TEACHER
 from kgdx.learn.group_policy import Settings
 from kgdx.learn.policy_training import POLICY, Training, train_policy, unseen
 from kgdx.learn.training_state import FILE
 from kgdx.learn.ward import Ward
 from kgdx.policies.choice_network import ChoiceNetwork
 from kgdx.policies.learned import LearnedPolicy
+from kgdx.rank.choices import FEATURES
+from kgdx.rank.standing import Standings
 
 SMALL = Settings(updates=12, episodes=8, group=4)
 
@@ -85,11 +87,35 @@ def test_a_patient_is_never_matched_with_its_own_publication(bedside: Bedside, p
 
 
 def test_the_reward_rises_from_uniform(bedside: Bedside, patients: list[Recorded], tmp_path: Path) -> None:
-    network = Training(bedside, patients, Settings(updates=40, episodes=64, rate=3e-3), tmp_path).run()
+    settings = Settings(updates=40, episodes=64, rate=3e-3, imitated=0)
+    network = Training(bedside, patients, settings, tmp_path).run()
     curve = network.card["curve"]["reward"]
     assert np.mean(curve[-5:]) > np.mean(curve[:5]) + 0.05
     uniform = bedside.play(ChoiceNetwork.fresh(), patients * 50, np.random.default_rng(0))
     assert bedside.play(network, patients).rewards.mean() > uniform.rewards.mean()
+
+
+def test_it_begins_as_its_teacher_and_stays_open_to_the_rest(
+    bedside: Bedside, patients: list[Recorded], tmp_path: Path
+) -> None:
+    learner = Training(bedside, patients, Settings(episodes=64), tmp_path)._taught([[each] for each in patients])
+    taught = bedside.play(TEACHER, patients)
+    own = np.where(taught.listed, learner.network.logits(taught.features), -np.inf)
+    assert (own.argmax(axis=1) == taught.chosen).mean() > 0.9
+    share = np.exp(own - own.max(axis=1, keepdims=True))
+    share /= share.sum(axis=1, keepdims=True)
+    assert 0.5 < share.max(axis=1).mean() < 0.95
+    assert learner.initial is learner.network and learner.steps == 0
+
+
+def test_without_patients_to_match_with_and_texts_it_is_trained_all_the_same(
+    graph: Graph, patients: list[Recorded], tmp_path: Path
+) -> None:
+    bedside = Bedside(Standings(graph.ranker))
+    network = Training(bedside, patients, replace(SMALL, updates=2), tmp_path).run()
+    played = bedside.play(network, patients, np.random.default_rng(0))
+    kinds = played.features[np.arange(len(played.chosen)), played.chosen]
+    assert not kinds[:, [FEATURES.index("match"), FEATURES.index("search")]].any()
 
 
 def test_an_interrupted_run_goes_on_to_the_same_policy(

@@ -9,19 +9,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgdx.episode import Author, Episode, Kind, dump, load, run
+from kgdx.episode import Author, Episode, Kind, Segment, dump, load, run
 from kgdx.errors import UsageError
 from kgdx.learn.adversaries import BASELINES, SCRIPTS, Known, Writer
 from kgdx.learn.rewards import (
     EVEN,
+    PRICES,
     Reward,
     Scoring,
     Weights,
+    choice_reward,
     diagnosis_reward,
     format_reward,
     greatest,
     least,
     match_reward,
+    price,
     reward,
     search_reward,
     weights,
@@ -166,3 +169,16 @@ def test_whatever_is_written_only_what_the_graph_did_is_paid(ward: Ward, parts: 
     assert least(EVEN) - 1e-12 <= found.value <= greatest(EVEN) + 1e-12 and 0 <= found.reported <= 1
     assert found.parts[0].value == 1 or found.value == least(EVEN)
     assert reward(load(dump(log)), truth) == found
+
+
+def listed(**counts: object) -> Segment:
+    done = {"asks": 0, "looked": (), "matches": 0, "searches": 0, **counts}
+    return Segment(Author.POLICY, Kind.WISH, "consider", done)
+
+
+def test_listed_choices_cost_what_the_last_list_counts() -> None:
+    log = [listed(asks=1), listed(asks=2, looked=("", "OMIM:1"), matches=1, searches=1)]
+    assert price(log) == pytest.approx(
+        2 * PRICES["ask"] + PRICES["round"] + PRICES["lookup"] + PRICES["match"] + PRICES["search"]
+    )
+    assert price([]) == 0 and choice_reward(log, Truth()) == -price(log)

@@ -250,3 +250,11 @@ def test_an_episode_of_any_face_is_scored_alike(ward: Ward) -> None:
     env.diagnose([STATURE_NAME])
     other = replace(ward, known=1)
     assert scored(other, env._now).value == env.get_reward()
+
+
+def test_a_finding_of_a_patient_that_is_nearest_to_several_is_named_once(ward: Ward) -> None:
+    tools = tool_environment(ward)()
+    tools.reset(case="three")
+    for line in tools.match(["HP:0001250", "HP:0007359", "HP:0002133"]).splitlines():
+        named = line.partition(": ")[2].split(", ")
+        assert named and len(named) == len(set(named))

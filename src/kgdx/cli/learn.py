@@ -8,16 +8,18 @@ from typing import Annotated
 import typer
 
 from kgdx.cli import inputs, options
+from kgdx.cli.learn_map import embedding_map
+from kgdx.cli.learn_pairs import pairs
 from kgdx.cli.learn_policy import policy
 from kgdx.cli.learn_prompt import prompt
+from kgdx.cli.learn_transcripts import transcripts
 from kgdx.cli.options import Json, Store, grouped
-from kgdx.cli.predict_commands import embedding_map
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train on the graph; needs kgdx[learn].")
-    for command in (embeddings, policy, prompt):
+    for command in (embeddings, pairs, policy, prompt, transcripts):
         group.command()(command)
     group.command("map")(embedding_map)
     app.add_typer(group, name="learn")

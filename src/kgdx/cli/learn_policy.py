@@ -18,10 +18,10 @@ SHOWN = ("top1", "top5", "reward", "actions", "questions")
 class How:
     """How it is trained."""
 
-    updates: Annotated[int, typer.Option(metavar="N", help="How often episodes are played and learned from.")] = 300
-    episodes: Annotated[int, typer.Option(metavar="N", help="Episodes of an update.")] = 128
+    updates: Annotated[int, typer.Option(metavar="N", help="How often episodes are played and learned from.")] = 150
+    episodes: Annotated[int, typer.Option(metavar="N", help="Episodes of an update.")] = 512
     group: Annotated[int, typer.Option(metavar="N", help="Of them, those of one patient.")] = 8
-    rate: Annotated[float, typer.Option(metavar="RATE", help="Step size of Adam.")] = 5e-4
+    rate: Annotated[float, typer.Option(metavar="RATE", help="Step size of Adam.")] = 1e-3
     known: Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Findings known at first.")] = 2
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of all random choices.")] = 0
 
@@ -40,7 +40,7 @@ def policy(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Train the policy that chooses among questions, look-ups, matches and a diagnosis.
+    """Train the policy that chooses among questions, look-ups, a search, matches and a diagnosis.
 
     Interrupted, it goes on where it stopped when run again. Example: kgdx learn policy cases.jsonl -o run; kgdx consult
     --policy learned:checkpoint=run/policy.safetensors

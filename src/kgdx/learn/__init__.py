@@ -4,7 +4,7 @@ from __future__ import annotations
 
 ENVIRONMENTS = {
     "kgdx/Consult-v0": "kgdx.learn.environment:ConsultEnv",
-    "kgdx/Diagnosis-v0": "kgdx.learn.environment:DiagnosisEnv",
+    "kgdx/Diagnosis-v0": "kgdx.learn.listed_environment:DiagnosisEnv",
 }
 """Name → class of the environments that :func:`gymnasium.make` makes."""
 

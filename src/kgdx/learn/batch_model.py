@@ -21,13 +21,22 @@ def check_tokenizer(tokenizer: Any) -> None:
     Raises:
         UsageError: It has no chat template, or tags of the protocol are special tokens, which are not decoded.
     """
-    if getattr(tokenizer, "chat_template", None) is None:
-        raise UsageError("the tokenizer has no chat template", hint="take one that was trained for conversations")
+    check_template(tokenizer)
     opening = {each.replace("/", "") for each in CLOSING}
     special = sorted({*CLOSING, *opening}.intersection(tokenizer.all_special_tokens))
     if special:
         hint = "add the tags as ordinary tokens: tokenizer.add_tokens([...])"
         raise UsageError(f"the tag {special[0]} is a special token of the tokenizer", hint=hint)
+
+
+def check_template(tokenizer: Any) -> None:
+    """Refuse a tokenizer of a model that was not trained for conversations.
+
+    Raises:
+        UsageError: It has no chat template.
+    """
+    if getattr(tokenizer, "chat_template", None) is None:
+        raise UsageError("the tokenizer has no chat template", hint="take one that was trained for conversations")
 
 
 class BatchModel(ChatModel):
@@ -115,6 +124,9 @@ class BatchModel(ChatModel):
                     )
                     past = made.past_key_values
                     scores = made.logits[:, -1].float().cpu()
+                    if bool(scores.isnan().any()):
+                        hint = "go on from an earlier checkpoint with a lower rate"
+                        raise UsageError("the model's scores are no numbers", hint=hint)
                     new = [pad if row.finish else row.add(each, ends) for row, each in zip(rows, scores, strict=True)]
                     self._stop(rows)
                     ids = torch.tensor(new, device=device)[:, None]

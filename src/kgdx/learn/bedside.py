@@ -1,19 +1,20 @@
 """Episodes of recorded patients by row numbers, many in step: what training plays, thousands of choices a second.
 
-It is the compiled form of the environment :mod:`kgdx.learn.environment` with the listed choices as its menu: the same
-openings, answers, choices and rewards, without a log. That both play alike is tested.
+It is the compiled form of :class:`kgdx.learn.listed_environment.DiagnosisEnv`: the same patients, openings, answers,
+choices and rewards, without a log. That both play alike is tested.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.errors import CaseError
+from kgdx.learn.rewards import PRICES, outcome
 from kgdx.rank.choices import Choice, Listing, Progress, begun, listing
 from kgdx.rank.query import Query
 from kgdx.rank.ranking import leaving_out
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 DECLARED = 5
 """Diseases that a diagnosis names."""
-PRICES: Mapping[str, float] = {"ask": 0.002, "round": 0.005, "lookup": 0.005, "match": 0.002, "diagnose": 0.0}
-"""What a choice costs: ten questions at once cost less than ten, and much less than a right diagnosis is worth."""
 
 
 class Scores(Protocol):
@@ -97,6 +96,9 @@ def done(standings: Standings, at: Progress, choice: Choice, patient: Recorded) 
     if choice.kind == "match":
         at.match(standings, choice.terms, choice.weight, patient.leave_out)
         return 0
+    if choice.kind == "search":
+        at.search(standings, choice.terms)
+        return 0
     up, down = standings.model.basis.up, standings.model.basis.down
     present, absent, asked = list[int](), list[int](), 0
     for term in choice.terms:
@@ -118,6 +120,7 @@ def done(standings: Standings, at: Progress, choice: Choice, patient: Recorded) 
         at.asks += 1
     else:
         at.looked.append(choice.disease)
+    at.found = len(present)
     if present or absent:
         at.learned(standings, present, absent)
     return asked
@@ -149,17 +152,21 @@ class Played:
     actions: Ints
     questions: Ints
 
+    def joined(self, other: Played) -> Played:
+        """Return the episodes of both."""
+        second = replace(other, episode=other.episode + len(self.ranks))
+        return Played(*(np.concatenate([getattr(each, one.name) for each in (self, second)]) for one in fields(self)))
+
 
 class Bedside:
     """Plays episodes.
 
     Args:
         standings: Of the graph.
-        prices: What a choice costs.
     """
 
-    def __init__(self, standings: Standings, prices: Mapping[str, float] = PRICES) -> None:
-        self.standings, self.prices = standings, prices
+    def __init__(self, standings: Standings) -> None:
+        self.standings = standings
 
     def begin(self, patient: Recorded) -> Progress:
         """Return the first state of an episode."""
@@ -173,7 +180,8 @@ class Bedside:
             patients: Who is met; one may be met several times.
             chance: Draws the choices; the best ones are taken where ``None``.
         """
-        states = [self.begin(each) for each in patients]
+        with self.standings.together():
+            states = [self.begin(each) for each in patients]
         made = _Made(len(patients))
         going = list(range(len(patients)))
         while going:
@@ -183,20 +191,21 @@ class Bedside:
             logarithm = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
             taken = logits.argmax(axis=1) if chance is None else _drawn(logarithm, chance)
             made.add(going, offered, taken, logarithm)
-            for row, (number, place) in enumerate(zip(going, taken.tolist(), strict=True)):
-                choice = offered.choice(row, place)
-                made.rewards[number] -= self.prices[choice.kind]
-                if choice.kind == "diagnose":
-                    self._declare(made, number, states[number], patients[number])
-                else:
-                    made.questions[number] += done(self.standings, states[number], choice, patients[number])
+            with self.standings.together():
+                for row, (number, place) in enumerate(zip(going, taken.tolist(), strict=True)):
+                    choice = offered.choice(row, place)
+                    made.rewards[number] -= PRICES[choice.kind]
+                    if choice.kind == "diagnose":
+                        self._declare(made, number, states[number], patients[number])
+                    else:
+                        made.questions[number] += done(self.standings, states[number], choice, patients[number])
             going = [number for number, place in zip(going, taken.tolist(), strict=True) if place]
         return made.played()
 
     def _declare(self, made: _Made, number: int, at: Progress, patient: Recorded) -> None:
         best = at.seen.leaders[:DECLARED].tolist()
         made.ranks[number] = rank = next((place for place, each in enumerate(best, 1) if each in patient.right), 0)
-        made.rewards[number] += 0.5 * (rank == 1) + 0.5 * (rank > 0)
+        made.rewards[number] += outcome(rank)
 
 
 def _drawn(logarithm: Floats, chance: np.random.Generator) -> Ints:

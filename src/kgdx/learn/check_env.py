@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from gymnasium.utils.env_checker import check_env as check_interface
 
+from kgdx.episode.resume import resume
 from kgdx.episode.segment import Kind, Segment, dump, load
 from kgdx.errors import KgdxError
-from kgdx.learn.environment import DiagnosisEnv
+from kgdx.learn.listed_environment import DiagnosisEnv
 from kgdx.learn.rewards import EVEN, greatest, least, reward
 from kgdx.learn.ward import Ward
 
@@ -107,36 +108,26 @@ def _seeds(env: DiagnosisEnv, seed: int) -> Iterator[str]:
 
 
 def _reset(env: DiagnosisEnv, seed: int) -> Iterator[str]:
-    fresh = env.reset(seed=seed)[0].tobytes(), env.state
+    fresh = env.reset(seed=seed)[0].tobytes(), env.state.log
     play(env, seed + 1)
-    again = env.reset(seed=seed)[0].tobytes(), env.state
+    again = env.reset(seed=seed)[0].tobytes(), env.state.log
     if fresh != again:
         yield "a reset leaves something of the episode before"
-    if [each.kind for each in env.state.log] != [Kind.START]:
-        yield "an episode does not begin with its start alone"
+    if [place for place, each in enumerate(env.state.log) if each.kind is Kind.START] != [0]:
+        yield "an episode does not begin with its start"
 
 
 def _mask(env: DiagnosisEnv, seed: int) -> Iterator[str]:
-    for place in range(min(env.places, STEPS)):
+    for place in range(env.places):
         _, info = env.reset(seed=seed)
-        if place >= len(env.offered):
-            if info["action_mask"][place]:
-                yield f"place {place} is beyond the menu, and not masked"
-            continue
-        wish = env.offered[place]
+        before = len(env.state.log)
         env.step(np.int64(place))
         refused = any(
             (each.kind is Kind.ERROR and each.data.get("error") == "UsageError") or each.kind is Kind.LIMIT
-            for each in env.state.log
+            for each in env.state.log[before:]
         )
         if bool(info["action_mask"][place]) == refused:
-            yield f"the mask of place {place} ({wish.name}) is not what a step does"
-
-
-def _refused(segment: Segment) -> bool:
-    """Whether a wish was refused; one that the graph failed to do was allowed."""
-    misused = segment.kind is Kind.ERROR and segment.data.get("error") == "UsageError"
-    return misused or segment.kind is Kind.LIMIT
+            yield f"the mask of place {place} is not what a step does"
 
 
 def _truth(env: DiagnosisEnv, seed: int) -> Iterator[str]:
@@ -160,13 +151,14 @@ def _publications(env: DiagnosisEnv, seed: int) -> Iterator[str]:
 def _same(env: DiagnosisEnv, other: Ward, seed: int, message: str) -> Iterator[str]:
     own, given = env.ward, env.reward
     for number in range(seed, seed + EPISODES):
-        before = play(env, number)
-        env.ward, env.world, env.reward = other, other.world, lambda before, after: 0.0
-        try:
-            after = play(env, number)
-        finally:
-            env.ward, env.world, env.reward = own, own.world, given
-        if [each for each in before.log] != [each for each in after.log]:
+        found = []
+        for ward in (own, other):
+            env.ward, env.world, env.reward = ward, ward.world, lambda before, after: 0.0
+            try:
+                found.append(play(env, number))
+            finally:
+                env.ward, env.world, env.reward = own, own.world, given
+        if found[0] != found[1]:
             yield message
 
 
@@ -175,9 +167,12 @@ def _reward(env: DiagnosisEnv, seed: int) -> Iterator[str]:
         first = play(env, number)
         if not np.isfinite(first.rewards).all():
             yield "a reward is no number"
-        truth = env.ward.truth(env.state.case.id)
+        truth, again = env.ward.truth(env.state.case.id), load(dump(first.log))
         found = reward(first.log, truth)
         if not least(EVEN) - 1e-9 <= found.value <= greatest(EVEN) + 1e-9 or not 0 <= found.reported <= 1:
             yield f"the reward {found.value} is beyond its bounds"
-        if reward(load(dump(first.log)), truth) != found:
+        ended = env.state
+        env.reset(seed=number)
+        begun = env.state
+        if reward(again, truth) != found or env.reward(begun, resume(env.world, again)) != env.reward(begun, ended):
             yield "the reward is no function of the log"

@@ -1,29 +1,27 @@
-"""Episodes as a Gymnasium environment: the same states, wishes and limits, chosen by number from a menu.
+"""Episodes as Gymnasium environments: the same states, wishes and limits, chosen by number.
 
-``gymnasium.make("kgdx/Diagnosis-v0", graph=…, cases=…)`` makes the one of recorded cases whose diagnoses are withheld.
+``kgdx/Consult-v0`` is over a menu of wishes of one's own; that of recorded cases whose diagnoses are withheld is
+:mod:`kgdx.learn.listed_environment`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import kgdx
 from kgdx.actions.believing import Shares
 from kgdx.answer.artifacts import Declared, Ranked
-from kgdx.case import Case, Failure, read_cases
 from kgdx.episode.state import State
 from kgdx.episode.wish import Action, AskPatient, Wish
 from kgdx.episode.world import World
 from kgdx.errors import MissingExtraError, UsageError
 from kgdx.learn import ENVIRONMENTS, register_environments
-from kgdx.learn.menus import inquiring
-from kgdx.learn.ward import Ward, allowed, wished
+from kgdx.learn.ward import allowed, wished
 
 try:
     import gymnasium
@@ -31,15 +29,11 @@ try:
 except ImportError as error:
     raise MissingExtraError("an environment of consultations", "environment") from error
 
-if TYPE_CHECKING:
-    from kgdx.api import Graph
-
 CONSULT, DIAGNOSIS = ENVIRONMENTS
 LEADERS = 16
 QUESTION = 0.01
-PLACES = 64
+MOST = 64
 """Wishes of a menu at most, where nothing else is said."""
-
 Floats = NDArray[np.float32]
 Menu = Callable[[State], Sequence[Wish]]
 """What can be chosen in a state, best known first; a pure function."""
@@ -128,32 +122,87 @@ def declared(state: State) -> Sequence[frozenset[str]]:
     return [frozenset((each.id, *each.members)) for each in (ranked.ranking.candidates if ranked is not None else ())]
 
 
-def right_declaration(ward: Ward, price: float = 0.002) -> Reward:
-    """Return a reward for declarations: half for a right disease in first place, half for one among the first five.
+class NumberedEnv(gymnasium.Env[Floats, np.int64]):
+    """Resets and steps, whatever is chosen from.
 
-    Args:
-        ward: Knows what is right.
-        price: Of a wish.
+    ``info["action_mask"]`` tells which places can be chosen now; one that cannot is an error in the log, of which
+    ``limits.errors`` allows some. ``info["reason"]`` is why the episode has ended, empty while it goes on. Places
+    beyond what is offered are zero, and masked.
     """
 
-    def reward(before: State, after: State) -> float:
-        spent = price * (after.counts.steps - before.counts.steps)
-        if not after.finished or before.finished:
-            return -spent
-        right = ward.truth(after.case.id).ids
-        hits = [not right.isdisjoint(each) for each in declared(after)[:5]]
-        return 0.5 * any(hits[:1]) + 0.5 * any(hits) - spent
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own attribute
+    world: World
+    reward: Reward
+    places: int
+    _state: State | None = None
 
-    return reward
+    def _spaces(self, places: int, width: int, bounds: tuple[float, float]) -> None:
+        self.places = places
+        self.action_space = Discrete(places)
+        self.observation_space = Box(*bounds, (places, width), np.float32)
+
+    @property
+    def state(self) -> State:
+        """The state of the episode, with its log.
+
+        Raises:
+            UsageError: There is none yet.
+        """
+        if self._state is None:
+            raise UsageError("no episode has begun", hint="call reset first")
+        return self._state
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
+        """Begin an episode; nothing of the one before is left.
+
+        Args:
+            seed: Of the choice of episodes; equal seeds give equal series.
+            options: ``start`` or ``case``: which one, instead of a random one.
+
+        Raises:
+            UsageError: There is no such one.
+        """
+        super().reset(seed=seed)
+        self._state = self._start(options or {})
+        return self._observed(self._state)
+
+    def step(self, action: np.int64) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
+        """Do what stands at a place.
+
+        Raises:
+            UsageError: The episode has ended, or none has begun; or there is no such place.
+        """
+        before = self.state
+        if before.ended:
+            raise UsageError("the episode has ended", hint="call reset")
+        if not 0 <= int(action) < self.places:
+            hint = "choose one that info['action_mask'] allows"
+            raise UsageError(f"there is no place {int(action)}: there are {self.places}", hint=hint)
+        state = self._taken(before, int(action))
+        self._state = state
+        ended = bool(state.finished)
+        observed, info = self._observed(state)
+        return observed, float(self.reward(before, state)), ended, bool(state.ended) and not ended, info
+
+    @abstractmethod
+    def _start(self, options: Mapping[str, Any]) -> State:
+        """Return the first state of an episode."""
+
+    @abstractmethod
+    def _taken(self, before: State, place: int) -> State:
+        """Return the state after what stands at a place."""
+
+    @abstractmethod
+    def _observed(self, state: State) -> tuple[Floats, dict[str, Any]]:
+        """Return what an agent sees of a state, and which places it can choose."""
 
 
-class ConsultEnv(gymnasium.Env[Floats, np.int64]):
+class ConsultEnv(NumberedEnv):
     """Episodes in which an agent chooses each wish from a menu.
 
     A declaration terminates an episode, a limit truncates it. ``info["action_mask"]`` tells which places of the menu
     can be wished now (:meth:`Wish.refused`, and the limits); one that cannot is an error in the log, of which
-    ``limits.errors`` allows some. ``info["reason"]`` is why the episode has ended, empty while it goes on. An
-    observation has a row for each place of the menu; places beyond it are zero, and masked.
+    ``limits.errors`` allows some. An observation has a row for each place of the menu.
 
     Args:
         world: What episodes act on; everybody whom the menu asks has to be there.
@@ -180,8 +229,6 @@ class ConsultEnv(gymnasium.Env[Floats, np.int64]):
         (True, False, 'diagnosed')
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own attribute
-
     def __init__(
         self,
         world: World,
@@ -190,67 +237,26 @@ class ConsultEnv(gymnasium.Env[Floats, np.int64]):
         features: Features = leading,
         reward: Reward = certainty,
         bounds: tuple[float, float] = (0.0, 1.0),
-        places: int = PLACES,
+        places: int = MOST,
     ) -> None:
         if not starts or not menu:
             raise UsageError("an environment needs a start and a menu", hint="give at least one state and one wish")
         self.world, self.starts = world, tuple(starts)
-        self._begin(self.starts[0], menu, features, reward, bounds, places)
-
-    def _begin(
-        self,
-        start: State,
-        menu: Sequence[Wish] | Menu,
-        features: Features,
-        reward: Reward,
-        bounds: tuple[float, float],
-        places: int,
-    ) -> None:
-        """Take over the settings, and measure what is observed by one start."""
         if callable(menu):
             self.menu: Menu = menu
         else:
             fixed, places = tuple(menu), len(menu)
             self.menu = lambda _: fixed
-        for wish in self.menu(start):
+        for wish in self.menu(self.starts[0]):
             _check(self.world, wish)
-        self.features, self.reward, self.places = features, reward, places
-        self.action_space = Discrete(places)
-        width = features(start, self.menu(start)).shape[1]
-        self.observation_space = Box(*bounds, (places, width), np.float32)
-        self._blank = np.zeros((places, width), np.float32)
-        self._state: State | None = None
+        self.features, self.reward = features, reward
+        self._spaces(places, features(self.starts[0], self.menu(self.starts[0])).shape[1], bounds)
         self._offered: tuple[Wish, ...] = ()
-
-    @property
-    def state(self) -> State:
-        """The state of the episode, with its log.
-
-        Raises:
-            UsageError: There is none yet.
-        """
-        if self._state is None:
-            raise UsageError("no episode has begun", hint="call reset first")
-        return self._state
 
     @property
     def offered(self) -> tuple[Wish, ...]:
         """The wishes that can be chosen now, in the order of their places."""
         return self._offered
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
-        """Begin an episode; nothing of the one before is left.
-
-        Args:
-            seed: Of the choice of starts; equal seeds give equal series of episodes.
-            options: ``start``: number of the start, instead of a random one.
-
-        Raises:
-            UsageError: There is no such start.
-        """
-        super().reset(seed=seed)
-        self._state = self._start(options or {})
-        return self._observed(self._state)
 
     def _start(self, options: Mapping[str, Any]) -> State:
         number = options.get("start")
@@ -260,75 +266,18 @@ class ConsultEnv(gymnasium.Env[Floats, np.int64]):
             raise UsageError(f"no start {str(number)[:40]!r}", hint=f"give a number below {len(self.starts)}")
         return self.starts[number]
 
-    def step(self, action: np.int64) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
-        """Wish what stands at a place of the menu.
-
-        Raises:
-            UsageError: The episode has ended, or none has begun; or the menu has no such place.
-        """
-        before = self.state
-        if before.ended:
-            raise UsageError("the episode has ended", hint="call reset")
-        if not 0 <= int(action) < self.places:
-            hint = "choose one that info['action_mask'] allows"
-            raise UsageError(f"the menu has no place {int(action)}: it has {self.places}", hint=hint)
-        wish = self._offered[int(action)] if action < len(self._offered) else None
-        state = wished(self.world, before, wish)
-        self._state = state
-        ended = bool(state.finished)
-        observed, info = self._observed(state)
-        return observed, float(self.reward(before, state)), ended, bool(state.ended) and not ended, info
+    def _taken(self, before: State, place: int) -> State:
+        return wished(self.world, before, self._offered[place] if place < len(self._offered) else None)
 
     def _observed(self, state: State) -> tuple[Floats, dict[str, Any]]:
-        """What an agent sees of a state, and which places it can choose."""
         offered = tuple(self.menu(state)[: self.places])
-        self._offered, observed = offered, self._blank.copy()
+        self._offered, observed = offered, np.zeros(self.observation_space.shape or (), np.float32)
         mask = np.zeros(self.places, np.int8)
         if offered:
             observed[: len(offered)] = self.features(state, offered)
         if not state.ended:
             mask[: len(offered)] = [allowed(state, wish) for wish in offered]
         return observed, {"action_mask": mask, "reason": state.ended}
-
-
-class DiagnosisEnv(ConsultEnv):
-    """Recorded cases whose diagnoses are withheld: an agent asks, looks up, and declares.
-
-    Args:
-        graph: The open graph, or its place, which is then opened.
-        cases: Recorded cases, a file of them, or a :class:`~kgdx.learn.ward.Ward`.
-        menu: What can be chosen in a state.
-        features: What of a state and its menu is observed.
-        reward: What a step is worth, given the ward; :func:`right_declaration` by default.
-        bounds: Least and greatest value of a feature.
-        places: Wishes of a menu at most.
-        known: How many findings are told at first; all of them, and nobody to ask, where ``None``.
-
-    Raises:
-        CaseError: No case can be used.
-    """
-
-    def __init__(
-        self,
-        graph: Graph | str | Path,
-        cases: Ward | Iterable[Case | Failure] | str | Path,
-        menu: Menu | Sequence[Wish] = inquiring,
-        features: Features = leading,
-        reward: Callable[[Ward], Reward] = right_declaration,
-        bounds: tuple[float, float] = (0.0, 1.0),
-        places: int = PLACES,
-        known: int | None = 2,
-    ) -> None:
-        opened = kgdx.open(graph) if isinstance(graph, str | Path) else graph
-        given = read_cases(Path(cases)) if isinstance(cases, str | Path) else cases
-        self.ward = given if isinstance(given, Ward) else Ward.of(opened, given, known=known)
-        self.world = self.ward.world
-        self._begin(self.ward.start(self.ward.ids[0]), menu, features, reward(self.ward), bounds, places)
-
-    def _start(self, options: Mapping[str, Any]) -> State:
-        id = options.get("case")
-        seed = int(self.np_random.integers(2**31))
-        return self.ward.start(self.ward.draw(self.np_random) if id is None else id, seed=seed)
 
 
 def _check(world: World, wish: Wish) -> None:

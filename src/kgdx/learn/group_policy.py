@@ -15,11 +15,13 @@ import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.errors import UsageError
-from kgdx.learn.bedside import Played
+from kgdx.learn.bedside import Played, Scores
 from kgdx.policies.choice_network import NAMES, ChoiceNetwork
 
 MOMENTS = (0.9, 0.999)
 """Decay of Adam's two moments (Kingma and Ba, ICLR 2015)."""
+IMITATING, BATCH = 2e-3, 256
+"""Step size and choices of a step of imitation."""
 Gradient = dict[str, Floats]
 
 
@@ -31,34 +33,39 @@ class Settings:
         updates: How many times episodes are played and learned from.
         episodes: Of an update.
         group: Of them that are of one patient.
-        rate: Step size of Adam.
+        rate: Step size of Adam, which falls to a tenth of it, in equal steps.
         epochs: How often the episodes of an update are learned from.
         clip: Bound of the probability ratio, above and below 1.
         kl: Weight of the divergence from the initial policy.
         entropy: Weight of the entropy.
+        imitated: Steps of imitating a fixed plan at first; with 0 the policy begins uniform over the kinds of choices.
+        explored: Share of its choices that an imitated plan leaves uniform.
         seed: Of all random choices.
 
     Raises:
         UsageError: A setting is out of range, or groups do not divide the episodes.
     """
 
-    updates: int = 300
-    episodes: int = 128
+    updates: int = 150
+    episodes: int = 512
     group: int = 8
-    rate: float = 5e-4
+    rate: float = 1e-3
     epochs: int = 2
     clip: float = 0.2
     kl: float = 0.005
     entropy: float = 0.01
+    imitated: int = 200
+    explored: float = 0.3
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if min(self.updates, self.episodes, self.epochs) < 1 or self.seed < 0:
+        if min(self.updates, self.episodes, self.epochs) < 1 or min(self.seed, self.imitated) < 0:
             raise UsageError("updates, episodes and epochs are at least 1", hint="give greater numbers")
         if self.group < 2 or self.episodes % self.group:
             what = f"{self.episodes} episodes cannot be put in groups of {self.group}"
-            raise UsageError(what, hint="give a group size of at least 2 that divides the episodes, such as 8 and 128")
-        if not (0 < self.rate < 1 and 0 < self.clip < 1 and self.kl >= 0 and self.entropy >= 0):
+            raise UsageError(what, hint="give a group size of at least 2 that divides the episodes, such as 8 and 512")
+        small = 0 < self.rate < 1 and 0 < self.clip < 1 and 0 <= self.explored <= 1
+        if not (small and self.kl >= 0 and self.entropy >= 0):
             raise UsageError("the rate or a weight is out of range", hint="give a rate and a clip between 0 and 1")
 
     def record(self) -> dict[str, Any]:
@@ -112,15 +119,33 @@ class Learner:
         Raises:
             UsageError: A reward or a gradient is no finite number.
         """
-        advantage = advantages(played.rewards, self.settings.group)[played.episode].astype(np.float32)
+        own = self.settings
+        advantage = advantages(played.rewards, own.group)[played.episode].astype(np.float32)
         first = _logarithms(self.initial.logits(played.features), played.listed)
         told: dict[str, float] = {}
-        for _ in range(self.settings.epochs):
+        for _ in range(own.epochs):
             gradient, told = self._gradient(played, advantage, first)
             if not all(np.isfinite(each).all() for each in gradient.values()):
                 raise UsageError("a gradient is no number", hint="train with a smaller rate")
-            self._step(gradient)
+            self._step(gradient, own.rate * (1 - 0.9 * min(self.steps / (own.updates * own.epochs), 1)))
         return told
+
+    def imitate(self, played: Played, plan: Scores) -> None:
+        """Learn by cross-entropy to choose as a plan does, where something was chosen, and to stay open to the rest.
+
+        What is learned is also what the policy may not stray far from later.
+        """
+        own, chance = self.settings, np.random.default_rng(self.settings.seed)
+        wanted = own.explored * np.exp(_logarithms(self.initial.logits(played.features), played.listed))
+        best = np.where(played.listed, plan.logits(played.features), -np.inf).argmax(axis=1)
+        wanted[np.arange(len(best)), best] += 1 - own.explored
+        for _ in range(own.imitated):
+            some = chance.choice(len(best), min(len(best), BATCH), replace=False)
+            features, listed = played.features[some], played.listed[some]
+            inner = self.network.hidden(features)
+            slope = np.exp(_logarithms(inner[2], listed)) - wanted[some]
+            self._step(_back(self.network.layers, features, inner, slope / len(some)), IMITATING)
+        self.initial, self.moments, self.steps = self.network, {}, 0
 
     def _gradient(self, played: Played, advantage: Floats, first: Floats) -> tuple[Gradient, dict[str, float]]:
         """Return the gradient of the loss −min(r A, clip(r) A) + kl · KL(π ‖ π₀) − entropy · H(π), averaged."""
@@ -146,7 +171,7 @@ class Learner:
         gradient = _back(self.network.layers, played.features, inner, slope / len(rows))
         return gradient, {name: float(value) for name, value in told.items()}
 
-    def _step(self, gradient: Gradient) -> None:
+    def _step(self, gradient: Gradient, rate: float) -> None:
         """Take one step of Adam."""
         self.steps += 1
         layers = {}
@@ -156,7 +181,7 @@ class Learner:
             square = MOMENTS[1] * square + (1 - MOMENTS[1]) * np.square(gradient[name])
             self.moments[name] = mean, square
             unbiased = mean / (1 - MOMENTS[0] ** self.steps), square / (1 - MOMENTS[1] ** self.steps)
-            moved = self.network.layers[name] - self.settings.rate * unbiased[0] / (np.sqrt(unbiased[1]) + 1e-8)
+            moved = self.network.layers[name] - rate * unbiased[0] / (np.sqrt(unbiased[1]) + 1e-8)
             layers[name] = moved.astype(np.float32)
         self.network = ChoiceNetwork(layers, self.network.card)
 

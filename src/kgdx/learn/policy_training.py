@@ -16,8 +16,9 @@ import numpy as np
 from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.files.known import digest_of
 from kgdx.learn.bedside import Bedside, Played, Recorded, recorded
-from kgdx.learn.fixed_plans import PLANS
+from kgdx.learn.fixed_plans import PLANS, TEACHER
 from kgdx.learn.group_policy import Learner, Settings
+from kgdx.learn.rewards import PRICES
 from kgdx.learn.training_state import FILE, TrainingState
 from kgdx.learn.ward import Ward
 from kgdx.policies.choice_network import NAMES, ChoiceNetwork
@@ -74,12 +75,13 @@ class Training:
         for each in self.patients:
             groups.setdefault(each.publication, []).append(each)
         drawn = [groups[name] for name in sorted(groups)]
-        learner, curve = self._begun()
+        learner, curve = self._begun(drawn)
         for _ in curve:
             progress()
         for update in range(len(curve), self.settings.updates):
             chance = np.random.default_rng([self.settings.seed, update])
-            played = self.bedside.play(learner.network, self._met(drawn, chance), chance)
+            met = self._met(drawn, chance, self.settings.episodes // self.settings.group, self.settings.group)
+            played = self.bedside.play(learner.network, met, chance)
             curve.append(_told(played, learner.learn(played)))
             if (update + 1) % EVERY == 0 or update + 1 == self.settings.updates:
                 self._keep(learner, curve)
@@ -89,34 +91,50 @@ class Training:
         network.write(self.folder / POLICY)
         return network
 
-    def _met(self, drawn: Sequence[Sequence[Recorded]], chance: np.random.Generator) -> list[Recorded]:
-        """Draw patients evenly over publications, each as often as a group is large."""
+    def _met(
+        self, drawn: Sequence[Sequence[Recorded]], chance: np.random.Generator, count: int, times: int
+    ) -> list[Recorded]:
+        """Draw some patients evenly over publications, each to be met so many times."""
         found: list[Recorded] = []
-        for _ in range(self.settings.episodes // self.settings.group):
+        for _ in range(count):
             group = drawn[int(chance.integers(len(drawn)))]
-            found += [group[int(chance.integers(len(group)))]] * self.settings.group
+            found += [group[int(chance.integers(len(group)))]] * times
         return found
 
     def _about(self) -> dict[str, Any]:
-        prices = dict(self.bedside.prices)
-        return {"settings": self.settings.record(), "prices": prices, "patients": len(self.patients), **self.about}
+        return {
+            "settings": self.settings.record(),
+            "prices": dict(PRICES),
+            "patients": len(self.patients),
+            **self.about,
+        }
 
-    def _begun(self) -> tuple[Learner, list[dict[str, float]]]:
+    def _begun(self, drawn: Sequence[Sequence[Recorded]]) -> tuple[Learner, list[dict[str, float]]]:
         """Return the learner and the curve as the folder has them, new ones where it has none."""
-        initial = ChoiceNetwork.fresh(self.settings.seed)
         if not (self.folder / FILE).exists():
-            return Learner(initial, self.settings, initial), []
+            return self._taught(drawn), []
         state = TrainingState.load(self.folder, digest_of(self._about()))
         if state is None:
             what = f"{self.folder} holds a training run that is damaged, or of other patients or settings"
             raise UsageError(what, hint="go on with the same ones, remove it, or give another folder")
-        layers = {name: state.arrays[name] for name in NAMES}
+        layers, initial = ({name: state.arrays[of + name] for name in NAMES} for of in ("", "initial."))
         moments = {name: (state.arrays[f"mean.{name}"], state.arrays[f"square.{name}"]) for name in NAMES}
         steps, curve = state.progress["steps"], state.progress["curve"]
-        return Learner(ChoiceNetwork(layers), self.settings, initial, moments, steps), curve
+        return Learner(ChoiceNetwork(layers), self.settings, ChoiceNetwork(initial), moments, steps), curve
+
+    def _taught(self, drawn: Sequence[Sequence[Recorded]]) -> Learner:
+        """Return a learner that imitates the teacher, where it plays itself and where anything is done."""
+        initial, chance = ChoiceNetwork.fresh(self.settings.seed), np.random.default_rng(self.settings.seed)
+        learner = Learner(initial, self.settings, initial)
+        if self.settings.imitated:
+            met = self._met(drawn, chance, self.settings.episodes, 1)
+            by_plan, by_chance = self.bedside.play(TEACHER, met), self.bedside.play(initial, met, chance)
+            learner.imitate(by_plan.joined(by_chance), TEACHER)
+        return learner
 
     def _keep(self, learner: Learner, curve: list[dict[str, float]]) -> None:
         arrays = {name: learner.network.layers[name] for name in NAMES}
+        arrays |= {f"initial.{name}": learner.initial.layers[name] for name in NAMES}
         for name, (mean, square) in learner.moments.items():
             arrays |= {f"mean.{name}": mean, f"square.{name}": square}
         progress = {"steps": learner.steps, "curve": curve}

@@ -1,0 +1,60 @@
+"""The command that writes transcripts in the protocol of a language model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from kgdx.cli import inputs, options
+from kgdx.cli.options import Json, Store
+
+
+def transcripts(
+    cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis; or .gz.")],
+    to: Annotated[Path, typer.Option("--out", "--output", "-o", metavar="FILE", help="Where they are written.")],
+    policy: Annotated[str, typer.Option(metavar="NAME", help="Whose acts: fixed or learned.")] = "fixed",
+    notation: Annotated[
+        Literal["tags", "calls"], typer.Option(help="How acts are written: in tags, or as calls in JSON.")
+    ] = "tags",
+    form: Annotated[
+        Literal["transcripts", "verl"], typer.Option("--format", help="JSON lines, or rows for verl as Parquet.")
+    ] = "transcripts",
+    split: Annotated[
+        Path | None, typer.Option("--split", metavar="FILE", help="Only those to train on, by `kgdx split`.")
+    ] = None,
+    least: Annotated[
+        float | None, typer.Option(metavar="REWARD", help="Only transcripts with at least this reward.")
+    ] = None,
+    result: Annotated[int, typer.Option(metavar="N", min=16, help="Characters of what an act is answered by.")] = 2_000,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Write down what a policy does with cases as a language model would, to warm one up.
+
+    Example: kgdx learn transcripts cases.jsonl --policy fixed -o transcripts.jsonl
+    """
+    from kgdx.case import Case
+    from kgdx.case.splits import Split
+    from kgdx.episode.policy import make_policy
+    from kgdx.learn.tag_transcripts import Transcripts, verl_rows, write_transcripts, write_verl
+    from kgdx.learn.ward import Ward
+    from kgdx.policies.tags import TagsPolicy
+
+    given = [case for case in inputs.many(cases) if isinstance(case, Case)]
+    if split is not None:
+        given = Split.read(split).only(given, "train")
+    model = TagsPolicy(notation=notation, result=result, top=0, explain=0)
+    with inputs.graph(store) as graph:
+        ward = Ward.of(graph, given, known=None)
+        if form == "verl":
+            count = write_verl(verl_rows(ward, ward.ids, model), to)
+        else:
+            made = Transcripts(ward, make_policy(policy), model)
+            with options.progress_bar("transcripts", len(ward.ids)) as advance:
+                count = write_transcripts(made.all(ward.ids, advance), to, least)
+    if as_json:
+        options.write_json({"file": str(to), "transcripts": count, "cases": len(given)})
+    else:
+        print(f"{count:,} of {len(given):,} cases: {to}")
