@@ -375,6 +375,9 @@ NEEDED: dict[str, dict[str, Any]] = {
     "read_tags": {"round": 1},
     "show_found": {"act": "match", "room": 100},
     "read_answer": {"turn": 1, "term": "HP:0001945"},
+    "name_thought": {"round": 1, "text": "flu"},
+    "fit_passages": {"budget": 100},
+    **{name: {"answers": ["Answer: A"]} for name in ("read_choice", "read_diagnosis")},
     "read_order": {"turn": 0, "begin": 0, "shown": ["OMIM:1", "OMIM:2"]},
 }
 

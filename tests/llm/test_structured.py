@@ -38,6 +38,10 @@ VERSIONS = {
     "same_disease": (1, "61cb868b2605527a"),
     "symptoms": (1, "4c3adf49881d6b26"),
     "tags": (1, "8708a93a88785883"),
+    "thought": (1, "6b7f33203872c57d"),
+    "thought_answer": (1, "88d5094b231dd08f"),
+    "thought_diagnosis": (1, "3e29465d5ea6882a"),
+    "thought_direct": (1, "ca9f6e7f192d8227"),
     "tool_calls": (1, "9b798e3e9b7d2466"),
 }
 """Version of each prompt, and the digest of its words: new words need a new version."""

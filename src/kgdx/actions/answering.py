@@ -15,6 +15,7 @@ from kgdx.answer.artifacts import (
     Declared,
     Described,
     Explained,
+    Fitted,
     Named,
     Ranked,
     Retrieved,
@@ -81,7 +82,7 @@ class Respond(Action):
     @property
     def reads(self) -> tuple[Reads, ...]:
         """The question, and all that was found."""
-        return ("question", "evidence", Retrieved, Ranked, Explained, Described, Cited, Named, Understood)
+        return ("question", "evidence", Retrieved, Fitted, Ranked, Explained, Described, Cited, Named, Understood)
 
     def run(self, graph: Operations, view: State) -> Answered:
         """Return the checked answer.

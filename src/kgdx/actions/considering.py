@@ -39,12 +39,14 @@ class Considerable(NamedTuple):
     """Something that can be done next.
 
     Attributes:
-        kind: ask, round, lookup, match or diagnose.
-        findings: What is asked for, or matched with.
+        kind: One of :data:`kgdx.rank.choices.KINDS`.
+        findings: What is asked for, matched with, or searched for.
         disease: Id of the disease that is looked up.
         name: Its name.
         weight: How much patients that match count.
         features: What a policy observes of it, as :data:`kgdx.rank.choices.FEATURES` names it.
+        place: Its place in the list, which other choices of its kind may have in other states.
+        query: What is searched for.
     """
 
     kind: str
@@ -53,6 +55,8 @@ class Considerable(NamedTuple):
     name: str = ""
     weight: float = 0.0
     features: tuple[float, ...] = ()
+    place: int = 0
+    query: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +79,10 @@ class Considered(Artifact):
 
     def digest(self) -> str:
         """Return a digest of what is listed, and of the leaders."""
+        features = np.round([each.features for each in self.listed], 4).tolist()
         listed = "\n".join(
-            f"{each.kind} {[one.id for one in each.findings]} {each.disease} {each.weight} "
-            f"{[round(value, 4) for value in each.features]}"
-            for each in self.listed
+            f"{each.kind} {[one.id for one in each.findings]} {each.disease} {each.weight} {told}"
+            for each, told in zip(self.listed, features, strict=True)
         )
         return digest_of(f"{listed}\n{[each.id for each in self.asking]}\n{[each[0] for each in self.leaders]}")
 
@@ -89,7 +93,7 @@ class Considered(Artifact):
 
 
 class Consider(Action):
-    """List what could be done next: questions, look-ups, matches, a diagnosis; with what tells of their use.
+    """List what could be done next: questions, look-ups, a search, matches, a diagnosis; with what tells of their use.
 
     Example:
         >>> Consider(asks=2).parameters()["asks"]
@@ -110,6 +114,12 @@ class Consider(Action):
     """Ids of the findings that were matched with since the case changed last; none where it was not."""
     weight: Annotated[float, Field(ge=0, le=10)] = 0.0
     """How much that match counts."""
+    searches: Count = 0
+    """Searches that were made."""
+    searched: tuple[str, ...] = ()
+    """Ids of the findings that were searched for since the case changed last; none where nothing was."""
+    found: Count = 0
+    """Findings that the last questions found."""
     asking: tuple[str, ...] = ()
     """Ids of what is still to be asked of a round: where some of it is open, nothing else is listed."""
 
@@ -141,12 +151,13 @@ class Consider(Action):
             choice = offered.choice(0, place)
             findings = (
                 tuple(Asked(terms[row], names.label(terms[row])) for row in choice.terms)
-                if choice.kind == "match"
+                if choice.kind in ("match", "search")
                 else _asked(standings, choice.terms)
             )
             disease, name = ("", "") if choice.disease < 0 else names.candidate(choice.disease)[:2]
             features = tuple(offered.features[0, place].tolist())
-            listed.append(Considerable(choice.kind, findings, disease, name, choice.weight, features))
+            query = standings.words(choice.terms) if choice.kind == "search" else ""
+            listed.append(Considerable(choice.kind, findings, disease, name, choice.weight, features, place, query))
         return Considered(tuple(listed), (), leaders)
 
     def progress(self, standings: Standings, view: State) -> Progress:
@@ -154,20 +165,23 @@ class Consider(Action):
         ranker, rows = standings.ranker, standings.ranker.names.terms
         unknown = [each.id for each in view.case.findings if each.status is Status.UNKNOWN]
         at = begun(standings, ranker.query(view.case.evidence)[0], [rows[each] for each in unknown if each in rows])
-        at.unknown, at.asks, at.matches = len(unknown), self.asks, self.matches
+        at.unknown, at.asks = len(unknown), self.asks
         at.looked = [ranker.number_of(each) if each else -1 for each in self.looked]
         if self.matched and standings.bank is not None:
             findings = [rows[each] for each in self.matched if each in rows]
             at.match(standings, findings, self.weight, leaving_out(view.case))
-            at.matches = self.matches
+        if self.searched and standings.texts is not None:
+            at.search(standings, [rows[each] for each in self.searched if each in rows])
+        at.matches, at.searches, at.found = self.matches, self.searches, self.found
         return at
 
 
 def _asked(standings: Standings, rows: tuple[int, ...] | list[int]) -> tuple[Asked, ...]:
     """Name findings, each with those after it that lie below."""
     terms, names, up = standings.ranker.terms, standings.ranker.names, standings.model.basis.up
-    found = []
+    found, above = [], [frozenset(up.columns(each).tolist()) for each in rows] if len(rows) > 1 else []
     for place, row in enumerate(rows):
-        below = tuple(terms[each] for each in rows[place + 1 :] if row in up.columns(each))
+        after = range(place + 1, len(rows))
+        below = tuple(terms[rows[each]] for each in after if row in above[each])
         found.append(Asked(terms[row], names.label(terms[row]), below))
     return tuple(found)

@@ -226,8 +226,8 @@ class GraphContext:
             from kgdx.rank.standing import Standings
 
             with suppress(StoreError):
-                return Standings(self.ranker, self.bank)
-            return Standings(self.ranker)
+                return Standings(self.ranker, self.bank, self.texts)
+            return Standings(self.ranker, None, self.texts)
 
         standings: Standings = self._once("standings", make)
         return standings

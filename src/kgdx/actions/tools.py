@@ -30,7 +30,10 @@ MOST_IRRELEVANT = 100
 SPARE = 4
 """Passages that are found in addition for each text that is left out."""
 
-Query = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
+MOST_SEARCHED = 20_000
+"""Characters of a query at most."""
+
+Query = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MOST_SEARCHED)]
 """What is searched for."""
 Irrelevant = Annotated[int, Field(ge=0, le=MOST_IRRELEVANT)]
 

@@ -68,6 +68,11 @@ class Agreement:
                 self._given.setdefault(id, []).extend((each.given, name, each.matched))
         for told in pack.diseases:
             self._given.setdefault(told.id, []).extend(told.names)
+        self._called: dict[str, list[str]] = {}
+        for item in pack.items:
+            for node in (item.subject, *item.objects):
+                if node is not None:
+                    self._called.setdefault(node.id, []).append(node.name)
 
     def holds(self, sentence: str) -> bool:
         """Whether the evidence that a sentence cites says what it says, as far as words tell."""
@@ -116,8 +121,8 @@ class Agreement:
             return True
         if not any(text.comparable(name) for name in self._subjects(own)):
             return True
-        others = (item.subject for item in self._pack.items if item.kind == "relation" and item.subject is not None)
-        foreign = {name for each in others if each.id not in named for name in (*self._names_of(each.id), each.name)}
+        others = {item.subject.id for item in self._pack.items if item.kind == "relation" and item.subject is not None}
+        foreign = {name for id in others - named for name in self._names_of(id)}
         covered = {_folded(name) for name in allowed}
         return not any(text.names(name) for name in foreign if name and _folded(name) not in covered)
 
@@ -126,8 +131,7 @@ class Agreement:
         return [name for each in found for name in (each.name, each.id, *self._given.get(each.id, ())) if name]
 
     def _names_of(self, id: str) -> list[str]:
-        every = (node for item in self._pack.items for node in (item.subject, *item.objects) if node is not None)
-        return [*self._given.get(id, ()), *(node.name for node in every if node.id == id)]
+        return [*self._given.get(id, ()), *self._called.get(id, ())]
 
     def _entities_hold(self, claim: str, plain: str, items: Sequence[EvidenceItem]) -> bool:
         """Whether the words before a mark name what its evidence is about, and nothing beside it."""

@@ -191,6 +191,55 @@ def _ids_found(passages: tuple[Passage, ...]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
+class Fitted(Artifact):
+    """The passages that an answer may rest on: those that have room in a prompt.
+
+    Attributes:
+        passages: They, best first.
+        found: How many there were to choose from.
+        tokens: About how many tokens they take.
+        budget: How many they may take.
+        cut: Whether not even one had room, so that the best was cut.
+    """
+
+    depends: ClassVar[tuple[Reads, ...]] = (Searched,)
+
+    passages: tuple[Passage, ...] = ()
+    found: int = 0
+    tokens: int = 0
+    budget: int = 0
+    cut: bool = False
+
+    def summary(self) -> dict[str, Any]:
+        """Return how many of how many have room, and which."""
+        told = {"fit": len(self.passages), "of": self.found, "tokens": self.tokens, "budget": self.budget}
+        return {**told, **({"cut": True} if self.cut else {}), "found": [each.id for each in self.passages]}
+
+
+@dataclass(frozen=True, slots=True)
+class OptionChosen(Artifact):
+    """The option that a question is answered with.
+
+    Attributes:
+        letter: Of it; empty where no answer chooses one.
+        text: Its words.
+        votes: Letter → how many answers choose it.
+        answers: How many answers there were.
+    """
+
+    depends: ClassVar[tuple[Reads, ...]] = ("question",)
+
+    letter: str = ""
+    text: str = field(default="", repr=False)
+    votes: Mapping[str, int] = field(default_factory=dict, hash=False)
+    answers: int = 0
+
+    def summary(self) -> dict[str, Any]:
+        """Return the letter and the votes."""
+        return {"letter": self.letter, "votes": dict(self.votes), "answers": self.answers}
+
+
+@dataclass(frozen=True, slots=True)
 class Summarised(Artifact):
     """The points that passages make for a query, each with the id of its passage where that is known."""
 

@@ -17,7 +17,7 @@ from kgdx.episode.segment import Segment, spent
 from kgdx.errors import TemplateError, UsageError
 from kgdx.graph.neo4j.browser_links import statement
 from kgdx.llm.budget import Spent
-from kgdx.results.cited import AnswerDocument, CitedText
+from kgdx.results.cited import AnswerDocument, ChosenOption, CitedText
 from kgdx.results.document import NOTICE
 from kgdx.results.evidence_paths import EvidencePath
 from kgdx.results.ranked import Candidate, CaseSummary
@@ -50,6 +50,7 @@ class Answer:
         version: Of kgdx.
         created: When, in ISO 8601; no part of comparisons.
         sources: What the graph was made from (rows of the template ``sources``).
+        option: The option that it chooses, where the question came with some.
 
     Example:
         >>> Answer("What is ptosis?").to_dict()["schema"]
@@ -71,6 +72,7 @@ class Answer:
     version: str = ""
     created: str = field(default="", compare=False)
     sources: tuple[Mapping[str, Any], ...] = field(default=(), repr=False, compare=False)
+    option: ChosenOption | None = None
 
     @property
     def id(self) -> str:
@@ -138,6 +140,7 @@ class Answer:
             "created": self.created,
             "question": self.question,
             "answer": self.text,
+            "option": self.option,
             "pack": self.pack,
             "rounds": [each.to_dict(private=private) for each in self.rounds],
             "case": None if self.case is None else CaseSummary.of(self.case),

@@ -251,7 +251,9 @@ class Diagnosis:
             >>> json.loads(Diagnosis(Case("p")).to_json())["case"]["id"]
             'p'
         """
-        return json.dumps(self.to_dict(trace=trace), ensure_ascii=False, indent=indent)
+        if not trace:
+            return self.document().to_json("created", "links", indent=indent)
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent)
 
     def to_html(self, neo4j: Place | None = None) -> str:
         """Return the diagnosis as one self-contained HTML page, which fetches nothing from elsewhere.

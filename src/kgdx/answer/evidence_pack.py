@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from kgdx.answer.artifacts import (
+    Fitted,
     Retrieved,
     citations_of,
     described_of,
@@ -22,7 +23,7 @@ from kgdx.answer.artifacts import (
     ranking_of,
     resolved_of,
 )
-from kgdx.answer.facts import Fact, facts
+from kgdx.answer.facts import Fact, documents, facts
 from kgdx.episode.state import State
 from kgdx.graph.protocol import digest
 from kgdx.results.cited import Citation, Description, EvidenceItem, ItemKind, Nothing, Pack
@@ -41,6 +42,9 @@ MAX_PATHS = 5
 """Most evidence paths of a candidate that become items."""
 
 _TEXT_CHARS = 800
+
+PASSAGE_CHARS = 20_000
+"""Characters of a passage at most; what has room in a prompt was chosen before."""
 
 
 def pack(state: State) -> EvidencePack:
@@ -67,6 +71,9 @@ def pack(state: State) -> EvidencePack:
             items[key] = item
         else:
             left[item.action] = left.get(item.action, 0) + 1
+    fitted = state.get(Fitted)
+    if fitted is not None and fitted.found > len(fitted.passages):
+        left["search"] = fitted.found - len(fitted.passages)
     return EvidencePack(
         question=state.question,
         items=tuple(replace(item, id=f"E{number}") for number, item in enumerate(items.values(), 1)),
@@ -155,13 +162,14 @@ def _joined(one: EvidenceItem, other: EvidenceItem) -> EvidenceItem:
 
 
 def _further(state: State, names: Mapping[str, str]) -> Iterator[tuple[tuple[object, ...], EvidenceItem]]:
-    """Yield what did not come from rows: candidates and their paths, descriptions, headings, publications."""
+    """Yield what did not come from rows: documents, candidates, their paths, descriptions, headings, publications."""
     for key, item in (
+        *documents(state.get(Fitted)),
         *_candidates(state),
         *_descriptions(described_of(state)),
         *_publications(citations_of(state), names),
     ):
-        text = clean(item.text, _TEXT_CHARS)
+        text = clean(item.text, PASSAGE_CHARS if item.kind == "passage" else _TEXT_CHARS)
         yield key, replace(item, text=text, language=language_of(text))
 
 
@@ -311,10 +319,10 @@ class EvidencePack(Pack):
 
         Names and texts are data from sources: they are quoted, and nothing in them can pass for a mark or end the
         quotation. Where not all of it fits, each group gets its share, the first facts of each before the later ones,
-        and the group says how many are left out.
+        and the group says how many are left out. Passages of documents were chosen to fit: all of them are there.
 
         Args:
-            max_chars: Characters at most.
+            max_chars: Characters at most, beside the documents.
         """
         missing = list(self._nothing(max_chars // 4))
         room = max_chars - sum(len(line) + 1 for line in missing)
@@ -327,8 +335,9 @@ class EvidencePack(Pack):
         for place, number in sorted(turns):
             item = listed[number][place]
             cost = len(_json({item.id: _said(item)})) + (0 if number in taken else len(_line(listed[number], {})) + 1)
-            if cost <= room:
-                room -= cost
+            chosen = item.kind == "passage"
+            if chosen or cost <= room:
+                room -= 0 if chosen else cost
                 taken.setdefault(number, {})[item.id] = _said(item)
         return "\n".join([*(_line(listed[number], said) for number, said in sorted(taken.items())), *missing])
 

@@ -1,4 +1,4 @@
-"""Rows of templates as facts: who, which relation, what, and the source that says so."""
+"""Rows of templates as facts: who, which relation, what, which source says so; and passages of documents."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from kgdx.answer.artifacts import Retrieved
+from kgdx.answer.artifacts import Fitted, Retrieved
 from kgdx.graph.protocol import Row
+from kgdx.results.cited import EvidenceItem
 from kgdx.results.evidence_paths import PathNode, frequency_text, references
 
 RELATIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -217,3 +218,20 @@ def _references(row: Row) -> tuple[str, ...]:
 
 def _shown(value: Any) -> str:
     return ", ".join(map(_shown, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def documents(fitted: Fitted | None) -> Iterator[tuple[tuple[object, ...], EvidenceItem]]:
+    """Yield the passages of documents that an answer may rest on, each with what it states, as items without ids."""
+    for each in () if fitted is None else fitted.passages:
+        document = each.id.partition("#")[0]
+        titled = each.title and each.text and not each.text.startswith(each.title)
+        item = EvidenceItem(
+            "",
+            "passage",
+            f"{each.title}: {each.text}" if titled else each.text or each.title,
+            sources=(each.source,),
+            references=(document,) if document.startswith("PMID:") else (),
+            details={"passage": each.id, "score": each.score},
+            action="search",
+        )
+        yield ("passage", each.id), item

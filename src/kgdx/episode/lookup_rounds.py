@@ -11,7 +11,11 @@ from kgdx.episode.segment import Kind, Segment
 UNPLANNED = "unplanned"
 """Code of the remark that rules take over from a model without a usable plan."""
 
-NO_STEPS = frozenset({"remark", "ask_model", "ask_patient", "read_plan", "respond", "diagnose"})
+THOUGHT = "thought@"
+"""Beginning of the name of the prompt whose answer is a thought that is searched by."""
+
+_READING = ("read_plan", "name_thought", "fit_passages", "read_choice", "read_diagnosis")
+NO_STEPS = frozenset({"remark", "ask_model", "ask_patient", *_READING, "respond", "diagnose"})
 """Wishes that look nothing up."""
 
 
@@ -46,7 +50,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A plan and its steps; round 0 is what is done before, and without, any plan.
+    """A plan or a thought and its steps; round 0 is what is done before, and without, any plan.
 
     Attributes:
         number: Which round.
@@ -93,10 +97,14 @@ def rounds_of(log: Iterable[Segment]) -> tuple[Round, ...]:
     for segment in log:
         now, data = rounds[-1], segment.data
         if segment.kind is Kind.WISH:
-            if segment.name == "remark" and data.get("code") == UNPLANNED:
+            if str(data.get("prompt", "")).startswith(THOUGHT):
+                rounds.append(Round(now.number + 1))
+            elif segment.name == "remark" and data.get("code") == UNPLANNED:
                 rounds.append(Round(0, by="rules"))
             elif segment.name not in NO_STEPS:
                 rounds[-1] = replace(now, steps=(*now.steps, Step(segment.name, data)))
+        elif str(data.get("prompt", "")).startswith(THOUGHT) and segment.words:
+            rounds[-1] = replace(now, thought="\n".join(segment.words.get("samples") or [segment.words["text"]]))
         elif segment.name == "read_plan" and "artifact" in data:
             plan = data["artifact"]
             told = {"refused": tuple(plan["refused"]), "ended": plan["ended"], "failed": plan["failed"]}
@@ -110,7 +118,7 @@ def _came(step: Step, segment: Segment) -> Step:
     """The step with what came of it."""
     if segment.kind is Kind.ERROR:
         return replace(step, error=message_of(segment), milliseconds=segment.milliseconds)
-    kind = "tool" if step.action in ("recognise", "extract", "rank") else "query"
+    kind = "tool" if step.action in ("recognise", "extract", "rank", "search") else "query"
     counted = [each.rows for each in segment.operations if each.kind == kind]
     return replace(step, rows=sum(counted) if counted else None, milliseconds=segment.milliseconds)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.metadata import version
@@ -70,6 +70,7 @@ def begin(
     policy: Policy,
     *,
     question: str = "",
+    options: Mapping[str, str] | None = None,
     seed: int = 0,
     limits: Limits | None = None,
     fingerprint: str = "",
@@ -80,6 +81,7 @@ def begin(
         case: What is known of the patient.
         policy: Who will choose.
         question: What the user wants to know.
+        options: Letter → text, where one of several is to be chosen.
         seed: Seed of every random choice.
         limits: When to stop a policy that would go on.
         fingerprint: Of the graph that the episode will act on.
@@ -94,8 +96,13 @@ def begin(
         "limits": asdict(limits),
         "fingerprint": fingerprint,
     }
-    words = {"case": CASE_FORM.dump_python(case, mode="json"), "question": question}
-    return State(case, question, seed, limits).add(Segment(Author.LOOP, Kind.START, "episode", data, words))
+    words: dict[str, Any] = {"case": CASE_FORM.dump_python(case, mode="json"), "question": question}
+    offered = tuple((options or {}).items())
+    if offered:
+        words["options"] = [list(each) for each in offered]
+    return State(case, question, seed, limits, options=offered).add(
+        Segment(Author.LOOP, Kind.START, "episode", data, words)
+    )
 
 
 CASE_FORM = TypeAdapter(Case)

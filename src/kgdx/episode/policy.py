@@ -30,6 +30,7 @@ class Capabilities:
         asks: It asks the patient, so its episodes may wait.
         may_ask: It asks the patient where its setting ``patient`` says so, and does without otherwise.
         models: It asks language models.
+        chooses: It can choose one of the options that come with a question.
         extra: The optional dependencies that it needs, as in ``pip install "kgdx[EXTRA]"``; empty for none.
     """
 
@@ -38,6 +39,7 @@ class Capabilities:
     asks: bool = False
     may_ask: bool = False
     models: bool = False
+    chooses: bool = False
     extra: str = ""
 
 
@@ -55,6 +57,11 @@ class Policy(BaseModel, ABC):
 
     name: ClassVar[str]
     capabilities: ClassVar[Capabilities] = Capabilities()
+
+    @property
+    def trained_by(self) -> str:
+        """Digest of the split of cases that it was trained by; empty where it was not trained on cases."""
+        return ""
 
     @abstractmethod
     def choose(self, state: State) -> Wish | None:
@@ -126,13 +133,14 @@ POLICIES: Registry[Policy] = Registry(
         "learned": "kgdx.policies.learned:LearnedPolicy",
         "doctor": "kgdx.policies.doctor:DoctorPolicy",
         "tags": "kgdx.policies.tags:TagsPolicy",
+        "thought": "kgdx.policies.thought:ThoughtPolicy",
         "doctor_by_rules": "kgdx.policies.doctor_by_rules:RulesDoctorPolicy",
     },
 )
 """Name → policy; installed packages add theirs by entry points of the group ``kgdx.policies``."""
 
 
-def default_policy(what: Literal["answers", "diagnoses"], *, models: bool = False) -> str:
+def default_policy(what: Literal["answers", "diagnoses", "chooses"], *, models: bool = False) -> str:
     """Return the policy that is taken where nobody names one: the first built-in one that can do it and asks nobody.
 
     Args:

@@ -40,7 +40,8 @@ def resume(world: World, log: Iterable[Segment]) -> State:
     try:
         case = CASE_FORM.validate_python(first.words["case"])
         limits = Limits(**first.data["limits"])
-        state = State(case, str(first.words["question"]), int(first.data["seed"]), limits).add(first)
+        question, options = str(first.words["question"]), tuple((a, b) for a, b in first.words.get("options", ()))
+        state = State(case, question, int(first.data["seed"]), limits, options=options).add(first)
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError("the log's beginning cannot be read", hint="give a log that kgdx wrote") from error
     for segment in segments:

@@ -211,6 +211,7 @@ class State:
         limited: The limit that is reached; empty while there is none.
         finished: Why it ends after the last segment: ``diagnosed`` or ``answered``; empty while it goes on.
         ended: Why the episode ended; empty while it goes on.
+        options: Letters and texts that the question offers to choose from; none where it offers nothing.
 
     Example:
         >>> State(Case("p"), seed=7).random().random() == State(Case("q"), seed=7).random().random()
@@ -228,6 +229,7 @@ class State:
     limited: str = ""
     finished: str = ""
     ended: str = ""
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     _known: dict[Reads, Hashable] = field(default_factory=dict, repr=False, hash=False, compare=False)
 
     # -- what was found
@@ -290,7 +292,9 @@ class State:
         case = self.case if given & {"case", "words"} else cast("Case", self.known("evidence"))
         log = self.log if "log" in given else ()
         question = self.question if "question" in given else ""
-        return State(case, question, self.seed, self.limits, log, seen, self.counts, _known=dict(self._known))
+        options = self.options if "question" in given else ()
+        known = dict(self._known)
+        return State(case, question, self.seed, self.limits, log, seen, self.counts, options=options, _known=known)
 
     def random(self, stream: str = "") -> random.Random:
         """Return the generator of this step's random choices: equal seed and step, equal choices."""
@@ -308,7 +312,7 @@ class State:
         if what == "words":
             return self.case.text
         if what == "question":
-            return self.question
+            return (self.question, self.options)
         assert not isinstance(what, str)
         return tuple(entry.digest for entry in self.artifacts.get(what, {}).values() if self.fresh(entry))
 
@@ -337,6 +341,7 @@ class State:
             segment.name if segment.kind is Kind.LIMIT else self.limited,
             finished or self.finished,
             segment.name if segment.kind is Kind.END else self.ended,
+            self.options,
             self._known if case is None else _still_known(self._known),
         )
 
@@ -365,6 +370,7 @@ class State:
             self.limited,
             self.finished,
             self.ended,
+            self.options,
             known,
         )
 

@@ -15,7 +15,8 @@ from kgdx.llm.budget import Meter
 from kgdx.llm.chat import ChatModel, Completion, Layer, OnText, Request
 from kgdx.llm.pii import covered, merged
 from kgdx.llm.pii.identifiers import numbers, places
-from kgdx.llm.pii.person_names import chinese_names, english_names
+from kgdx.llm.pii.persons_en import english_names
+from kgdx.llm.pii.persons_zh import chinese_names
 
 PLACEHOLDERS = ("[NAME]", "[DATE]", "[ADDRESS]", "[HOSPITAL]", "[PHONE]", "[EMAIL]", "[ID]")
 """What stands for what was taken out."""
@@ -42,17 +43,26 @@ def deidentify(text: str) -> tuple[str, int]:
         ('患者[NAME]，男，45岁，[DATE]就诊于[HOSPITAL]，血压140/90。', 3)
     """
     text = _ESCAPED.sub(_read_letter, text)
-    read = text.translate(_NARROW)
-    names = [(start, end, "NAME") for start, end in (*english_names(read), *chinese_names(read))]
-    held = covered(text, _PLACEHOLDER)
     pieces: list[str] = []
     at = count = 0
-    for start, end, kind in merged([*numbers(read), *places(read), *names]):
-        if 1 in held[start:end]:
-            continue
+    for start, end, kind in identifying(text):
         pieces += [text[at:start], f"[{kind}]"]
         at, count = end, count + 1
     return "".join([*pieces, text[at:]]), count
+
+
+def identifying(text: str) -> list[tuple[int, int, str]]:
+    """Return the passages that identify a person, in order: start, end and kind; placeholders are none.
+
+    Example:
+        >>> identifying("Jane Roe, MRN 448812, has Parkinson disease.")
+        [(0, 8, 'NAME'), (14, 20, 'ID')]
+    """
+    read = text.translate(_NARROW)
+    names = [(start, end, "NAME") for start, end in (*english_names(read), *chinese_names(read))]
+    held = covered(text, _PLACEHOLDER)
+    found = merged([*numbers(read), *places(read), *names])
+    return [(start, end, kind) for start, end, kind in found if 1 not in held[start:end]]
 
 
 class Deidentified(Layer):

@@ -258,24 +258,31 @@ def _open_end(text: str, stops: Sequence[str]) -> int:
 
 
 def prompt_ids(tokenizer: Any, request: Request) -> list[int]:
-    """Return the tokens that the model reads: the conversation, and the text to be continued.
-
-    A template that knows no system role gets that message with the first question.
-    """
+    """Return the tokens that the model reads: the conversation, and the text to be continued."""
     messages = list(request.messages)
     begun = messages.pop().content if request.continues else ""
     if request.prefix:
         return [*request.prefix, *_ids(tokenizer, _safe(tokenizer, "assistant", begun[request.prefix_chars :]))]
     if request.schema is not None:
         messages = with_schema(messages, request.schema)
+    text: str = tokenizer.apply_chat_template(
+        turns(tokenizer, messages), add_generation_prompt=True, tokenize=False, enable_thinking=False
+    )
+    return _ids(tokenizer, text + _safe(tokenizer, "assistant", begun))
+
+
+def turns(tokenizer: Any, messages: Sequence[Message]) -> list[dict[str, str]]:
+    """Return a conversation as the tokenizer's chat template takes it; no text in it can begin a turn of its own.
+
+    A template that knows no system role gets that message with the first question.
+    """
     try:
-        text = _rendered(tokenizer, messages)
+        return _turns(tokenizer, messages)
     except Exception as error:
         if not type(error).__module__.startswith("jinja2") or messages[0].role != "system" or len(messages) < 2:
             raise
         first = Message(messages[1].role, f"{messages[0].content}\n\n{messages[1].content}")
-        text = _rendered(tokenizer, [first, *messages[2:]])
-    return _ids(tokenizer, text + _safe(tokenizer, "assistant", begun))
+        return _turns(tokenizer, [first, *messages[2:]])
 
 
 def _ids(tokenizer: Any, text: str) -> list[int]:
@@ -283,10 +290,12 @@ def _ids(tokenizer: Any, text: str) -> list[int]:
     return found
 
 
-def _rendered(tokenizer: Any, messages: Sequence[Message]) -> str:
-    turns = [{"role": each.role, "content": _safe(tokenizer, each.role, each.content)} for each in messages]
-    text: str = tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False, enable_thinking=False)
-    return text
+def _turns(tokenizer: Any, messages: Sequence[Message]) -> list[dict[str, str]]:
+    """The turns, if the template takes them."""
+    made = [{"role": each.role, "content": _safe(tokenizer, each.role, each.content)} for each in messages]
+    if any(each.role == "system" for each in messages):
+        tokenizer.apply_chat_template(made, add_generation_prompt=True, tokenize=False)
+    return made
 
 
 def _safe(tokenizer: Any, role: str, text: str) -> str:

@@ -15,7 +15,9 @@ from kgdx.results.cited import CitedText
 LANGUAGES = {"en": "English", "zh": "Chinese (中文)"}
 """What a model is told of the language to answer in."""
 
-_QUESTION_CHARS = 8_000
+QUESTION_CHARS = 8_000
+"""Characters of a question that a model is shown at most."""
+
 _SHOWN_FAULTS = 5
 _CHINESE = 0.25
 """Share of Chinese characters among the letters of a Chinese text at least; an English one has as few others."""
@@ -40,7 +42,7 @@ def answer_request(pack: EvidencePack, strict: bool, language: str, temperature:
     """
     template = prompt("answer" if strict else "answer_open")
     messages = template.messages(
-        question=_quoted(pack.question[:_QUESTION_CHARS]),
+        question=quoted(pack.question[:QUESTION_CHARS]),
         evidence=pack.prompt(PROMPT_CHARS),
         language=LANGUAGES[language],
         lacks=INSUFFICIENT[language],
@@ -131,6 +133,11 @@ def _without(text: str, names: Iterator[str]) -> str:
     return re.sub("|".join(map(re.escape, there)), " ", text) if there else text
 
 
-def _quoted(question: str) -> str:
-    """The question with nothing in it that could end its part of the prompt."""
+def quoted(question: str) -> str:
+    r"""Return a text with nothing in it that could end its part of a prompt.
+
+    Example:
+        >>> quoted("Why?\n==== now do this")
+        '> Why?\n> =-=- now do this'
+    """
     return "\n".join("> " + line for line in question.splitlines()).replace("====", "=-=-")

@@ -1,4 +1,4 @@
-"""The network that scores listed choices: two hidden layers over forty features, in NumPy, and its file.
+"""The network that scores listed choices: two hidden layers over the features of a choice, in NumPy, and its file.
 
 A checkpoint is a file of safetensors: the layers, and what the network was trained on, as its metadata.
 """

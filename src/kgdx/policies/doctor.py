@@ -38,7 +38,7 @@ from kgdx.policies.doctor_reading import (
     ReadRecord,
     ReadTurn,
 )
-from kgdx.policies.planner import FINAL
+from kgdx.policies.finishing import FINAL
 
 LEFT = "left"
 """Code of the remark that rules take over from a model for the rest of the consultation."""

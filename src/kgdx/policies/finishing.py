@@ -6,7 +6,8 @@ its end by this alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 from kgdx.actions.answering import Cite, Diagnose, Respond
@@ -14,12 +15,27 @@ from kgdx.actions.describing import Describe
 from kgdx.actions.explaining import Explain
 from kgdx.actions.reading import Extract, Rank
 from kgdx.answer.artifacts import Explained, Ranked, Read, Retrieved, mentions_of, ranking_of, resolved_of
-from kgdx.answer.evidence_pack import language_of
+from kgdx.answer.evidence_pack import EvidencePack, language_of, pack
+from kgdx.answer.sentences import MAX_CHARS
+from kgdx.episode.conversation import Exchange, exchanges
 from kgdx.episode.policy import Capabilities, Policy
 from kgdx.episode.segment import Kind
 from kgdx.episode.state import State
-from kgdx.episode.wish import Action, Wish
+from kgdx.episode.wish import Action, Remark, Wish
+from kgdx.policies.answer_writing import LANGUAGES, answer_request, best_of, groundless, mend_request, said_in
 from kgdx.policies.intents import GAP, masked
+
+FINAL = frozenset({"denied", "rejected", "unreachable", "refused", "missing", "budget"})
+"""Kinds of a model's errors after which it is asked no more."""
+
+GROUNDLESS = "groundless"
+"""Code of the remark that a model's answer is not taken."""
+
+LANGUAGE = "language"
+"""Code of the remark that a model's answer is in another language."""
+
+MAX_NAME = 200
+"""Letters of a model's name that an answer carries."""
 
 FAILURES = 2
 """After so many errors of the graph nothing more is asked: a single one may be of one action alone."""
@@ -147,3 +163,56 @@ def _about(state: State) -> Iterator[str]:
             yield from (row["id"] for row in found.rows[:NAMED])
     if ranking is not None:
         yield from (candidate.id for candidate in ranking.candidates[:NAMED])
+
+
+class WritingPolicy(EndingPolicy):
+    """A policy whose answer a language model writes from the evidence."""
+
+    temperature: float = 0.0
+    """Of what the model writes; 0 for the likeliest."""
+    fallback: bool = True
+    """Whether rules and the template stand in where what the model wrote cannot be used, or it wrote nothing."""
+
+    def may_ask(self, state: State, kept: int = 0) -> bool:
+        """Tell whether the model may be asked: it answers, and the limits hold ``kept`` calls more than this one."""
+        if any(each.failed in FINAL for each in exchanges(state.log)):
+            return False
+        spent = state.counts.spent
+        counts = state.counts._replace(spent=replace(spent, calls=spent.calls + kept))
+        return state.limits.model(counts) is None
+
+    def finish(self, state: State, *, ask: bool = True) -> Wish | None:
+        """Return the next wish on the way to the end; the answer is written by the model where that can be."""
+        action = self.ending(state)
+        if not isinstance(action, Respond):
+            return action
+        evidence = pack(state)
+        if not evidence.answers:
+            return action
+        return self.written(state, action, evidence, ask and self.may_ask(state))
+
+    def written(self, state: State, action: Respond, evidence: EvidencePack, ask: bool) -> Wish:
+        """Return the request for the answer, what is said of it, or the action that gives it."""
+        language = action.language or asked_in(state)
+        said = exchanges(state.log, "answer")
+        if not said:
+            return answer_request(evidence, action.strict, language, self.temperature) if ask else action
+        if len(said) == 1 and ask and (again := mend_request(said[0], evidence, action.strict, language)) is not None:
+            return again
+        text = best_of(said, evidence, action.strict, language)[:MAX_CHARS]
+        if not text.strip():
+            return action
+        if not said_in(language, text, evidence):
+            remark = Remark(code=LANGUAGE, text=f"the answer is not in {LANGUAGES[language]}")
+            if not state.tried(remark):
+                return remark
+        if self.fallback and action.strict and groundless(text, evidence, language):
+            why = f"the answer of the model {name_of(said)} cites nothing of the evidence, and is left out"
+            remark = Remark(code=GROUNDLESS, text=why)
+            return action if state.tried(remark) else remark
+        return action.model_copy(update={"text": text, "author": name_of(said)[:MAX_NAME]})
+
+
+def name_of(said: Sequence[Exchange]) -> str:
+    """Return the name of the model that was asked last."""
+    return next((each.result.name for each in reversed(said) if each.result is not None), "")

@@ -8,18 +8,14 @@ rounds there were and what there is to mend are read from the log, so that the p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.answering import Respond
 from kgdx.actions.describing import Describe
 from kgdx.actions.reading import Recognise
 from kgdx.answer.artifacts import Retrieved
-from kgdx.answer.evidence_pack import EvidencePack, pack
-from kgdx.answer.sentences import MAX_CHARS
-from kgdx.episode.conversation import Exchange, exchanges
+from kgdx.episode.conversation import exchanges
 from kgdx.episode.lookup_rounds import UNPLANNED
 from kgdx.episode.operations import Operations
 from kgdx.episode.policy import Capabilities
@@ -27,23 +23,10 @@ from kgdx.episode.segment import Kind, Segment
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import ACTIONS, Action, AskModel, Remark, Wish, parse_action, wish_of
 from kgdx.llm.chat import prompt
-from kgdx.policies.answer_writing import LANGUAGES, answer_request, best_of, groundless, mend_request, said_in
 from kgdx.policies.briefing import briefing
-from kgdx.policies.finishing import EndingPolicy, asked_in, lost, undescribed
+from kgdx.policies.finishing import FINAL, EndingPolicy, WritingPolicy, lost, name_of, undescribed
 from kgdx.policies.plan_text import Planned, judge, plan_schema, read_plan
 from kgdx.policies.question_rules import RulesPolicy
-
-FINAL = frozenset({"denied", "rejected", "unreachable", "refused", "missing", "budget"})
-"""Kinds of a model's errors after which it is asked no more."""
-
-GROUNDLESS = "groundless"
-"""Code of the remark that a model's answer is not taken."""
-
-LANGUAGE = "language"
-"""Code of the remark that a model's answer is in another language."""
-
-MAX_NAME = 200
-"""Letters of a model's name that an answer carries."""
 
 MAX_ROUNDS = 50
 """Most rounds of a planner."""
@@ -108,7 +91,7 @@ def _done(log: Sequence[Segment], registry: Mapping[str, type[Action]]) -> Itera
             yield action
 
 
-class PlannerPolicy(EndingPolicy):
+class PlannerPolicy(WritingPolicy):
     """Ask a language model what to look up, look it up, and have the answer written from it.
 
     Example:
@@ -125,10 +108,6 @@ class PlannerPolicy(EndingPolicy):
     """Most actions of a plan."""
     found: int = 12_000
     """Characters of what was found that the model is shown."""
-    temperature: float = 0.0
-    """Of plans and answers."""
-    fallback: bool = True
-    """Whether rules and the template stand in where no plan of the model, or not its answer, can be used."""
 
     def choose(self, state: State) -> Wish | None:
         """Return the next action of the plan; ask for a plan, or for the answer, where there is none."""
@@ -144,11 +123,11 @@ class PlannerPolicy(EndingPolicy):
             return Describe(diseases=unknown)
         if self._may_plan(state, made):
             return self._plan(state, registry, len(made) + 1)
-        return self._by_rules(state, made) or self._end(state)
+        return self._by_rules(state, made) or self.finish(state)
 
     def close(self, state: State) -> Wish | None:
         """Return the next action on the way to the end; an answer that the model has written is taken."""
-        return self._end(state, ask=False)
+        return self.finish(state, ask=False)
 
     def registry(self, state: State) -> dict[str, type[Action]]:
         """Return the actions that may be planned."""
@@ -168,15 +147,7 @@ class PlannerPolicy(EndingPolicy):
         fruitless = len(recent) == FRUITLESS and not any(each["actions"] for each in recent)
         if len(made) >= self.rounds or (made and made[-1]["ended"]) or fruitless:
             return False
-        return self._may_ask(state, kept=1 if state.question else 0)
-
-    def _may_ask(self, state: State, kept: int = 0) -> bool:
-        """Whether the model may be asked: it answers, and the limits hold ``kept`` calls more than this one."""
-        if any(each.failed in FINAL for each in exchanges(state.log)):
-            return False
-        spent = state.counts.spent
-        counts = state.counts._replace(spent=replace(spent, calls=spent.calls + kept))
-        return state.limits.model(counts) is None
+        return self.may_ask(state, kept=1 if state.question else 0)
 
     def _plan(self, state: State, registry: Mapping[str, type[Action]], number: int) -> AskModel:
         """Ask for a plan."""
@@ -201,39 +172,9 @@ class PlannerPolicy(EndingPolicy):
             return None
         empty = all(each["ended"] for each in made)
         why = "planned no look-up" if empty else "gave no plan that could be used"
-        why = f"the model {_name(exchanges(state.log))} {why}"
+        why = f"the model {name_of(exchanges(state.log))} {why}"
         remark = Remark(code=UNPLANNED, text=why)
         return action if state.tried(remark) else remark
-
-    def _end(self, state: State, *, ask: bool = True) -> Wish | None:
-        """The next action on the way to the end; the answer is written by the model where that can be."""
-        action = self.ending(state)
-        if not isinstance(action, Respond):
-            return action
-        evidence = pack(state)
-        if not evidence.answers:
-            return action
-        return self._written(state, action, evidence, ask and self._may_ask(state))
-
-    def _written(self, state: State, action: Respond, evidence: EvidencePack, ask: bool) -> Wish:
-        language = action.language or asked_in(state)
-        said = exchanges(state.log, "answer")
-        if not said:
-            return answer_request(evidence, action.strict, language, self.temperature) if ask else action
-        if len(said) == 1 and ask and (again := mend_request(said[0], evidence, action.strict, language)) is not None:
-            return again
-        text = best_of(said, evidence, action.strict, language)[:MAX_CHARS]
-        if not text.strip():
-            return action
-        if not said_in(language, text, evidence):
-            remark = Remark(code=LANGUAGE, text=f"the answer is not in {LANGUAGES[language]}")
-            if not state.tried(remark):
-                return remark
-        if self.fallback and action.strict and groundless(text, evidence, language):
-            why = f"the answer of the model {_name(said)} cites nothing of the evidence, and is left out"
-            remark = Remark(code=GROUNDLESS, text=why)
-            return action if state.tried(remark) else remark
-        return action.model_copy(update={"text": text, "author": _name(said)[:MAX_NAME]})
 
 
 def plans(state: State) -> list[Mapping[str, Any]]:
@@ -249,8 +190,3 @@ def pending(state: State, registry: Mapping[str, type[Action]]) -> list[Action]:
             done = sum(each.kind is Kind.WISH and each.name in ACTIONS for each in state.log[number:])
             return [parse_action(each, registry) for each in segment.data["artifact"]["actions"][done:]]
     return []
-
-
-def _name(said: Sequence[Exchange]) -> str:
-    """Name of the model that was asked last."""
-    return next((each.result.name for each in reversed(said) if each.result is not None), "")

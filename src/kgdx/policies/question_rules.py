@@ -147,13 +147,13 @@ class RulesPolicy(EndingPolicy):
         if others := others_of(read, about):
             yield from _confirming(read, about[0], others, state)
         elif Want.TOGETHER in read.wanted and about and about == texts_of(read.named):
-            yield from _getting(about, asked, state)
+            yield from getting(about, asked, state)
             yield from _inferring({"Disease": about}, likeliest=False)
         elif read.inferring and about != (read.unnamed,):
             causes = of_causes(read.rest)
             yield from _inferring(_classes(read.named, read.wanted, causes=causes), likeliest=True)
             further = [want for want in _further(read) if not _meant(want, read.named)]
-            yield from _getting(_focus(state), further, state)
+            yield from getting(_focus(state), further, state)
         elif about and (part := part_asked(read)):
             yield _action("get_phenotype", diseases=list(about), only=[part], forms=True)
         elif read.diseases and not read.asked and (left := name_in(read.rest)):
@@ -161,9 +161,9 @@ class RulesPolicy(EndingPolicy):
         elif about:
             if Want.DESCRIPTION in read.asked and about[0] in read.findings:
                 yield _action("get_definition", phenotype=about[0])
-            yield from _getting(about, read.asked or OVERVIEW_WANTS, state)
+            yield from getting(about, read.asked or OVERVIEW_WANTS, state)
         elif state.case.observed:
-            yield from _getting(_focus(state), asked, state)
+            yield from getting(_focus(state), asked, state)
         elif Want.DESCRIPTION in read.wanted and len(read.findings) == 1:
             yield _action("get_definition", phenotype=read.findings[0])
         elif drugs := chinese_of(name_in(read.rest)):
@@ -260,7 +260,7 @@ def _focus(state: State) -> tuple[str, ...]:
     return tuple(dict.fromkeys(best))[:FOCUS]
 
 
-def _getting(diseases: tuple[str, ...], wanted: Iterable[Want], state: State) -> Iterator[Action]:
+def getting(diseases: tuple[str, ...], wanted: Iterable[Want], state: State) -> Iterator[Action]:
     """Yield what gets what is wanted of diseases; what no relation states is sought in the words of the sources."""
     if not diseases:
         return

@@ -24,9 +24,10 @@ from kgdx.episode.state import State
 from kgdx.episode.wish import AskModel, Wish
 from kgdx.llm.chat import Message, prompt
 from kgdx.policies.candidate_evidence import Brief, Briefed, line, marked, patient
+from kgdx.policies.finishing import FINAL
 from kgdx.policies.instructed import Instruction, instruction
 from kgdx.policies.permutation import MARK, windows
-from kgdx.policies.planner import FINAL, FRUITLESS
+from kgdx.policies.planner import FRUITLESS
 from kgdx.policies.reordering import PROMPT, Ordered, ReadOrder, Reorder, of_turn
 from kgdx.rank import Candidate
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from kgdx.answer.artifacts import Retrieved, Searched, Summarised
 from kgdx.case import Case, Finding, Status
 from kgdx.episode.operations import Operations
-from kgdx.episode.segment import Kind, Segment
+from kgdx.episode.segment import Kind, Segment, error_of
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.tag_protocol import ANSWERS, RESPONSE, Rules, inert
 from kgdx.episode.wish import Action
@@ -118,7 +118,7 @@ def since_read(log: Sequence[Segment]) -> Sequence[Segment]:
 def _found(graph: Operations, state: State) -> Iterator[str]:
     """Yield what was found since the text was read, or why nothing was."""
     after = since_read(state.log)
-    yield from (str(each.data["message"]) for each in after if each.kind is Kind.ERROR)
+    yield from (str(error_of(each)) for each in after if each.kind is Kind.ERROR)
     done = [each.name for each in after if each.kind is Kind.RESULT]
     latest = state.last(Retrieved)
     if latest is not None and "lookup" in done:
@@ -141,7 +141,8 @@ def _guide(found: Retrieved) -> Iterator[str]:
 def _refer(ranker: Any, found: Retrieved) -> Iterator[str]:
     """A line for each matched patient: what they had, and the phenotypes that match."""
     for number, row in enumerate(found.rows, 1):
-        terms = [ranker.names.label(id) for id in row["matched"][:PHENOTYPES] if id in ranker.names.terms]
+        near = dict.fromkeys(id for id in row["matched"] if id in ranker.names.terms)  # one may be nearest to several
+        terms = [ranker.names.label(id) for id in near][:PHENOTYPES]
         yield f"{number}. {', '.join(_called(ranker, row['diseases'])) or 'no diagnosis'}: {', '.join(terms)}"
 
 

@@ -1,0 +1,276 @@
+"""What is made of a thought and of an answer: names of the graph, the documents that fit, an option, diseases."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from kgdx.answer.artifacts import Fitted, OptionChosen, Passage, Retrieved, Searched
+from kgdx.answer.evidence_pack import pack
+from kgdx.answer.option_questions import read_option
+from kgdx.answer.sentences import check
+from kgdx.episode.operations import Operations
+from kgdx.episode.state import Artifact, Reads, State
+from kgdx.episode.wish import Action
+from kgdx.policies.doctor_reading import aligned
+from kgdx.policies.thought_prompts import DISEASES
+from kgdx.terms.corpora import cut
+
+MAX_TEXT = 100_000
+"""Characters of what a model writes that are read at most."""
+
+_NAMED = 3
+"""Diseases of a thought that facts are got of: those that it names most often."""
+_FINDINGS = 10
+_WIDE = re.compile(r"[　-〿一-鿿＀-￯]")
+_DIAGNOSIS = re.compile(
+    r"^[\s>*_#\d.)-]*(?:diagnosis|诊断)\s*\d?[*_\s]*[:：][*_\s]*(.+)$", re.IGNORECASE | re.MULTILINE
+)
+_BEHIND = re.compile(r"\s*(?:[\[【［(（].*|[*_.。;；]+)$")
+
+Text = Annotated[str, Field(max_length=MAX_TEXT)]
+
+
+@dataclass(frozen=True, slots=True)
+class NamesThought(Artifact):
+    """Diseases and findings of the graph that a text names, in its words; those first that it names most often."""
+
+    depends: ClassVar[tuple[Reads, ...]] = ()
+    many: ClassVar[bool] = True
+
+    diseases: tuple[str, ...] = field(default=(), repr=False)
+    findings: tuple[str, ...] = field(default=(), repr=False)
+
+    def summary(self) -> dict[str, Any]:
+        """Return how many there are; what they are may be of a patient."""
+        return {"diseases": len(self.diseases), "findings": len(self.findings)}
+
+
+class NameThought(Action):
+    """Find the diseases and findings of the graph that a thought names.
+
+    Example:
+        >>> NameThought(round=1, text="Marfan syndrome").parameters()
+        {'round': 1}
+    """
+
+    name: ClassVar[str] = "name_thought"
+    planned: ClassVar[bool] = False
+    makes: ClassVar[type[Artifact]] = NamesThought
+    private: ClassVar[frozenset[str]] = frozenset({"text"})
+
+    round: int
+    """Which thought it is."""
+    text: Text
+    """It."""
+
+    def run(self, graph: Operations, view: State) -> NamesThought:
+        """Return what it names."""
+        index, given = graph.graph.names, {"characters": len(self.text)}
+        mentions = graph.tool("names", given, lambda: tuple(index.mentions(self.text)), len)
+        named: dict[str, Counter[tuple[str, ...]]] = {"Disease": Counter(), "Phenotype": Counter()}
+        words: dict[tuple[str, ...], str] = {}
+        for each in mentions:
+            if each.kind in named:
+                named[each.kind][each.ids] += 1
+                words.setdefault(each.ids, each.text)
+        diseases, findings = (_telling(named[kind], words) for kind in named)
+        return NamesThought(tuple(diseases[:_NAMED]), tuple(findings[:_FINDINGS]))
+
+
+def _telling(counted: Counter[tuple[str, ...]], words: Mapping[tuple[str, ...], str]) -> list[str]:
+    """The names, those first that stand most often; of equally many the longest, which say most."""
+    return [words[ids] for ids in sorted(counted, key=lambda ids: (-counted[ids], -len(words[ids])))]
+
+
+class FitPassages(Action):
+    """Take those of the passages found that have room in the prompt, the best first.
+
+    Passages of later searches come before those of earlier ones. One that has no room is passed over for the next;
+    where none has, the best is cut at the end of a sentence.
+
+    Example:
+        >>> FitPassages(budget=1000).parameters()
+        {'budget': 1000, 'most': 32}
+    """
+
+    name: ClassVar[str] = "fit_passages"
+    planned: ClassVar[bool] = False
+    makes: ClassVar[type[Artifact]] = Fitted
+    pure: ClassVar[bool] = True
+
+    budget: Annotated[int, Field(ge=1)]
+    """Tokens that they may take."""
+    most: Annotated[int, Field(ge=1, le=100)] = 32
+    """How many there may be."""
+
+    def run(self, graph: Operations, view: State) -> Fitted:
+        """Return the passages."""
+        every = (each for found in reversed(view.all(Searched)) for each in found.passages)
+        found = list({each.id: each for each in reversed(list(every))}.values())[::-1][: self.most]
+        taken: list[Passage] = []
+        left = self.budget
+        for each in found:
+            if (cost := tokens_in(f"{each.title} {each.text}")) <= left:
+                taken.append(each)
+                left -= cost
+        shortened = bool(found) and not taken
+        if shortened:
+            taken = [shorter(found[0], self.budget)]
+            left = 0
+        return Fitted(tuple(taken), len(found), self.budget - left, self.budget, shortened)
+
+
+def tokens_in(text: str) -> int:
+    """Return about how many tokens a text takes: one for each Chinese character, one for four others.
+
+    Example:
+        >>> tokens_in("Ptosis is typical."), tokens_in("上睑下垂")
+        (5, 4)
+    """
+    wide = len(_WIDE.findall(text))
+    return wide + -(-(len(text) - wide) // 4)
+
+
+def shorter(passage: Passage, budget: int) -> Passage:
+    """Return the beginning of a passage that a number of tokens holds, to the end of a sentence where it has one."""
+    room = budget if _WIDE.search(passage.text) else 4 * budget
+    return replace(passage, title=passage.title[:room], text=next(cut(passage.text, room), ""))
+
+
+class ReadChoice(Action):
+    """Read which option answers choose; the one that most of them choose counts, of equally many the first.
+
+    Example:
+        >>> ReadChoice(answers=("Answer: B",)).parameters()
+        {}
+    """
+
+    name: ClassVar[str] = "read_choice"
+    planned: ClassVar[bool] = False
+    makes: ClassVar[type[Artifact]] = OptionChosen
+    pure: ClassVar[bool] = True
+    private: ClassVar[frozenset[str]] = frozenset({"answers"})
+
+    answers: Annotated[tuple[Text, ...], Field(min_length=1)]
+    """What the model wrote."""
+
+    def run(self, graph: Operations, view: State) -> OptionChosen:
+        """Return the option."""
+        options = dict(view.options)
+        return chosen([read_option(each, options) for each in self.answers], options)
+
+
+_CHOICE = re.compile(
+    r"\s*^[\s*_#>]*(?:answer|答案)[*_\s]*[:：][*_\s(（]*[A-Z][)）.。*_\s]*\Z", re.IGNORECASE | re.MULTILINE
+)
+
+
+def reasons(text: str) -> str:
+    r"""Return an answer without the line that names its option, where it says anything else.
+
+    Example:
+        >>> reasons("FBN1 is its gene [E2].\n**Answer: B**"), reasons("Answer: B")
+        ('FBN1 is its gene [E2].', 'Answer: B')
+    """
+    return _CHOICE.sub("", text) or text
+
+
+def chosen(letters: Sequence[str | None], options: Mapping[str, str]) -> OptionChosen:
+    """Return the option that most answers choose.
+
+    Example:
+        >>> chosen(["B", None, "A", "B"], {"A": "FBN1", "B": "TP53"}).votes
+        {'B': 2, 'A': 1}
+    """
+    votes = Counter(each for each in letters if each is not None)
+    best = votes.most_common(1)[0][0] if votes else ""
+    return OptionChosen(best, options.get(best, ""), dict(votes.most_common()), len(letters))
+
+
+@dataclass(frozen=True, slots=True)
+class DiseasesNamed(Artifact):
+    """The diseases that a model's diagnosis names.
+
+    Attributes:
+        declared: Their ids, the likeliest first, each disease once.
+        unknown: Names that no disease of the graph has.
+        invented: How many marks and publications its reasons cite that no evidence has.
+    """
+
+    depends: ClassVar[tuple[Reads, ...]] = ()
+
+    declared: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = field(default=(), repr=False)
+    invented: int = 0
+
+    def summary(self) -> dict[str, Any]:
+        """Return the ids, and how many names are unknown."""
+        return {"declared": list(self.declared), "unknown": len(self.unknown), "invented": self.invented}
+
+
+class ReadDiagnosis(Action):
+    """Read the diseases that answers name, and find them in the graph; several answers are joined by their places.
+
+    Example:
+        >>> ReadDiagnosis(answers=("Diagnosis: Marfan syndrome",)).parameters()
+        {}
+    """
+
+    name: ClassVar[str] = "read_diagnosis"
+    planned: ClassVar[bool] = False
+    makes: ClassVar[type[Artifact]] = DiseasesNamed
+    private: ClassVar[frozenset[str]] = frozenset({"answers"})
+
+    answers: Annotated[tuple[Text, ...], Field(min_length=1)]
+    """What the model wrote."""
+
+    @property
+    def reads(self) -> tuple[Reads, ...]:
+        """The evidence that its reasons cite."""
+        return (Retrieved, Fitted)
+
+    def run(self, graph: Operations, view: State) -> DiseasesNamed:
+        """Return the diseases."""
+        lists = [list(diseases_in(each)) for each in self.answers]
+        names = list(dict.fromkeys(name for each in lists for name in each))
+        ids = dict(zip(names, resolved(graph, names), strict=True))
+        weights: Counter[str] = Counter()
+        for each in lists:
+            listed = dict.fromkeys(id for name in each if (id := ids[name]))
+            weights.update({id: 1 / place for place, id in enumerate(listed, 1)})
+        declared = tuple(id for id, _ in weights.most_common(DISEASES))
+        evidence = pack(view)
+        invented = sum(len(check(each, evidence, strict=False).removed) for each in self.answers)
+        return DiseasesNamed(declared, tuple(name for name in names if not ids[name]), invented)
+
+
+def diseases_in(text: str) -> Iterator[str]:
+    r"""Yield the diseases that an answer names, in lines of the form that it was asked for.
+
+    Example:
+        >>> list(diseases_in("Lens and aorta [E1].\n1. **Diagnosis: Marfan syndrome** [E3]\n诊断：马凡综合征"))
+        ['Marfan syndrome', '马凡综合征']
+    """
+    found: dict[str, None] = {}
+    for line in _DIAGNOSIS.finditer(text):
+        name = line[1].strip()
+        while (bare := _BEHIND.sub("", name)) != name:
+            name = bare
+        if name:
+            found.setdefault(name[:200])
+    yield from list(found)[:DISEASES]
+
+
+def resolved(graph: Operations, names: Iterable[str]) -> list[str]:
+    """Return the id of each disease as the ranking has it; empty where the graph has none of the name."""
+    ranker, found = graph.graph.ranker, []
+    for each in aligned(graph, names):
+        numbers = [number for id in each.ids if (number := ranker.number_of(id)) >= 0]
+        found.append(ranker.names.candidate(numbers[0]).id if numbers else next(iter(each.ids), ""))
+    return found
