@@ -110,15 +110,6 @@ def test_help_needs_none_of_the_heavy_libraries() -> None:
     assert done.stdout == "[]\n"
 
 
-SHARED = {
-    "batch": {"diagnose"},
-    "learn": {"predict_commands"},
-    "leaderboard_command": {"measure", "split_command"},
-    "measure": {"split_command"},
-}
-"""Modules of commands whose options others have, too."""
-
-
 @pytest.mark.parametrize("module", COMMANDS)
 def test_a_command_is_found_in_its_module_and_imports_no_other(module: str) -> None:
     for command in COMMANDS[module]:
@@ -131,8 +122,7 @@ def test_a_command_is_found_in_its_module_and_imports_no_other(module: str) -> N
         print(*(name for name in COMMANDS if f"kgdx.cli.{{name}}" in sys.modules))
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
-    allowed = {module, "page_files", *SHARED.get(module, ())}
-    assert set(done.stdout.split()) <= allowed, "it has the option --html, too"
+    assert set(done.stdout.split()) <= {module, "page_files"}, "it has the option --html, too"
 
 
 def test_every_command_is_in_the_help() -> None:

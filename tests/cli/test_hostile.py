@@ -48,7 +48,7 @@ def test_a_question_from_standard_input_need_not_be_text(home: Path) -> None:
 def test_the_policy_of_diagnoses_answers_no_questions(kgdx_: Callable[..., Run]) -> None:
     done = kgdx_("ask", "What is ptosis?", "--policy", "fixed")
     assert done.returncode == 2
-    assert done.stderr == "error: the policy fixed answers no questions: take one of planner, rules\n"
+    assert done.stderr == "error: the policy fixed answers no questions: take one of planner, rules, thought\n"
 
 
 @pytest.mark.parametrize(

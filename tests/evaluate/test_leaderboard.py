@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import kgdx
 from kgdx.api import Graph
 from kgdx.case import Case, Finding
+from kgdx.episode.policy import make_policy
 from kgdx.errors import CaseError, LlmError, UsageError
 from kgdx.evaluate.contenders import CONTENDERS, Board, Contender, Met, choose
 from kgdx.evaluate.journal import Journal
@@ -21,6 +23,8 @@ from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 from kgdx.render.pages.inquiry_page import leaderboard_page
 from kgdx.render.terminal.console import text
 from kgdx.render.terminal.leaderboard_text import leaderboard_figures
+from llm.server import Say
+from policies.conftest import behind
 
 TERMS = ("HP:0001250", "HP:0001252", "HP:0002133")
 CASES = [
@@ -49,6 +53,15 @@ class Guess(Contender):
         if id == "b":
             raise CaseError("nothing can be ranked")
         return Met(1.0, 4, 0.5)
+
+
+class Silent(Contender):
+    """Reads nothing that these patients tell."""
+
+    name = "silent"
+
+    def meet(self, id: str) -> Met:
+        raise CaseError("it reads pictures", hint="give some")
 
 
 class Refusing(ChatModel):
@@ -93,6 +106,63 @@ def test_methods_are_chosen_by_name_or_kind_and_the_first_is_the_baseline(graph:
     assert {*choose(here, ["bank", "policies"]).not_run} >= {"case bank", "policy planner"}
     with pytest.raises(UsageError, match="no contender 'magic'"):
         choose(here, ["magic"])
+
+
+def test_a_member_is_named_with_settings_of_its_own(graph: Graph) -> None:
+    here = board(graph)
+    chosen = choose(here, ["policy inquiry:questions=1", "ask by split:leaders=2", "retrieve walk"])
+    report = Leaderboard(here, chosen).run()
+    assert list(report["methods"]) == ["policy inquiry:questions=1", "ask by split:leaders=2", "retrieve walk"]
+    assert report["methods"]["policy inquiry:questions=1"]["questions"] <= 1
+    nobody = choose(here, ["at once", "policy inquiry:magic=1", "ask by split:magic=1"]).not_run
+    with pytest.raises(UsageError, match="no contender 'policy nobody'"):
+        choose(here, ["at once", "policy nobody"])
+    assert "no setting 'magic'" in nobody["policy inquiry:magic=1"]
+    assert "magic" in nobody["ask by split:magic=1"]
+
+
+def test_each_question_is_an_action_and_reading_and_ranking_are_none(graph: Graph) -> None:
+    here = board(graph)
+    told = Leaderboard(here, choose(here, ["at once", "ask by degree", "policy inquiry", "policy rules"])).run()
+    counted = {name: (each["actions"], each["questions"]) for name, each in told["methods"].items()}
+    assert counted["at once"] == counted["policy rules"] == (1, 0)
+    for actions, questions in counted.values():
+        assert actions == questions + 1
+
+
+def test_who_was_trained_by_another_split_is_marked(graph: Graph) -> None:
+    by = make_policy("learned").trained_by
+    told = {split: choose(replace(board(graph), split=split), ["policy learned"]) for split in (by, "another")}
+    remarks = {split: chosen.contenders[0].remark for split, chosen in told.items()}
+    assert by and not remarks[by] and "it may have learned from some of these patients" in remarks["another"]
+
+
+def test_who_can_rank_nobody_did_not_run(graph: Graph) -> None:
+    CONTENDERS.register("silent", Silent)
+    try:
+        here = board(graph)
+        report = Leaderboard(here, choose(here, ["at once", "silent"])).run()
+    finally:
+        CONTENDERS.forget("silent")
+    assert list(report["methods"]) == ["at once"] and "it reads pictures" in report["not_run"]["silent"]
+
+
+@pytest.mark.parametrize("name", ["policy rerank", "policy tags", "policy planner", "rerank walk"])
+def test_a_model_is_asked_over_http_and_its_cost_is_told(graph: Graph, name: str) -> None:
+    with behind(lambda *_: Say('{"order": []}')) as (model, server):
+        here = replace(board(graph, model=model), prices=(1.0, 1.0))
+        chosen = choose(here, [name, "at once"])
+        report = Leaderboard(here, chosen).run()
+    assert not chosen.not_run and server.requests
+    assert report["methods"][name]["n"] == 2 and report["methods"][name]["cost"] > 0
+
+
+def test_figures_say_on_what_they_are(graph: Graph) -> None:
+    here = replace(board(graph), split="12ab")
+    report = Leaderboard(here, choose(here, ["at once"])).run()
+    assert (report["graph"], report["split"], report["known"]) == (graph.fingerprint, "12ab", 1)
+    alone = Board(graph, Ward.of(graph, [replace(CASES[0], publications=())], known=1), here.labels)
+    assert Leaderboard(alone, choose(alone, ["at once"])).run()["methods"]["at once"]["unseen"] is None
 
 
 def test_ones_own_method_joins(graph: Graph) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -30,11 +31,17 @@ class Answering:
     """How a question is answered."""
 
     policy: Annotated[
-        str | None, typer.Option("--policy", metavar="NAME", help="rules, or planner (as with --llm).")
+        str | None, typer.Option("--policy", metavar="NAME", help="rules, planner (as with --llm), or thought.")
     ] = None
     unstrict: Annotated[
         bool, typer.Option("--unstrict", help="Let the model add what it knows beside the evidence, marked as such.")
     ] = False
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option", metavar="A=WORDS", help="An option to choose from; once for each.", show_default=False
+        ),
+    ] = None
     pubmed: Annotated[
         bool | None, typer.Option("--pubmed/--no-pubmed", help="Search PubMed for publications.", show_default=False)
     ] = None
@@ -89,6 +96,7 @@ def ask(
     asked = _question(question)
     patient = inputs.one(case)
     language = _language(answering.language)
+    choices = _choices(answering.option or ())
     announce(place.store, model.llm, answering.policy)
     with inputs.graph(place.store, encoder=place.encoder, mapping=place.mapping, on_store=place.on_store) as graph:
         found = graph.ask(
@@ -96,6 +104,7 @@ def ask(
             case=patient,
             policy=answering.policy,
             model=model.llm,
+            options=choices,
             strict=not answering.unstrict,
             pubmed=answering.pubmed,
             language=language,
@@ -122,6 +131,21 @@ def _question(given: str) -> str:
     if given == "-":
         return sys.stdin.buffer.read(LONGEST).decode("utf-8", "replace")
     return os.fsencode(given).decode("utf-8", "replace")  # whatever the locale took its bytes for
+
+
+def _choices(given: Iterable[str]) -> dict[str, str]:
+    from kgdx.errors import UsageError
+
+    options: dict[str, str] = {}
+    for each in given:
+        letter, sign, words = each.partition("=")
+        letter = letter.strip().upper()
+        if not sign:
+            raise UsageError(f"an option is {each[:40]!r}", hint='give its letter and its words: --option "A=FBN1"')
+        if letter in options:
+            raise UsageError(f"the option {letter[:20]} is given twice", hint="give each letter once")
+        options[letter] = words.strip()
+    return options
 
 
 def _language(given: str | None) -> Literal["en", "zh"] | None:

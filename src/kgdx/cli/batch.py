@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice, starmap
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,14 +13,12 @@ import typer
 
 from kgdx.cli import inputs
 from kgdx.cli import options as output
-from kgdx.cli.diagnose import finished
-from kgdx.cli.options import Budget, CaseBank, Encoder, Policy, Store, Top, announce, grouped
+from kgdx.cli.options import Budget, CaseBank, Encoder, Policy, Store, Top, announce, finished, grouped
 from kgdx.cli.rerank_options import Rerank, reranked
+from kgdx.cli.share_options import Sharing
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     from kgdx.actions import Diagnosis
     from kgdx.api import Graph
     from kgdx.case import Case, Failure
@@ -56,16 +52,11 @@ def batch(
     many: Many,
     rerank: Rerank,
     budget: Budget,
+    sharing: Sharing,
     encoder: Encoder = False,
     to: Annotated[
         Path | None,
         typer.Option("--out", "--output", "-o", metavar="FILE", help="File to write; standard output by default."),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, max=64, help="Processes, or requests of --rerank at a time; as many as suit by default."
-        ),
     ] = None,
     store: Store = None,
 ) -> None:
@@ -76,18 +67,19 @@ def batch(
     import sys
 
     source, total = inputs.many(cases), inputs.lines(cases)
-    opening: dict[str, Any] = {"store": store, "encoder": encoder}
     options = {"top": many.top, "explain": many.explain, "policy": many.policy, "case_bank": many.case_bank}
     chosen = rerank.policy(top=many.top, explain=many.explain, case_bank=many.case_bank, others=(many.policy,))
     announce(store, rerank.rerank, many.policy)
     done = failed = 0
-    with inputs.graph(**opening) as graph, output.progress_bar("cases", total) as advance:
+    with inputs.graph(store, encoder=encoder) as graph, output.progress_bar("cases", total) as advance:
         if many.case_bank:
             graph.bank.size  # noqa: B018 - without patients the whole batch fails, not each of its cases
         if chosen is None:
-            lines = results(graph, source, jobs or jobs_for(total), opening, options)
+            lines: Iterator[Result] = sharing.out(Diagnosing(options), source, graph, total=total, encoder=encoder)
         else:
-            lines = starmap(outcome, reranked(rerank.reranker(graph, chosen, budget, jobs), source, total, budget))
+            sharing.refuse_ray("--rerank")
+            ranked = reranked(rerank.reranker(graph, chosen, budget, sharing.jobs), source, total, budget)
+            lines = starmap(outcome, ranked)
         target = sys.stdout if to is None else private_file(to).open("w", encoding="utf-8")
         try:
             for line, wrong in lines:
@@ -104,48 +96,22 @@ def batch(
         raise typer.Exit(FAILED_CASES)
 
 
-CHUNK = 16
-"""Cases that a worker gets at once."""
-
-MANY = 200
-"""Fewer cases are done before other processes would have started."""
-
 Result = tuple[str, bool]
 """A line of JSON, and whether it says what went wrong."""
 
-_opened: Graph | None = None
+
+@dataclass(frozen=True)
+class Diagnosing:
+    """Diagnoses a case, by options of :meth:`kgdx.api.Graph.diagnose`."""
+
+    options: Mapping[str, Any]
+
+    def on(self, graph: Graph) -> Callable[[Case | Failure], Result]:
+        """Return what gives a case's line."""
+        return lambda case: result(graph, case, self.options)
 
 
-def results(
-    graph: Graph, cases: Iterable[Case | Failure], jobs: int, opening: dict[str, Any], options: dict[str, Any]
-) -> Iterator[Result]:
-    """Diagnose cases, in their order.
-
-    Args:
-        graph: The open graph.
-        cases: The cases.
-        jobs: How many processes; with one, nothing is started.
-        opening: For :func:`kgdx.open` in the processes that open the graph for themselves.
-        options: For :meth:`kgdx.api.Graph.diagnose`.
-    """
-    if jobs == 1:
-        return (result(graph, case, options) for case in cases)
-    return _shared_out(iter(cases), jobs, opening, options)
-
-
-def jobs_for(count: int | None) -> int:
-    """Return how many processes suit so many cases, when nobody says.
-
-    Example:
-        >>> jobs_for(3), jobs_for(None)
-        (1, 1)
-    """
-    if (count or 0) < MANY:
-        return 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def result(graph: Graph, case: Case | Failure, options: dict[str, Any]) -> Result:
+def result(graph: Graph, case: Case | Failure, options: Mapping[str, Any]) -> Result:
     """Return the diagnosis of one case without its trace, or what went wrong."""
     from kgdx.case import Failure
     from kgdx.errors import KgdxError
@@ -178,39 +144,3 @@ def outcome(case: Case | Failure, found: Diagnosis | KgdxError | None) -> Result
     except KgdxError as error:
         line = {"id": case.id, "error": str(error), **({"file": case.file} if case.file else {})}
     return json.dumps(line, ensure_ascii=False), "error" in line
-
-
-def _shared_out(
-    cases: Iterator[Case | Failure], jobs: int, opening: dict[str, Any], options: dict[str, Any]
-) -> Iterator[Result]:
-    """Hand out chunks to workers, a few ahead of those whose results are awaited."""
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    executor = ProcessPoolExecutor(jobs, get_context("spawn"), _start, (opening,))
-    try:
-        waiting: deque[Future[list[Result]]] = deque()
-        while chunk := list(islice(cases, CHUNK)):
-            waiting.append(executor.submit(_work, chunk, options))
-            if len(waiting) > 2 * jobs:
-                yield from waiting.popleft().result()
-        while waiting:
-            yield from waiting.popleft().result()
-    finally:
-        executor.shutdown(cancel_futures=True)
-
-
-def _start(opening: dict[str, Any]) -> None:
-    """Open the graph in a worker; the process that started it answers to interruptions."""
-    import signal
-
-    import kgdx
-
-    global _opened
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _opened = kgdx.open(**opening)
-
-
-def _work(cases: list[Case | Failure], options: dict[str, Any]) -> list[Result]:
-    assert _opened is not None
-    return [result(_opened, case, options) for case in cases]

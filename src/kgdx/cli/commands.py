@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "template_commands": ("run", "templates", "schema"),
     "measure": ("evaluate",),
     "learn": ("learn",),
+    "train_command": ("train",),
     "split_command": ("split",),
     "predict_commands": ("predict", "nearest"),
     "leaderboard_command": ("leaderboard",),

@@ -7,7 +7,7 @@ import sys
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -26,14 +26,12 @@ from kgdx.cli.options import (
     Terms,
     Top,
     announce,
+    finished,
     grouped,
 )
 from kgdx.cli.person_options import Person
 from kgdx.cli.rerank_options import Rerank
 from kgdx.files.private import private_file
-
-if TYPE_CHECKING:
-    from kgdx.actions import Diagnosis
 
 
 def register(app: typer.Typer) -> None:
@@ -259,16 +257,3 @@ def synthesize(
         from kgdx.results.words import count
 
         output.remark(f"{count(n, 'synthetic case')} in {to}")
-
-
-def finished(result: Diagnosis) -> None:
-    """Fail where an action did: what was found before it may be shown, but is not the whole answer.
-
-    Raises:
-        KgdxError: What the action failed with.
-    """
-    from kgdx.errors import KgdxError
-
-    failed = [issue.message for issue in result.issues if (issue.level, issue.where) == ("error", "episode")]
-    if failed:
-        raise KgdxError(failed[0])

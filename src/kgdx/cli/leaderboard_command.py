@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kgdx.cli import inputs, options
+from kgdx.cli.held_out_options import OnSplit, working
 from kgdx.cli.options import Budget, Force, Html, Json, Store, grouped
 from kgdx.cli.rerank_options import require_budget
-from kgdx.cli.split_command import OnSplit, held_out_of, working
+from kgdx.cli.share_options import Sharing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from kgdx.api import Graph
     from kgdx.case import Case, Failure
     from kgdx.evaluate.contenders import Board
+    from kgdx.evaluate.leaderboard import Came, Leaderboard, Meeting
+
+
+_COMMAS = re.compile(r",(?!\s*\w+=)")
+"""Those between methods: a comma before ``name=`` is within the settings of one."""
 
 
 def register(app: typer.Typer) -> None:
@@ -64,6 +72,7 @@ def leaderboard(
     methods: Methods,
     met: Met,
     budget: Budget,
+    sharing: Sharing,
     split: OnSplit = None,
     html: Html = None,
     force: Force = False,
@@ -75,25 +84,27 @@ def leaderboard(
     Fixed plans, the case bank, ways to retrieve, selectors of questions and policies, each told the same at first.
     Example: kgdx leaderboard cases.jsonl --split split.json --methods plans,bank --html board.html
     """
+    from kgdx.case.splits import Split
     from kgdx.cli import page_files
-    from kgdx.evaluate.contenders import choose
     from kgdx.evaluate.inquiries import sampled
-    from kgdx.evaluate.leaderboard import Leaderboard
 
     page_files.check(html, force=force)
-    wanted = [each.strip() for each in methods.methods.split(",") if each.strip()]
-    given = list(held_out_of(split, inputs.many(cases)))
+    if methods.llm is not None:
+        sharing.refuse("--llm")
+    parts = None if split is None else Split.read(split)
+    given = list(inputs.many(cases)) if parts is None else parts.only(inputs.many(cases))
     if met.sample is not None:
         given = sampled(given, met.sample, met.seed)
     with inputs.graph(store) as graph:
-        board = _board(graph, given, methods, met, budget)
-        run = Leaderboard(board, choose(board, wanted))
+        run = _leaderboard(graph, given, methods, met, budget, "" if parts is None else parts.digest)
         about = {
             **{"graph": graph.fingerprint, "ranker": graph.ranker.digest, "methods": list(run.found)},
             **{"known": met.known, "questions": methods.questions, "seed": met.seed, "llm": methods.llm},
         }
         with working(met.out, given, about) as work, options.progress_bar("patients", len(run.ids)) as advance:
-            result = run.run(work, advance)
+            meeting = MeetingPatients(tuple(given), methods, met)
+            through = partial(sharing.out, meeting, graph=graph, share=1) if sharing.shares else None
+            result = run.run(work, advance, through)
             if work is not None:
                 work.finish(work.records, result)
     if as_json:
@@ -106,6 +117,42 @@ def leaderboard(
         from kgdx.render.pages.inquiry_page import leaderboard_page
 
         page_files.write(html, lambda: leaderboard_page(result), force=force)
+
+
+@dataclass(frozen=True, slots=True)
+class MeetingPatients:
+    """The work of having contenders meet patients.
+
+    Attributes:
+        given: All patients.
+        methods: Who meets them.
+        met: What is known of them.
+    """
+
+    given: tuple[Case | Failure, ...]
+    methods: Methods
+    met: Met
+
+    def on(self, graph: Graph) -> Callable[[Meeting], list[Came]]:
+        """Return what has contenders meet a patient."""
+        run = _leaderboard(graph, self.given, self.methods, self.met, Budget())
+        return lambda meeting: list(run.meet(meeting))
+
+
+def _leaderboard(
+    graph: Graph, given: Sequence[Case | Failure], methods: Methods, met: Met, budget: Budget, split: str = ""
+) -> Leaderboard:
+    """Return who meets whom.
+
+    Raises:
+        UsageError: An option cannot be right, or nobody can run.
+    """
+    from kgdx.evaluate.contenders import choose
+    from kgdx.evaluate.leaderboard import Leaderboard
+
+    wanted = [each.strip() for each in _COMMAS.split(methods.methods) if each.strip()]
+    board = replace(_board(graph, given, methods, met, budget), split=split)
+    return Leaderboard(board, choose(board, wanted))
 
 
 def _board(graph: Graph, given: Sequence[Case | Failure], methods: Methods, met: Met, budget: Budget) -> Board:

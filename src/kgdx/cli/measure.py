@@ -10,17 +10,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgdx.cli import inputs, options
+from kgdx.cli.held_out_options import OnSplit, held_out_of
 from kgdx.cli.measure_consult import consult
 from kgdx.cli.measure_inquiry import inquiry
+from kgdx.cli.measure_options import option_questions
 from kgdx.cli.measure_retrieval import retrieve
 from kgdx.cli.options import CaseBank, Encoder, Json, Store, grouped
-from kgdx.cli.split_command import OnSplit, held_out_of
+from kgdx.cli.share_options import Sharing
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
+    from kgdx.api import Graph
     from kgdx.config import LlmAccess
     from kgdx.evaluate.judges import Judge
     from kgdx.evaluate.question_sets import Question
+    from kgdx.evaluate.question_wordings import Language
+    from kgdx.evaluate.question_wordings import Split as SplitName
     from kgdx.llm.chat import ChatModel
 
 
@@ -44,6 +49,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure accuracy on annotated data.")
     for command in (text, rank, retrieve, questions, recall, answers, consult, inquiry):
         group.command()(command)
+    group.command("options")(option_questions)
     app.add_typer(group, name="evaluate")
 
 
@@ -69,10 +75,12 @@ def text(
         options.show(text_accuracy(result))
 
 
+@grouped
 def rank(
     cases: Annotated[
         str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis, in any form; or .gz.")
     ],
+    sharing: Sharing,
     known: Annotated[
         Known, typer.Option(metavar="WHAT", help="Of DDXPlus's patients: all evidences, or the first complaint.")
     ] = Known.ALL,
@@ -86,20 +94,14 @@ def rank(
     Phenopackets, JSON lines {"id", "text"|"phrases"|"observed", "excluded", "diseases"}, tables, DDXPlus, OSCE cases,
     dialogues (DX, IMCS21). An id, an exact cross-reference or a name of a disease counts. A case that fails is a miss.
     """
-    from kgdx.evaluate.labels import Labels
-    from kgdx.evaluate.rank_accuracy import evaluate_rank
-    from kgdx.evaluate.words_reader import words_reader
+    from kgdx.evaluate.rank_accuracy import Ranking
 
-    source = held_out_of(split, inputs.many(cases, known.value))
+    source, work = held_out_of(split, inputs.many(cases, known.value)), Ranking(case_bank)
     with inputs.graph(store) as graph, options.progress_bar("cases", inputs.lines(cases)) as advance:
-        result = evaluate_rank(
-            graph.ranker,
-            graph.snapshot,
-            options.each(source, advance),
-            graph.bank if case_bank else None,
-            labels=Labels(graph.ranker, graph.snapshot, lambda: graph.names),
-            read=words_reader(graph),
-        )
+        measured = work.measured(graph)
+        for looked in options.each(sharing.out(work, source, graph), advance):
+            measured.take(looked)
+        result = measured.report()
     if as_json:
         options.write_json(result)
     else:
@@ -154,6 +156,13 @@ def questions(
     diseases: Annotated[
         int, typer.Option(metavar="N", min=0, help="Diseases asked about for each action; 0 for all.")
     ] = 100,
+    with_options: Annotated[
+        bool, typer.Option("--options", help="Make option questions, N of each kind, from all relations.")
+    ] = False,
+    cases: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="With --options: ask for the diagnosis of these cases instead."),
+    ] = None,
     language: Annotated[str | None, typer.Option(metavar="zh|en", help="Only questions in this language.")] = None,
     split: Split = None,
     seed: Seed = 0,
@@ -165,29 +174,66 @@ def questions(
 ) -> None:
     """Make a question set from the graph's relations.
 
-    One question for each action, disease, language and split of wordings, with what the graph has to give. Example:
-    kgdx evaluate questions --out questions.jsonl
+    One question for each action, disease, language and split of wordings, with what the graph has to give; or option
+    questions. Example: kgdx evaluate questions --options --diseases 50 --out questions.jsonl
     """
     from kgdx.errors import UsageError
-    from kgdx.evaluate.answer_pairs import Reading
-    from kgdx.evaluate.generated_questions import generate
-    from kgdx.evaluate.question_sets import write_questions
     from kgdx.evaluate.question_wordings import LANGUAGES, SPLITS
 
     languages = tuple(each for each in LANGUAGES if language in (None, each))
     splits = tuple(each for each in SPLITS if split in (None, each))
     if not languages or not splits:
         raise UsageError("no such language or split", hint=f"of {', '.join(LANGUAGES)} and {', '.join(SPLITS)}")
+    if cases is not None and not with_options:
+        raise UsageError("--cases goes with --options", hint="add it")
     with inputs.graph(store) as graph:
-        made = generate(
-            Reading(graph), source=source, diseases=diseases or None, seed=seed, languages=languages, splits=splits
-        )
-        text = write_questions(made)
+        if with_options:
+            text = _option_questions(graph, cases, diseases or NO_LIMIT, languages, splits, seed)
+        else:
+            from kgdx.evaluate.answer_pairs import Reading
+            from kgdx.evaluate.generated_questions import generate
+            from kgdx.evaluate.question_sets import write_questions
+
+            made = generate(
+                Reading(graph), source=source, diseases=diseases or None, seed=seed, languages=languages, splits=splits
+            )
+            text = write_questions(made)
     if to is None:
         print(text, end="")
     else:
         private_file(to).write_text(text, encoding="utf-8")
         options.remark(f"{text.count(chr(10)):,} questions written to {to}")
+
+
+NO_LIMIT = 1_000_000
+
+
+def _option_questions(
+    graph: Graph,
+    cases: str | None,
+    each: int,
+    languages: tuple[Language, ...],
+    splits: tuple[SplitName, ...],
+    seed: int,
+) -> str:
+    """Option questions as JSON lines; a case that makes none is told."""
+    from kgdx.case import Case
+    from kgdx.errors import CaseError
+    from kgdx.evaluate.generated_options import Wanted, case_questions, generate_options
+    from kgdx.evaluate.option_sets import write_option_questions
+
+    wanted = Wanted(each, seed, languages, splits)
+    if cases is None:
+        return "".join(f"{line}\n" for line in write_option_questions(generate_options(graph, wanted)))
+    given = [one for one in inputs.many(cases) if isinstance(one, Case)]
+    found = list(case_questions(graph, given, wanted))
+    refused = [one for one in found if isinstance(one, CaseError)]
+    for error in refused[:5]:
+        options.remark(str(error))
+    if len(refused) > 5:
+        options.remark(f"… and {len(refused) - 5:,} more cases make no question")
+    lines = write_option_questions(one for one in found if not isinstance(one, CaseError))
+    return "".join(f"{line}\n" for line in lines)
 
 
 @grouped

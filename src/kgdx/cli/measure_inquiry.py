@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgdx.cli import inputs, options
+from kgdx.cli.held_out_options import OnSplit, held_out_of
 from kgdx.cli.options import Force, Html, Json, Store, grouped
-from kgdx.cli.split_command import OnSplit, held_out_of
+from kgdx.cli.share_options import Sharing
 
 if TYPE_CHECKING:
     from kgdx.case import Case
@@ -76,6 +78,7 @@ def inquiry(
     asking: Asking,
     patients: Patients,
     written: Written,
+    sharing: Sharing,
     split: OnSplit = None,
     as_json: Json = False,
     store: Store = None,
@@ -86,10 +89,8 @@ def inquiry(
     infogain,degree --answers bare,named
     """
     from kgdx.cli import page_files
-    from kgdx.evaluate.inquiries import Inquiries, evaluate_inquiry, sampled
+    from kgdx.evaluate.inquiries import Inquiring, evaluate_inquiry, sampled
     from kgdx.evaluate.journal import Journal
-    from kgdx.evaluate.labels import Labels
-    from kgdx.evaluate.words_reader import words_reader
 
     page_files.check(written.html, force=written.force)
     selectors, answers, setting = _wanted(asking, patients)
@@ -97,11 +98,12 @@ def inquiry(
     if patients.sample is not None:
         given = sampled(given, patients.sample, patients.seed)
     with inputs.graph(store) as graph, options.progress_bar("patients", len(given)) as advance:
-        labels = Labels(graph.ranker, graph.snapshot, lambda: graph.names)
-        asked = Inquiries(graph, labels, words_reader(graph), setting)
+        work = Inquiring(setting)
+        through = partial(sharing.out, work, graph=graph, share=2) if sharing.shares else None
 
         def measured(journal: Journal | None = None) -> dict[str, Any]:
-            return evaluate_inquiry(asked, given, selectors, answers, journal, advance)
+            asked = work.inquiries(graph)
+            return evaluate_inquiry(asked, given, selectors, answers, journal, advance, through)
 
         if written.out is None:
             result = measured()

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
+from kgdx.cli.held_out_options import OnSplit, held_out_of, working
 from kgdx.cli.options import Budget, Json, Store, grouped
 from kgdx.cli.rerank_options import require_budget
-from kgdx.cli.split_command import OnSplit, held_out_of, working
+from kgdx.cli.share_options import Sharing
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from kgdx.api import Graph
     from kgdx.case import Case, Failure
-    from kgdx.evaluate.retrieval_accuracy import Arm
+    from kgdx.evaluate.retrieval_accuracy import Arm, RetrievalAccuracy, Some, Told
 
 ALL = "all"
 
@@ -83,6 +84,7 @@ def retrieve(
     layer_two: LayerTwo,
     budget: Budget,
     kept: Kept,
+    sharing: Sharing,
     split: OnSplit = None,
     as_json: Json = False,
     store: Store = None,
@@ -93,26 +95,25 @@ def retrieve(
     --rerank after a model's re-ordering, too. Example: kgdx evaluate retrieve cases.jsonl --methods fused,bm25
     --errors errors.csv
     """
-    from kgdx.evaluate.labels import Labels
-    from kgdx.evaluate.retrieval_accuracy import RetrievalAccuracy, of_source
     from kgdx.evaluate.retrieval_report import check_suffix, checked_at, patient_lines, retrieval_report
-    from kgdx.evaluate.words_reader import words_reader
 
+    if layer_two.rerank:
+        sharing.refuse("--rerank")
     if kept.errors is not None:
         check_suffix(kept.errors)
     given = list(held_out_of(split, inputs.many(cases)))
     with inputs.graph(store) as graph:
-        ranker = graph.ranker
-        among = None if arms.candidates is None else of_source(graph.snapshot, ranker, arms.candidates)
         chosen, not_run = _arms(arms, graph)
         chosen += _reordered(chosen[0], arms, layer_two, budget, graph)
-        labels = Labels(ranker, graph.snapshot, lambda: graph.names)
-        measured = RetrievalAccuracy(chosen, ranker, graph.snapshot, labels, words_reader(graph), among)
+        measured = _measured(arms, chosen, graph)
         at = checked_at(arms.at, measured.size)
         _announce(chosen, given)
         about = {"graph": graph.fingerprint, "candidates": arms.candidates, **_about(chosen, layer_two)}
         with working(kept.out, given, about) as work, options.progress_bar("patients", len(given)) as advance:
-            measured.run(given, work, advance)
+            if sharing.shares:
+                measured.run(given, work, advance, lambda some: sharing.out(Retrieving(arms), some, graph, share=4))
+            else:
+                measured.run(given, work, advance)
             result = {**retrieval_report(measured, at), "not_run": not_run}
             if work is not None:
                 work.finish(work.records, result)
@@ -125,6 +126,33 @@ def retrieve(
         from kgdx.render.terminal.retrieval_text import retrieval_figures
 
         options.show(retrieval_figures(result))
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieving:
+    """The work of ranking cases by arms that re-order nothing."""
+
+    arms: Arms
+
+    def on(self, graph: Graph) -> Callable[[Some], list[Told]]:
+        """Return what ranks some cases."""
+        measured = _measured(self.arms, _arms(self.arms, graph)[0], graph)
+        return lambda some: list(measured.told(some))
+
+
+def _measured(wanted: Arms, chosen: Sequence[Arm], graph: Graph) -> RetrievalAccuracy:
+    """Return what ranks cases by arms.
+
+    Raises:
+        UsageError: The source of the candidates describes none.
+    """
+    from kgdx.evaluate.labels import Labels
+    from kgdx.evaluate.retrieval_accuracy import RetrievalAccuracy, of_source
+    from kgdx.evaluate.words_reader import words_reader
+
+    among = None if wanted.candidates is None else of_source(graph.snapshot, graph.ranker, wanted.candidates)
+    labels = Labels(graph.ranker, graph.snapshot, lambda: graph.names)
+    return RetrievalAccuracy(chosen, graph.ranker, graph.snapshot, labels, words_reader(graph), among)
 
 
 def _about(arms: Sequence[Arm], how: LayerTwo) -> dict[str, Any]:

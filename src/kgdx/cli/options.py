@@ -20,6 +20,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from kgdx.actions import Diagnosis
     from kgdx.episode.state import Limits
 
 Store = Annotated[
@@ -64,6 +65,10 @@ Encoder = Annotated[
 CaseBank = Annotated[
     bool,
     typer.Option("--case-bank", help="Also match with the patients in the graph (never of the same publication)."),
+]
+Learned = Annotated[
+    str | None,
+    typer.Option("--embeddings", metavar="NAME", help="Which embeddings of the graph; vgae, or the only ones."),
 ]
 Observed = Annotated[
     list[str] | None,
@@ -238,6 +243,8 @@ def plain(value: Any) -> Any:
     """
     if is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, frozenset):
+        return sorted(value)
     if isinstance(value, AbcMapping):
         return {name: plain(each) for name, each in value.items()}
     return str(value) if isinstance(value, Path) else value
@@ -263,6 +270,19 @@ def each(pieces: Iterable[Piece], advance: Callable[[], None]) -> Iterator[Piece
     for piece in pieces:
         yield piece
         advance()
+
+
+def finished(result: Diagnosis) -> None:
+    """Fail where an action did: what was found before it may be shown, but is not the whole answer.
+
+    Raises:
+        KgdxError: What the action failed with.
+    """
+    from kgdx.errors import KgdxError
+
+    failed = [issue.message for issue in result.issues if (issue.level, issue.where) == ("error", "episode")]
+    if failed:
+        raise KgdxError(failed[0])
 
 
 @contextmanager

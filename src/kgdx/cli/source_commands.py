@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -315,31 +315,67 @@ def _range(text: str | None) -> range | None:
 
 def index(
     folder: Annotated[
-        Path | None, typer.Argument(metavar="FOLDER", help="Texts of yours (.txt, .md); the graph's own without it.")
+        Path | None,
+        typer.Argument(metavar="FOLDER", help="Corpus in JSON lines, or documents; the graph's own texts without it."),
     ] = None,
     tag: Annotated[str, typer.Option("--tag", metavar="NAME", help="What the source is called in a search.")] = "",
+    k1: Annotated[float | None, typer.Option("--k1", help="How much a repeated word counts. [default: 1.5]")] = None,
+    b: Annotated[float | None, typer.Option("--b", help="How little it counts in a long text. [default: 0.75]")] = None,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Index texts to search: the graph's, or a folder.
+    """Index texts to search, of the graph or a folder.
 
-    What an interruption left unfinished goes on where it was. Example: kgdx index guidelines --tag guidelines
+    What an interruption left unfinished goes on where it was; other --k1 or --b cost no second index.
+    Example: kgdx index guidelines --tag guidelines
     """
     from kgdx.actions.graph_context import GraphContext
     from kgdx.config import Settings
     from kgdx.errors import UsageError
-    from kgdx.terms.text_search import graph_texts, index_folder
+    from kgdx.terms.corpora import Corpus
+    from kgdx.terms.text_ranking import Parameters
+    from kgdx.terms.text_search import graph_texts, index_corpus, index_fetched
 
     settings, tell = Settings.load(store), options.remark
+    home, given = settings.home / "texts", {name: value for name, value in (("k1", k1), ("b", b)) if value is not None}
+    parameters = Parameters(**given) if given else None
+    found: dict[str, Any] = {}
     if folder is None:
         if tag:
             raise UsageError("a tag is for a folder", hint="give the folder before --tag")
         with GraphContext(settings, progress=tell) as graph:
-            made = graph_texts(graph.snapshot, lambda: graph.store, tell)
+            made = graph_texts(graph.snapshot, lambda: graph.store, tell, parameters)
+        found["abstracts"] = index_fetched(settings.cache / "pubmed" / "pubmed.sqlite", home, tell, parameters)
     else:
-        made = index_folder(settings.home / "texts", folder, tag or folder.resolve().name, tell)
-    found = {"pieces": len(made), "words": made.card["vocabulary"], "sources": made.sources}
+        name = folder.stem if folder.is_file() else folder.resolve().name
+        corpus = Corpus.of(folder, tag or name)
+        found = {"files": len(corpus.files), "kinds": corpus.kinds(), "not_read": corpus.others}
+        tell(f"{_kinds(found['kinds'])} in {folder}")
+        made = index_corpus(home, corpus, tell, parameters)
+    found = {"pieces": len(made), "sources": made.sources, "k1": made.card["k1"], "b": made.card["b"], **found}
+    found |= made.card["tally"]
     if as_json:
         options.write_json(found)
     else:
-        print(f"{len(made):,} pieces of texts of {', '.join(made.sources) or 'no source'}")
+        print("\n".join(_told(found)))
+
+
+def _kinds(kinds: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {'file' if count == 1 else 'files'} of {kind}" for kind, count in kinds.items())
+
+
+def _told(found: dict[str, Any]) -> Iterator[str]:
+    """What an index holds and what it does not."""
+    sources = ", ".join(found["sources"]) or "no source"
+    yield f"{found['pieces']:,} pieces of texts of {sources}; k1 {found['k1']:g}, b {found['b']:g}"
+    if "abstracts" in found:
+        yield f"{found['abstracts']:,} abstracts fetched from PubMed so far"
+        return
+    others = f"; {found['not_read']:,} of other kinds are not read" if found["not_read"] else ""
+    yield f"{found['files']:,} files: {_kinds(found['kinds'])}{others}"
+    yield f"{found['records']:,} records: {found['kept']:,} kept, {sum(found['refused'].values()):,} refused"
+    for reason, count in found["refused"].items():
+        yield f"  {count:,}: {reason}"
+    if found["named"]:
+        yield "  the first of them:"
+        yield from (f"    {each}" for each in found["named"])

@@ -1,25 +1,14 @@
-"""The command that parts cases into those to train on and those to measure on, and what evaluations of it share."""
+"""The command that parts cases into those to train on and those to measure on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from kgdx.cli import inputs, options
 from kgdx.cli.options import Json
-
-if TYPE_CHECKING:
-    from kgdx.case import Case, Failure
-    from kgdx.evaluate.journal import Journal
-
-OnSplit = Annotated[
-    Path | None,
-    typer.Option("--split", metavar="FILE", help="Only the cases that this file of `kgdx split` holds out."),
-]
 
 
 def register(app: typer.Typer) -> None:
@@ -54,37 +43,3 @@ def split(
     print(f"digest {made.digest}")
     if unread:
         options.remark(f"{unread:,} could not be read and are on no side")
-
-
-def held_out_of(split: Path | None, cases: Iterator[Case | Failure]) -> Iterator[Case | Failure]:
-    """Return the cases that a split holds out; all of them where there is none.
-
-    Raises:
-        CaseError: The file is no split, or not of these cases.
-    """
-    if split is None:
-        return cases
-    from kgdx.case.splits import Split
-
-    return iter(Split.read(split).only(cases))
-
-
-@contextmanager
-def working(folder: Path | None, cases: Sequence[Case | Failure], about: Mapping[str, Any]) -> Iterator[Journal | None]:
-    """Hold the journal of an evaluation, if there is to be one.
-
-    Args:
-        folder: That of ``--out``; ``None`` for no journal.
-        cases: What is evaluated on.
-        about: What else has to be the same when the evaluation goes on.
-
-    Raises:
-        UsageError: The folder holds another evaluation.
-    """
-    if folder is None:
-        yield None
-        return
-    from kgdx.evaluate.journal import Journal, digest_of
-
-    with Journal(folder).working({**about, "cases": digest_of(cases)}) as journal:
-        yield journal

@@ -8,27 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from kgdx.case import Case
-from kgdx.episode.loop import run
-from kgdx.episode.policy import POLICIES, Policy, default_policy, make_policy
-from kgdx.errors import CaseError, KgdxError, StoreError, UsageError
-from kgdx.evaluate.inquiries import Inquiries, Setting
-from kgdx.evaluate.metrics import MISS, Floats, mean_rank
+from kgdx.case import Case, Status
+from kgdx.errors import KgdxError, StoreError, UsageError
 from kgdx.evaluate.model_use import Tally
-from kgdx.learn.bedside import Bedside, Recorded, Scores, done, recorded
-from kgdx.learn.fixed_plans import PLANS
-from kgdx.rank.choices import listing
-from kgdx.rank.query import Query
-from kgdx.rank.ranking import leaving_out
-from kgdx.rank.retrieval import FUSED, METHODS
-from kgdx.rank.selectors import SELECTORS
-from kgdx.rank.standing import Standings
+from kgdx.learn.bedside import Bedside, Recorded, recorded
 from kgdx.registry import Registry
 
 if TYPE_CHECKING:
@@ -37,10 +24,6 @@ if TYPE_CHECKING:
     from kgdx.learn.ward import Ward
     from kgdx.llm.chat import ChatModel, Prices
     from kgdx.rank.case_bank import CaseBank
-    from kgdx.rank.retrieval import Retrieval
-
-LISTED = 20
-"""Diseases that a policy lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +32,15 @@ class Met:
 
     Attributes:
         rank: Of the right disease.
-        actions: What was done: questions, look-ups, matches and the diagnosis.
+        actions: What was done: each question, look-up, match or search, and the diagnosis.
         cost: Of a language model, by the prices that are set.
+        questions: Of the actions, those that asked the patient for a finding.
     """
 
     rank: float
     actions: int = 1
     cost: float = 0.0
+    questions: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,6 +54,7 @@ class Board:
         questions: How many a selector may ask.
         model: A language model for those that need one, and
         prices: what a million of its tokens cost.
+        split: Digest of the split whose held-out side the patients are; empty where there is none.
     """
 
     graph: Graph
@@ -77,6 +63,7 @@ class Board:
     questions: int = 20
     model: ChatModel | None = None
     prices: Prices = (0.0, 0.0)
+    split: str = ""
 
     def right(self, id: str) -> tuple[int, ...]:
         """Return the numbers of the candidates that are right for a patient."""
@@ -85,6 +72,22 @@ class Board:
     def told(self, id: str) -> Case:
         """Return what is known of a patient at first."""
         return self.ward.start(id).case
+
+    def worded(self, id: str) -> Case:
+        """Return the same for what reads words: of findings that were given as terms, their names are the words."""
+        told = self.told(id)
+        named = dict.fromkeys(each.label for each in told.findings if each.status is Status.PRESENT and each.label)
+        return told if told.text or told.phrases else replace(told, phrases=tuple(named))
+
+    def asked_model(self) -> Tally:
+        """Return the model, counting what it is asked.
+
+        Raises:
+            UsageError: There is none.
+        """
+        if self.model is None:
+            raise UsageError("it needs a language model", hint="give --llm MODEL")
+        return Tally(self.model, self.prices)
 
     @cached_property
     def bank(self) -> CaseBank:
@@ -101,11 +104,7 @@ class Board:
     @cached_property
     def bedside(self) -> Bedside:
         """Where plans and learned policies are played."""
-        try:
-            bank: CaseBank | None = self.bank
-        except StoreError:
-            bank = None
-        return Bedside(Standings(self.graph.ranker, bank))
+        return Bedside(self.graph.standings)
 
     @cached_property
     def recorded(self) -> Mapping[str, Recorded]:
@@ -122,6 +121,8 @@ class Contender(ABC):
 
     name: str
     """How the table calls it."""
+    remark: str = ""
+    """What a reader of its figures has to know."""
 
     def __init__(self, board: Board) -> None:
         self.board = board
@@ -143,165 +144,61 @@ class Contender(ABC):
         """
 
 
-class Planned(Contender):
-    """A plan that is fixed before a patient is met, or whatever else scores listed choices."""
+class Named(Contender):
+    """A kind of contender with a member for each name of a registry; others can be named, with settings of their own.
 
-    def __init__(self, board: Board, name: str, plan: Scores) -> None:
+    Args:
+        board: What all contenders share.
+        member: Which it is, such as ``infogain``, or ``split:leaders=5``.
+    """
+
+    called: ClassVar[str]
+    """What stands before the member in the table."""
+    among: ClassVar[Registry[Any]]
+    """Whose names the members have."""
+
+    def __init__(self, board: Board, member: str) -> None:
         super().__init__(board)
-        self.name, self._plan = name, plan
+        self.name = f"{self.called} {member}"
+
+    @classmethod
+    @abstractmethod
+    def members(cls) -> Iterator[str]:
+        """Yield those that run where nobody names any."""
 
     @classmethod
     def all(cls, board: Board) -> Iterator[tuple[str, Contender | KgdxError]]:
-        """Yield the fixed plans; those that match need patients in the graph."""
-        for plan in PLANS:
-            name = str(plan).replace(", ", " + ")
-            try:
-                if plan.weight is not None:
-                    board.bank  # noqa: B018 - raises where there is none
-                yield name, cls(board, name, plan)
-            except KgdxError as error:
-                yield name, error
-
-    def meet(self, id: str) -> Met:
-        """Play an episode by row numbers."""
-        patient = self.board.recorded.get(id)
-        if patient is None:
-            raise CaseError(f"nothing of the case {id[:40]} can be ranked", hint="give a finding of the graph")
-        standings, at, actions = self.board.bedside.standings, self.board.bedside.begin(patient), 1
-        while True:
-            offered = listing(standings, [at])
-            logits = np.where(offered.listed, self._plan.logits(offered.features), -np.inf)
-            choice = offered.choice(0, int(logits[0].argmax()))
-            if choice.kind == "diagnose":
-                return Met(mean_rank(at.seen.total, self.board.right(id)), actions)
-            done(standings, at, choice, patient)
-            actions += 1
-
-
-class Banked(Contender):
-    """The product's ranking with its case bank, at once."""
-
-    name = "case bank"
-
-    def __init__(self, board: Board) -> None:
-        super().__init__(board)
-        self._bank = board.bank
-
-    def meet(self, id: str) -> Met:
-        """Rank, raised by the patients that match."""
-        told = self.board.told(id)
-        scored = self.board.graph.ranker.score(told)
-        total = self._bank.match(scored, leaving_out(self.board.ward.cases[id])).raised(scored.total)
-        return Met(mean_rank(total, self.board.right(id)), 2)
-
-
-class Retrieves(Contender):
-    """A way to retrieve diseases, at once."""
-
-    def __init__(self, board: Board, name: str) -> None:
-        super().__init__(board)
-        self.name = f"retrieve {name}"
-        self._method: Retrieval = METHODS.get(name).open(board.graph.snapshot, board.graph.ranker.model)
+        """Yield each member, or why it cannot run."""
+        for member in cls.members():
+            yield f"{cls.called} {member}", cls.made(board, member)
 
     @classmethod
-    def all(cls, board: Board) -> Iterator[tuple[str, Contender | KgdxError]]:
-        """Yield the methods but the product's own, which the plan ``at once`` is."""
-        for name in METHODS:
-            if name != FUSED:
-                try:
-                    yield f"retrieve {name}", cls(board, name)
-                except KgdxError as error:
-                    yield f"retrieve {name}", error
-
-    def meet(self, id: str) -> Met:
-        """Rank what is known at first."""
-        query: Query = self._method.query(self.board.told(id))
-        scores: Floats = self._method.scores(query)
-        return Met(mean_rank(scores, self.board.right(id)))
-
-
-class Selects(Contender):
-    """A selector of questions, so many of them."""
-
-    def __init__(self, board: Board, name: str) -> None:
-        super().__init__(board)
-        self.name, self._selector = f"ask by {name}", name
-        start = 0 if board.ward.known is None else board.ward.known
-        setting = Setting(board.questions, start, board.ward.seed, board.ward.noise)
-        self._inquiries = Inquiries(board.graph, board.labels, setting=setting)
+    def member_of(cls, name: str) -> str | None:
+        """Return which member a name of the table means; ``None`` where it means none of this kind."""
+        member = name.removeprefix(f"{cls.called} ")
+        return member if member != name and member.partition(":")[0] in cls.among else None
 
     @classmethod
-    def all(cls, board: Board) -> Iterator[tuple[str, Contender | KgdxError]]:
-        """Yield the selectors; none where all is told at first, and nobody can be asked."""
-        for name in SELECTORS:
-            if board.ward.known is None:
-                yield f"ask by {name}", UsageError("all is told at first", hint="give --known N")
-            else:
-                yield f"ask by {name}", cls(board, name)
-
-    def meet(self, id: str) -> Met:
-        """Ask, and take the last ranking."""
-        found = self._inquiries.consult(self.board.ward.cases[id], self._selector)
-        if found is None or found.error:
-            raise CaseError(found.error if found else f"the case {id[:40]} states no diagnosis")
-        return Met(found.ranks[-1], found.asked + 1)
-
-
-class Decides(Contender):
-    """A policy of diagnosis, played as any user would run it."""
-
-    def __init__(self, board: Board, name: str) -> None:
-        super().__init__(board)
-        self.name = f"policy {name}"
-        self._policy: Policy = make_policy(
-            name, top=LISTED, explain=0, questions=board.questions, patient=board.ward.known is not None
-        )
-        can, self._used = self._policy.capabilities, None
-        if can.asks and board.ward.known is None:
-            raise UsageError("all is told at first", hint="give --known N")
-        if can.models:
-            if board.model is None:
-                raise UsageError("it needs a language model", hint="give --llm MODEL")
-            self._used = Tally(board.model, board.prices)
-
-    @classmethod
-    def all(cls, board: Board) -> Iterator[tuple[str, Contender | KgdxError]]:
-        """Yield the policies that diagnose but the usual one, which the plan ``at once`` is."""
-        for name in POLICIES:
-            try:
-                if name != default_policy("diagnoses") and POLICIES.get(name).capabilities.diagnoses:
-                    yield f"policy {name}", cls(board, name)
-            except KgdxError as error:
-                yield f"policy {name}", error
-
-    def meet(self, id: str) -> Met:
-        """Run an episode; a disease that is neither a row of the list nor in a row's family is a miss."""
-        ward, before = self.board.ward, 0.0 if self._used is None else self._used.cost
-        world = ward.world if self._used is None else ward.world_with(self._used)
-        episode = run(world, ward.start(id, seed=ward.seed, policy=self._policy), self._policy)
-        if self._used is not None:
-            self._used.check()
-        if episode.error is not None:
-            raise episode.error
-        found = self.board.graph.diagnosis(episode).candidates
-        ranker, right = self.board.graph.ranker, {*self.board.right(id)}
-        told = [(row.id, row.rank) for row in found] + [(one.id, one.rank) for row in found for one in row.in_family]
-        places = sorted(rank for id, rank in told if ranker.number_of(id) in right)
-        spent = 0.0 if self._used is None else self._used.cost - before
-        return Met(float(next(iter(places), MISS)), episode.state.counts.steps, spent)
+    def made(cls, board: Board, member: str) -> Contender | KgdxError:
+        """Return a member, or why it cannot run."""
+        try:
+            return cls(board, member)
+        except KgdxError as error:
+            return error
 
 
 CONTENDERS: Registry[Contender] = Registry(
     "kind of contender",
     "kgdx.leaderboard",
     {
-        name: f"{__name__}:{kind.__name__}"
+        name: f"kgdx.evaluate.contender_kinds:{kind}"
         for name, kind in {
-            "plans": Planned,
-            "bank": Banked,
-            "retrieval": Retrieves,
-            "selectors": Selects,
-            "policies": Decides,
+            "plans": "Planned",
+            "bank": "Banked",
+            "retrieval": "Retrieves",
+            "reranking": "Reranks",
+            "selectors": "Selects",
+            "policies": "Decides",
         }.items()
     },
 )
@@ -322,15 +219,19 @@ def choose(board: Board, wanted: Iterable[str] = ()) -> Chosen:
     Raises:
         UsageError: Nothing has a name, or nobody can run.
     """
-    kinds = {kind: dict(CONTENDERS.get(kind).all(board)) for kind in (*CONTENDERS.builtin, *CONTENDERS) if kind}
+    classes = {kind: CONTENDERS.get(kind) for kind in (*CONTENDERS.builtin, *CONTENDERS)}
+    kinds = {kind: dict(each.all(board)) for kind, each in classes.items()}
     every = {name: each for kind in kinds.values() for name, each in kind.items()}
-    names: dict[str, None] = {}
+    found: dict[str, Contender | KgdxError] = {}
     for name in wanted or every:
-        if name not in kinds and name not in every:
+        if name in kinds or name in every:
+            found |= {each: every[each] for each in kinds.get(name) or [name]}
+            continue
+        named = [each for each in classes.values() if issubclass(each, Named) and each.member_of(name)]
+        if not named:
             hint = f"a kind ({', '.join(kinds)}), or one of {', '.join(every)}"
             raise UsageError(f"no contender {name[:40]!r}", hint=hint)
-        names |= dict.fromkeys(kinds.get(name) or [name])
-    found = {name: every[name] for name in names}
+        found[name] = named[0].made(board, named[0].member_of(name) or "")
     not_run = {name: str(each) for name, each in found.items() if isinstance(each, KgdxError)}
     able = tuple(each for each in found.values() if isinstance(each, Contender))
     if not able:

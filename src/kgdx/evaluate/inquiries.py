@@ -7,8 +7,9 @@ the last question. A patient that cannot be asked is a miss at every question.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -25,6 +26,7 @@ from kgdx.errors import CaseError, UsageError
 from kgdx.evaluate.inquiry_report import Consulted, report
 from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.metrics import mean_rank
+from kgdx.evaluate.words_reader import words_reader
 from kgdx.policies.inquiry import InquiryPolicy
 from kgdx.rank.held_out_ranks import Withheld
 from kgdx.rank.selectors import make_selector
@@ -47,6 +49,13 @@ REMEMBERED = 3
 """Last turns that a consultation without a record knows, beside what it began with."""
 COMPLETE = "ddxplus"
 """Source of patients of whom everything is recorded."""
+
+Key = tuple[str, Answers]
+"""A selector, and how is answered."""
+Asked = tuple[Case | Failure, tuple[Key, ...]]
+"""A patient, and who is still to ask it."""
+Heard = tuple[Key, Consulted | None]
+"""Who asked a patient, and what came of it; ``None`` for one that states no diagnosis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +168,12 @@ class Inquiries:
             milliseconds=tuple(times),
         )
 
+    def heard(self, asked: Asked) -> Iterator[Heard]:
+        """Yield what came of each consultation of a patient."""
+        case, keys = asked
+        for key in keys:
+            yield key, self.consult(case, *key)
+
     def patient(self, case: Case, answers: Answers) -> SimulatedPatient:
         """Return who answers for a case."""
         return SimulatedPatient(
@@ -177,6 +192,27 @@ class Inquiries:
         return mean_rank(scored.total, right), float(share[list(right)].sum()) if right else 0.0, float(share.max())
 
 
+@dataclass(frozen=True, slots=True)
+class Inquiring:
+    """The work of asking patients on a graph, for :func:`kgdx.learn.shares.shared`.
+
+    Attributes:
+        setting: How they are asked.
+    """
+
+    setting: Setting
+
+    def inquiries(self, graph: Graph) -> Inquiries:
+        """Return what asks."""
+        labels = Labels(graph.ranker, graph.snapshot, lambda: graph.names)
+        return Inquiries(graph, labels, words_reader(graph), self.setting)
+
+    def on(self, graph: Graph) -> Callable[[Asked], list[Heard]]:
+        """Return what asks a patient."""
+        inquiries = self.inquiries(graph)
+        return lambda asked: list(inquiries.heard(asked))
+
+
 def _forgotten(state: State, first: Case, turns: Sequence[tuple[Finding, ...]]) -> State:
     """Return the state as if only what was known at first and some turns had been heard."""
     kept = first
@@ -192,6 +228,7 @@ def evaluate_inquiry(
     answers: Sequence[Answers] = ("named",),
     journal: Journal | None = None,
     progress: Callable[[], object] = lambda: None,
+    through: Callable[[Iterable[Asked]], Iterable[Iterable[Heard]]] | None = None,
 ) -> dict[str, Any]:
     """Ask every patient by every selector and compare.
 
@@ -202,6 +239,7 @@ def evaluate_inquiry(
         answers: Whether a yes says which finding it is; one or both.
         journal: Where each finished consultation is kept, and taken from when run again.
         progress: Called after each patient.
+        through: Has others do what :meth:`Inquiries.heard` does with each of its items.
 
     Returns:
         ``selectors``: name → what :func:`~kgdx.evaluate.inquiry_report.report` says of it, with named answers where
@@ -218,17 +256,21 @@ def evaluate_inquiry(
     known = (
         {} if journal is None else {(each["case"], each["selector"], each["answers"]): each for each in journal.records}
     )
-    found: dict[tuple[str, Answers], list[Consulted]] = {(name, how): [] for how in answers for name in selectors}
+    found: dict[Key, list[Consulted]] = {(name, how): [] for how in answers for name in selectors}
     unlabelled = 0
-    for number, case in enumerate(cases):
-        told = {}
-        for name, how in found:
-            kept = known.get((number, name, how))
-            told[name, how] = inquiries.consult(case, name, how) if kept is None else Consulted.of(kept["consulted"])
-            if journal is not None and kept is None:
-                result = told[name, how]
-                consulted = None if result is None else result.record()
-                journal.add({"case": number, "selector": name, "answers": how, "consulted": consulted})
+    given = list(cases)
+
+    def asked() -> Iterator[Asked]:
+        for number, case in enumerate(given):
+            yield case, tuple(key for key in found if (number, *key) not in known)
+
+    for number, heard in enumerate((through or partial(map, inquiries.heard))(asked())):
+        told = {key: Consulted.of(known[number, *key]["consulted"]) for key in found if (number, *key) in known}
+        for key, each in heard:
+            told[key] = each
+            if journal is not None:
+                consulted = None if each is None else each.record()
+                journal.add({"case": number, "selector": key[0], "answers": key[1], "consulted": consulted})
         unlabelled += all(each is None for each in told.values())
         for key, each in told.items():
             if each is not None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import numpy as np
 
@@ -32,6 +33,7 @@ class Result:
         actions: What was done.
         ms: Milliseconds.
         cost: Of a language model.
+        questions: Of the actions, those that asked the patient.
         error: Why nothing could be ranked.
     """
 
@@ -39,6 +41,7 @@ class Result:
     actions: int = 0
     ms: float = 0.0
     cost: float = 0.0
+    questions: int = 0
     error: str = ""
 
     def record(self) -> dict[str, Any]:
@@ -54,6 +57,12 @@ class Result:
             inf
         """
         return cls(**{**record, "rank": MISS if record["rank"] is None else record["rank"]})
+
+
+Meeting = tuple[str, tuple[str, ...]]
+"""A patient's id, and the names of the contenders that are still to meet it."""
+Came = tuple[str, Result | KgdxError]
+"""A contender's name, and what came of it."""
 
 
 @dataclass
@@ -73,8 +82,18 @@ class Leaderboard:
         self.found: dict[str, list[Result]] = {each.name: [] for each in self.chosen.contenders}
         self.not_run = dict(self.chosen.not_run)
 
-    def run(self, journal: Journal | None = None, progress: Callable[[], None] = lambda: None) -> dict[str, Any]:
+    def run(
+        self,
+        journal: Journal | None = None,
+        progress: Callable[[], None] = lambda: None,
+        through: Callable[[Iterable[Meeting]], Iterable[Iterable[Came]]] | None = None,
+    ) -> dict[str, Any]:
         """Meet every patient, and return what :meth:`report` does; what a journal holds is not done again.
+
+        Args:
+            journal: Where what is finished is kept.
+            progress: Called after each patient.
+            through: Has others do what :meth:`meet` does with each of its items.
 
         Raises:
             CaseError: The graph describes no patient's disease.
@@ -83,24 +102,40 @@ class Leaderboard:
         if not self.ids:
             raise CaseError("the graph describes the disease of no patient", hint="give cases whose diseases it has")
         done = {} if journal is None else {(each["id"], each["method"]): each["result"] for each in journal.records}
-        for id in self.ids:
-            for contender in self.chosen.contenders:
-                if contender.name not in self.found:
+        meetings = ((id, tuple(name for name in self.found if (id, name) not in done)) for id in self.ids)
+        for id, came in zip(self.ids, (through or partial(map, self.meet))(meetings), strict=True):
+            for name in [name for name in self.found if (id, name) in done]:
+                self.found[name].append(Result.of(done[id, name]))
+            for name, result in came:
+                if name not in self.found:
                     continue
-                key = (id, contender.name)
-                try:
-                    result = Result.of(done[key]) if key in done else self._met(contender, id)
-                except LlmError:
-                    raise
-                except KgdxError as error:  # it lacks what only meeting shows
-                    del self.found[contender.name]
-                    self.not_run[contender.name] = str(error)
+                if isinstance(result, KgdxError):  # it lacks what only meeting shows
+                    del self.found[name]
+                    self.not_run[name] = str(result)
                     continue
-                if journal is not None and key not in done:
-                    journal.add({"id": id, "method": contender.name, "result": result.record()})
-                self.found[contender.name].append(result)
+                if journal is not None:
+                    journal.add({"id": id, "method": name, "result": result.record()})
+                self.found[name].append(result)
             progress()
         return self.report()
+
+    def meet(self, meeting: Meeting) -> Iterator[Came]:
+        """Yield what each contender made of a patient, or what it lacks.
+
+        Raises:
+            LlmError: The model cannot be reached, or its budget is spent.
+        """
+        id, names = meeting
+        everybody = self.chosen.contenders
+        first = crc32(id.encode()) % len(everybody)  # who comes first reads what the others find in memory
+        for contender in (*everybody[first:], *everybody[:first]):
+            if contender.name in names:
+                try:
+                    yield contender.name, self._met(contender, id)
+                except LlmError:
+                    raise
+                except KgdxError as error:
+                    yield contender.name, error
 
     @staticmethod
     def _met(contender: Any, id: str) -> Result:
@@ -109,21 +144,26 @@ class Leaderboard:
             met = contender.meet(id)
         except CaseError as error:
             return Result(error=str(error))
-        return Result(met.rank, met.actions, 1000 * (time.perf_counter() - begin), met.cost)
+        return Result(met.rank, met.actions, 1000 * (time.perf_counter() - begin), met.cost, met.questions)
 
     def report(self) -> dict[str, Any]:
         """Return the figures.
 
         Returns:
             ``methods``: name → ``n``, ``acc1``, ``acc5``, ``hit20``, their ``ci95`` over publications, ``by_disease``
-            (means over diseases), ``actions`` (mean), ``ms`` (median), ``cost`` (sum), ``failed`` (patients of whom
-            nothing could be ranked), ``against`` (differences from the first, in pairs) and ``unseen`` (the same of
-            patients whose publication the graph's annotations do not cite). ``not_run``: name → why. ``left_out``: how
-            many patients have a disease that the graph does not describe.
+            (means over diseases), ``actions`` and, of them, ``questions`` (means), ``ms`` (median), ``cost`` (sum),
+            ``failed`` (patients of whom nothing could be ranked), ``against`` (differences from the first, in pairs)
+            and ``unseen`` (the same of patients whose publication the graph's annotations do not cite, ``None`` where
+            there are none). ``not_run``: name → why. ``remarks``: name → what a reader has to know. ``left_out``: how
+            many patients have a disease that the graph does not describe. ``graph``, ``split`` and ``known``: on what.
 
         Raises:
             UsageError: Nobody could run.
         """
+        for name, results in list(self.found.items()):
+            if all(one.error for one in results):  # it reads nothing of what these patients tell
+                self.not_run[name] = results[0].error
+                del self.found[name]
         if not self.found:
             name, why = next(iter(self.not_run.items()))
             raise UsageError(f"nobody can run: {name} ({why})")
@@ -134,10 +174,16 @@ class Leaderboard:
         methods = {}
         for name, results in self.found.items():
             methods[name] = self._figures(results, base, every)
-            if unseen:
-                methods[name]["unseen"] = self._figures(results, base, unseen)
-        left_out = len(self.board.ward.ids) - len(self.ids)
-        return {"methods": methods, "not_run": self.not_run, "left_out": left_out}
+            methods[name]["unseen"] = self._figures(results, base, unseen) if unseen else None
+        return {
+            "graph": self.board.graph.fingerprint,
+            "split": self.board.split,
+            "known": self.board.ward.known,
+            "methods": methods,
+            "not_run": self.not_run,
+            "remarks": {each.name: each.remark for each in self.chosen.contenders if each.remark},
+            "left_out": len(self.board.ward.ids) - len(self.ids),
+        }
 
     def _seen(self, id: str) -> bool | None:
         publications = frozenset(self.board.ward.cases[id].publications)
@@ -162,6 +208,7 @@ class Leaderboard:
             **_means(each, clusters),
             "by_disease": {"n": int(owner.max()) + 1, **_means(each, clusters, weight)},
             "actions": float(np.mean([one.actions for one in some])),
+            "questions": float(np.mean([one.questions for one in some])),
             "ms": float(np.median(times)) if times else None,
             "cost": sum(one.cost for one in some),
             "failed": sum(bool(one.error) for one in some),

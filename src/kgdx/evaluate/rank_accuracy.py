@@ -19,10 +19,12 @@ from kgdx.case.patient import Case, Issue
 from kgdx.errors import CaseError
 from kgdx.evaluate.labels import Label, Labels
 from kgdx.evaluate.metrics import MISS, Families, Floats, mean_over, mean_rank, summary
+from kgdx.evaluate.words_reader import words_reader
 from kgdx.rank.held_out_ranks import Withheld
 from kgdx.rank.ranking import leaving_out
 
 if TYPE_CHECKING:
+    from kgdx.api import Graph
     from kgdx.graph.snapshot import Snapshot
     from kgdx.rank.case_bank import CaseBank
     from kgdx.rank.ranker import Ranker
@@ -62,6 +64,25 @@ class Result:
     banked: bool = False
 
 
+@dataclass(slots=True)
+class Looked:
+    """What one case adds to the figures.
+
+    Attributes:
+        result: Its ranks; ``None`` for a case without a diagnosis.
+        error: Why it could not be read or ranked.
+        ms: Milliseconds that reading and ranking took; ``None`` where they failed.
+        doubtful: Its parts that were left out or mended.
+        synthetic: Whether it was made up.
+    """
+
+    result: Result | None = None
+    error: dict[str, str] | None = None
+    ms: float | None = None
+    doubtful: tuple[Issue, ...] = ()
+    synthetic: bool = False
+
+
 class RankAccuracy:
     """Ranks cases one after the other, keeping of each only where its disease stood.
 
@@ -92,30 +113,40 @@ class RankAccuracy:
 
     def add(self, case: Case | Failure) -> None:
         """Rank one case; one that cannot be read or ranked is a miss, one without a diagnosis is only counted."""
+        self.take(self.look(case))
+
+    def take(self, looked: Looked) -> None:
+        """Count what :meth:`look` returned, here or in another process."""
+        self.doubtful += looked.doubtful
+        self.synthetic += looked.synthetic
+        self.unlabelled += looked.result is None
+        if looked.error is not None:
+            self.failed.append(looked.error)
+        if looked.result is not None:
+            self.results.append(looked.result)
+        if looked.ms is not None:
+            self.times.append(looked.ms)
+
+    def look(self, case: Case | Failure) -> Looked:
+        """Rank one case, and count nothing."""
         if isinstance(case, Failure):
-            self._miss(case.id or case.where, case.message, Label())
-            return
-        self.doubtful += [issue for issue in case.issues if issue.level != "info"]
+            id = case.id or case.where
+            return Looked(Result(id, Label()), {"id": id, "error": case.message})
+        looked = Looked(doubtful=tuple(issue for issue in case.issues if issue.level != "info"))
         label = self._labels.of(case)
         if not label.stated:
-            self.unlabelled += 1
-            return
-        self.synthetic += case.synthetic
+            return looked
+        looked.synthetic = case.synthetic
         family = self._families.of(label.right) or label.disease
-        result = Result(case.publications[0] if case.publications else case.id, label, family)
+        looked.result = Result(case.publications[0] if case.publications else case.id, label, family)
         if label.right and case.publications:
             publications = frozenset(case.publications)
-            result.seen = any(self._withheld.cites(number, publications) for number in label.right)
+            looked.result.seen = any(self._withheld.cites(number, publications) for number in label.right)
         try:
-            self.times.append(self._rank(case, result))
+            looked.ms = self._rank(case, looked.result)
         except CaseError as error:
-            self._miss(case.id, str(error), label, result)
-        else:
-            self.results.append(result)
-
-    def _miss(self, id: str, message: str, label: Label, result: Result | None = None) -> None:
-        self.failed.append({"id": id, "error": message})
-        self.results.append(result or Result(id, label))
+            looked.error = {"id": case.id, "error": str(error)}
+        return looked
 
     def _rank(self, case: Case, result: Result) -> float:
         """Rank one case into ``result``; return the milliseconds that reading and ranking took."""
@@ -188,6 +219,27 @@ class RankAccuracy:
             "group_label": _Group([result for result in results if result.label.group], "of_group"),
         }
         return {name: group for name, group in members.items() if group.results}
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The work of ranking a case on a graph, for :func:`kgdx.learn.shares.shared`.
+
+    Attributes:
+        case_bank: Whether to match with the graph's other patients, too.
+    """
+
+    case_bank: bool = False
+
+    def measured(self, graph: Graph) -> RankAccuracy:
+        """Return what takes the results."""
+        labels = Labels(graph.ranker, graph.snapshot, lambda: graph.names)
+        bank = graph.bank if self.case_bank else None
+        return RankAccuracy(graph.ranker, graph.snapshot, labels, words_reader(graph), bank)
+
+    def on(self, graph: Graph) -> Callable[[Case | Failure], Looked]:
+        """Return what ranks a case."""
+        return self.measured(graph).look
 
 
 @dataclass(frozen=True, slots=True)

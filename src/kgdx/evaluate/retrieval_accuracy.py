@@ -7,8 +7,9 @@ what a case's label means counts as right, of which the best rank counts.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -153,6 +154,13 @@ class Retrieved:
         return cls(**{**record, **ranks})
 
 
+Some = Sequence[tuple[Case | Failure, frozenset[str]]]
+"""Cases, and the names of the arms that they are still to be ranked by."""
+
+Told = tuple[int, str, Retrieved | None]
+"""Place of a case among some, name of an arm, and what it made of it; ``None`` for a case without a diagnosis."""
+
+
 @dataclass
 class RetrievalAccuracy:
     """Ranks cases by arms.
@@ -192,30 +200,54 @@ class RetrievalAccuracy:
         cases: Sequence[Case | Failure],
         journal: Journal | None = None,
         progress: Callable[[], None] = lambda: None,
+        through: Callable[[Iterable[Some]], Iterable[Iterable[Told]]] | None = None,
     ) -> None:
-        """Rank cases; what a journal holds of them is not done again, and one without a diagnosis is only counted."""
+        """Rank cases; what a journal holds of them is not done again, and one without a diagnosis is only counted.
+
+        Args:
+            cases: The cases.
+            journal: Where what is finished is kept.
+            progress: Called after each case.
+            through: Has others do what :meth:`told` does with each of its items.
+        """
         done = {} if journal is None else {(each["case"], each["arm"]): each["retrieved"] for each in journal.records}
         at_once = ASKED if any(arm.reorder is not None for arm in self.arms) else 1
-        for begin in range(0, len(cases), at_once):
-            some = cases[begin : begin + at_once]
-            firsts = [self._first(case) for case in some]
-            for arm in self.arms:
-                kept = {
-                    place: done[begin + place, arm.name]
-                    for place in range(len(some))
-                    if (begin + place, arm.name) in done
-                }
-                waiting = {
-                    place: first for place, first in enumerate(firsts) if first is not None and place not in kept
-                }
-                made = self._ranked(arm, waiting)
-                for place, each in made.items():
-                    if journal is not None:
-                        journal.add({"case": begin + place, "arm": arm.name, "retrieved": each.record()})
-                made |= {place: Retrieved.of(record) for place, record in kept.items()}
-                self.found[arm.name] += [made[place] for place in sorted(made)]
-            for _ in some:
+        begins = range(0, len(cases), at_once)
+
+        def some(begin: int) -> Some:
+            names = [arm.name for arm in self.arms]
+            numbered = enumerate(cases[begin : begin + at_once], begin)
+            return [(case, frozenset(name for name in names if (at, name) not in done)) for at, case in numbered]
+
+        for begin, found in zip(begins, (through or partial(map, self.told))(map(some, begins)), strict=True):
+            made: dict[tuple[int, str], Retrieved] = {}
+            for place, name, retrieved in found:
+                if retrieved is None:
+                    self.unlabelled += 1
+                    continue
+                made[begin + place, name] = retrieved
+                if journal is not None:
+                    journal.add({"case": begin + place, "arm": name, "retrieved": retrieved.record()})
+            for at in range(begin, min(begin + at_once, len(cases))):
+                for name, results in self.found.items():
+                    if (at, name) in made:
+                        results.append(made[at, name])
+                    elif (at, name) in done:
+                        results.append(Retrieved.of(done[at, name]))
                 progress()
+
+    def told(self, some: Some) -> Iterator[Told]:
+        """Yield what arms make of cases: arm by arm, after the cases that state no diagnosis."""
+        firsts = {place: self._first(case) for place, (case, names) in enumerate(some) if names}
+        for place, first in firsts.items():
+            if first is None:
+                yield place, "", None
+        for arm in self.arms:
+            waiting = {
+                place: first for place, first in firsts.items() if first is not None and arm.name in some[place][1]
+            }
+            for place, retrieved in self._ranked(arm, waiting).items():
+                yield place, arm.name, retrieved
 
     def _first(self, case: Case | Failure) -> _First | None:
         """What is known of a case before it is ranked; ``None`` where it states no diagnosis."""
@@ -224,7 +256,6 @@ class RetrievalAccuracy:
             return _First(Retrieved(id, "", id, error=case.message), Label(), Case(id))
         label = self._label(case)
         if not label.stated:
-            self.unlabelled += 1
             return None
         about = Retrieved(case.id, "; ".join(label.stated), label.disease, bool(label.right))
         begin = time.perf_counter()

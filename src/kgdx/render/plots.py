@@ -101,13 +101,23 @@ def inquiry_plot(figures: Mapping[str, Any], path: Path) -> None:
         pyplot.close(figure)
 
 
-def training_plot(curves: Mapping[str, Mapping[str, list[float]]], updates: int, path: Path) -> None:
+MEASURES = {"reward": "reward, sampled", "top5": "truth among five, sampled", "actions": "actions an episode"}
+"""What the curves of the policy of listed actions show → its label."""
+
+
+def training_plot(
+    curves: Mapping[str, Mapping[str, list[float]]],
+    updates: int,
+    path: Path,
+    measures: Mapping[str, str] = MEASURES,
+) -> None:
     """Draw how training runs went, a line a run, into a file.
 
     Args:
-        curves: Run → measure (reward, top5, actions) → its values at even distances.
+        curves: Run → measure → its values at even distances.
         updates: How many updates they span.
         path: The picture; its suffix says its form, such as ``.png``.
+        measures: What is shown of each run → its label.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
@@ -117,7 +127,6 @@ def training_plot(curves: Mapping[str, Mapping[str, list[float]]], updates: int,
         from matplotlib import pyplot
     except ImportError as error:
         raise MissingExtraError("a picture of training curves", "plot") from error
-    measures = {"reward": "reward, sampled", "top5": "truth among five, sampled", "actions": "actions an episode"}
     figure, axes = pyplot.subplots(1, len(measures), figsize=(13, 4), layout="constrained", sharex=True)
     for ax, (measure, label) in zip(axes, measures.items(), strict=True):
         for name, curve in curves.items():

@@ -1,4 +1,4 @@
-"""The pages of what was measured: accuracy by number of questions, and the leaderboard, as pictures and in tables."""
+"""The pages of what was measured: accuracy by number of questions, the leaderboard, the arms of option questions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kgdx.render.pages.page import rendered
-from kgdx.render.terminal.leaderboard_text import MEASURES, group_of, ordered
+from kgdx.render.terminal.leaderboard_text import MEASURES, facts, group_of, ordered
+from kgdx.render.terminal.option_text import facts_of, pair_of, row_of
 
 WIDTH, HEIGHT = 640, 300
 _LEFT, _BOTTOM = 44, 28
@@ -62,8 +63,9 @@ def leaderboard_page(figures: Mapping[str, Any]) -> str:
     Example:
         >>> ends = {name: [0.1, 0.9] for name, _ in MEASURES}
         >>> told = {"n": 2, "acc1": 0.5, "acc5": 0.5, "hit20": 1.0, "ci95": ends, "actions": 1.0, "ms": 2.0, "cost": 0}
-        >>> told |= {"failed": 0, "against": told}
-        >>> page = leaderboard_page({"methods": {"at once": told}, "not_run": {"x": "no model"}, "left_out": 0})
+        >>> told |= {"failed": 0, "questions": 0.0, "against": told}
+        >>> about = {"graph": "1f", "split": "", "known": 2, "remarks": {}, "not_run": {"x": "no model"}, "left_out": 0}
+        >>> page = leaderboard_page({**about, "methods": {"at once": told}})
         >>> "<svg" in page, "no model" in page
         (True, True)
     """
@@ -78,8 +80,37 @@ def leaderboard_page(figures: Mapping[str, Any]) -> str:
     ]
     frame = {"width": WIDTH, "height": _ROW * len(rows) + 34, "left": _NAMES}
     ticks = [(share, _share(share / 100)) for share in range(0, 101, 20)]
+    base, remarks = next(iter(figures["methods"])), tuple(facts({**figures, "left_out": 0, "not_run": {}}))
     values = {"title": "Leaderboard", "zh": False, "doc": figures, "rows": rows, "group": group_of(figures)}
+    values |= {"base": base, "remarks": remarks}
     return rendered("leaderboard.html", {**values, "frame": frame, "ticks": ticks, "measures": MEASURES})
+
+
+def options_page(figures: Mapping[str, Any]) -> str:
+    """Return the page of what ``kgdx evaluate options`` measured: each arm with its interval, in the order given.
+
+    Example:
+        >>> about = {"share": 0.5, "low": 0.1, "high": 0.9}
+        >>> told = {"n": 2, "accuracy": about, "unreadable": 0.0, "needed": {"shown": None}, "shown": 0.0, "cost": 0}
+        >>> told |= {"calls": 1.0, "read": 9.0, "written": 1.0, "ms_median": 5.0, "errors": {}}
+        >>> arms = {"arms": {"none": told}, "models": ["m"], "asked": 2, "differences": [], "without_gold": 0}
+        >>> "<svg" in options_page({**arms, "open": 0})
+        True
+    """
+    rows = [
+        {
+            "name": name,
+            "cells": row_of(told),
+            "y": 14 + _ROW * place,
+            "mark": [_share(told["accuracy"][key]) for key in ("share", "low", "high")],
+        }
+        for place, (name, told) in enumerate((name, told) for name, told in figures["arms"].items() if told)
+    ]
+    frame = {"width": WIDTH, "height": _ROW * len(rows) + 34, "left": _NAMES}
+    ticks = [(share, _share(share / 100)) for share in range(0, 101, 20)]
+    pairs = [pair_of(each) for each in figures["differences"]]
+    values = {"title": "Option questions", "zh": False, "doc": figures, "rows": rows, "pairs": pairs}
+    return rendered("options.html", {**values, "facts": [*facts_of(figures)], "frame": frame, "ticks": ticks})
 
 
 def _share(share: float) -> float:

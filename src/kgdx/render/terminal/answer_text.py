@@ -65,7 +65,7 @@ def answer(result: Answering, *, everything: bool = False) -> RenderableType:
     found = result.document(private=True)
     parts: list[RenderableType] = [Text(_cut(clean(found.question), QUESTION_LETTERS), style="bold"), Text()]
     parts += _patient(found.case) if found.case is not None else []
-    parts += _section("Answer", [_words(found)])
+    parts += _section("Answer", [*_option(found), _words(found)])
     parts += _section("Understood", [_understood(found.pack.resolved)] if found.pack.resolved else [])
     parts += _section("Looked up", list(lookups(found.rounds)))
     parts += _section("Most likely", [_candidates(found)] if found.candidates else [])
@@ -77,6 +77,17 @@ def answer(result: Answering, *, everything: bool = False) -> RenderableType:
         parts += _section("What the model was asked", list(_conversation(found)))
     parts.append(Text(_footer(found), style="dim"))
     return Group(*parts)
+
+
+def _option(found: AnswerDocument) -> Iterator[RenderableType]:
+    """Yield the option that is chosen, and by how many of several answers."""
+    if (chosen := found.option) is None:
+        return
+    if not chosen.letter:
+        yield Text("No option is chosen.", style="bold")
+        return
+    votes = f" ({chosen.votes.get(chosen.letter, 0)} of {chosen.answers} answers)" if chosen.answers > 1 else ""
+    yield Text(f"{chosen.letter}. {clean(chosen.text)}{votes}", style="bold")
 
 
 def _section(title: str, parts: Sequence[RenderableType]) -> list[RenderableType]:

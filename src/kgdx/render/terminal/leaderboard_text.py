@@ -20,8 +20,9 @@ def leaderboard_figures(result: Figures) -> RenderableType:
     """Return the table, the best first by Acc@1 of unseen patients where there are any."""
     group = group_of(result)
     rows = [tuple(_row(name, told)) for name, told in ordered(result)]
+    rows += [(clean(name), "not run", *[""] * 7) for name in result["not_run"]]
     first, shown = next(iter(result["methods"])), (said for _, said in MEASURES)
-    columns = ("Method", *shown, f"Acc@1 − {clean(first)}", "actions", "ms", "cost")
+    columns = ("Method", *shown, f"Acc@1 − {clean(first)}", "actions", "asked", "ms", "cost")
     table = plain(columns, rows, right=columns[1:])
     table.padding = (0, 1, 0, 0)
     n = next(iter(result["methods"].values()))
@@ -31,13 +32,13 @@ def leaderboard_figures(result: Figures) -> RenderableType:
         Text(f"{told['n']:,} {what}, in percent (95 % over publications)"),
         table,
         Text(),
-        *(Text(fact) for fact in _facts(result)),
+        *(Text(fact) for fact in facts(result)),
     )
 
 
 def group_of(result: Figures) -> str:
     """Return which patients the order is by: the unseen ones, where there are any."""
-    return "unseen" if all("unseen" in told for told in result["methods"].values()) else "all"
+    return "unseen" if all(told.get("unseen") for told in result["methods"].values()) else "all"
 
 
 def ordered(result: Figures) -> list[tuple[str, Figures]]:
@@ -55,14 +56,17 @@ def _row(name: str, told: Figures) -> Iterator[str]:
     apart, (low, high) = told["against"]["acc1"], (f"{100 * end:+.1f}" for end in told["against"]["ci95"]["acc1"])
     yield f"{100 * apart:+.1f} ({low} to {high})"
     yield f"{told['actions']:.1f}"
+    yield f"{told['questions']:.1f}"
     yield "" if told["ms"] is None else f"{told['ms']:.1f}"
     yield f"{told['cost']:.2f}" if told["cost"] else ""
 
 
-def _facts(result: Figures) -> Iterator[str]:
-    """Yield who did not run, and who could not rank everybody, a line each."""
+def facts(result: Figures) -> Iterator[str]:
+    """Yield what a reader has to know of some methods: who did not run, or could not rank everybody, a line each."""
     if result["left_out"]:
         yield f"{count(result['left_out'], 'patient')} with a disease that the graph does not describe: left out"
+    for name, remark in result["remarks"].items():
+        yield f"{clean(name)}: {clean(remark)}"
     for name, told in result["methods"].items():
         if told["failed"]:
             yield f"{clean(name)}: nothing to rank for {count(told['failed'], 'patient')}, which are misses"

@@ -1,0 +1,186 @@
+"""The command that measures accuracy on option questions, by what is retrieved before they are answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgdx.cli import inputs, options
+from kgdx.cli.options import Budget, Force, Html, Json, Store, grouped
+from kgdx.cli.rerank_options import require_budget
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kgdx.answer.option_questions import OptionQuestion
+    from kgdx.api import Graph
+    from kgdx.config import LlmAccess
+    from kgdx.evaluate.journal import Journal
+    from kgdx.evaluate.option_accuracy import OptionArm
+    from kgdx.evaluate.option_sets import OptionSet
+    from kgdx.llm.chat import ChatModel, Prices
+
+SCRIPTED = "scripted:knows, scripted:half-knows, scripted:guesses, scripted:unsure"
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """Who answers, and how."""
+
+    llm: Annotated[
+        str | None, typer.Option("--llm", metavar="MODEL", help=f"Who answers; KGDX_LLM_MODEL; or {SCRIPTED}.")
+    ] = None
+    arms: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="none, question, thought, graph, thought+graph, parallel, iterative, votes; several with commas, "
+            "settings behind colons, another model behind @; the first two are the baselines.",
+        ),
+    ] = "none,question,thought,thought+graph,parallel,iterative"
+    vary: Annotated[
+        str, typer.Option(metavar="SETTING=VALUES", help="Also the last arm with each value: documents=1,4,8,16,32.")
+    ] = ""
+    endpoint: Annotated[
+        list[str] | None,
+        typer.Option("--endpoint", metavar="MODEL=URL", help="Where a model behind @ is asked; several times."),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What is asked, and how it runs."""
+
+    format: Annotated[
+        str | None, typer.Option("--format", metavar="NAME", help="What the file is written as; by its fields.")
+    ] = None
+    sample: Annotated[int | None, typer.Option(metavar="N", min=1, help="So many questions, by chance.")] = None
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of all random choices.")] = 0
+    jobs: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, max=1024, help="Questions at the same time; KGDX_LLM_CONCURRENCY."),
+    ] = None
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "--output", "-o", metavar="FOLDER", help="Keep finished questions here; goes on."),
+    ] = None
+
+
+@grouped
+def option_questions(
+    questions: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="MedQA, MedMCQA, MMLU, GPQA, Medbullets, MedXpertQA, or our own; or .gz."),
+    ],
+    answering: Answering,
+    asking: Asking,
+    budget: Budget,
+    html: Html = None,
+    force: Force = False,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Measure answers to option questions.
+
+    Accuracy by arm with intervals, differences in pairs, recall of the needed documents, tokens, cost. Example:
+    kgdx evaluate options medqa.jsonl --llm MODEL --out run --max-calls 50000
+    """
+    from kgdx.cli import page_files
+    from kgdx.evaluate.journal import Journal
+    from kgdx.evaluate.option_accuracy import OptionEvaluation, option_arm, varied
+    from kgdx.evaluate.option_sets import read_option_set, sampled
+
+    page_files.check(html, force=force)
+    found = read_option_set(questions, asking.format)
+    asked = sampled(found.questions, asking.sample, asking.seed)
+    names = [each.strip() for each in answering.arms.split(",") if each.strip()]
+    if answering.vary:
+        names += list(varied(names[-1] if names else "thought", answering.vary))
+    arms = [option_arm(each) for each in dict.fromkeys(names)]
+    journal = None if asking.out is None else Journal(asking.out)
+    with inputs.graph(store) as graph:
+        models, prices, at_once = _models(graph, arms, answering, budget, asked, journal, asking.jobs)
+        with options.progress_bar("questions", len(asked) * len(arms)) as advance:
+            evaluation = OptionEvaluation(graph, arms, models, prices, asking.jobs or at_once, asking.seed, advance)
+            result = evaluation.run(asked, journal) | _set(graph, found, asked)
+    if as_json:
+        options.write_json(result)
+    else:
+        from kgdx.render.terminal.option_text import option_figures
+
+        options.show(option_figures(result))
+    if html is not None:
+        from kgdx.render.pages.inquiry_page import options_page
+
+        page_files.write(html, lambda: options_page(result), force=force)
+
+
+def _set(graph: Graph, found: OptionSet, asked: Sequence[OptionQuestion]) -> dict[str, object]:
+    """What is said of the set: its format, what was refused, and which questions stand in the texts searched."""
+    from kgdx.evaluate.option_sets import contamination
+
+    return {"format": found.format, "refused": list(found.refused), "contamination": contamination(graph.texts, asked)}
+
+
+def _models(
+    graph: Graph,
+    arms: Sequence[OptionArm],
+    answering: Answering,
+    budget: Budget,
+    asked: Sequence[OptionQuestion],
+    journal: Journal | None,
+    jobs: int | None,
+) -> tuple[dict[str, ChatModel], dict[str, Prices], int]:
+    """The models by name, the one of --llm first, with their prices, and how many questions are asked at a time.
+
+    Raises:
+        UsageError: An endpoint is no pair of model and address, or nothing limits the cost.
+        ConfigError: No model or endpoint is set.
+    """
+    from kgdx.errors import UsageError
+    from kgdx.evaluate.scripted_models import PREFIX
+    from kgdx.evaluate.scripted_options import scripted_options
+    from kgdx.llm.budget import Meter
+    from kgdx.llm.connect import connect, described
+
+    places = dict(each.partition("=")[::2] for each in answering.endpoint or ())
+    if not all(name and "://" in url for name, url in places.items()):
+        raise UsageError("--endpoint names no model and address", hint="as in tuned=http://127.0.0.1:8001/v1")
+    models: dict[str, ChatModel] = {}
+    prices: dict[str, Prices] = {}
+    at_once, meter = 1, None
+    cache = graph.settings.cache / "llm" / "answers.sqlite" if journal is None else journal.cache
+    for name in dict.fromkeys([answering.llm, *(each.model for each in arms if each.model)]):
+        if name is not None and name.startswith(PREFIX):
+            models[name] = scripted_options(name, asked)
+            continue
+        require_budget(budget, graph.settings)
+        access = _access(graph, name, places, budget, jobs)
+        meter = meter or Meter.of(access)
+        options.remark(f"asking {described(access)}")
+        models[access.model] = connect(access, cache=cache, meter=meter)
+        prices[access.model] = (access.price_in, access.price_out)
+        at_once = max(at_once, access.concurrency)
+    return models, prices, at_once
+
+
+def _access(graph: Graph, name: str | None, places: Mapping[str, str], budget: Budget, jobs: int | None) -> LlmAccess:
+    """How a model is asked: as it is set, within the budget, as many requests at a time as questions.
+
+    Raises:
+        ConfigError: No model or endpoint is set.
+        UsageError: The cost is limited, and no prices are set.
+    """
+    from kgdx.errors import UsageError
+
+    access = graph.settings.llm(name)
+    given = {key: getattr(budget, key) for key in ("max_calls", "max_tokens", "max_cost", "max_seconds")}
+    limits = {key: value for key, value in given.items() if value is not None}
+    if budget.max_cost is not None and not (access.price_in or access.price_out):
+        hint = "set KGDX_LLM_PRICE_IN and KGDX_LLM_PRICE_OUT"
+        raise UsageError("--max-cost needs prices, and none are set", hint=hint)
+    url = places.get(access.model, access.base_url)
+    return replace(access, base_url=url, concurrency=jobs or access.concurrency, **limits)

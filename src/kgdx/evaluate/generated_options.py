@@ -1,0 +1,389 @@
+"""Option questions made from a graph: a relation is the right option, and what resembles it are the others.
+
+The other options share an ancestor with the right one (findings, headings), belong to diseases that resemble the
+subject (genes, diagnoses), or belong to diseases that have the right one, too (symptoms, tests, drugs); none of them is
+true of the subject, as far as the graph knows. Each question says what holds its answer: documents, which it names, the
+graph alone, or neither of what is shown to whoever answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kgdx.answer.option_questions import LETTERS, OptionQuestion, folded
+from kgdx.case import Case, read_text
+from kgdx.errors import CaseError, UsageError
+from kgdx.evaluate.labels import Labels
+from kgdx.evaluate.osce_agents import Osce
+from kgdx.evaluate.question_wordings import LANGUAGES, SPLITS, Split
+from kgdx.evaluate.resemblance import NAME, NodeNames, Resemblance, digest
+from kgdx.terms.text_search import graph_pieces
+
+if TYPE_CHECKING:
+    from kgdx.api import Graph
+    from kgdx.terms.text_segment import Piece
+
+OPTIONS = 4
+"""Options of a question."""
+
+HELD_OUT = 5
+"""One of so many subjects is held back."""
+
+WORDINGS: Mapping[tuple[str, str], str] = {
+    ("finding", "en"): "Which of these findings has been described in patients with {}?",
+    ("finding", "zh"): "{}的患者可出现下列哪种表现？",
+    ("gene", "en"): "Variants of which of these genes are associated with {}?",
+    ("gene", "zh"): "{}与下列哪个基因的变异有关？",
+    ("symptom", "zh"): "下列哪一项是{}的症状？",
+    ("test", "zh"): "怀疑{}时，通常做下列哪项检查？",
+    ("drug", "zh"): "{}的治疗可用下列哪种药物？",
+    ("heading", "en"): "In the Human Phenotype Ontology, {} stands directly below which of these terms?",
+    ("heading", "zh"): "在人类表型本体中，“{}”直接位于下列哪个术语之下？",
+    ("diagnosis", "en"): "{}\n\nWhich of these is the most likely diagnosis?",
+    ("diagnosis", "zh"): "{}\n\n下列哪一项是最可能的诊断？",
+}
+"""Kind and language → wording."""
+
+TABLES: Mapping[str, tuple[str, str]] = {
+    "finding": ("has_phenotype", "phenotype"),
+    "gene": ("associated_gene", "gene"),
+    "symptom": ("has_symptom", "symptom"),
+    "test": ("recommend_test", "test"),
+    "drug": ("recommend_drug", "drug"),
+}
+"""Kind → table of relations, and table of what they lead to."""
+
+KINDS = (*TABLES, "heading")
+
+_LONG = re.compile(r"[a-z]{5,}")
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+_DULL = 20
+"""Subjects by question wanted that are looked at in a row before no more is hoped for."""
+_RINGS = 3
+"""How far options that share no ancestor may stand from the right one, in diseases between them."""
+_COMMON = 400
+"""What so many diseases have tells nothing of one of them."""
+
+
+def split_of(subject: str) -> Split:
+    """Return the part that the questions on a subject belong to, whatever the seed.
+
+    Example:
+        >>> split_of("OMIM:154700"), split_of("OMIM:143100")
+        ('held_out', 'tuned')
+    """
+    return "held_out" if int(digest(subject)[:8], 16) % HELD_OUT == 0 else "tuned"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is made.
+
+    Attributes:
+        each: Questions of each kind, language and holder of the answer at most.
+        seed: Of the choice of subjects, options and their order.
+        languages: ``en``, ``zh``.
+        splits: ``tuned`` or ``held_out``: a disease and its equivalents are in one of them.
+        kinds: Some of :data:`KINDS`.
+
+    Raises:
+        UsageError: A kind is unknown.
+    """
+
+    each: int = 50
+    seed: int = 0
+    languages: Sequence[str] = LANGUAGES
+    splits: Sequence[Split] = SPLITS
+    kinds: Sequence[str] = KINDS
+
+    def __post_init__(self) -> None:
+        if unknown := [kind for kind in self.kinds if kind not in KINDS]:
+            raise UsageError(f"no kind of question {unknown[0][:40]!r}", hint=f"one of {', '.join(KINDS)}")
+
+
+def generate_options(graph: Graph, wanted: Wanted) -> Iterator[OptionQuestion]:
+    """Yield option questions; the same graph and settings give the same questions.
+
+    Raises:
+        UsageError: The graph has nothing to ask for.
+    """
+    maker, none = OptionMaker(graph, wanted), True
+    for kind in wanted.kinds:
+        for language in wanted.languages:
+            for question in maker.of_kind(kind, language):
+                none = False
+                yield question
+    if none:
+        raise UsageError("the graph has nothing to ask for", hint="build it with hpoa, genes or chinese_kg")
+
+
+def case_questions(graph: Graph, cases: Iterable[Case], wanted: Wanted) -> Iterator[OptionQuestion | CaseError]:
+    """Yield a question for the diagnosis of each case, or why there is none; those of other splits are left out."""
+    maker = OptionMaker(graph, wanted)
+    for case in cases:
+        try:
+            made = maker.of_case(case)
+        except CaseError as error:
+            yield error
+        else:
+            if split_of(made.subject) in wanted.splits and made.language in wanted.languages:
+                yield made
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A subject, what is true of it, what resembles that and is not, and the subject's own texts."""
+
+    kind: str
+    subject: str
+    names: Mapping[str, str]
+    right: Sequence[int]
+    others: Callable[[int], Iterable[int]]
+    entities: NodeNames
+    texts: Sequence[Piece] = ()
+
+
+class OptionMaker:
+    """Makes option questions.
+
+    Args:
+        graph: The open graph.
+        wanted: What is made.
+    """
+
+    def __init__(self, graph: Graph, wanted: Wanted) -> None:
+        self._graph, self._wanted = graph, wanted
+        self._like = Resemblance(graph)
+        self._diseases = NodeNames(graph, "disease")
+        self._said: dict[str, frozenset[str]] = {}
+
+    def of_kind(self, kind: str, language: str) -> Iterator[OptionQuestion]:
+        """Yield the questions of a kind in a language: as many as wanted for each holder of the answer."""
+        left = dict.fromkeys(("neither",) if kind == "heading" else ("documents", "graph"), self._wanted.each)
+        dull = 0
+        for asked in self._headings() if kind == "heading" else self._subjects(kind):
+            if (kind, language) not in WORDINGS or not any(left.values()) or dull > _DULL * self._wanted.each:
+                return
+            question = self._question(asked, language, {rest for rest, number in left.items() if number})
+            dull += 1
+            if question is not None:
+                left[question.rests_on] -= 1
+                dull = 0
+                yield question
+
+    def of_case(self, case: Case) -> OptionQuestion:
+        """Return the question for a case's diagnosis.
+
+        The others are diseases whose findings resemble its or, where the graph has none of them, the patient's; none
+        that shares a telling word with it, which might be another name for it. Texts about the diagnosis are needed.
+
+        Raises:
+            CaseError: The case has no words or states no diagnosis, or the graph has nothing like it.
+        """
+        words, right = _words(case), self._labels.of(case).right
+        row = int(self._graph.ranker.model.candidates.disease[right[0]]) if right else None
+        language = "zh" if NAME["zh"].match(words) else "en"
+        stated = case.extra.get("diagnosis")
+        gold = stated if isinstance(stated, str) else None if row is None else self._diseases.name(row, language)
+        if not words or not gold:
+            raise CaseError(f"the case {case.id[:60]} has no words, or states no diagnosis")
+        near = (row is not None and self._like.near(row)) or self._like.like(self._read(case, words), row)
+        names = (name for each in near if (name := self._diseases.name(each, language)) is not None)
+        others = [name for name in names if not _telling(name) & _telling(gold)]
+        if len({folded(each) for each in others}) < OPTIONS - 1:
+            raise CaseError(f"the graph has too few diseases that resemble that of the case {case.id[:60]}")
+        options, letter = self._placed(case.id, gold, others)
+        asked, members = WORDINGS["diagnosis", language].format(words), [] if row is None else self._like.members(row)
+        texts = [piece for member in members for piece in self._texts.get(self._diseases.ids[member], ())]
+        needed = tuple(each.id for each in texts if bool(NAME["zh"].search(each.text)) is (language == "zh"))
+        subject = folded(gold) if row is None else self._like.subject(row)
+        rests = "documents" if needed else "neither"
+        return OptionQuestion(case.id, asked, options, letter, needed, "cases", language, subject, rests)
+
+    def _read(self, case: Case, words: str) -> Case:
+        return read_text(replace(case, text=words), self._graph.reader, self._graph.ancestry, words=True)
+
+    @cached_property
+    def _labels(self) -> Labels:
+        return Labels(self._graph.ranker, self._graph.snapshot, lambda: self._graph.names)
+
+    def _question(self, asked: _Asked, language: str, rests: Iterable[str]) -> OptionQuestion | None:
+        """The first right option that others resemble and that is held as wanted, those in documents first."""
+        name, entities = asked.names.get(language), asked.entities
+        if name is None:
+            return None
+        of = f"{asked.kind}/{asked.subject}"
+        order = sorted(asked.right, key=lambda row: digest(self._wanted.seed, of, entities.ids[row]))
+        named = {row: words for row in order if (words := entities.name(row, language)) is not None}
+        said = {
+            row: [each for each in asked.texts if self._says(each, gold, entities.ids[row])]
+            for row, gold in named.items()
+        }
+        for row, gold in sorted(named.items(), key=lambda each: not said[each[0]]):
+            if folded(gold) in folded(name) or folded(name) in folded(gold):
+                continue
+            spoken = [each for each in said[row] if bool(NAME["zh"].search(each.text)) is (language == "zh")]
+            if said[row] and not spoken:
+                continue  # said in the other language alone
+            held = "documents" if spoken else "neither" if asked.kind == "heading" else "graph"
+            others = self._others(asked, row, {*named.values()}, language) if held in rests else []
+            if len(others) < OPTIONS - 1:
+                continue
+            id = f"{asked.kind}-{language}-{digest(asked.subject, gold)[:12]}"
+            options, letter = self._placed(id, gold, others)
+            words, needed = WORDINGS[asked.kind, language].format(name), tuple(each.id for each in spoken)
+            return OptionQuestion(id, words, options, letter, needed, "graph", language, asked.subject, held)
+        return None
+
+    def _others(self, asked: _Asked, row: int, true: set[str], language: str) -> list[str]:
+        """Options beside a right one that nothing says to be true of the subject."""
+        found: dict[str, str] = {}
+        plain = {folded(each) for each in true}
+        for other in asked.others(row):
+            name = asked.entities.name(other, language)
+            if name is None or folded(name) in plain or any(self._says(piece, name) for piece in asked.texts):
+                continue
+            found.setdefault(folded(name), name)
+            if len(found) == OPTIONS - 1:
+                break
+        return [*found.values()]
+
+    def _placed(self, id: str, gold: str, others: Sequence[str]) -> tuple[dict[str, str], str]:
+        """The options in an order by chance, and the letter of the right one."""
+        plain = {folded(gold): gold}
+        for each in others:
+            if len(plain) < OPTIONS:
+                plain.setdefault(folded(each), each)
+        order = sorted(plain.values(), key=lambda words: digest(self._wanted.seed, id, words))
+        return dict(zip(LETTERS, order, strict=False)), LETTERS[order.index(gold)]
+
+    def _says(self, piece: Piece, name: str, id: str = "") -> bool:
+        """Whether a piece of text names something: by its words or, by id, in other words that the graph knows."""
+        if folded(name) in folded(f"{piece.title} {piece.text}"):
+            return True
+        if not id:
+            return False
+        if piece.id not in self._said:
+            found = self._graph.names.mentions(f"{piece.title}. {piece.text}")
+            self._said[piece.id] = frozenset(each for mention in found for each in mention.ids)
+        return id in self._said[piece.id]
+
+    @cached_property
+    def _texts(self) -> dict[str, list[Piece]]:
+        """The graph's texts by the id of what they are about."""
+        mentions = self._graph.snapshot.table("mentions").to_pydict()
+        documents = self._graph.snapshot.table("document").column("id").to_pylist()
+        pairs = zip(mentions["document"], mentions["disease"], strict=True)
+        about = {documents[document]: self._diseases.ids[disease] for document, disease in pairs}
+        found: dict[str, list[Piece]] = defaultdict(list)
+        for piece in graph_pieces(self._graph.store):
+            base = piece.id.partition("#")[0]
+            found[about.get(base, base)].append(piece)
+        return found
+
+    def _subjects(self, kind: str) -> Iterator[_Asked]:
+        """The diseases that have relations of a kind; those with texts and those without take turns."""
+        table, end = TABLES[kind]
+        relations, entities = self._like.relations(table, end), NodeNames(self._graph, end)
+        common = Counter(row for rows in relations.values() for row in rows)
+        for disease in self._by_turns(kind, relations):
+            members = self._like.members(disease)
+            known = {row for member in members for row in relations.get(member, ())}
+            others = self._beside(kind, disease, known, relations)
+            yield _Asked(
+                kind,
+                self._like.subject(disease),
+                self._diseases.both(disease),
+                [row for row in relations[disease] if kind == "finding" or common[row] <= _COMMON],
+                others,
+                entities,
+                [piece for member in members for piece in self._texts.get(self._diseases.ids[member], ())],
+            )
+
+    def _by_turns(self, kind: str, relations: Mapping[int, Sequence[int]]) -> Iterator[int]:
+        ids = self._diseases.ids
+        order = sorted(relations, key=lambda row: digest(self._wanted.seed, kind, ids[row]))
+        order = [row for row in order if split_of(self._like.subject(row)) in self._wanted.splits]
+        told = [row for row in order if ids[row] in self._texts]
+        plain = [row for row in order if ids[row] not in self._texts]
+        for place in range(max(len(told), len(plain))):
+            yield from (*told[place : place + 1], *plain[place : place + 1])
+
+    def _beside(
+        self, kind: str, disease: int, known: set[int], relations: Mapping[int, Sequence[int]]
+    ) -> Callable[[int], Iterable[int]]:
+        """What gives the options beside a right one, those nearest to it first."""
+        seed, like = f"{self._wanted.seed}/{kind}/{self._diseases.ids[disease]}", self._like
+        if kind == "finding":
+            true = {row for each in known for row in like.above(each)}
+            return lambda row: (
+                each for each in like.kin(row, seed) if each not in true and not known & like.above(each)
+            )
+        if kind == "gene":
+            return lambda row: (
+                each for near in like.near(disease) for each in relations.get(near, ()) if each not in known
+            )
+        having = self._having(kind, relations)
+
+        def beside(row: int) -> Iterator[int]:
+            """What stands beside an entity in other diseases, then what stands beside that."""
+            ring, seen = [row], {row, *known}
+            for _ in range(_RINGS):
+                owners = sorted({each for one in ring for each in having[one]}, key=lambda each: digest(seed, each))
+                fresh = dict.fromkeys(each for owner in owners for each in relations[owner] if each not in seen)
+                ring = [each for each in fresh if len(having[each]) <= _COMMON]
+                seen.update(fresh)
+                yield from ring
+
+        return beside
+
+    def _having(self, kind: str, relations: Mapping[int, Sequence[int]]) -> Mapping[int, Sequence[int]]:
+        """What has each entity."""
+        if kind not in self._owners:
+            found: dict[int, list[int]] = defaultdict(list)
+            for disease, rows in relations.items():
+                for row in rows:
+                    found[row].append(disease)
+            self._owners[kind] = found
+        return self._owners[kind]
+
+    @cached_property
+    def _owners(self) -> dict[str, Mapping[int, Sequence[int]]]:
+        return {}
+
+    def _headings(self) -> Iterator[_Asked]:
+        """The findings with one term directly above them, whose siblings are the other options."""
+        like, terms = self._like, NodeNames(self._graph, "phenotype")
+        for row in sorted(like.abnormal, key=lambda row: digest(self._wanted.seed, "heading", terms.ids[row])):
+            id, above = terms.ids[row], like.parents[row]
+            if len(above) == 1 and above[0] in like.abnormal and split_of(id) in self._wanted.splits:
+                yield _Asked("heading", id, terms.both(row), above, self._headed(row), terms, self._texts.get(id, ()))
+
+    def _headed(self, row: int) -> Callable[[int], Iterable[int]]:
+        """What gives the headings beside that of a finding: none that the finding is below."""
+        true, seed = self._like.above(row), f"{self._wanted.seed}/heading/{row}"
+        return lambda heading: (
+            each for each in self._like.kin(heading, seed) if each not in true and row not in self._like.above(each)
+        )
+
+
+def _telling(name: str) -> set[str]:
+    """The words of a disease's name that are long enough to tell it; of a Chinese one its pairs of characters."""
+    plain = folded(name)
+    return {*_LONG.findall(plain), *(plain[at : at + 2] for at in range(len(plain) - 1) if _HAN.match(plain[at]))}
+
+
+def _words(case: Case) -> str:
+    """What is told of a patient: an OSCE case's story, examination and tests, or the case's text."""
+    try:
+        osce = Osce.of(case)
+    except CaseError:
+        return case.text.strip()
+    actor = case.extra["actor"].get("Demographics")
+    facts = [f"{each.topic}: {each.text}" for each in (*osce.story, *osce.results)]
+    return "\n".join([*([str(actor)] if actor else []), *facts])

@@ -1,0 +1,396 @@
+"""Accuracy on option questions, by arms: what a model searches for before it answers, and what it is shown.
+
+The arms of RAR² (no retrieval, the question, the thought, scaled thoughts), which here can be given facts of the graph,
+too. Every arm answers every question, so arms are compared in pairs. A question by an arm is a piece of work that is
+kept when it is finished, so that an evaluation goes on wherever it was stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from kgdx.answer.artifacts import Fitted, OptionChosen, Searched
+from kgdx.answer.option_questions import OptionQuestion
+from kgdx.case import Case
+from kgdx.episode.conversation import exchanges
+from kgdx.episode.loop import Episode, begin, run_many
+from kgdx.episode.policy import make_policy
+from kgdx.episode.state import Limits
+from kgdx.episode.world import World
+from kgdx.errors import LlmError, UsageError
+from kgdx.evaluate.answer_pairs import ENDS_ALL, HOPELESS, IN_A_ROW
+from kgdx.evaluate.journal import Journal
+from kgdx.evaluate.option_sets import set_digest
+from kgdx.evaluate.paired import compare, interval
+from kgdx.llm.chat import ChatModel, Prices, names, private_loop, prompt
+from kgdx.policies.thought import ThoughtPolicy
+
+if TYPE_CHECKING:
+    from kgdx.api import Graph
+
+ARMS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "none": {"query": "none"},
+        "question": {"query": "question", "facts": False},
+        "thought": {"facts": False},
+        "graph": {"documents": 0},
+        "thought+graph": {},
+        "parallel": {"scale": 4},
+        "iterative": {"scale": 4, "scaling": "iterative"},
+        "votes": {"votes": 5},
+    }
+)
+"""Name → settings of the policy ``thought`` that differ from its own."""
+
+USUAL = ("none", "question", "thought", "thought+graph", "parallel", "iterative")
+
+LIMITS = Limits(steps=500, stagnation=500, errors=500)
+"""A policy ends by itself; what fails is counted and gone on without."""
+
+BASELINES = 2
+"""The first arms, with which all that come after them are compared."""
+
+GROUPS = ("rests_on", "source", "language")
+"""Fields of a question by whose values accuracy is given, too."""
+
+_Z = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class OptionArm:
+    """A way to answer.
+
+    Attributes:
+        name: How it was named.
+        policy: It.
+        model: Name of the model that it asks; the first one where it names none.
+    """
+
+    name: str
+    policy: ThoughtPolicy
+    model: str = ""
+
+
+def option_arm(name: str) -> OptionArm:
+    """Return an arm: one of :data:`ARMS`, settings of the policy behind colons, a model behind an at sign.
+
+    Raises:
+        UsageError: There is no such arm or setting.
+
+    Example:
+        >>> option_arm("thought:documents=8:query=thought@tuned").policy.documents
+        8
+    """
+    said, _, model = name.strip().partition("@")
+    way, *settings = said.split(":")
+    if way not in ARMS:
+        hint = f"one of {', '.join(ARMS)}; settings follow it as in thought:documents=8, a model as in thought@MODEL"
+        raise UsageError(f"no arm is called {way[:40]!r}", hint=hint)
+    given: dict[str, Any] = dict(ARMS[way])
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or key not in ThoughtPolicy.model_fields:
+            hint = f"as in documents=8; one of {', '.join(sorted(ThoughtPolicy.model_fields))}"
+            raise UsageError(f"the arm {name[:60]!r} has no setting {key[:40]!r}", hint=hint)
+        given[key] = value
+    policy = make_policy("thought", given)
+    assert isinstance(policy, ThoughtPolicy)
+    return OptionArm(name.strip(), policy, model)
+
+
+def varied(arm: str, setting: str) -> Iterator[str]:
+    """Yield the names of an arm with each value of a setting.
+
+    Raises:
+        UsageError: It is no setting with values.
+
+    Example:
+        >>> list(varied("thought@tuned", "documents=1,8"))
+        ['thought:documents=1@tuned', 'thought:documents=8@tuned']
+    """
+    key, equals, values = setting.partition("=")
+    if not equals or not values.strip(", "):
+        raise UsageError(f"{setting[:60]!r} names no values", hint="as in documents=1,4,8,16,32")
+    way, at, model = arm.partition("@")
+    for value in values.split(","):
+        yield f"{way}:{key.strip()}={value.strip()}{at}{model}"
+
+
+@dataclass
+class OptionEvaluation:
+    """Has arms answer option questions, and adds up how they did.
+
+    Attributes:
+        graph: The open graph.
+        arms: Ways to answer; those after the first are compared with it, those after the second with that, too.
+        models: Name → model; the first is asked by arms that name none.
+        prices: Of a million tokens that each model reads and writes.
+        jobs: Questions at the same time.
+        seed: Of all random choices.
+        progress: Called after each piece of work.
+    """
+
+    graph: Graph
+    arms: Sequence[OptionArm]
+    models: Mapping[str, ChatModel]
+    prices: Mapping[str, Prices] = field(default_factory=dict)
+    jobs: int = 4
+    seed: int = 0
+    progress: Callable[[], None] = lambda: None
+
+    def run(self, questions: Sequence[OptionQuestion], journal: Journal | None = None) -> dict[str, Any]:
+        """Answer what is not answered yet, and return the figures; a journal gets them, too.
+
+        Args:
+            questions: Those without a right option are counted, and not asked.
+            journal: Keeps finished work.
+
+        Raises:
+            UsageError: There is nothing to ask, an arm's model is missing, or the folder is of another evaluation.
+            LlmError: The budget is spent, or the model cannot be asked; what is finished is kept.
+        """
+        self._check(questions)
+        if journal is None:
+            rows = self._rows(questions, None)
+            return self._figures(questions, rows)
+        with journal.working(self._about(questions)):
+            try:
+                rows = self._rows(questions, journal)
+            finally:
+                figures = self._figures(questions, journal.records)
+                journal.finish(journal.records, figures)
+        return figures
+
+    def _check(self, questions: Sequence[OptionQuestion]) -> None:
+        if all(each.gold is None for each in questions):
+            raise UsageError("no question says which option is right", hint="give questions with a gold")
+        if not self.arms or len({each.name for each in self.arms}) < len(self.arms):
+            raise UsageError("no arm, or one of them twice", hint=f"some of {', '.join(ARMS)}")
+        for arm in self.arms:
+            if arm.model and arm.model not in self.models:
+                raise UsageError(f"the arm {arm.name[:60]!r} asks a model that is not connected")
+
+    def _about(self, questions: Sequence[OptionQuestion]) -> dict[str, Any]:
+        return {
+            "what": "options",
+            "questions": set_digest(questions),
+            "graph": self.graph.fingerprint,
+            "arms": {each.name: each.policy.model_dump(mode="json") for each in self.arms},
+            "models": list(self.models),
+            "prompts": [prompt(each).id for each in names() if each.startswith("thought")],
+            "seed": self.seed,
+        }
+
+    def _rows(self, questions: Sequence[OptionQuestion], journal: Journal | None) -> list[dict[str, Any]]:
+        run = _Run(self, journal)
+        future = asyncio.run_coroutine_threadsafe(run.work(questions), private_loop())
+        try:
+            future.result()
+        finally:
+            future.cancel()
+        if run.fatal is not None:
+            raise run.fatal
+        return run.rows
+
+    def _figures(self, questions: Sequence[OptionQuestion], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        asked = {each.id: each for each in questions if each.gold is not None}
+        by: dict[str, dict[str, Mapping[str, Any]]] = {each.name: {} for each in self.arms}
+        for row in rows:
+            if row["arm"] in by and row["question"] in asked:
+                by[row["arm"]][row["question"]] = row
+        order = [each.name for each in self.arms]
+        pairs = [(name, baseline) for at, baseline in enumerate(order[:BASELINES], 1) for name in order[at:]]
+        return {
+            "questions": len(questions),
+            "without_gold": len(questions) - len(asked),
+            "asked": len(asked),
+            "models": list(self.models),
+            "arms": {name: arm_figures(list(found.values()), asked, self.seed) for name, found in by.items()},
+            "differences": [
+                {"arm": one, "against": other, **found}
+                for one, other in pairs
+                if (found := _difference(by[one], by[other], asked, self.seed)) is not None
+            ],
+            "groups": {
+                group: {
+                    value: {
+                        name: _share([row for id, row in found.items() if getattr(asked[id], group) == value])
+                        for name, found in by.items()
+                    }
+                    for value in sorted({getattr(each, group) for each in asked.values()} - {""})
+                }
+                for group in GROUPS
+            },
+            "open": len(asked) * len(self.arms) - sum(map(len, by.values())),
+        }
+
+
+class _Run:
+    """One run of an evaluation: as many workers as questions at the same time take pieces of work in turn."""
+
+    def __init__(self, about: OptionEvaluation, journal: Journal | None) -> None:
+        self._about, self._journal = about, journal
+        self.rows: list[dict[str, Any]] = [] if journal is None else list(journal.records)
+        self.fatal: LlmError | None = None
+        self._unreached = 0
+        first = next(iter(about.models))
+        self._worlds = {
+            name: World(about.graph, models={name: model}, prices=about.prices.get(name, (0.0, 0.0)))
+            for name, model in about.models.items()
+        }
+        self._worlds[""] = self._worlds[first]
+
+    async def work(self, questions: Sequence[OptionQuestion]) -> None:
+        """Do what is not done."""
+        done = {(row["question"], row["arm"]) for row in self.rows}
+        left = (
+            (question, arm)
+            for question in questions
+            for arm in self._about.arms
+            if question.gold is not None and (question.id, arm.name) not in done
+        )
+        workers = [asyncio.ensure_future(self._worker(left)) for _ in range(max(1, self._about.jobs))]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for each in workers:
+                each.cancel()
+
+    async def _worker(self, left: Iterator[tuple[OptionQuestion, OptionArm]]) -> None:
+        for question, arm in left:
+            if self.fatal is not None:
+                return
+            start = begin(
+                Case("question"),
+                arm.policy,
+                question=question.question,
+                options=question.options,
+                seed=self._about.seed,
+                limits=LIMITS,
+                fingerprint=self._about.graph.fingerprint,
+            )
+            begun = time.perf_counter()
+            [episode] = await run_many(self._worlds[arm.model], [start], arm.policy, concurrency=1)
+            if self._spoilt(episode):
+                continue
+            row = measured(question, arm.name, episode, (time.perf_counter() - begun) * 1000)
+            self.rows.append(row)
+            if self._journal is not None:
+                await asyncio.to_thread(self._journal.add, row)
+            self._about.progress()
+
+    def _spoilt(self, episode: Episode) -> bool:
+        """Whether the model could not be asked, so that the question is left for another run.
+
+        Raises:
+            StoreError: The graph or its texts cannot be read; ConfigError, MissingExtraError likewise.
+        """
+        if isinstance(episode.error, HOPELESS):
+            raise episode.error
+        kinds = {each.failed for each in exchanges(episode.log)} - {""}
+        ending = kinds & ENDS_ALL
+        self._unreached = self._unreached + 1 if "unreachable" in kinds else 0
+        if ending or self._unreached >= IN_A_ROW:
+            kind = "budget" if "budget" in ending else next(iter(ending), "unreachable")
+            message = (
+                "the budget of the model is used up" if kind == "budget" else f"the model cannot be asked ({kind})"
+            )
+            hint = "mend it or raise the limit, and run it again with --out: what is finished is kept"
+            self.fatal = LlmError(message, hint=hint, kind=kind)  # type: ignore[arg-type]
+        return bool(ending) or "unreachable" in kinds
+
+
+def measured(question: OptionQuestion, arm: str, episode: Episode, ms: float) -> dict[str, Any]:
+    """Return what is kept of a question by an arm; no words of it."""
+    state = episode.state
+    chosen, fitted = state.get(OptionChosen), state.get(Fitted)
+    shown = [] if fitted is None else [each.id for each in fitted.passages]
+    spent, letter = state.counts.spent, "" if chosen is None else chosen.letter
+    failed = sorted({each.failed for each in exchanges(episode.log)} - {""})
+    found = {each.id for searched in state.all(Searched) for each in searched.passages}
+    return {
+        "question": question.id,
+        "arm": arm,
+        "letter": letter,
+        "right": letter == question.gold,
+        "votes": dict(chosen.votes) if chosen is not None else {},
+        "shown": len(shown),
+        "needed_found": bool(found & {*question.needed}) if question.needed else None,
+        "needed_shown": bool({*shown} & {*question.needed}) if question.needed else None,
+        "calls": spent.calls + spent.cached,
+        "read": spent.prompt_tokens,
+        "written": spent.completion_tokens,
+        "cost": round(spent.cost, 9),
+        "ms": round(ms, 3),
+        "error": ", ".join(failed) or (str(episode.error) if episode.error is not None else ""),
+    }
+
+
+def arm_figures(
+    rows: Sequence[Mapping[str, Any]], asked: Mapping[str, OptionQuestion], seed: int = 0
+) -> dict[str, Any] | None:
+    """Return the figures of an arm; ``None`` where it answered nothing."""
+    if not rows:
+        return None
+    subjects = [_subject(asked[row["question"]]) for row in rows]
+    about = interval([float(row["right"]) for row in rows], subjects, seed=seed)
+    right, n = sum(row["right"] for row in rows), len(rows)
+    low, high = (about.low, about.high) if 0 < right < n and about.low is not None else wilson(right, n)
+    times = sorted(row["ms"] for row in rows)
+    needing = [row for row in rows if row["needed_shown"] is not None]
+    return {
+        "n": n,
+        "accuracy": {"share": right / n, "low": low, "high": high},
+        "unreadable": sum(not row["letter"] for row in rows) / n,
+        "needed": {
+            "n": len(needing),
+            "found": sum(row["needed_found"] for row in needing) / len(needing) if needing else None,
+            "shown": sum(row["needed_shown"] for row in needing) / len(needing) if needing else None,
+        },
+        **{name: sum(row[name] for row in rows) / n for name in ("shown", "calls", "read", "written")},
+        "cost": round(sum(row["cost"] for row in rows), 9),
+        "ms_median": statistics.median(times),
+        "ms_p95": times[min(n - 1, int(0.95 * n))],
+        "errors": dict(Counter(row["error"][:120] for row in rows if row["error"]).most_common(5)),
+    }
+
+
+def wilson(right: int, n: int) -> tuple[float, float]:
+    """Return the 95 % score interval of a share (Wilson 1927): for shares of 0 and 1, which no bootstrap can tell.
+
+    Example:
+        >>> [round(end, 3) for end in wilson(10, 10)]
+        [0.722, 1.0]
+    """
+    share, z = right / n, _Z**2
+    middle, half = share + z / (2 * n), _Z * (share * (1 - share) / n + z / (4 * n * n)) ** 0.5
+    return max(0.0, (middle - half) / (1 + z / n)), min(1.0, (middle + half) / (1 + z / n))
+
+
+def _difference(
+    one: Mapping[str, Mapping[str, Any]],
+    other: Mapping[str, Mapping[str, Any]],
+    asked: Mapping[str, OptionQuestion],
+    seed: int,
+) -> dict[str, Any] | None:
+    """Two arms over the questions that both answered; the sign test of those that only one has right is McNemar's."""
+    ids = [id for id in one if id in other]
+    if not ids:
+        return None
+    first, second = ([float(rows[id]["right"]) for id in ids] for rows in (one, other))
+    return compare(first, second, [_subject(asked[id]) for id in ids], margin=0.5, seed=seed).to_dict()
+
+
+def _share(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"n": len(rows), "accuracy": sum(row["right"] for row in rows) / len(rows) if rows else None}
+
+
+def _subject(question: OptionQuestion) -> str:
+    return question.subject or question.id

@@ -1,0 +1,133 @@
+"""Language models that answer option questions by a script: one that knows, one that half knows, one that does not.
+
+They read the real prompts. What evidence says is believed: the option that stands in it together with most words of the
+question. What it does not say is answered by heart, or guessed. They know the questions, so their figures show what the
+pipeline does, and say nothing of any real model or of medicine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from kgdx.answer.option_questions import OptionQuestion, folded
+from kgdx.errors import UsageError
+from kgdx.evaluate.scripted_models import CHARACTERS_A_TOKEN, PREFIX
+from kgdx.llm.chat import ChatModel, Completion, OnText, Request, Usage
+from kgdx.policies.thought_prompts import with_options
+
+KNOWN: Mapping[str, float] = MappingProxyType({"knows": 1.0, "half-knows": 0.5, "guesses": 0.0})
+"""Kind → share of the questions whose answer it knows by heart, when it thinks and when it answers."""
+
+UNSURE = "unsure"
+"""A kind that names two options."""
+
+_ASKED = re.compile(r"(?:^|\n)Question:\n\n(?P<asked>(?:> .*(?:\n|\Z)|>\n)+)")
+_OPTION = re.compile(r"^> ([A-Z])\. (.*)$", re.MULTILINE)
+_EVIDENCE = re.compile(r"\n==========\n(.*?)\n==========", re.DOTALL)
+_WORDS = re.compile(r"[a-z0-9][a-z0-9-]{3,}|[\u4e00-\u9fff]{2}")
+
+
+@dataclass(frozen=True)
+class ScriptedOptions(ChatModel):
+    """A model of a kind; what it says depends on the prompt and the seed, never on the order of calls.
+
+    Attributes:
+        kind: One of :data:`KNOWN`, or :data:`UNSURE`.
+        known: Question with its options, as it stands in a prompt → the question.
+    """
+
+    kind: str
+    known: Mapping[str, OptionQuestion] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """Such as ``scripted:knows``."""
+        return PREFIX + self.kind
+
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
+        words = request.messages[-1].content
+        text = self._said(words, f"{request.seed}/{request.number}" if request.temperature else "")
+        if on_text is not None:
+            on_text(text)
+        given = sum(len(message.content) for message in request.messages)
+        return Completion(text, self.name, Usage(given // CHARACTERS_A_TOKEN, len(text) // CHARACTERS_A_TOKEN + 1))
+
+    def _said(self, words: str, sample: str) -> str:
+        found = _ASKED.search(words)
+        asked = found["asked"].rstrip("\n") if found else ""
+        question, options = self.known.get(asked), dict(_OPTION.findall(asked))
+        if not options:
+            return "I do not know."
+        sure = question is not None and _share(self.kind, asked, sample) < KNOWN.get(self.kind, 0.0)
+        gold = question.gold if question is not None and sure else None
+        if "Identify the relevant" in words:
+            topic = asked.split("\n", 1)[0].removeprefix("> ")
+            about = f" In particular {options[gold]} may be involved." if gold else ""
+            return f"To answer this, facts on the following are needed: {topic}{about}"
+        letters = [*options]
+        if self.kind == UNSURE:
+            return f"It may be either.\nAnswer: {letters[0]} or {letters[1]}"
+        evidence = _EVIDENCE.search(words)
+        read = _read(asked, options, evidence[1]) if evidence else None
+        guess = letters[int(_share("guess", asked, sample) * len(letters))]
+        letter, why = next((each, why) for each, why in ((read, "read"), (gold, "known"), (guess, "guessed")) if each)
+        return f"{options[letter]} is what was {why}.\nAnswer: {letter}"
+
+
+def scripted_options(name: str, questions: Iterable[OptionQuestion]) -> ScriptedOptions:
+    """Return a scripted model.
+
+    Args:
+        name: Its kind, with or without ``scripted:``.
+        questions: Those that it may know.
+
+    Raises:
+        UsageError: There is no such kind.
+
+    Example:
+        >>> scripted_options("scripted:knows", []).name
+        'scripted:knows'
+    """
+    kind = name.removeprefix(PREFIX)
+    if kind not in (*KNOWN, UNSURE):
+        hint = ", ".join(PREFIX + each for each in (*KNOWN, UNSURE))
+        raise UsageError(f"no scripted model {kind[:40]!r}", hint=f"one of {hint}")
+    return ScriptedOptions(kind, {with_options(each.question, each.options): each for each in questions})
+
+
+def _read(asked: str, options: Mapping[str, str], evidence: str) -> str | None:
+    """The option that stands in the evidence beside most words of the question; ``None`` where two do as well."""
+    question = _OPTION.sub("", asked)
+    telling = {*_WORDS.findall(folded(question))}
+    best: dict[str, int] = {}
+    for item in _items(evidence):
+        plain = folded(item)
+        shared = len(telling & {*_WORDS.findall(plain)})
+        for letter, words in options.items():
+            if shared and folded(words) in plain:
+                best[letter] = max(best.get(letter, 0), shared)
+    top = [letter for letter, shared in best.items() if shared == max(best.values())]
+    return top[0] if len(top) == 1 else None
+
+
+def _items(evidence: str) -> Iterable[str]:
+    """The items of a prompt's evidence, each with what its line says of all of them."""
+    for line in evidence.split("\n"):
+        try:
+            group = json.loads(line)
+            said = group.pop("evidence")
+            about = json.dumps(group, ensure_ascii=False)
+            yield from (f"{about} {text}" for text in said.values())
+        except (ValueError, TypeError, KeyError, AttributeError):
+            continue
+
+
+def _share(*parts: str) -> float:
+    """A number from 0 to 1 by chance, the same for the same parts."""
+    return int(hashlib.sha256("/".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:8], 16) / 16**8

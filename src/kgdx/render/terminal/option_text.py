@@ -1,0 +1,103 @@
+"""What ``kgdx evaluate options`` measured, in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from kgdx.render.terminal.console import plain
+from kgdx.results.words import clean, count
+
+Figures = Mapping[str, Any]
+_REFUSED = 5
+
+
+def option_figures(result: Figures) -> RenderableType:
+    """Return the table of arms, the differences in pairs, and the facts of the set."""
+    arms = {name: told for name, told in result["arms"].items() if told}
+    columns = ("arm", "n", "accuracy (95 %)", "unread", "needed", "calls", "tokens", "s", "cost")
+    rows = [(clean(name), *row_of(told)) for name, told in arms.items()]
+    pairs = ("difference", "n", "points (95 %)", "w/l", "p")
+    parts: list[RenderableType] = [
+        Text(f"{count(result['asked'], 'question')} asked of {clean(', '.join(result['models']))}"),
+        _narrow(columns, rows),
+    ]
+    if result["differences"]:
+        parts += [Text(), _narrow(pairs, [pair_of(each) for each in result["differences"]])]
+    for table in _groups(result):
+        parts += [Text(), table]
+    return Group(*parts, Text(), *(Text(fact) for fact in facts_of(result)))
+
+
+def row_of(told: Figures) -> tuple[str, ...]:
+    """Return the cells of an arm's row behind its name."""
+    about, needed = told["accuracy"], told["needed"]["shown"]
+    return (
+        f"{told['n']:,}",
+        f"{100 * about['share']:.1f} ({100 * about['low']:.0f}–{100 * about['high']:.0f})",
+        f"{100 * told['unreadable']:.1f}",
+        "" if needed is None else f"{100 * needed:.1f}",
+        f"{told['calls']:.1f}",
+        f"{told['read'] + told['written']:,.0f}",
+        f"{told['ms_median'] / 1000:.2f}",
+        f"{told['cost']:.2f}" if told["cost"] else "",
+    )
+
+
+def pair_of(told: Figures) -> tuple[str, ...]:
+    """Return the cells of a difference between two arms."""
+    about = told["difference"]
+    ends = "" if about["low"] is None else f" ({100 * about['low']:+.0f} to {100 * about['high']:+.0f})"
+    p = "" if told["sign_p"] is None else f"{told['sign_p']:.2g}"
+    name = f"{clean(told['arm'])} − {clean(told['against'])}"
+    return name, f"{told['n']:,}", f"{100 * about['mean']:+.1f}{ends}", f"{told['wins']}/{told['losses']}", p
+
+
+def facts_of(result: Figures) -> Iterator[str]:
+    """Yield what is to be said of the set and of the run, a line each."""
+    yield "unread: answers that choose none or two, in percent; s: median time of a question"
+    yield "needed: of the questions whose documents are known, for how many one was shown, in percent"
+    yield "w/l: questions that only one arm has right, p: exact McNemar test; intervals over subjects"
+    if result["without_gold"]:
+        yield f"{count(result['without_gold'], 'question')} without a right option: not asked"
+    about = result.get("contamination")
+    if about is not None:
+        yield (
+            f"{about['overlapping']:,} of {about['n']:,} questions share a run of words with a text that is searched, "
+            f"{about['whole']:,} of them nearly all words"
+        )
+    for name, told in result["arms"].items():
+        for error, number in (told or {}).get("errors", {}).items():
+            yield f"{clean(name)}: {count(number, 'question')} with an error ({clean(error)})"
+    refused = result.get("refused", ())
+    if refused:
+        yield f"{count(len(refused), 'row')} refused:"
+        yield from (f"  {clean(each)}" for each in refused[:_REFUSED])
+    if len(refused) > _REFUSED:
+        yield f"  … and {len(refused) - _REFUSED:,} more; --json names them"
+    if result["open"]:
+        yield f"{count(result['open'], 'answer')} not made: run the same command again"
+
+
+def _groups(result: Figures) -> Iterator[RenderableType]:
+    """The accuracy by each field whose values differ."""
+    for field, values in result["groups"].items():
+        if len(values) < 2:
+            continue
+        columns = (field.replace("_", " "), "n", *map(clean, result["arms"]))
+        yield _narrow(columns, [_by_value(value, told) for value, told in values.items()])
+
+
+def _by_value(value: str, told: Figures) -> tuple[str, ...]:
+    shares = ("" if arm["accuracy"] is None else f"{100 * arm['accuracy']:.1f}" for arm in told.values())
+    return clean(value), f"{max(arm['n'] for arm in told.values()):,}", *shares
+
+
+def _narrow(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> RenderableType:
+    table = plain(columns, rows, right=columns[1:])
+    table.columns[0].no_wrap = True
+    table.padding = (0, 1, 0, 0)
+    return table
