@@ -21,6 +21,8 @@ CALL {
   UNION ALL
   MATCH ()-[r:ASSOCIATED_GENE]->() WITH count(r) AS n RETURN 'ASSOCIATED_GENE' AS name, n
   UNION ALL
+  MATCH ()-[r:HAS_LOCATION]->() WITH count(r) AS n RETURN 'HAS_LOCATION' AS name, n
+  UNION ALL
   MATCH ()-[r:HAS_PREVALENCE]->() WITH count(r) AS n RETURN 'HAS_PREVALENCE' AS name, n
   UNION ALL
   MATCH ()-[r:SEE_ALSO]->() WITH count(r) AS n RETURN 'SEE_ALSO' AS name, n

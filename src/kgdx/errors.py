@@ -5,7 +5,7 @@ The command line prints ``str(error)`` on one line, without a traceback, and exi
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 LlmFault = Literal["denied", "rejected", "unreachable", "refused", "malformed", "truncated", "cut", "missing", "budget"]
 """Kinds of :class:`LlmError`."""
@@ -33,6 +33,16 @@ class KgdxError(Exception):
         super().__init__(message if hint is None else f"{message}: {hint}")
         self.message = message
         self.hint = hint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and send it to other processes as it is, whatever its class takes to be made."""
+        return _as_it_was, (type(self), self.args, vars(self))
+
+
+def _as_it_was(kind: type[KgdxError], args: tuple[object, ...], state: dict[str, Any]) -> KgdxError:
+    error = kind.__new__(kind, *args)
+    vars(error).update(state)
+    return error
 
 
 class UsageError(KgdxError):

@@ -76,6 +76,7 @@ def test_an_answer_keeps_the_shape_of_its_json() -> None:
     assert set(found) == {
         "schema", "notice", "id", "kgdx_version", "fingerprint", "policy", "model", "reason", "created", "question",
         "answer", "pack", "rounds", "case", "candidates", "evidence", "sources", "usage", "issues", "trace",
+        "option",
     }  # fmt: skip
     assert found["answer"]["text"] == "Fever [E1]." and found["answer"]["cited"] == ["E1"]
     assert set(found["pack"]) == {"items", "diseases", "citations", "resolved", "nothing", "left_out"}

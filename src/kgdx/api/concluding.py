@@ -33,7 +33,7 @@ def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
     if episode.error is not None:
         issues.append(Issue("error", "episode", str(episode.error), "the result holds what was found before"))
     reranked = state.last(Reranked)
-    spoke = ("planner",) if reranked is not None else ("model", "planner")
+    spoke = ("planner",) if reranked is not None else ("model", "planner", "thought", "search")
     issues += [issue for issue in faults(state) if issue.where in spoke]
     issues += () if reranked is None else order_issues(reranked.told)
     candidates = candidates_of(state)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
+from kgdx.answer.artifacts import OptionChosen, candidates_of, evidence_of, ranking_of
 from kgdx.answer.artifacts import answer_of as given_answer
-from kgdx.answer.artifacts import candidates_of, evidence_of, ranking_of
 from kgdx.answer.cited_answer import Answer
 from kgdx.answer.evidence_pack import pack
+from kgdx.answer.option_questions import OptionQuestion
 from kgdx.case import Case, Issue
 from kgdx.episode.conversation import exchanges
 from kgdx.episode.lookup_rounds import UNPLANNED, message_of
@@ -21,7 +22,7 @@ from kgdx.episode.segment import Author, Kind, error_of
 from kgdx.episode.state import Limits, State
 from kgdx.episode.world import World
 from kgdx.errors import KgdxError, StoreError, UsageError
-from kgdx.results.cited import CitedText
+from kgdx.results.cited import ChosenOption, CitedText
 
 if TYPE_CHECKING:
     from kgdx.actions.graph_context import GraphContext
@@ -53,6 +54,7 @@ class Asking(TypedDict, total=False):
     """How a question is answered; the keyword arguments of :meth:`kgdx.Graph.ask`.
 
     Attributes:
+        options: Letter → words, A, B, C and so on, of which the answer is to choose one.
         strict: Whether the answer may rest on nothing but the evidence; otherwise a model may add what it knows, marked
             as such. On by default.
         pubmed: Whether PubMed is searched for publications; by default as it is set, and it is off where nothing is.
@@ -66,6 +68,7 @@ class Asking(TypedDict, total=False):
         watch: Given each segment of the log, as soon as the choice and its action are done.
     """
 
+    options: Mapping[str, str] | None
     strict: bool
     pubmed: bool | None
     language: Literal["en", "zh"] | None
@@ -92,7 +95,7 @@ def ask(
     question = checked(question)
     limits = within(how.get("limits"))
     if policy is None:
-        policy = default_policy("answers", models=model is not None)
+        policy = default_policy("chooses" if how.get("options") else "answers", models=model is not None)
     rounds = how.get("rounds", 1)
     if not 1 <= rounds <= MAX_ROUNDS:
         raise UsageError(f"rounds is {rounds}", hint=f"ask for 1 to {MAX_ROUNDS}")
@@ -104,10 +107,17 @@ def ask(
     }
     chooser = make_policy(policy, **settings) if isinstance(policy, str) else policy
     able(chooser, "answers", model)
+    options = offered(question, how.get("options"), chooser)
     world = replace(world_of(graph, chooser, model, limits), on_text=how.get("on_text"))
     patient = Case("question") if case is None else case.identified()
     start = begin(
-        patient, chooser, question=question, seed=how.get("seed", 0), limits=limits, fingerprint=_fingerprint(graph)
+        patient,
+        chooser,
+        question=question,
+        options=options,
+        seed=how.get("seed", 0),
+        limits=limits,
+        fingerprint=_fingerprint(graph),
     )
     episode = run(world, start, chooser, how.get("watch"))
     fingerprint, sources = provenance(graph)
@@ -128,7 +138,7 @@ def able(policy: object, what: Literal["answers", "diagnoses"], model: object = 
         >>> from kgdx.policies import FixedPolicy
         >>> able(FixedPolicy(), "answers")
         Traceback (most recent call last):
-        kgdx.errors.UsageError: the policy fixed answers no questions: take one of planner, rules
+        kgdx.errors.UsageError: the policy fixed answers no questions: take one of planner, rules, thought
     """
     if not isinstance(policy, Policy):
         given = policy.__name__ if isinstance(policy, type) else type(policy).__name__
@@ -145,6 +155,26 @@ def able(policy: object, what: Literal["answers", "diagnoses"], model: object = 
         raise UsageError(
             f"the policy {policy.name} asks the patient", hint="run `kgdx consult`, or give a patient to Graph.episode"
         )
+
+
+def offered(question: str, options: Mapping[str, str] | None, policy: Policy) -> Mapping[str, str]:
+    """Return the options of a question, checked; none where it has none.
+
+    Raises:
+        UsageError: They are not A, B, C and so on, one is empty, two are equal; or the policy can choose none.
+
+    Example:
+        >>> from kgdx.policies import FixedPolicy
+        >>> offered("Which gene?", None, FixedPolicy())
+        {}
+    """
+    if not options:
+        return {}
+    if not policy.capabilities.chooses:
+        others = [name for name, kind in POLICIES.items() if kind.capabilities.chooses]
+        hint = f"take one of {', '.join(others)}"
+        raise UsageError(f"the policy {policy.name} chooses no option", hint=hint)
+    return dict(OptionQuestion("asked", question, options).options)
 
 
 def world_of(graph: GraphContext, policy: Policy, model: ChatModel | str | None, limits: Limits) -> World:
@@ -191,13 +221,16 @@ def within(limits: Limits | None) -> Limits:
     return replace(limits, errors=max(limits.errors, limits.steps), stagnation=max(limits.stagnation, limits.steps))
 
 
-def connected(settings: Settings, model: ChatModel | str | None, limits: Limits) -> tuple[ChatModel, Prices]:
+def connected(
+    settings: Settings, model: ChatModel | str | None, limits: Limits, *, cached: bool = True
+) -> tuple[ChatModel, Prices]:
     """Return a model that can be asked, with its prices; the limits end a call that is under way, too.
 
     Args:
         settings: Say which endpoint.
         model: A model that is ready, the name of one at the endpoint, or ``None`` for the one that is set.
         limits: What it may cost.
+        cached: Whether answers are kept for the next time.
 
     Raises:
         ConfigError: No model or endpoint is set.
@@ -226,7 +259,8 @@ def connected(settings: Settings, model: ChatModel | str | None, limits: Limits)
         _least(set_.seconds, limits.seconds),
     )
     meter = Meter(*prices, budget)
-    return connect(access, cache=settings.cache / "llm" / "answers.sqlite", meter=meter), prices
+    cache = settings.cache / "llm" / "answers.sqlite" if cached else None
+    return connect(access, cache=cache, meter=meter), prices
 
 
 def _asks_pubmed(settings: Settings) -> bool:
@@ -264,11 +298,12 @@ def answer_of(episode: Episode, case: Case | None, *, fingerprint: str) -> Answe
         'steps'
     """
     state = episode.state
-    ranking = ranking_of(state)
+    ranking, chosen = ranking_of(state), state.get(OptionChosen)
     issues = [*(() if case is None else state.case.issues), *(() if ranking is None else ranking.issues)]
     issues += faults(state)
     return Answer(
         question=state.question,
+        option=None if chosen is None else ChosenOption(**asdict(chosen)),
         text=given_answer(state) or CitedText(author="none"),
         pack=pack(state),
         case=None if case is None else state.case,
@@ -306,6 +341,8 @@ def faults(state: State) -> Iterator[Issue]:
             yield Issue("warning", problem["name"], problem["message"], "the answer does without")
         if segment.kind is Kind.RESULT and segment.name == "read_plan":
             refused += len(segment.data["artifact"]["refused"])
+        elif segment.kind is Kind.RESULT and segment.name == "fit_passages":
+            yield from _unfit(segment.data["summary"])
         elif segment.kind is Kind.WISH and segment.name == "remark":
             code = segment.data["code"]
             yield Issue("warning", code, segment.data["text"], _REMEDIES.get(code, ""))
@@ -317,6 +354,14 @@ def faults(state: State) -> Iterator[Issue]:
     if refused:
         parts = "1 part" if refused == 1 else f"{refused} parts"
         yield Issue("info", "planner", f"{parts} of the model's plans could not be run", "the rounds say why")
+
+
+def _unfit(told: Mapping[str, Any]) -> Iterator[Issue]:
+    """Say how many of the passages found have no room in the prompt."""
+    if told["fit"] < told["of"] or told.get("cut"):
+        fit = "the best one, cut," if told.get("cut") else f"{told['fit']}"
+        message = f"{fit} of {told['of']} passages found fit into {told['budget']:,} tokens"
+        yield Issue("info", "search", message, "the others were not shown to the model")
 
 
 def failure(episode: Episode) -> KgdxError | None:

@@ -36,14 +36,15 @@ SAMPLE = 20
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What re-ranking will take at most; answers that are in the cache cost nothing.
+    """What asking a model about many will take at most; answers that are kept cost nothing.
 
     Attributes:
-        patients: How many patients.
+        patients: How many patients, or whatever else.
         calls: Requests.
         prompt_tokens: Tokens that the model reads.
         completion_tokens: Tokens that it writes.
         cost: By the prices that are set; 0 where none are.
+        what: What they are called.
     """
 
     patients: int
@@ -51,6 +52,7 @@ class Estimate:
     prompt_tokens: int
     completion_tokens: int
     cost: float
+    what: str = "patients"
 
     def __str__(self) -> str:
         """Return it as one line.
@@ -61,7 +63,7 @@ class Estimate:
         """
         money = f"at a cost of {self.cost:.2f}" if self.cost else "(no prices are set)"
         tokens = f"{self.prompt_tokens:,} tokens to read, {self.completion_tokens:,} to write"
-        return f"about {self.calls:,} requests for {self.patients:,} patients: {tokens} {money}"
+        return f"about {self.calls:,} requests for {self.patients:,} {self.what}: {tokens} {money}"
 
 
 class Reranker:

@@ -90,9 +90,10 @@ def gather(start: Ints, rows: Ints) -> tuple[Ints, Ints]:
     """
     begin = start[rows].astype(np.int64)
     length = start[rows + 1].astype(np.int64) - begin
-    owner = np.repeat(np.arange(len(rows)), length)
-    before = np.cumsum(length) - length
-    return np.arange(int(length.sum())) - before[owner] + begin[owner], owner
+    end = np.cumsum(length)
+    position = np.repeat(begin - end + length, length)
+    position += np.arange(len(position))
+    return position, np.repeat(np.arange(len(rows)), length)
 
 
 def compressed(row: Ints, column: Ints, values: Floats, rows: int) -> Sparse:

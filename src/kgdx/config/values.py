@@ -277,3 +277,18 @@ def read_secret(path: Path) -> str:
         raise ConfigError(
             f"cannot read the local server's password in {path}", hint="run `kgdx neo4j down`, then `kgdx neo4j up`"
         ) from error
+
+
+def read_yaml(path: Path) -> Any:
+    """Return what a YAML file says.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is no YAML in UTF-8.
+    """
+    import yaml
+
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from error

@@ -224,6 +224,12 @@ class PublicationCache:
                 found[pmid] = None if row[0] is None else _read(row[0])
         return found
 
+    def all(self) -> list[Publication]:
+        """Return all publications that are there, by their numbers."""
+        with self._used():
+            rows = self._database.execute("SELECT document FROM publication WHERE document IS NOT NULL ORDER BY pmid")
+            return [_read(document) for (document,) in rows.fetchall()]
+
     def put_search(self, base_url: str, term: str, pmids: Sequence[str]) -> None:
         """Keep what a search found."""
         row = (_key(base_url, term), " ".join(pmids), time.time())

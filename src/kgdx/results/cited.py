@@ -15,7 +15,7 @@ from kgdx.results.ranked import Candidates, CaseSummary
 ANSWER_SCHEMA: Literal["kgdx.answer/2"] = "kgdx.answer/2"
 """Name and version of the JSON form; a field is only ever added within a version."""
 
-ItemKind = Literal["relation", "inference", "row", "candidate", "description", "mesh", "publication"]
+ItemKind = Literal["relation", "inference", "row", "candidate", "description", "passage", "mesh", "publication"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,13 +225,30 @@ class CitedText(Plain):
 
 
 @dataclass(frozen=True, slots=True)
+class ChosenOption(Plain):
+    """The option that an answer chooses, of a question that came with some.
+
+    Attributes:
+        letter: Of it; empty where the answer chooses none, or more than one.
+        text: Its words.
+        votes: Letter → how many answers choose it, where several were sampled.
+        answers: How many answers there were.
+    """
+
+    letter: str = ""
+    text: str = ""
+    votes: Mapping[str, int] = field(default_factory=dict, hash=False)
+    answers: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class EvidenceItem(Plain):
     """One piece of evidence.
 
     Attributes:
         id: What an answer cites: ``E1``, ``E2``, … in the order in which it was found.
         kind: ``relation``, ``inference`` (a disease and what it matches), ``row`` (of any other template),
-            ``candidate`` (of a ranking), ``description``, ``mesh`` or ``publication``.
+            ``candidate`` (of a ranking), ``description``, ``passage`` (of a document), ``mesh`` or ``publication``.
         text: It in words, on one line.
         language: Of the text: ``zh`` where it has Chinese characters, otherwise ``en``.
         subject: The disease that it is about.
@@ -366,6 +383,7 @@ class AnswerDocument(Result):
     created: Created = ""
     question: str = Field(description="What was asked.")
     answer: CitedText = Field(default_factory=CitedText, description="The words, with marks that point at the pack.")
+    option: ChosenOption | None = Field(None, description="What it chooses, where the question came with options.")
     pack: Pack = Field(default_factory=Pack, description="The evidence.")
     rounds: tuple[LookupRound, ...] = Field((), description="What was looked up, round by round.")
     case: CaseSummary | None = Field(None, description="The patient, where the question came with one.")

@@ -26,7 +26,7 @@ GENES_NAMED = 20
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: there may be thousands, and each would take five times as long
 class Contribution(Plain):
     """What one finding adds to one candidate's score through one scorer.
 

@@ -427,7 +427,7 @@ def topic(item: EvidenceItem) -> str:
         return f"{name} {clean(shown)}"
     if item.kind == "inference":
         return f"Diseases by the {wording(item.relation).noun[1] or 'entities'} that they match"
-    return {"description": "Descriptions"}.get(item.kind, item.kind.capitalize())
+    return {"description": "Descriptions", "passage": "Documents"}.get(item.kind, item.kind.capitalize())
 
 
 def drawn(items: Iterable[EvidenceItem]) -> Iterator[tuple[str, Fact]]:
