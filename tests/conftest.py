@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import shutil
@@ -90,6 +91,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: (item.path not in database, item.path not in slow))
     for item in items:
         item.add_marker(pytest.mark.xdist_group("database" if item.path in database else str(item.path)))
+
+
+@pytest.fixture(autouse=True)
+def uncollected(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Collect no garbage in the middle of a quick test.
+
+    What other tests left would be finalised where a deeply nested document has used up the stack, and fail there.
+    """
+    if request.node.get_closest_marker("slow"):
+        yield
+        return
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
