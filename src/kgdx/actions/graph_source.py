@@ -197,7 +197,7 @@ class ServerSource:
         from kgdx.graph.neo4j.bolt import bookmarks
         from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
-        self._bookmarks = self._bookmarks or bookmarks()
+        self._bookmarks = self._bookmarks or bookmarks(self._access)
         return Neo4jStore.connect(self._access, read_only=read_only, seen=self._bookmarks)
 
 

@@ -264,6 +264,7 @@ def push(
     store: str | Path | None = None,
     neo4j: str | None = None,
     force: bool = False,
+    sessions: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> CopyReport:
     """Copy the embedded graph into a Neo4j; counts and content are compared afterwards.
@@ -272,6 +273,7 @@ def push(
         store: Graph folder.
         neo4j: Bolt address; the local server that kgdx started when ``None``.
         force: Whether to replace what the Neo4j holds.
+        sessions: How many write at once where the copy goes over Bolt (:data:`kgdx.graph.copies.SESSIONS`).
         progress: Told in words what is being done.
 
     Raises:
@@ -282,6 +284,7 @@ def push(
     access = settings.neo4j(neo4j)
     from kgdx.actions.graph_source import keep_snapshot
     from kgdx.graph.arcade.embedded import ArcadeStore
+    from kgdx.graph.copies import SESSIONS
     from kgdx.graph.copies import push as copy
     from kgdx.ingest.pipeline import build_files
     from kgdx.ingest.pipeline.graph_folder import GraphFolder
@@ -295,7 +298,8 @@ def push(
             message = f"the graph in {build.path} is damaged: {faults[0]}"
             raise StoreError(message, hint="build it again with `kgdx build`; nothing was copied")
         kept = kept_tables(build, Stages(folder.path / "stages"), source)
-        report = copy(source, settings, access, kept=kept, force=force, progress=progress or _quiet)
+        written = {"force": force, "sessions": sessions or SESSIONS}
+        report = copy(source, settings, access, kept=kept, progress=progress or _quiet, **written)
     _indexed(settings, progress or _quiet)
     with folder.reading() as build:
         keep_snapshot(build.snapshot, settings, access)

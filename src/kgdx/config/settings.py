@@ -47,12 +47,16 @@ class Neo4jAccess:
         user: User name.
         password: Password; ``None`` for a server whose authentication is switched off.
         database: Database name; ``None`` for the user's home database.
+        ca: File of certificates (PEM) that are trusted, in place of the system's, where the address ends in ``+s``.
+        bookmarks: Of writes that have to be read, on whichever member of a cluster.
     """
 
     uri: str
     user: str = "neo4j"
     password: str | None = field(default=None, repr=False)
     database: str | None = None
+    ca: Path | None = field(default=None, repr=False)
+    bookmarks: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,8 @@ class Settings:
         neo4j_user: Neo4j user name as set, if set.
         neo4j_password: Neo4j password as set; empty means that the server asks for none, ``None`` that it is not set.
         neo4j_database: Neo4j database name, if set.
+        neo4j_ca: File of certificates that are trusted (``KGDX_NEO4J_CA``); ``None`` for the system's.
+        neo4j_bookmarks: Of writes that have to be read (``KGDX_NEO4J_BOOKMARKS``).
         neo4j_mapping: File that says what the names of a database stand for that others built; ``None`` for our own.
         on_store: Whether every template runs on the store, none in its compiled form (``KGDX_ON_STORE``).
         llm_settings: How to reach a language model, as set; see :meth:`llm`.
@@ -142,6 +148,8 @@ class Settings:
     neo4j_user: str | None = None
     neo4j_password: str | None = field(default=None, repr=False)
     neo4j_database: str | None = None
+    neo4j_ca: Path | None = None
+    neo4j_bookmarks: tuple[str, ...] = ()
     neo4j_mapping: Path | None = None
     on_store: bool = False
     llm_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -188,6 +196,8 @@ class Settings:
             neo4j_user=first(env, "KGDX_NEO4J_USER", "NEO4J_USERNAME") or neo4j.get("user"),
             neo4j_password=first(env, "KGDX_NEO4J_PASSWORD", "NEO4J_PASSWORD", default=neo4j.get("password")),
             neo4j_database=first(env, "KGDX_NEO4J_DATABASE", "NEO4J_DATABASE") or neo4j.get("database"),
+            neo4j_ca=path_of(env.get("KGDX_NEO4J_CA") or neo4j.get("ca")),
+            neo4j_bookmarks=tuple((env.get("KGDX_NEO4J_BOOKMARKS") or "").replace(",", " ").split()),
             neo4j_mapping=path_of(env.get("KGDX_NEO4J_MAPPING") or neo4j.get("mapping")),
             on_store=switch("KGDX_ON_STORE", env.get("KGDX_ON_STORE") or "false"),
             llm_settings=_llm_settings(env, config.get("llm", {})),
@@ -247,7 +257,7 @@ class Settings:
                 hint=f"set KGDX_NEO4J_PASSWORD (empty for a server without authentication), or password under "
                 f"[neo4j] in {self.home / 'config.toml'}",
             )
-        return Neo4jAccess(uri, user, password or None, self.neo4j_database)
+        return Neo4jAccess(uri, user, password or None, self.neo4j_database, self.neo4j_ca, self.neo4j_bookmarks)
 
     def local_login(self, bolt: str) -> tuple[str, str | None]:
         """Return the user and password that are set for the local server; no password where it has one of its own.

@@ -193,7 +193,7 @@ def _parts(url: str) -> tuple[SplitResult, str | None]:
 
 
 _KEYS = frozenset({"store", "align", "neo4j", "llm", "judge", "pubmed", "rank"})
-_NEO4J_KEYS = frozenset({"user", "password", "database", "home", "version", "mapping"})
+_NEO4J_KEYS = frozenset({"user", "password", "database", "ca", "home", "version", "mapping"})
 LLM_NUMBERS = {"price_in": 0.0, "price_out": 0.0, "timeout": 120.0, "concurrency": 4.0, "attempts": 5.0, "seed": 0.0}
 LLM_LIMITS = ("max_calls", "max_tokens", "max_cost", "max_seconds")
 LLM_SWITCHES = ("documents", "deidentify")

@@ -39,6 +39,9 @@ from kgdx.schema import load_schema
 
 Progress = Callable[[str], None]
 
+SESSIONS = 1
+"""How many sessions write at once where the caller does not say."""
+
 _OFFLINE_ROWS = 50_000  # fewer are over Bolt before the server has restarted
 _AGAIN = "it counts as incomplete; copy it again with --force"
 
@@ -184,6 +187,7 @@ def push(
     *,
     kept: Kept | None = None,
     force: bool = False,
+    sessions: int = SESSIONS,
     progress: Progress = lambda _message: None,
 ) -> CopyReport:
     """Copy a graph into a Neo4j database.
@@ -194,6 +198,7 @@ def push(
         access: The database to write.
         kept: The graph's tables, where they were kept beside it: the store is then read only if it holds other things.
         force: Replace what the database holds. Without it only an empty database is written.
+        sessions: How many write at once where the copy goes over Bolt.
         progress: Called with a line for each step.
 
     Raises:
@@ -206,13 +211,15 @@ def push(
         if kept is not None:
             progress("Reading the store, which holds other things than the files of its build")
         content = Content.of(source)
-    method = _written(content, settings, access, force, progress)
+    method = _written(content, settings, access, force, sessions, progress)
     seconds = round(time.monotonic() - started, 2)
     compared = "sampled" if sampled(content.tables) else "whole"
     return CopyReport(source.url, access.uri, method, content.counts, content.fingerprint, seconds, compared)
 
 
-def _written(content: Content, settings: Settings, access: Neo4jAccess, force: bool, progress: Progress) -> str:
+def _written(
+    content: Content, settings: Settings, access: Neo4jAccess, force: bool, sessions: int, progress: Progress
+) -> str:
     with Neo4jStore.unchecked(access) as target:
         empty = target.is_empty()
         if not empty and not force:
@@ -233,7 +240,7 @@ def _written(content: Content, settings: Settings, access: Neo4jAccess, force: b
                 target.define()
                 _finish(target, content, progress)
             return "offline import"
-    with Neo4jStore.create(access, clear=not empty) as target, target.incomplete():
+    with Neo4jStore.create(access, clear=not empty, sessions=sessions) as target, target.incomplete():
         target.load(_told(content.tables, progress))
         _finish(target, content, progress)
     return "bolt"

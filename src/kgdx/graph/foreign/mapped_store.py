@@ -17,7 +17,7 @@ from kgdx.errors import StoreError, TemplateError
 from kgdx.graph.foreign.cypher_tokens import UnreadableError
 from kgdx.graph.foreign.database_mapping import ForeignMapping, read_mapping
 from kgdx.graph.foreign.template_rewrite import Rewritten, UnmappedError, quoted, rewrite
-from kgdx.graph.neo4j.bolt import connect, rows_of
+from kgdx.graph.neo4j.bolt import bookmarks, connect, rows_of
 from kgdx.graph.neo4j.bolt_errors import translated
 from kgdx.graph.protocol import Closing, Delta, GraphTable, Row, T, Transaction, plain
 from kgdx.graph.templates import Template, statement, template, templates, text_of
@@ -81,6 +81,7 @@ class ForeignDatabase(Closing):
     def __init__(self, access: Neo4jAccess) -> None:
         self.access = access
         self._driver = connect(access)
+        self._seen = bookmarks(access)
 
     def ask(self, name: str, /, **names: str) -> list[Row]:
         """Run one of the statements that take names as they are; they are quoted."""
@@ -123,7 +124,10 @@ class ForeignDatabase(Closing):
     def _session(self) -> Iterator[neo4j.Session]:
         with translated(self.access):
             session = self._driver.session(
-                database=self.access.database, default_access_mode="READ", fetch_size=_FETCH_ROWS
+                database=self.access.database,
+                default_access_mode="READ",
+                fetch_size=_FETCH_ROWS,
+                bookmark_manager=self._seen,
             )
         try:
             yield session

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import logging
+import ssl
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, repeat
 from threading import Thread
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kgdx.config import Neo4jAccess
-from kgdx.errors import StoreError
+from kgdx.errors import ConfigError, StoreError
 from kgdx.graph.neo4j.bolt_errors import refuse_old, silent, translated
+from kgdx.graph.neo4j.parallel import Session, parts, write_apart
 from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row, plain
 from kgdx.graph.tables import columns_of, conformed, misfit, present, title
 from kgdx.graph.templates import statement
@@ -31,19 +33,22 @@ def connect(access: Neo4jAccess) -> neo4j.Driver:
 
     Raises:
         StoreError: The server is down, is no Neo4j that kgdx can use, or refuses the user; within five seconds.
+        ConfigError: The file of trusted certificates cannot be used.
     """
     import neo4j
 
     logging.getLogger("neo4j").addHandler(logging.NullHandler())  # what it warns of is in our errors
     auth = None if access.password is None else (access.user, access.password)
+    uri, encryption = _encryption(access)
     with translated(access):
         driver = neo4j.GraphDatabase.driver(
-            access.uri,
+            uri,
             auth=auth,
             connection_timeout=_CONNECT_SECONDS,
             connection_acquisition_timeout=4 * _CONNECT_SECONDS,
             max_transaction_retry_time=_RETRY_SECONDS,
             notifications_min_severity="OFF",
+            **encryption,
         )
     try:
         refuse_old(_greeting(driver, access), access)
@@ -51,6 +56,22 @@ def connect(access: Neo4jAccess) -> neo4j.Driver:
         driver.close()
         raise
     return driver
+
+
+def _encryption(access: Neo4jAccess) -> tuple[str, dict[str, Any]]:
+    """Return the address as the driver takes it beside certificates of our own, and how it is to use them."""
+    scheme, _, place = access.uri.partition("://")
+    if access.ca is None or not scheme.lower().endswith("+s"):
+        return access.uri, {}
+    from neo4j import TrustCustomCAs
+
+    try:
+        ssl.create_default_context(cafile=access.ca)
+    except (OSError, ValueError) as error:
+        why = "which is no file of certificates" if isinstance(error, ssl.SSLError | ValueError) else error.strerror
+        hint = "give a file in PEM, with the certificate that signed the server's"
+        raise ConfigError(f"KGDX_NEO4J_CA names {access.ca}, {why}", hint=hint) from error
+    return f"{scheme[:-2]}://{place}", {"encrypted": True, "trusted_certificates": TrustCustomCAs(str(access.ca))}
 
 
 def _greeting(driver: neo4j.Driver, access: Neo4jAccess) -> str:
@@ -74,11 +95,12 @@ def _greeting(driver: neo4j.Driver, access: Neo4jAccess) -> str:
     return found[0]
 
 
-def bookmarks() -> neo4j.BookmarkManager:
-    """Return what several sessions share so that each reads what the others wrote."""
+def bookmarks(access: Neo4jAccess) -> neo4j.BookmarkManager:
+    """Return what several sessions share so that each reads what the others wrote, and what was written before."""
     import neo4j
 
-    return neo4j.GraphDatabase.bookmark_manager()
+    known = neo4j.Bookmarks.from_raw_values(access.bookmarks)
+    return neo4j.GraphDatabase.bookmark_manager(initial_bookmarks=known)
 
 
 def serial_of(marks: Iterable[str]) -> int | None:
@@ -122,8 +144,15 @@ _FETCH_RECORDS = 500  # a record of an export holds hundreds of rows
 _INCOMPLETE = "the graph there is incomplete now; mend the cause and replace it with `kgdx push --force`"
 
 
-def load_table(session: neo4j.Session, table: GraphTable, schema: Schema, access: Neo4jAccess) -> int:
+def load_table(session: Session, table: GraphTable, schema: Schema, access: Neo4jAccess, sessions: int = 1) -> int:
     """Make the rows of a table, each batch in a transaction of its own; returns how many.
+
+    Args:
+        session: Opens a session.
+        table: Nodes, or edges of nodes that are there.
+        schema: The ontology.
+        access: The server, for messages.
+        sessions: How many write at once.
 
     Raises:
         StoreError: The table does not fit the schema, an id is there twice, an edge has an unknown end.
@@ -133,17 +162,21 @@ def load_table(session: neo4j.Session, table: GraphTable, schema: Schema, access
         text = statement("load_nodes", schema, label=table.label)
     else:
         text = statement("load_relations", schema, type=table.type, start=table.start_label, end=table.end_label)
-    for at in range(0, rows.num_rows, _LOAD_ROWS):
-        part = [present(row) for row in rows.slice(at, _LOAD_ROWS).to_pylist()]
-        if isinstance(table, RelationTable):
-            part = [{"start": row.pop("start"), "end": row.pop("end"), "properties": row} for row in part]
-        try:
-            with translated(access, writing=True):
-                session.execute_write(_load_part, text, part)
-        except _MissingEnd:
-            raise _missing_end(session, table, part, schema, access) from None
-        except StoreError as error:
-            raise StoreError(f"{title(table)}: {error.message}", hint=_INCOMPLETE) from error
+
+    def write(opened: neo4j.Session, rows: pa.Table) -> None:
+        for at in range(0, rows.num_rows, _LOAD_ROWS):
+            part = [present(row) for row in rows.slice(at, _LOAD_ROWS).to_pylist()]
+            if isinstance(table, RelationTable):
+                part = [{"start": row.pop("start"), "end": row.pop("end"), "properties": row} for row in part]
+            try:
+                with translated(access, writing=True):
+                    opened.execute_write(_load_part, text, part)
+            except _MissingEnd:
+                raise _missing_end(opened, table, part, schema, access) from None
+            except StoreError as error:
+                raise StoreError(f"{title(table)}: {error.message}", hint=_INCOMPLETE) from error
+
+    write_apart(parts(table, rows, sessions, _LOAD_ROWS), write, session, sessions)
     return int(rows.num_rows)
 
 

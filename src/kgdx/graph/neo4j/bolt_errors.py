@@ -16,6 +16,7 @@ OLDEST = (5, 23)
 """The oldest Neo4j whose Cypher can do what the templates ask for."""
 
 _LOST = "nothing of this write was kept"
+_MEMBERS = "check the addresses that the cluster advertises, or write bolt in place of neo4j for a single server"
 
 
 def refuse_old(agent: str, access: Neo4jAccess) -> None:
@@ -68,6 +69,8 @@ def _ours(error: Exception, access: Neo4jAccess, writing: bool) -> StoreError:
             hint="the write was kept whole or not at all: look, then repeat it",
         )
     if isinstance(error, exceptions.ServiceUnavailable | exceptions.SessionExpired):
+        if (without := _without_member(error, access)) is not None:
+            return without
         if writing:
             return StoreError(
                 f"lost {access.uri} in the middle of a write, it was rolled back", hint=f"{_LOST}; run it again"
@@ -76,13 +79,23 @@ def _ours(error: Exception, access: Neo4jAccess, writing: bool) -> StoreError:
     if type(error).__name__ == "UnsupportedServerProduct":
         return StoreError(
             f"{access.uri} speaks no version of Bolt that this driver knows",
-            hint=f"kgdx needs Neo4j {'.'.join(map(str, OLDEST))} or later",
+            hint=f"kgdx needs Neo4j {'.'.join(map(str, OLDEST))} or later, at the port of Bolt, which is often 7687",
         )
     if isinstance(error, exceptions.AuthError):
         return _refused(error, access)
     if isinstance(error, exceptions.Neo4jError):
         return _server_error(error, access)
     return StoreError(f"cannot use Neo4j at {access.uri}: {_line(error)}")
+
+
+def _without_member(error: BaseException, access: Neo4jAccess) -> StoreError | None:
+    """Say that a cluster answers, but none of those whom it names for the work does; ``None`` for other errors."""
+    met = {type(each).__name__ for each in _causes(error)}
+    if "WriteServiceUnavailable" in met:
+        return StoreError(f"{access.uri} names no leader that can be reached", hint=f"{_LOST}; {_MEMBERS}")
+    if "ReadServiceUnavailable" in met:
+        return StoreError(f"{access.uri} names no member to read from that can be reached", hint=_MEMBERS)
+    return None
 
 
 def _unreachable(error: BaseException, access: Neo4jAccess) -> StoreError:
@@ -93,9 +106,7 @@ def _unreachable(error: BaseException, access: Neo4jAccess) -> StoreError:
         if isinstance(each, socket.gaierror):
             return StoreError(f"the host of {address} is not known", hint="check its name, and this machine's DNS")
         if isinstance(each, ssl.SSLCertVerificationError):
-            why = each.verify_message or "it cannot be verified"
-            hint = "for a certificate of your own write +ssc in place of +s in the address"
-            return StoreError(f"the certificate of {address} is not trusted: {why}", hint=hint)
+            return _untrusted(each, address)
     if any(isinstance(each, TimeoutError) for each in met):
         return StoreError(f"Neo4j at {address} did not answer in time", hint="check the address and the network")
     if any(isinstance(each, ssl.SSLError) or type(each).__name__ == "BoltSecurityError" for each in met):
@@ -109,6 +120,19 @@ def _unreachable(error: BaseException, access: Neo4jAccess) -> StoreError:
     return StoreError(
         f"Neo4j at {address} does not answer", hint="start it (`kgdx neo4j up` for a local one) or check the address"
     )
+
+
+def _untrusted(error: ssl.SSLCertVerificationError, address: str) -> StoreError:
+    """Say what is wrong with a certificate; the codes are OpenSSL's."""
+    why = error.verify_message or "it cannot be verified"
+    if error.verify_code in (9, 10):
+        hint = "renew it on the server, and look at the clocks of both machines"
+        return StoreError(f"the certificate of {address} {why.removeprefix('certificate ')}", hint=hint)
+    if error.verify_code in (62, 64):
+        hint = "give the address by a name that the certificate has"
+        return StoreError(f"the certificate of {address} is for another host ({why})", hint=hint)
+    hint = "set KGDX_NEO4J_CA to the file of whoever signed it, or write +ssc in place of +s to trust any certificate"
+    return StoreError(f"the certificate of {address} is not trusted: {why}", hint=hint)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -143,6 +167,11 @@ def _server_error(error: Any, access: Neo4jAccess) -> StoreError:
         return StoreError(f"a node with this id is there already ({text})", hint=_LOST)
     if "DatabaseNotFound" in code or "DatabaseUnavailable" in code:
         return StoreError(f"{access.uri} has no database {access.database!r} that is online", hint="check its name")
+    if "InvalidBookmark" in code:
+        return StoreError(f"{access.uri} knows no bookmark as it is set", hint="check KGDX_NEO4J_BOOKMARKS, or unset it")
+    if "BookmarkTimeout" in code:
+        hint = "try again, or unset KGDX_NEO4J_BOOKMARKS where it is of a database that is no more"
+        return StoreError(f"{access.uri} has not received yet what the bookmarks stand for", hint=hint)
     if "MemoryPoolOutOfMemory" in code or "OutOfMemory" in code:
         return StoreError(f"{access.uri} ran out of memory", hint=f"{_LOST}; give the server more heap")
     if "Statement.AccessMode" in code:

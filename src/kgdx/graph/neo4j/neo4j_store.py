@@ -99,12 +99,14 @@ class Neo4jStore(OwnStore):
         read_only: bool,
         schema: Callable[[], Schema],
         seen: neo4j.BookmarkManager | None = None,
+        sessions: int = 1,
     ) -> None:
         self._driver = driver
         self._access = access
         self._read_only = read_only
         self._schema = schema
-        self._seen = seen or bookmarks()
+        self._seen = seen or bookmarks(access)
+        self._sessions = sessions
 
     @classmethod
     def open(
@@ -138,19 +140,22 @@ class Neo4jStore(OwnStore):
         return store
 
     @classmethod
-    def create(cls, access: Neo4jAccess, *, schema: Schema | None = None, clear: bool = False) -> Neo4jStore:
+    def create(
+        cls, access: Neo4jAccess, *, schema: Schema | None = None, clear: bool = False, sessions: int = 1
+    ) -> Neo4jStore:
         """Make an empty graph with the schema's keys and indexes, open for writing.
 
         Args:
             access: The server and database.
             schema: The ontology; the shipped one by default.
             clear: Remove what the database holds, whatever it is.
+            sessions: How many write at once in a bulk load.
 
         Raises:
             StoreError: The database is not empty and ``clear`` was not asked for.
         """
         made = schema or load_schema()
-        store = cls.unchecked(access, schema=made)
+        store = cls(connect(access), access, False, lambda: made, sessions=sessions)
         try:
             if clear:
                 store.clear()
@@ -180,6 +185,11 @@ class Neo4jStore(OwnStore):
     def read_only(self) -> bool:
         """Whether writes are refused."""
         return self._read_only
+
+    @property
+    def bookmarks(self) -> tuple[str, ...]:
+        """What a store of another process needs to read what was written here (``KGDX_NEO4J_BOOKMARKS``)."""
+        return tuple(sorted(self._seen.get_bookmarks()))
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
         """Run a read template.
@@ -269,10 +279,10 @@ class Neo4jStore(OwnStore):
         """
         self._refuse_readers()
         loaded: dict[str, int] = {}
-        with self.incomplete(), self._session() as session:
+        with self.incomplete():
             for table in tables:
-                name = table.name
-                loaded[name] = loaded.get(name, 0) + load_table(session, table, self._schema(), self._access)
+                made = load_table(self._session, table, self._schema(), self._access, self._sessions)
+                loaded[table.name] = loaded.get(table.name, 0) + made
         return loaded
 
     def apply(self, delta: Delta) -> None:
@@ -289,7 +299,7 @@ class Neo4jStore(OwnStore):
             with self._session() as session:
                 remove_rows(session, fitted, schema, self._access)
                 for table in ordered(fitted.added):
-                    load_table(session, table, schema, self._access)
+                    load_table(self._session, table, schema, self._access)
                 for node in fitted.changed:
                     change_nodes(session, node, schema, self._access)
             refuse_other_counts(before, self.counts(), fitted)
