@@ -46,7 +46,8 @@ def main(arguments: list[str] | None = None) -> int:
     except KgdxError as error:
         print(error, file=sys.stderr)
         return error.exit_code
-    print("| sessions | seconds by the clock, median (least–most) | here, s of CPU | server, s of CPU |\n|---|---|---|---|")
+    print("| sessions | seconds by the clock, median (least–most) | here, s of CPU | server, s of CPU |")
+    print("|---|---|---|---|")
     for sessions, times in found.items():
         clock, here, there = ([one[at] for one in times] for at in range(3))
         median = f"{statistics.median(clock):.1f} ({min(clock):.1f}–{max(clock):.1f})"
@@ -59,7 +60,7 @@ def pushed(settings: Settings, access: Neo4jAccess, sessions: int, server: int |
     marks: list[tuple[float, ...]] = []
 
     def note(step: str) -> None:
-        if step.startswith("Writing") and not marks or step.startswith("Comparing both"):
+        if (step.startswith("Writing") and not marks) or step.startswith("Comparing both"):
             marks.append((time.perf_counter(), time.process_time(), processor_time(server)))
 
     folder = GraphFolder(settings.graph_folder)

@@ -149,6 +149,9 @@ def test_a_path_is_no_neo4j_address(home: Path) -> None:
         ("bolt://", "no host or a bad port"),
         ("bolt://host:port", "no host or a bad port"),
         ("bolt://host:99999", "no host or a bad port"),
+        ("bolt://host:0", "no host or a bad port"),
+        ("neo4j://host:7687/movies", "has a path behind it: .*KGDX_NEO4J_DATABASE"),
+        ("neo4j+ssl://host", r"scheme 'neo4j\+ssl' is unknown: .*neo4j\+s, neo4j\+ssc"),
         ("bolt://[::1", "no host or a bad port"),
         ("bolt://a host", "no host or a bad port"),
         ("   ", "must be a path or a Bolt address"),
@@ -246,3 +249,12 @@ def test_a_readable_file_with_a_key_is_refused(tmp_path: Path) -> None:
     config.chmod(0o644)
     with pytest.raises(ConfigError, match="others can read it"):
         Settings.load(environ={"KGDX_HOME": str(tmp_path)})
+
+
+def test_certificates_and_bookmarks_of_a_server_are_settings(tmp_path: Path) -> None:
+    env = {"KGDX_HOME": str(tmp_path), "KGDX_NEO4J_PASSWORD": "p", "KGDX_NEO4J_BOOKMARKS": "FB:one, FB:two"}
+    (tmp_path / "config.toml").write_text('[neo4j]\nca = "/etc/authority.pem"\n', "utf-8")
+    found = Settings.load("neo4j+s://db", environ=env).neo4j()
+    assert found.ca == Path("/etc/authority.pem") and found.bookmarks == ("FB:one", "FB:two")
+    other = Settings.load("neo4j+s://db", environ={**env, "KGDX_NEO4J_CA": str(tmp_path / "own.pem")}).neo4j()
+    assert other.ca == tmp_path / "own.pem"

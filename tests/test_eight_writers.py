@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import kgdx
+from conftest import ROOT
 from kgdx import api
 from kgdx.config import Settings
 from kgdx.graph.neo4j.neo4j_store import Neo4jStore
@@ -19,53 +18,19 @@ PROCESSES = 8
 #: Saves of each; 60 of each is the trial in the documentation.
 EACH = int(os.environ.get("KGDX_SAVES", "4"))
 
-PROGRAM = """
-import sys
-import kgdx
-store, number, each = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-with kgdx.open(store) as graph:
-    pairs = graph.snapshot.column("has_phenotype", "phenotype").tolist()
-    aspects = graph.snapshot.column("has_phenotype", "aspect").tolist()
-    ids = graph.snapshot.column("phenotype", "id")
-    terms = sorted({str(ids[row]) for row, aspect in zip(pairs, aspects) if aspect == "P"})
-    for at in range(each):
-        observed = [terms[at % len(terms)], terms[(at * 7 + 3) % len(terms)]]
-        age = {"age": {"iso8601duration": f"P{number * 100 + at}D"}}
-        case = kgdx.Case.from_phenopacket({
-            "id": f"p{number}-{at}",
-            "subject": {"timeAtLastEncounter": age},
-            "phenotypicFeatures": [{"type": {"id": id}} for id in observed],
-        })
-        print(graph.save(graph.diagnose(case, top=10)), flush=True)
-"""
 
-
-def saved_by_all(store: str) -> list[str]:
-    """Ids of the runs that the processes say they have saved."""
-    command = [sys.executable, "-c", PROGRAM, store]
-    running = [
-        subprocess.Popen([*command, str(n), str(EACH)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for n in range(PROCESSES)
-    ]
-    told = [process.communicate(timeout=1200) for process in running]
-    assert all(process.returncode == 0 for process in running), [err for _, err in told if err]
-    return [run for out, _ in told for run in out.split()]
-
-
-def check(store: str) -> None:
-    saved = saved_by_all(store)
-    with kgdx.open(store) as graph:
-        cases = graph.run("user_cases", source="user", limit=100_000)
-        kept = [run for run in saved if graph.run("run_by_id", run_id=run)]
-    print(f"{len(kept)} of {PROCESSES * EACH} saves kept, {len(cases)} cases on {store.split(':')[0]}")
-    assert len(saved) == len(set(saved)) == len(kept) == PROCESSES * EACH
-    assert len(cases) == len({case["id"] for case in cases}) == PROCESSES * EACH
+def check(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    found = importlib.import_module("benchmarks.writers").trial(store, PROCESSES, EACH)
+    assert found.whole and found.kept == PROCESSES * EACH, found
 
 
 @pytest.mark.slow
-def test_eight_processes_save_into_an_embedded_graph(tiny_graph: Path, tmp_path: Path, kgdx_home: Path) -> None:
+def test_eight_processes_save_into_an_embedded_graph(
+    tiny_graph: Path, tmp_path: Path, kgdx_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(tiny_graph, tmp_path / "graph")
-    check(str(tmp_path / "graph"))
+    check(str(tmp_path / "graph"), monkeypatch)
     assert not api.verify(store=tmp_path / "graph").faults
 
 
@@ -78,6 +43,6 @@ def test_eight_processes_save_on_a_server(
     monkeypatch.setenv("KGDX_NEO4J_PASSWORD", access.password or "")
     monkeypatch.setenv("KGDX_HOME", str(tmp_path / "home"))
     api.push(store=tiny_graph, neo4j=neo4j_uri, force=True)
-    check(neo4j_uri)
+    check(neo4j_uri, monkeypatch)
     with Neo4jStore.unchecked(access) as store:
         store.clear()

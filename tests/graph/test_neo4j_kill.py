@@ -50,7 +50,9 @@ with Neo4jStore.connect(Settings.load().neo4j(sys.argv[1])) as source:
 OVER_BOLT, OFFLINE = str(10**9), "1"
 
 
-def kill_at(step: str, script: str, *arguments: object, environ: Mapping[str, str]) -> None:
+def kill_at(
+    step: str, script: str, *arguments: object, environ: Mapping[str, str], by: signal.Signals = signal.SIGKILL
+) -> None:
     """Run a script and kill its process as soon as it prints a line with ``step`` in it."""
     command = [sys.executable, "-c", script, *map(str, arguments)]
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("KGDX_", "NEO4J_"))}
@@ -61,8 +63,8 @@ def kill_at(step: str, script: str, *arguments: object, environ: Mapping[str, st
         for line in process.stdout:
             lines.append(line)
             if step in line:
-                process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL, "".join(lines)
+                process.send_signal(by)
+        assert process.wait(timeout=60) == -by, "".join(lines)
 
 
 def another_home(tmp_path: Path, access: Neo4jAccess) -> dict[str, str]:
@@ -71,12 +73,14 @@ def another_home(tmp_path: Path, access: Neo4jAccess) -> dict[str, str]:
     return {"KGDX_HOME": str(tmp_path / "another home"), "KGDX_NEO4J_PASSWORD": access.password}
 
 
-@pytest.mark.parametrize("step", ["IS_A", "Comparing"])
+@pytest.mark.parametrize(
+    ("step", "by"), [("IS_A", signal.SIGKILL), ("Comparing", signal.SIGKILL), ("IS_A", signal.SIGINT)]
+)
 def test_killed_push_over_bolt_leaves_no_graph_that_opens(
-    empty: Neo4jAccess, embedded: ArcadeStore, tmp_path: Path, step: str
+    empty: Neo4jAccess, embedded: ArcadeStore, tmp_path: Path, step: str, by: signal.Signals
 ) -> None:
     environ = another_home(tmp_path, empty)
-    kill_at(step, PUSH, embedded.url, empty.uri, OVER_BOLT, environ=environ)
+    kill_at(step, PUSH, embedded.url, empty.uri, OVER_BOLT, environ=environ, by=by)
     with pytest.raises(StoreError, match="is incomplete: .*: replace it with `kgdx push --force`"):
         Neo4jStore.connect(empty)
     elsewhere = Settings.load(environ=environ)

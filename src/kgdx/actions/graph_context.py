@@ -131,6 +131,11 @@ class GraphContext:
         return self._source.url
 
     @property
+    def bookmarks(self) -> tuple[str, ...]:
+        """What another process sets as ``KGDX_NEO4J_BOOKMARKS`` to read what was saved here, on any cluster member."""
+        return self._source.bookmarks
+
+    @property
     def store(self) -> Store:
         """The store, read-only.
 

@@ -39,6 +39,11 @@ class GraphSource(Protocol):
         """Which build is held; empty where nothing is."""
         ...
 
+    @property
+    def bookmarks(self) -> tuple[str, ...]:
+        """What others need to read what was saved here on any member of a cluster; empty where there is none."""
+        ...
+
     def hold(self) -> None:
         """Keep writers out."""
         ...
@@ -81,6 +86,11 @@ class FolderSource:
     def build(self) -> str:
         """Which build is held."""
         return self._current().id
+
+    @property
+    def bookmarks(self) -> tuple[str, ...]:
+        """Return none: a folder is read as it is."""
+        return ()
 
     def hold(self) -> None:
         """Read from the build that is there now, which no writer removes meanwhile; it has to be what was built."""
@@ -158,6 +168,11 @@ class ServerSource:
         self._snapshots = ServerSnapshots(snapshots_of(settings.home), server_name(self._access))
         self._seen: Seen | None = None
         self._bookmarks: neo4j.BookmarkManager | None = None
+
+    @property
+    def bookmarks(self) -> tuple[str, ...]:
+        """What others need to read what was saved here."""
+        return () if self._bookmarks is None else tuple(sorted(self._bookmarks.get_bookmarks()))
 
     def hold(self) -> None:
         """Nothing to hold: the server keeps readers and writers apart."""
@@ -294,6 +309,11 @@ class ForeignSource:
         self._kept = settings.home / "foreign"
         self.url = self._access.uri
         self.build = ""
+
+    @property
+    def bookmarks(self) -> tuple[str, ...]:
+        """Return none: nothing is saved there."""
+        return ()
 
     def hold(self) -> None:
         """Nothing to hold."""

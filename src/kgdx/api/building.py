@@ -298,8 +298,15 @@ def push(
             message = f"the graph in {build.path} is damaged: {faults[0]}"
             raise StoreError(message, hint="build it again with `kgdx build`; nothing was copied")
         kept = kept_tables(build, Stages(folder.path / "stages"), source)
-        written = {"force": force, "sessions": sessions or SESSIONS}
-        report = copy(source, settings, access, kept=kept, progress=progress or _quiet, **written)
+        report = copy(
+            source,
+            settings,
+            access,
+            kept=kept,
+            force=force,
+            sessions=sessions or SESSIONS,
+            progress=progress or _quiet,
+        )
     _indexed(settings, progress or _quiet)
     with folder.reading() as build:
         keep_snapshot(build.snapshot, settings, access)

@@ -122,7 +122,7 @@ def consult(
             return
         found = consultation.diagnosis
         if keep.save:
-            options.remark(f"saved as {graph.save(found)}")
+            options.remark_saved(graph.save(found), graph)
     if result.as_json:
         options.write_json(found.to_dict())
     else:

@@ -107,6 +107,10 @@ def shell_url(
 def push(
     uri: Address = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what the Neo4j holds.")] = False,
+    sessions: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, max=64, help="How many write at once where the copy goes over Bolt."),
+    ] = None,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -117,7 +121,7 @@ def push(
     from kgdx import api
     from kgdx.render.terminal.graph_text import copied
 
-    report = api.push(store=store, neo4j=uri, force=force, progress=options.remark)
+    report = api.push(store=store, neo4j=uri, force=force, sessions=sessions, progress=options.remark)
     if as_json:
         options.write_json(options.plain(report))
     else:

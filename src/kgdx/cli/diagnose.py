@@ -117,7 +117,8 @@ def diagnose(
     page_files.write_result(result.html, found, store=store, force=result.force)
     finished(found)
     if result.save:
-        output.remark(f"saved as {kgdx.save(found, store=store)}")
+        with kgdx.open(store) as graph:
+            output.remark_saved(graph.save(found), graph)
 
 
 @grouped

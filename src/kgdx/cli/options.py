@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from kgdx.actions import Diagnosis
+    from kgdx.api.open_graph import Graph
     from kgdx.episode.state import Limits
 
 Store = Annotated[
@@ -258,6 +259,13 @@ def writes_all(stream: TextIO) -> bool:
 def remark(message: str) -> None:
     """Write a line that is not the result."""
     print(message, file=sys.stderr)
+
+
+def remark_saved(run: str, graph: Graph) -> None:
+    """Write what was saved, and how other processes read it where the address is that of a cluster."""
+    remark(f"saved as {run}")
+    if graph.bookmarks and graph.url.lower().startswith("neo4j"):
+        remark(f"to read it on any member of a cluster: KGDX_NEO4J_BOOKMARKS={','.join(graph.bookmarks)}")
 
 
 def each(pieces: Iterable[Piece], advance: Callable[[], None]) -> Iterator[Piece]:

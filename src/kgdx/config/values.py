@@ -139,13 +139,16 @@ def store_address(value: Any) -> str:
         schemes = ", ".join(NEO4J_SCHEMES)
         raise ConfigError(f"the store scheme {scheme!r} is unknown", hint=f"give a path, or one of {schemes}")
     parts, host = _parts(value)
-    if not host:
+    if not host or parts.port == 0:
         raise ConfigError("the Neo4j address has no host or a bad port", hint="for example bolt://127.0.0.1:7687")
     if "@" in parts.netloc:
         raise ConfigError(
             f"the address {scheme}://…@{host} holds credentials",
             hint="leave them out and set KGDX_NEO4J_USER and KGDX_NEO4J_PASSWORD",
         )
+    if parts.path.strip("/"):
+        hint = "leave it out, and name the database by KGDX_NEO4J_DATABASE"
+        raise ConfigError(f"the address {scheme}://{parts.netloc} has a path behind it", hint=hint)
     return value.rstrip("/")
 
 

@@ -39,7 +39,7 @@ from kgdx.schema import load_schema
 
 Progress = Callable[[str], None]
 
-SESSIONS = 1
+SESSIONS = 2
 """How many sessions write at once where the caller does not say."""
 
 _OFFLINE_ROWS = 50_000  # fewer are over Bolt before the server has restarted

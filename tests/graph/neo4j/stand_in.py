@@ -1,7 +1,7 @@
 """A cluster of stand-ins: each member speaks Bolt for one real server, and knows which part it plays.
 
-Neo4j's free edition has no clusters. So a member answers the question for the routing table itself, refuses writes where
-it is no leader with the code that a real one sends, notes what it was asked, and passes all else to the server behind.
+Neo4j's free edition has no clusters. So a member answers the question for the routing table itself, refuses writes
+where it is no leader with the code that a real one sends, notes what it was asked, and passes on all else.
 With a TLS context it also ends the encryption that the server has none of.
 """
 
@@ -107,7 +107,6 @@ class Member:
                 caller.sendall(_chunked(_FAILURE, {"code": code, "message": "no write operations are allowed here"}))
             else:
                 server.sendall(raw)
-
 
     def _is_cut(self, kind: int) -> bool:
         with self._counting:

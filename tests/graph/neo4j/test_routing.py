@@ -188,7 +188,9 @@ def test_an_encrypted_server_is_told_to_those_who_do_not_encrypt(
 def test_a_file_without_certificates_is_refused(access: Neo4jAccess, tmp_path: Path) -> None:
     (tmp_path / "empty.pem").write_text("nothing", "utf-8")
     there = replace(access, uri="bolt+s://127.0.0.1:7687")
-    with pytest.raises(ConfigError, match="KGDX_NEO4J_CA names .*, which is no file of certificates: give a file in PEM"):
+    with pytest.raises(
+        ConfigError, match="KGDX_NEO4J_CA names .*, which is no file of certificates: give a file in PEM"
+    ):
         connect(replace(there, ca=tmp_path / "empty.pem"))
     with pytest.raises(ConfigError, match="KGDX_NEO4J_CA names .*No such file"):
         connect(replace(there, ca=tmp_path / "absent.pem"))
@@ -244,9 +246,12 @@ def test_a_server_that_goes_away_in_a_load_is_told(
         cluster.close()
         yield from list(few.tables())[3:]
 
-    with Neo4jStore.create(replace(access, uri=cluster.uri("bolt")), sessions=3) as store:
-        with pytest.raises(StoreError, match="lost .*, it was rolled back: the graph there is incomplete now"):
-            store.load(tables())
+    lost = "lost .*, it was rolled back: the graph there is incomplete now"
+    with (
+        Neo4jStore.create(replace(access, uri=cluster.uri("bolt")), sessions=3) as store,
+        pytest.raises(StoreError, match=lost),
+    ):
+        store.load(tables())
 
 
 @pytest.mark.slow
