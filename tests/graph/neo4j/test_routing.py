@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -157,10 +156,8 @@ def test_any_certificate_is_trusted_where_that_is_asked_for(
 
 
 def refused(access: Neo4jAccess) -> str:
-    begin = time.monotonic()
     with pytest.raises(StoreError) as caught:
         connect(access)
-    assert time.monotonic() - begin < 6
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
