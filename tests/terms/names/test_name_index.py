@@ -325,6 +325,23 @@ def test_words_of_a_question_are_no_symbols_of_genes(index: NameIndex) -> None:
     assert spans(index, "we set a date") == []
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Which disease fits this patient?", []),
+        ("Which disease would best fit the findings?", []),
+        ("What fits her best?", []),
+        ("Which diseases cause fits?", ["fits"]),
+        ("fits with fever in a child", ["fits"]),
+        ("a fit", ["fit"]),
+    ],
+)
+def test_a_disease_that_fits_is_no_seizure(tmp_path: Path, text: str, found: list[str]) -> None:
+    write_index(tmp_path / FILE, [nodes("Symptom", {"S:1": ("fit", "fits")})])
+    with NameIndex(tmp_path / FILE) as opened:
+        assert [each.text for each in opened.mentions(text)] == found
+
+
 def test_only_the_classes_that_are_asked_for_are_mentioned(index: NameIndex) -> None:
     assert spans(index, "fever in pertussis", ("Disease",)) == [("pertussis", "Disease")]
     assert spans(index, "fever in pertussis", ()) == []
