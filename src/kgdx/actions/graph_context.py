@@ -209,8 +209,11 @@ class GraphContext:
         def make() -> Texts:
             from kgdx.terms.text_search import Texts, graph_texts
 
+            def tell(done: str) -> None:
+                self._tell(f"indexing the texts of the graph, once: {done}")
+
             def graph() -> TextIndex:
-                return graph_texts(self.snapshot, lambda: self.store, self._progress)
+                return graph_texts(self.snapshot, lambda: self.store, tell)
 
             return Texts(None if self._foreign else graph, self.settings.home / "texts", self._encoder)
 
