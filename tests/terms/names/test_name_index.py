@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +20,7 @@ from kgdx.terms.encoder import Vectors
 from kgdx.terms.names.name_database import COMMON, FILE, HEAD, write_index
 from kgdx.terms.names.name_decision import KINDS
 from kgdx.terms.names.name_index import ENTRIES, NameIndex, open_index
+from racing import raced
 from terms.names.named import findings, nodes, same_as
 
 DISEASES = {
@@ -496,14 +495,5 @@ with open_index(Snapshot.open(Path(sys.argv[1])), lambda: FakeStore(made)) as in
 
 def test_processes_that_make_an_index_at_once_end_with_one(tmp_path: Path, root: Path) -> None:
     snapshot = compile_snapshot([nodes("Disease", {"OMIM:7": ("x",)})], tmp_path / "snapshot", fingerprint="f")
-    command = [sys.executable, "-c", _INDEXING, str(snapshot.path), str(root / "tests")]
-    processes = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    for process in processes:
-        assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    assert [process.communicate(timeout=120)[0] for process in processes] == ["OMIM:7\n"] * 3
-    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert raced(_INDEXING, [(snapshot.path, root / "tests")] * 3) == ["OMIM:7\n"] * 3
     assert len(list((snapshot.path / "derived").iterdir())) == 1
