@@ -7,6 +7,7 @@ With a TLS context it also ends the encryption that the server has none of.
 
 from __future__ import annotations
 
+import select
 import socket
 import ssl
 import struct
@@ -73,7 +74,7 @@ class Member:
         server = socket.create_connection(self._cluster.server)
         try:
             if self._cluster.tls is not None:
-                caller = self._cluster.tls.wrap_socket(caller, server_side=True)
+                caller = _decrypted(self._cluster.tls.wrap_socket(caller, server_side=True))
             self._sockets += [caller, server]
             _exactly(caller, 20)
             server.sendall(_BOLT_5_4)
@@ -194,6 +195,25 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
         while part := source.recv(65_536):
             target.sendall(part)
     _end(target)
+
+
+def _decrypted(caller: ssl.SSLSocket) -> socket.socket:
+    """Return a plain connection to an encrypted one, which a single thread reads and writes: TLS allows no more."""
+    inner, outer = socket.socketpair()
+
+    def pump() -> None:
+        with suppress(OSError):
+            while True:
+                for stream in [caller] if caller.pending() else select.select([caller, outer], [], [])[0]:
+                    part = stream.recv(65_536)
+                    if not part:
+                        raise ConnectionResetError
+                    (outer if stream is caller else caller).sendall(part)
+        _end(caller)
+        _end(outer)
+
+    threading.Thread(target=pump, daemon=True).start()
+    return inner
 
 
 def _end(stream: socket.socket) -> None:
