@@ -14,8 +14,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from kgdx.answer.artifacts import (
+    Described,
+    Explained,
     Fitted,
+    Ranked,
     Retrieved,
+    Understood,
     citations_of,
     described_of,
     evidence_of,
@@ -48,7 +52,7 @@ PASSAGE_CHARS = 20_000
 
 
 def pack(state: State) -> EvidencePack:
-    """Gather what an episode found so far.
+    """Gather what an episode found so far; once, as long as nothing else is found.
 
     Rows that state the same fact are one item with all their sources. Ids are given in the order of retrieval, then
     to candidates, descriptions, MeSH headings and publications.
@@ -58,6 +62,13 @@ def pack(state: State) -> EvidencePack:
         >>> pack(State(Case("p"))).items
         ()
     """
+    several = (state.all(each) for each in (Retrieved, Explained, Described))
+    single = (state.get(each) for each in (Fitted, Ranked, Understood))
+    made_of = (state.question, *several, *single, citations_of(state), names_of(state))
+    return state.kept("pack", made_of, lambda: _gathered(state))
+
+
+def _gathered(state: State) -> EvidencePack:
     retrieved, resolved, citations = state.all(Retrieved), resolved_of(state), citations_of(state)
     names, given = _names(state), {id: each.given for each in reversed(resolved) for id in each.ids}
     items: dict[tuple[object, ...], EvidenceItem] = {}
