@@ -86,7 +86,8 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
-    if (names := _field_names(type(value))) is not None:
+    kind: type = type(value)
+    if (names := _field_names(kind)) is not None:
         return {name: _plain(getattr(value, name)) for name in names}
     return value
 
