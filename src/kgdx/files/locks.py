@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 POLL_S = 0.05
+"""Seconds between two tries at first; who has waited longer tries more often, so that nobody waits for ever."""
 
 
 def take(handle: int, *, shared: bool = False, wait_s: float | None = None) -> bool:
@@ -29,15 +30,16 @@ def take(handle: int, *, shared: bool = False, wait_s: float | None = None) -> b
     from portalocker.portalocker import lock
 
     how = (LockFlags.SHARED if shared else LockFlags.EXCLUSIVE) | LockFlags.NON_BLOCKING
-    end = None if wait_s is None else time.monotonic() + wait_s
+    began = time.monotonic()
     while True:
         try:
             lock(handle, how)
             return True
         except AlreadyLocked:
-            if end is not None and time.monotonic() >= end:
+            waited = time.monotonic() - began
+            if wait_s is not None and waited >= wait_s:
                 return False
         except LockException as error:
             cause = error.__cause__
             raise cause if isinstance(cause, OSError) else OSError(str(error)) from error
-        time.sleep(POLL_S)
+        time.sleep(POLL_S / (1 + waited))
