@@ -298,7 +298,7 @@ def push(
         report = copy(source, settings, access, kept=kept, force=force, progress=progress or _quiet)
     _indexed(settings, progress or _quiet)
     with folder.reading() as build:
-        keep_snapshot(build.snapshot, settings, access)
+        keep_snapshot(build.snapshot, settings, access, report, progress or _quiet)
     return report
 
 
