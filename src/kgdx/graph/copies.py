@@ -160,6 +160,21 @@ class Content:
             raise StoreError(f"the copy at {target.url} differs in content", hint=_AGAIN)
 
 
+def content_of(source: Store, kept: Kept | None, progress: Progress) -> Content:
+    """Return a store's content: from the tables that were kept beside it, or else read from the store.
+
+    Raises:
+        StoreError: The store has no finished build.
+    """
+    progress("Reading the graph")
+    content = None if kept is None else Content.of_kept(source, kept)
+    if content is not None:
+        return content
+    if kept is not None:
+        progress("Reading the store, which holds other things than the files of its build")
+    return Content.of(source)
+
+
 def _build(source: Store) -> Row:
     built = source.run("build")
     if len(built) != 1 or not built[0]["fingerprint"]:
@@ -205,12 +220,7 @@ def push(
         StoreError: The database holds something else, or the server failed. What was interrupted counts as incomplete.
     """
     started = time.monotonic()
-    progress("Reading the graph")
-    content = None if kept is None else Content.of_kept(source, kept)
-    if content is None:
-        if kept is not None:
-            progress("Reading the store, which holds other things than the files of its build")
-        content = Content.of(source)
+    content = content_of(source, kept, progress)
     method, serial, saves = _written(content, settings, access, force, progress)
     seconds = round(time.monotonic() - started, 2)
     compared = "sampled" if sampled(content.tables) else "whole"
@@ -234,10 +244,11 @@ def _written(
     ours = running is not None and running.kind == "java" and same_server(running.bolt, access.uri)
     large = sum(content.counts.values()) >= _OFFLINE_ROWS
     if running is not None and ours and large and access.database in (None, "neo4j"):
-        from kgdx.graph.neo4j.offline_import import fits, import_offline
+        from kgdx.graph.neo4j.import_files import delimiter
+        from kgdx.graph.neo4j.offline_import import import_offline
 
-        if fits(content.tables):
-            import_offline(settings, running, content.tables, progress)
+        if (between := delimiter(content.tables)) is not None:
+            import_offline(settings, running, content.tables, between, progress)
             with Neo4jStore.unchecked(access) as target:
                 target.define()
                 return "offline import", _finish(target, content, progress), 0

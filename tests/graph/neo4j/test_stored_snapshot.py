@@ -1,4 +1,4 @@
-"""The snapshot that is stored beside a graph: fetched by who has none, and never believed when it is not of the graph."""
+"""The snapshot that is stored beside a graph: fetched by who has none, never believed when it is of another state."""
 
 from __future__ import annotations
 
@@ -71,8 +71,9 @@ def opened(uri: str) -> tuple[str, list[str]]:
 
 def did(said: list[str]) -> str:
     """What was done to have a snapshot."""
-    words = ("fetching", "compiling", "damaged", "changed", "storing")
-    return " ".join(word for line in said for word in words if word in line)
+    words = {"fetching": "fetching", "compiling": "compiling", "is damaged": "damaged", "storing": "storing"}
+    words["was changed since"] = "changed"
+    return " ".join(word for line in said for sign, word in words.items() if sign in line)
 
 
 def test_another_machine_fetches_what_the_push_stored(pushed: str, tiny_graph: Path) -> None:
@@ -214,9 +215,7 @@ def test_two_at_once_leave_one_that_is_whole(pushed: str, machine: Machine) -> N
     assert cypher(pushed, "MATCH (p:KgdxSnapshotPart) RETURN count(p) AS n") == [{"n": found.parts}]
 
 
-def test_who_may_not_write_compiles_for_oneself(
-    pushed: str, machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_may_not_write_compiles_for_oneself(pushed: str, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     cypher(pushed, "MATCH (s:KgdxSnapshot) DELETE s")
 
     def refused(*_: object) -> None:

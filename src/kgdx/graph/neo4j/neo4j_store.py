@@ -26,8 +26,7 @@ from kgdx.graph.neo4j.bolt import (
     serial_of,
 )
 from kgdx.graph.neo4j.bolt_errors import translated
-from kgdx.graph.neo4j.schema_statements import schema_statements
-from kgdx.graph.neo4j.stored_snapshot import prepare
+from kgdx.graph.neo4j.schema_statements import naming_statements, schema_statements
 from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row, T, Transaction
 from kgdx.graph.tables import OwnStore, conformed_delta, ordered, refuse_other_counts
 from kgdx.graph.templates import statement, template
@@ -367,13 +366,9 @@ class Neo4jStore(OwnStore):
         schema = self._schema()
         for text in schema_statements(schema):
             self._run_alone(text)
-        described = [each.properties for each in schema.nodes.values()]
-        described += [each.properties for each in schema.relations.values()]
-        names = sorted({name for properties in described for name in properties})
         with self._session() as session, translated(self._access, writing=True):
-            session.execute_write(rows_of, statement("name_properties"), {"names": names})
-            session.execute_write(rows_of, statement("name_relations"), {"names": sorted(schema.relations)})
-        prepare(self)
+            for text, names in naming_statements(schema):
+                session.execute_write(rows_of, text, names)
 
     @contextmanager
     def incomplete(self) -> Iterator[None]:

@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,10 +22,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-import kgdx
 from kgdx.errors import StoreError
 from kgdx.files import known
 from kgdx.files.private import private_file, private_folder
+from kgdx.graph.neo4j.schema_statements import snapshot_names
 from kgdx.graph.protocol import USER
 from kgdx.graph.snapshot import DERIVED, FORMAT, LIST, TABLES, Snapshot, write_manifest
 from kgdx.graph.templates import statement
@@ -35,9 +34,6 @@ if TYPE_CHECKING:
     import neo4j
 
     from kgdx.graph.neo4j.neo4j_store import Neo4jStore
-
-LABELS = ("KgdxSnapshot", "KgdxSnapshotPart")
-PROPERTIES = ("layout", "document", "checksum", "serial", "saves", "snapshot", "file", "at", "size", "bytes")
 
 ALONG = ("rank", "text")
 """What is computed from a snapshot and stored with it, by the name of its part: what a first diagnosis waits for."""
@@ -56,7 +52,7 @@ def layout() -> str:
         >>> layout().count("/")
         2
     """
-    return f"{_LAYOUT}/{FORMAT}/{kgdx.__version__}"
+    return f"{_LAYOUT}/{FORMAT}/{version('kgdx')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +169,7 @@ def prepare(store: Neo4jStore) -> None:
     Raises:
         StoreError: The user may not write, or the server failed.
     """
-    given = {"labels": list(LABELS), "names": list(PROPERTIES)}
-    store.counted(lambda tx: tx.run(statement("name_snapshots"), given).consume())
+    store.counted(lambda tx: tx.run(*snapshot_names()).consume())
 
 
 def keep(store: Neo4jStore, snapshot: Snapshot, fingerprint: str, saves: int, serial: int) -> Stored | None:
@@ -200,14 +195,15 @@ def keep(store: Neo4jStore, snapshot: Snapshot, fingerprint: str, saves: int, se
         tables = {name: _rows(file) for name in TABLES if (file := files.get(f"{name}.arrow"))}
         tables = {name: tables.get(name, 0) for name in TABLES}
         parts = sum(-(-size // _PART) for size, _ in about.values())
-        stored = Stored(
-            secrets.token_hex(8), fingerprint, saves, serial, snapshot.fingerprint, snapshot.content, tables, about, parts
-        )
-        every = _parts(stored.id, files)
-        while batch := list(islice(every, _PARTS_AT_ONCE)):
-            if not _wrote(store, "put_snapshot_parts", fingerprint=fingerprint, parts=batch):
-                return None
-    return stored if _finished(store, stored) else None
+        id_, own = secrets.token_hex(8), (snapshot.fingerprint, snapshot.content)
+        stored = Stored(id_, fingerprint, saves, serial, *own, tables, about, parts)
+        every, whole = _parts(id_, files), True
+        while whole and (batch := list(islice(every, _PARTS_AT_ONCE))):
+            whole = _wrote(store, "put_snapshot_parts", fingerprint=fingerprint, parts=batch)
+    if whole and _finished(store, stored):
+        return stored
+    store.counted(lambda tx: tx.run(statement("drop_snapshot_parts"), id=id_).consume())
+    return None
 
 
 def _wrote(store: Neo4jStore, name: str, **parameters: Any) -> bool:
@@ -238,7 +234,7 @@ def _finished(store: Neo4jStore, stored: Stored) -> bool:
             return False
         age = stored.serial - stored.saves
         tx.run(statement("drop_snapshots"), id=stored.id, layout=layout(), age=age).consume()
-        tx.run(statement("drop_snapshot_parts")).consume()
+        tx.run(statement("drop_snapshot_parts"), id=None).consume()
         return True
 
     return store.counted(write)
@@ -267,7 +263,7 @@ def _placed(folder: Path, stored: Stored, file: Any, at: Any, size: Any, content
         StoreError: It does not fit.
     """
     end = stored.files.get(file, (0, ""))[0]
-    if not (isinstance(at, int) and isinstance(size, int) and 0 <= at and 0 < size <= _PART and at + size <= end):
+    if not (isinstance(at, int) and isinstance(size, int) and at >= 0 and 0 < size <= _PART and at + size <= end):
         raise _damaged(f"a part of {file} does not fit")
     try:
         block = pa.Codec(_CODEC).decompress(content, size, asbytes=True)
