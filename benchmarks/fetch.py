@@ -19,6 +19,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from urllib.parse import urlsplit
 
 CLIENT = """
@@ -99,7 +100,7 @@ def client(uri: str, way: str) -> tuple[str, list[tuple[str, ...]]]:
         size = proxy.received
     rows = []
     names = (f"snapshot {way}, {size / 1e6:.1f} MB over the network", "… first diagnosis after it")
-    for name, before, after in zip(names, said["laps"], said["laps"][1:], strict=True):
+    for name, (before, after) in zip(names, pairwise(said["laps"]), strict=True):
         rows.append((name, f"{after[0] - before[0]:.1f} s", f"{after[1] - before[1]:.1f} s"))
     return f"{said['first']} {said['fingerprint']}", rows
 

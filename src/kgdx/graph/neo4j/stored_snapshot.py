@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
-ALONG = ("rank", "text")
+ALONG = ("rank", "scorer", "text")
 """What is computed from a snapshot and stored with it, by the name of its part: what a first diagnosis waits for."""
 
 _LAYOUT = 1
