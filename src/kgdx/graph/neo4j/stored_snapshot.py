@@ -97,7 +97,8 @@ class Stored:
             if match is None or not (match["table"] in TABLES or match["part"] in ALONG):
                 raise ValueError(f"it has a file {name}")
         found = cls(files=files, **stated)
-        if not all(isinstance(number, int) for number in (found.saves, found.serial, found.parts)):
+        numbers = all(isinstance(number, int) for number in (found.saves, found.serial, found.parts))
+        if not (numbers and str(found.snapshot).isalnum()):  # its fingerprint becomes the name of a folder
             raise ValueError("its head has other values")
         return found
 
