@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from kgdx.actions.server_snapshot import Seen
     from kgdx.config import Neo4jAccess, Settings
+    from kgdx.graph.copies import CopyReport
     from kgdx.graph.neo4j.neo4j_store import Neo4jStore
     from kgdx.graph.protocol import GraphTable, Row, Store
     from kgdx.graph.snapshot import Snapshot
@@ -196,7 +197,7 @@ class ServerSource:
         Raises:
             StoreError: There is no finished graph, or the snapshot cannot be written.
         """
-        snapshot, self._seen = self._snapshots.open(_own(store()), tell)
+        snapshot, self._seen = self._snapshots.open(_own(store()), tell, self.writing)
         return snapshot
 
     @contextmanager
@@ -239,21 +240,24 @@ def snapshots_of(home: Path) -> Path:
     return home / "snapshots"
 
 
-def keep_snapshot(snapshot: Path, settings: Settings, access: Neo4jAccess) -> None:
+def keep_snapshot(snapshot: Path, settings: Settings, access: Neo4jAccess, copied: CopyReport, tell: Tell) -> None:
     """Keep the snapshot of a graph that was copied to a server, so that none has to be compiled from the server.
 
-    It is made of hard links, and left out where there can be none: then it is compiled when it is first needed. The
-    server's Build node learns what the snapshot holds, by which others see whether the graph there was changed.
+    On this machine it is made of hard links, and left out where there can be none: then it is fetched when it is first
+    needed. It is stored beside the graph, for others to fetch, and the server's Build node learns what it holds, by
+    which they see whether the graph there was changed.
 
     Args:
         snapshot: Folder of the snapshot.
         settings: Where the state of this machine is.
         access: The server.
+        copied: How the server stood when it was found to hold the same graph.
+        tell: Told in words what is done.
 
     Raises:
         StoreError: The server failed.
     """
-    from kgdx.actions.server_snapshot import ServerSnapshots, prune_snapshots
+    from kgdx.actions.server_snapshot import Seen, ServerSnapshots, prune_snapshots, share
     from kgdx.graph.neo4j.neo4j_store import Neo4jStore
     from kgdx.graph.snapshot import Snapshot
     from kgdx.graph.snapshot_compile import link_snapshot
@@ -261,8 +265,14 @@ def keep_snapshot(snapshot: Path, settings: Settings, access: Neo4jAccess) -> No
     folder = snapshots_of(settings.home)
     temporary = folder / f".kept.{os.getpid()}"
     with Neo4jStore.connect(access, read_only=False) as store:
-        store.state_content(Snapshot.open(snapshot).content)
         fingerprint = store.state().fingerprint
+        found = Snapshot.open(snapshot)
+        if found.fingerprint != fingerprint:
+            return  # a new build is in the place of the one that was copied
+        store.state_content(found.content)
+        seen = Seen(fingerprint, fingerprint, copied.saves, copied.serial, {})
+        if copied.serial is not None and not seen.holds(store.state(), store):
+            return  # somebody writes there: whoever opens the graph looks at it anew
         path = folder / fingerprint
         with suppress(OSError, StoreError):
             private_folder(folder)
@@ -270,6 +280,7 @@ def keep_snapshot(snapshot: Path, settings: Settings, access: Neo4jAccess) -> No
             shutil.rmtree(path, ignore_errors=True)
             os.rename(temporary, path)
             prune_snapshots(folder, path)
+        share(store, found, seen, tell)
         if path.exists():
             ServerSnapshots(folder, server_name(access)).note(store)
     shutil.rmtree(temporary, ignore_errors=True)

@@ -1,9 +1,10 @@
 """The snapshot of a server's graph, kept on this machine, and whether it still is what the server holds.
 
 A server numbers its transactions, and kgdx counts its saves in the Build node. So as long as the number has grown by
-the saves alone, nobody has changed the graph, and to know that costs a read of one node. Otherwise the graph is read
-and compiled anew, and the snapshot's own content says what it is: that of the graph that was copied there, or another
-one.
+the saves alone, nobody has changed the graph, and to know that costs a read of one node. Otherwise the snapshot is
+fetched that is stored beside the graph, where the same is true of it; else the graph is read and compiled anew, and the
+snapshot's own content says what it is: that of the graph that was copied there, or another one. What was compiled is
+stored beside the graph for the others, where the user may write.
 """
 
 from __future__ import annotations
@@ -14,20 +15,24 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kgdx.errors import StoreError
+from kgdx.errors import KgdxError, StoreError
 from kgdx.files.known import write_whole
 from kgdx.files.private import private_folder
 from kgdx.graph.snapshot import TABLES, Snapshot
 
 if TYPE_CHECKING:
     from kgdx.graph.neo4j.neo4j_store import Neo4jStore, ServerState
+    from kgdx.graph.neo4j.stored_snapshot import Stored
 
 Tell = Callable[[str], None]
+
+Writing = Callable[[], AbstractContextManager[Any]]
+"""Opens the graph's store for writing."""
 
 KEPT_SNAPSHOTS = 3
 """How many snapshots of servers' graphs are kept on this machine."""
@@ -81,23 +86,88 @@ class ServerSnapshots:
         self._folder = folder
         self._server = server
 
-    def open(self, store: Neo4jStore, tell: Tell) -> tuple[Snapshot, Seen]:
-        """Open the snapshot of what the server holds; compile it first where this machine has none that is.
+    def open(self, store: Neo4jStore, tell: Tell, writing: Writing | None = None) -> tuple[Snapshot, Seen]:
+        """Open the snapshot of what the server holds; fetch or compile it first where this machine has none that is.
+
+        Args:
+            store: The graph's.
+            tell: Told in words what takes long, and what was changed.
+            writing: What was compiled is stored beside the graph with it, where the user may write.
 
         Raises:
             StoreError: There is no finished graph, it does not stay the same, or the snapshot cannot be written.
         """
         state, seen = store.state(), self._seen()
         if seen is not None and seen.holds(state, store):
-            with suppress(StoreError):  # damaged or gone: it is compiled again
+            with suppress(StoreError):  # damaged or gone: it is fetched or compiled again
                 return self._opened(seen.snapshot, tell), seen
+        if (fetched := self._fetched(store, tell)) is not None:
+            return fetched
+        may_write = writing is not None and _prepared(writing)
         snapshot, state = self._compiled(store, tell)
-        return snapshot, self._note(snapshot.fingerprint, state, store)
+        seen = self._note(snapshot.fingerprint, state, store)
+        if writing is not None and may_write:
+            with suppress(KgdxError, OSError), writing() as own:  # it is a service to others
+                share(own, snapshot, seen, tell)
+        return snapshot, seen
 
-    def note(self, store: Neo4jStore) -> None:
+    def note(self, store: Neo4jStore) -> Seen:
         """Remember that a server holds now what the snapshot of its fingerprint was made of."""
         state = store.state()
-        self._note(state.fingerprint, state, store)
+        return self._note(state.fingerprint, state, store)
+
+    def _fetched(self, store: Neo4jStore, tell: Tell) -> tuple[Snapshot, Seen] | None:
+        """Fetch the snapshot that is stored beside the graph; ``None`` where none is of what the server holds."""
+        from kgdx.graph.neo4j.stored_snapshot import find
+
+        for _ in range(_ATTEMPTS):
+            stored = None
+            try:
+                state, stored = store.state(), find(store)
+                if stored is None or not _is_of(stored, state, store):
+                    return None
+                snapshot = self._brought(store, stored, tell)
+                if not _is_of(stored, now := store.state(), store):
+                    continue
+            except StoreError as error:
+                if stored is not None and self._was_replaced(store, stored):
+                    continue
+                tell(error.message)
+                return None
+            if stored.snapshot != stored.fingerprint:
+                tell(f"the graph at {store.url} was changed since it was copied there")
+            return snapshot, self._note(snapshot.fingerprint, now, store)
+        return None
+
+    def _brought(self, store: Neo4jStore, stored: Stored, tell: Tell) -> Snapshot:
+        """Bring a stored snapshot to this machine, unless an equal one is here."""
+        from kgdx.graph.neo4j.stored_snapshot import fetch
+
+        if _content(self._folder / stored.snapshot) == stored.content:
+            return self._opened(stored.snapshot, tell)
+        tell(f"fetching the snapshot of the server's graph, once ({stored.bytes / 1e6:,.0f} MB)")
+        temporary = self._folder / f".{stored.snapshot}.{os.getpid()}.fetched"
+        try:
+            shutil.rmtree(temporary, ignore_errors=True)
+            private_folder(temporary)
+            fetch(store, stored, temporary)
+            return self._placed(temporary, stored.snapshot, tell)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+    def _was_replaced(self, store: Neo4jStore, stored: Stored) -> bool:
+        from kgdx.graph.neo4j.stored_snapshot import find
+
+        with suppress(StoreError):
+            now = find(store)
+            return now is not None and now.id != stored.id
+        return False
+
+    def _unwritable(self, error: OSError) -> StoreError:
+        hint = "free some disk space, or set KGDX_HOME to a folder that can be written"
+        return StoreError(f"the snapshot cannot be written in {self._folder} ({error})", hint=hint)
 
     def _opened(self, fingerprint: str, tell: Tell) -> Snapshot:
         path = self._folder / fingerprint
@@ -125,13 +195,12 @@ class ServerSnapshots:
                 expected = before.content or _content(known)
                 if expected in (None, made.content):
                     return self._placed(temporary, before.fingerprint, tell), before
-                own = hashlib.sha256(f"{before.fingerprint}{made.content}".encode()).hexdigest()
+                own = _own_fingerprint(before.fingerprint, made.content)
                 tell(f"the graph at {store.url} was changed since it was copied there{_differences(known, made)}")
                 link_snapshot(temporary, changed := temporary.with_name(f"{temporary.name}.changed"), own)
                 return self._placed(changed, own, tell), before
             except OSError as error:
-                hint = "free some disk space, or set KGDX_HOME to a folder that can be written"
-                raise StoreError(f"the snapshot cannot be written in {self._folder} ({error})", hint=hint) from error
+                raise self._unwritable(error) from error
             finally:
                 shutil.rmtree(temporary, ignore_errors=True)
                 shutil.rmtree(temporary.with_name(f"{temporary.name}.changed"), ignore_errors=True)
@@ -165,6 +234,53 @@ class ServerSnapshots:
         with suppress(OSError):  # a folder for reading only: it is compared again next time
             write_whole(file, json.dumps({**every, self._server: asdict(seen)}))
         return seen
+
+
+def share(store: Neo4jStore, snapshot: Snapshot, seen: Seen, tell: Tell) -> None:
+    """Store a snapshot beside the graph that it was made of, unless somebody has changed that since.
+
+    Args:
+        store: The graph's, open for writing; the names that it needs are known
+            (:func:`kgdx.graph.neo4j.stored_snapshot.prepare`).
+        snapshot: The snapshot.
+        seen: How the server stood before the snapshot was made of it.
+        tell: Told in words what is done.
+
+    Raises:
+        StoreError: The user may not write, or the server failed; nothing that counts was stored.
+        OSError: A file of the snapshot cannot be read.
+    """
+    from kgdx.graph.neo4j.stored_snapshot import keep
+
+    if seen.serial is not None and seen.holds(store.state(), store):
+        tell("storing the snapshot beside the graph, for others to fetch")
+        keep(store, snapshot, seen.fingerprint, seen.saves, seen.serial)
+
+
+def _prepared(writing: Writing) -> bool:
+    """Make names known in the database, before its state is looked at; whether the user may write."""
+    from kgdx.graph.neo4j.stored_snapshot import prepare
+
+    with suppress(KgdxError), writing() as own:
+        prepare(own)
+        return True
+    return False
+
+
+def _is_of(stored: Stored, state: ServerState, store: Neo4jStore) -> bool:
+    """Whether a stored snapshot is of what the server holds: nothing but saves has been written since."""
+    if state.serial is None:  # the counts alone do not tell
+        return False
+    if stored.snapshot == stored.fingerprint:
+        right = state.content in (None, stored.content)
+    else:
+        right = stored.snapshot == _own_fingerprint(stored.fingerprint, stored.content)
+    return right and Seen(stored.snapshot, stored.fingerprint, stored.saves, stored.serial, {}).holds(state, store)
+
+
+def _own_fingerprint(fingerprint: str, content: str) -> str:
+    """Return the fingerprint of a graph that was changed after it was copied to a server."""
+    return hashlib.sha256(f"{fingerprint}{content}".encode()).hexdigest()
 
 
 def _content(snapshot: Path) -> str | None:

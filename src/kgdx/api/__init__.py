@@ -23,6 +23,7 @@ from kgdx.api.building import (
     update,
 )
 from kgdx.api.concluding import diagnosis_of
+from kgdx.api.exporting import export
 from kgdx.api.open_graph import CaseLike, Graph
 from kgdx.api.opening import open, save, verify
 
@@ -37,6 +38,7 @@ __all__ = [
     "diagnosis_of",
     "diff",
     "ensure_default_graph",
+    "export",
     "freshness",
     "open",
     "pull",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgdx.config import Settings
-from kgdx.errors import KgdxError, StoreError, StoreLockedError, UsageError
+from kgdx.errors import KgdxError, StoreLockedError, UsageError
 from kgdx.files.private import private_folder
 
 if TYPE_CHECKING:
@@ -294,9 +294,7 @@ def push(
     folder = GraphFolder(settings.graph_folder)
     with folder.reading() as build, ArcadeStore.open(build.store) as source:
         (progress or _quiet)("Comparing all files with their digests")
-        if faults := build_files.verify(build.path).faults:
-            message = f"the graph in {build.path} is damaged: {faults[0]}"
-            raise StoreError(message, hint="build it again with `kgdx build`; nothing was copied")
+        build_files.refuse_damaged(build.path)
         kept = kept_tables(build, Stages(folder.path / "stages"), source)
         report = copy(
             source,
@@ -309,7 +307,7 @@ def push(
         )
     _indexed(settings, progress or _quiet)
     with folder.reading() as build:
-        keep_snapshot(build.snapshot, settings, access)
+        keep_snapshot(build.snapshot, settings, access, report, progress or _quiet)
     return report
 
 

@@ -30,6 +30,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="A local Neo4j, and databases of others.")
     for name, command in (("up", up), ("down", down), ("status", server_status), ("shell-url", shell_url)):
         group.command(name)(command)
+    group.command("export")(export)
     mapping = typer.Typer(
         no_args_is_help=True, rich_markup_mode=None, help="Databases that others built, read through a mapping."
     )
@@ -102,6 +103,26 @@ def shell_url(
     from kgdx.graph.neo4j.browser_links import shell_url as address
 
     typer.echo(address(Settings.load(), query))
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder to write.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace an export that is there.")] = False,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Write the embedded graph as files for `neo4j-admin database import full`, for a server that is not ours.
+
+    The page in the folder tells what to do with them. Example: kgdx neo4j export for-our-server
+    """
+    from kgdx import api
+    from kgdx.render.terminal.graph_text import exported
+
+    report = api.export(folder, store=store, force=force, progress=options.remark)
+    if as_json:
+        options.write_json(options.plain(report))
+    else:
+        options.show(exported(report))
 
 
 def push(

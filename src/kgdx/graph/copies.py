@@ -21,7 +21,8 @@ import pyarrow.compute as pc
 from kgdx.config import Neo4jAccess, Settings, same_server
 from kgdx.errors import StoreError
 from kgdx.graph.neo4j import local_server
-from kgdx.graph.neo4j.neo4j_store import Neo4jStore
+from kgdx.graph.neo4j.neo4j_store import Neo4jStore, ServerState
+from kgdx.graph.neo4j.stored_snapshot import prepare
 from kgdx.graph.protocol import USER, GraphTable, NodeTable, RelationTable, Row, Store
 from kgdx.graph.tables import (
     BOOKKEEPING,
@@ -59,6 +60,8 @@ class CopyReport:
         seconds: Wall-clock time.
         compared: ``whole`` where all content was compared afterwards; ``sampled`` where large relations were compared
             by counts and samples (:func:`difference`).
+        serial: Of a server, number of the last transaction when it was found equal; ``None`` where it does not tell.
+        saves: Likewise, how many saves had been counted.
     """
 
     source: str
@@ -68,6 +71,8 @@ class CopyReport:
     fingerprint: str
     seconds: float
     compared: str = "whole"
+    serial: int | None = None
+    saves: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +163,21 @@ class Content:
             raise StoreError(f"the copy at {target.url} differs in content", hint=_AGAIN)
 
 
+def content_of(source: Store, kept: Kept | None, progress: Progress) -> Content:
+    """Return a store's content: from the tables that were kept beside it, or else read from the store.
+
+    Raises:
+        StoreError: The store has no finished build.
+    """
+    progress("Reading the graph")
+    content = None if kept is None else Content.of_kept(source, kept)
+    if content is not None:
+        return content
+    if kept is not None:
+        progress("Reading the store, which holds other things than the files of its build")
+    return Content.of(source)
+
+
 def _build(source: Store) -> Row:
     built = source.run("build")
     if len(built) != 1 or not built[0]["fingerprint"]:
@@ -205,26 +225,23 @@ def push(
         StoreError: The database holds something else, or the server failed. What was interrupted counts as incomplete.
     """
     started = time.monotonic()
-    progress("Reading the graph")
-    content = None if kept is None else Content.of_kept(source, kept)
-    if content is None:
-        if kept is not None:
-            progress("Reading the store, which holds other things than the files of its build")
-        content = Content.of(source)
-    method = _written(content, settings, access, force, sessions, progress)
+    content = content_of(source, kept, progress)
+    method, serial, saves = _written(content, settings, access, force, sessions, progress)
     seconds = round(time.monotonic() - started, 2)
     compared = "sampled" if sampled(content.tables) else "whole"
-    return CopyReport(source.url, access.uri, method, content.counts, content.fingerprint, seconds, compared)
+    about = (source.url, access.uri, method, content.counts, content.fingerprint, seconds)
+    return CopyReport(*about, compared, serial, saves)
 
 
 def _written(
     content: Content, settings: Settings, access: Neo4jAccess, force: bool, sessions: int, progress: Progress
-) -> str:
+) -> tuple[str, int | None, int]:
+    """Write the content; returns how, and the server's last transaction and number of saves when both were equal."""
     with Neo4jStore.unchecked(access) as target:
         empty = target.is_empty()
         if not empty and not force:
-            if _is_same(target, content):
-                return "unchanged"
+            if (state := _same_state(target, content)) is not None:
+                return "unchanged", state.serial, state.saves
             raise StoreError(
                 f"the database at {access.uri} holds something else", hint="replace all of it with `kgdx push --force`"
             )
@@ -232,32 +249,39 @@ def _written(
     ours = running is not None and running.kind == "java" and same_server(running.bolt, access.uri)
     large = sum(content.counts.values()) >= _OFFLINE_ROWS
     if running is not None and ours and large and access.database in (None, "neo4j"):
-        from kgdx.graph.neo4j.offline_import import fits, import_offline
+        from kgdx.graph.neo4j.import_files import delimiter
+        from kgdx.graph.neo4j.offline_import import import_offline
 
-        if fits(content.tables):
-            import_offline(settings, running, content.tables, progress)
+        if (between := delimiter(content.tables)) is not None:
+            import_offline(settings, running, content.tables, between, progress)
             with Neo4jStore.unchecked(access) as target:
                 target.define()
-                _finish(target, content, progress)
-            return "offline import"
+                return "offline import", _finish(target, content, progress), 0
     with Neo4jStore.create(access, clear=not empty, sessions=sessions) as target, target.incomplete():
         target.load(_told(content.tables, progress))
-        _finish(target, content, progress)
-    return "bolt"
+        return "bolt", _finish(target, content, progress), 0
 
 
-def _is_same(target: Neo4jStore, content: Content) -> bool:
+def _same_state(target: Neo4jStore, content: Content) -> ServerState | None:
+    """How a server stood before it was found to hold the content already; ``None`` where it does not."""
     found = {name: n for name, n in target.counts().items() if name not in BOOKKEEPING}
     built = target.run("build")
     if not built or built[0]["fingerprint"] != content.build["fingerprint"] or found != content.counts:
-        return False
-    return difference(content.tables, target, known=content.parts) is None
+        return None
+    prepare(target)
+    state = target.state()
+    return state if difference(content.tables, target, known=content.parts) is None else None
 
 
-def _finish(target: Neo4jStore, content: Content, progress: Progress) -> None:
+def _finish(target: Neo4jStore, content: Content, progress: Progress) -> int | None:
+    """Compare both graphs, and let the copy count as whole; returns the number of the transaction that does it."""
     progress("Comparing both graphs")
+    before = target.serial()
     content.verify(target)
+    if target.serial() != before:
+        raise StoreError(f"somebody else wrote into {target.url} while it was compared", hint=_AGAIN)
     target.write("set_build", **content.build)
+    return None if before is None else before + 1
 
 
 def _told(tables: Iterable[GraphTable], progress: Progress) -> Iterator[GraphTable]:

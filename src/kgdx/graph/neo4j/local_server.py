@@ -195,8 +195,8 @@ def environment(home: Path) -> dict[str, str]:
     return {**os.environ, "NEO4J_HOME": str(home), "NEO4J_CONF": str(home / "conf")}
 
 
-def administer(home: Path, runtime: Runtime, heap: str, *command: str) -> None:
-    """Run one command of ``neo4j-admin``; its arguments stay out of the list of processes.
+def administer(home: Path, runtime: Runtime, heap: str, *command: str, folder: Path | None = None) -> None:
+    """Run one command of ``neo4j-admin`` in a folder, or the home; its arguments stay out of the list of processes.
 
     Raises:
         StoreError: It failed; the message holds the end of what it said.
@@ -207,7 +207,7 @@ def administer(home: Path, runtime: Runtime, heap: str, *command: str) -> None:
         done = subprocess.run(
             [runtime.java, f"@{arguments}"],
             env=environment(home),
-            cwd=home,
+            cwd=folder or home,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

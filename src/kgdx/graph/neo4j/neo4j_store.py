@@ -26,7 +26,7 @@ from kgdx.graph.neo4j.bolt import (
     serial_of,
 )
 from kgdx.graph.neo4j.bolt_errors import translated
-from kgdx.graph.neo4j.schema_statements import schema_statements
+from kgdx.graph.neo4j.schema_statements import naming_statements, schema_statements
 from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row, T, Transaction
 from kgdx.graph.tables import OwnStore, conformed_delta, ordered, refuse_other_counts
 from kgdx.graph.templates import statement, template
@@ -219,15 +219,30 @@ class Neo4jStore(OwnStore):
         Raises:
             StoreError: The server failed for longer than that can be waited for; nothing was kept.
         """
+        return self.counted(lambda running: work(_Managed(running)))
+
+    def counted(self, work: Callable[[neo4j.ManagedTransaction], T]) -> T:
+        """Like :meth:`transact`, for statements of the database's own."""
         self._refuse_readers()
         count = statement("count_save")
 
         def run(running: neo4j.ManagedTransaction) -> T:
             running.run(count).consume()
-            return work(_Managed(running))
+            return work(running)
 
         with self._session() as session, translated(self._access, writing=True):
             return session.execute_write(run)
+
+    def reading(self, work: Callable[[neo4j.ManagedTransaction], T]) -> T:
+        """Run what ``work`` does with a transaction that reads, and return what it returns."""
+        with self._session(read=True) as session, translated(self._access):
+            return session.execute_read(work)
+
+    def serial(self) -> int | None:
+        """Return the number of the database's last transaction; ``None`` where the server does not tell."""
+        with self._session(read=True) as session, translated(self._access):
+            session.execute_read(rows_of, statement("empty"), {})
+            return serial_of(session.last_bookmarks().raw_values)
 
     def state(self) -> ServerState:
         """Return what the server says of its graph; a few milliseconds.
@@ -250,9 +265,7 @@ class Neo4jStore(OwnStore):
 
     def state_content(self, content: str) -> None:
         """Write into the Build node what the graph's snapshot holds: :attr:`kgdx.graph.snapshot.Snapshot.content`."""
-        self._refuse_readers()
-        with self._session() as session, translated(self._access, writing=True):
-            session.execute_write(rows_of, statement("set_content"), {"content": content})
+        self.counted(lambda running: running.run(statement("set_content"), content=content).consume())
 
     @contextmanager
     def transaction(self) -> Iterator[_Transaction]:
@@ -363,12 +376,9 @@ class Neo4jStore(OwnStore):
         schema = self._schema()
         for text in schema_statements(schema):
             self._run_alone(text)
-        described = [each.properties for each in schema.nodes.values()]
-        described += [each.properties for each in schema.relations.values()]
-        names = sorted({name for properties in described for name in properties})
         with self._session() as session, translated(self._access, writing=True):
-            session.execute_write(rows_of, statement("name_properties"), {"names": names})
-            session.execute_write(rows_of, statement("name_relations"), {"names": sorted(schema.relations)})
+            for text, names in naming_statements(schema):
+                session.execute_write(rows_of, text, names)
 
     @contextmanager
     def incomplete(self) -> Iterator[None]:

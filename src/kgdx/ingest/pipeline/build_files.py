@@ -119,6 +119,17 @@ class Verified:
     remarks: tuple[str, ...] = ()
 
 
+def refuse_damaged(build: Path) -> None:
+    """Read all files of a build, before they are copied.
+
+    Raises:
+        StoreError: One is not what was written.
+    """
+    if found := verify(build).faults:
+        message = f"the graph in {build} is damaged: {found[0]}"
+        raise StoreError(message, hint="build it again with `kgdx build`; nothing was copied")
+
+
 def verify(build: Path) -> Verified:
     """Read all files of a build and compare them with their digests.
 

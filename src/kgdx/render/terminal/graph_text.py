@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kgdx.episode import Replayed
     from kgdx.graph.copies import CopyReport
     from kgdx.graph.foreign.mapping_proposal import Report as MappingReport
+    from kgdx.graph.neo4j.import_files import Exported
     from kgdx.graph.neo4j.local_server import ServerInfo
     from kgdx.graph.templates import Template
     from kgdx.ingest.pipeline.build_files import Verified
@@ -101,6 +102,14 @@ def copied(report: CopyReport) -> RenderableType:
     """Return what was copied between stores, how, and how it was compared."""
     equal = "the same content" if report.compared == "whole" else "the same counts, and the same content in samples"
     head = Text(f"Copied in {seconds(report.seconds)} ({report.method}); both graphs have {equal}.")
+    content = plain(("", "count"), report.counts.items(), right=("count",))
+    return Group(head, Text(), content, Text(f"fingerprint {report.fingerprint[:16]}", style="dim"))
+
+
+def exported(report: Exported) -> RenderableType:
+    """Return what was written for an import elsewhere."""
+    size = f"{report.bytes / 1e6:,.0f} MB"
+    head = Text(f"Written in {seconds(report.seconds)}, {size}; README.md there tells what to do.")
     content = plain(("", "count"), report.counts.items(), right=("count",))
     return Group(head, Text(), content, Text(f"fingerprint {report.fingerprint[:16]}", style="dim"))
 

@@ -1,0 +1,308 @@
+"""A graph as the files that ``neo4j-admin database import full`` reads: for the local server, and for those of others.
+
+The files for others lie in a folder with a script, the statements that make keys and indexes, a page that tells what to
+do, and digests. The Build node is among them, so that kgdx opens what was imported as a graph of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgdx.errors import StoreError, UsageError
+from kgdx.files import known
+from kgdx.files.private import private_file, private_folder
+from kgdx.graph.neo4j.schema_statements import naming_statements, schema_statements
+from kgdx.graph.protocol import GraphTable, NodeTable, Row
+from kgdx.graph.tables import conformed, title
+from kgdx.schema import Schema, load_schema
+
+Progress = Callable[[str], None]
+
+SCRIPT, STATEMENTS, ABOUT, DIGESTS = "import.sh", "schema.cypher", "README.md", "SHA256SUMS"
+
+_DELIMITERS = "\x1f\x1e\x1d\x1c\x1b\x1a\x19\x18\x17\x16\x15\x14\x13\x12\x11\x10\x0f\x0e\x07\x06\x05\x04\x03\x02\x01"
+"""Between the elements of a list: ASCII's unit separator, or the first control character that no element has."""
+
+_UNFINISHED_S = 86_400.0
+
+_SCRIPT = """\
+#!/bin/sh
+# Imports the graph beside this file: sh import.sh [DATABASE] [options of neo4j-admin]
+set -eu
+cd "$(dirname "$0")"
+database="${1:-neo4j}"
+[ "$#" -eq 0 ] || shift
+exec "${NEO4J_ADMIN:-neo4j-admin}" database import full "$database" {options} "$@"
+"""
+
+_ABOUT = """\
+# A graph of kgdx for Neo4j's offline import
+
+{count} nodes and relations, fingerprint {fingerprint}. Cases that users saved are among them where there are any: keep
+the folder as private as the graph.
+
+1. Copy the folder to the server, whose user has to be able to read it. `sha256sum -c {digests}` tells whether all of it
+   has arrived.
+2. Stop the server (Community), or choose a database that is not there yet (Enterprise), and as the server's user run
+
+       sh {script} neo4j --overwrite-destination
+
+   Without `--overwrite-destination` a database that is there is never replaced. `NEO4J_ADMIN` says where neo4j-admin
+   is, where that is not on the path. On Windows, run the command that stands in `{script}` by hand, in this folder. On
+   Enterprise, follow with `CREATE DATABASE <name>` in the system database.
+3. Start the server, and make keys and indexes:
+
+       cypher-shell -a bolt://localhost:7687 -u neo4j -d neo4j -f {statements}
+
+4. `kgdx status --store bolt://localhost:7687` opens the graph. `kgdx push bolt://localhost:7687` from where it was
+   built compares both, and stores the compiled snapshot there for others to fetch.
+
+The command:
+
+    neo4j-admin database import full neo4j {options}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written.
+
+    Attributes:
+        folder: Where it is.
+        counts: Nodes per class and relations per type, without the Build node.
+        fingerprint: SHA-256 of the content.
+        bytes: Size of all files.
+        seconds: Wall-clock time.
+    """
+
+    folder: Path
+    counts: Mapping[str, int]
+    fingerprint: str
+    bytes: int
+    seconds: float
+
+
+def delimiter(tables: Sequence[GraphTable]) -> str | None:
+    r"""Return what can stand between elements of lists; ``None`` where CSV cannot hold the tables.
+
+    It cannot where a list has an empty string as its only element, or where its elements have all that could stand
+    between them.
+
+    Example:
+        >>> from kgdx.graph.protocol import NodeTable
+        >>> delimiter([NodeTable("Disease", pa.table({"id": ["OMIM:1"], "synonyms": [["a", "b;c"]]}))])
+        '\x1f'
+        >>> delimiter([NodeTable("Disease", pa.table({"id": ["OMIM:1"], "synonyms": [["a\x1f"]]}))])
+        '\x1e'
+        >>> delimiter([NodeTable("Disease", pa.table({"id": ["OMIM:1"], "synonyms": [[""]]}))]) is None
+        True
+    """
+    left = list(_DELIMITERS)
+    for _, column in _texts(tables):
+        if _lone(column):
+            return None
+        elements = pc.list_flatten(column)
+        left = [each for each in left if not pc.any(pc.match_substring(elements, each)).as_py()]
+    return left[0] if left else None
+
+
+def write_csv(tables: Sequence[GraphTable], folder: Path, between: str) -> list[str]:
+    """Write one file for each table; returns the import's options, with paths within the folder.
+
+    Args:
+        tables: The graph, each class and relation between two classes in one table.
+        folder: Where the files are written.
+        between: What :func:`delimiter` returned.
+
+    Raises:
+        StoreError: A file cannot be written.
+    """
+    from pyarrow import csv
+
+    schema = load_schema()
+    quoted = csv.WriteOptions(include_header=True, quoting_style="needed")
+    options = [
+        f"--array-delimiter=U+{ord(between):04X}",
+        "--multiline-fields=true",
+        "--bad-tolerance=0",
+    ]
+    for table in tables:
+        name = title(table).replace("->", "-")
+        kind = "nodes" if isinstance(table, NodeTable) else "relationships"
+        path = folder / f"{kind}-{name}.csv"
+        try:
+            with private_file(path).open("wb") as stream:
+                csv.write_csv(_columns(table, schema, between), stream, quoted)
+        except OSError as error:
+            raise StoreError(f"cannot write {path}: {error.strerror or error}", hint="nothing was changed") from error
+        options.append(f"--{kind}={table.name}={path.name}")
+    return options
+
+
+def export(tables: Sequence[GraphTable], build: Row, target: Path, *, force: bool, progress: Progress) -> int:
+    """Write a graph as files for an import elsewhere: all of the folder, or nothing; returns the number of bytes.
+
+    Args:
+        tables: The graph without its Build node, each class and relation between two classes in one table.
+        build: The Build node's properties.
+        target: The folder.
+        force: Whether an export that is there is replaced. What kgdx has not written never is.
+        progress: Told in words what is being done.
+
+    Raises:
+        UsageError: The folder is there.
+        StoreError: It cannot be written, or the files' form cannot hold a value.
+    """
+    refuse(target, force=force)
+    between = delimiter(tables)
+    if between is None:
+        raise StoreError(_unfit(tables), hint="copy the graph with `kgdx push` instead")
+    try:
+        private_folder(target.parent)
+        _clean(target)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise _unwritable(target, error) from error
+    try:
+        node = NodeTable("Build", pa.Table.from_pylist([build]))
+        options = write_csv(list(_told([node, *tables], progress)), temporary, between)
+        size = _completed(temporary, options, build, sum(table.rows.num_rows for table in tables))
+        if target.exists():
+            os.rename(target, aside := temporary.with_name(f"{temporary.name}.old"))
+            os.rename(temporary, target)
+            shutil.rmtree(aside, ignore_errors=True)
+        else:
+            os.rename(temporary, target)
+        known.sync_folder(target.parent)
+    except OSError as error:
+        raise _unwritable(target, error) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return size
+
+
+def refuse(target: Path, *, force: bool) -> None:
+    """Refuse a folder that must not be written.
+
+    Raises:
+        UsageError: Something is there.
+    """
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+        return
+    if not (target / SCRIPT).is_file() or not (target / DIGESTS).is_file():
+        raise UsageError(f"{target} is there, and is no export of kgdx", hint="name a folder that is not there yet")
+    if not force:
+        raise UsageError(f"{target} holds an export already", hint="replace it with --force, or name another folder")
+
+
+def statements(schema: Schema) -> Iterator[str]:
+    """Yield what makes keys, indexes and names in a database, as ``cypher-shell`` reads it."""
+    for text in schema_statements(schema):
+        yield f"{text};"
+    for text, names in naming_statements(schema):
+        for parameter, value in names.items():
+            text = text.replace(f"${parameter}", json.dumps(value))
+        yield f"{text};"
+
+
+def _completed(folder: Path, options: Sequence[str], build: Mapping[str, object], count: int) -> int:
+    """Write what goes with the tables' files, and bring all to the disk; returns the number of bytes."""
+    given = " \\\n  ".join(["", *options]).strip()
+    names = {"script": SCRIPT, "statements": STATEMENTS, "digests": DIGESTS}
+    about = _ABOUT.format(count=f"{count:,}", fingerprint=build["fingerprint"], options=given, **names)
+    texts = {
+        SCRIPT: _SCRIPT.replace("{options}", given),
+        STATEMENTS: "\n".join(statements(load_schema())) + "\n",
+        ABOUT: about,
+    }
+    for name, text in texts.items():
+        private_file(folder / name).write_text(text, "utf-8")
+    listed = known.known(folder, known.listed(folder))
+    known.write_whole(folder / DIGESTS, "".join(f"{was.sha256}  {name}\n" for name, was in listed.items()))
+    return sum(was.size for was in listed.values())
+
+
+def _told(tables: Sequence[GraphTable], progress: Progress) -> Iterator[GraphTable]:
+    for table in tables:
+        progress(f"Writing {table.rows.num_rows} {title(table)}")
+        yield table
+
+
+def _clean(target: Path) -> None:
+    """Remove what exports to the same folder left that were interrupted a day ago or longer."""
+    for left in target.parent.glob(f".{target.name}.*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _UNFINISHED_S:
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _unwritable(target: Path, error: OSError) -> StoreError:
+    message = f"the export cannot be written to {target} ({error.strerror or error})"
+    return StoreError(message, hint="free some disk space, or name another folder; nothing was left there")
+
+
+def _unfit(tables: Sequence[GraphTable]) -> str:
+    for name, column in _texts(tables):
+        if _lone(column):
+            return f"{name} has an empty text as the only element of a list, which the files of an import cannot hold"
+    return "the texts in lists have all characters that could stand between them in the files of an import"
+
+
+def _texts(tables: Sequence[GraphTable]) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    """The columns that hold lists of texts, each with what it is called."""
+    for table in tables:
+        for name in table.rows.column_names:
+            column = table.rows.column(name)
+            if pa.types.is_list(column.type) and pa.types.is_string(column.type.value_type):
+                yield f"{title(table)}.{name}", column
+
+
+def _lone(column: pa.ChunkedArray) -> bool:
+    """Whether a list of the column has an empty string as its only element."""
+    lone = pc.and_(pc.equal(pc.list_value_length(column), 1), pc.equal(pc.binary_join(column, ""), ""))
+    return bool(pc.any(lone).as_py())
+
+
+def _columns(table: GraphTable, schema: Schema, between: str) -> pa.Table:
+    rows = conformed(table, schema)
+    if isinstance(table, NodeTable):
+        headers = {"id": f"id:ID({table.label})"}
+    else:
+        headers = {"start": f":START_ID({table.start_label})", "end": f":END_ID({table.end_label})"}
+    columns = {}
+    for name in rows.column_names:
+        column = rows.column(name)
+        if pa.types.is_list(column.type):
+            columns[f"{name}:{_type(column.type.value_type)}[]"] = _joined(column, between)
+        else:
+            columns[headers.get(name, f"{name}:{_type(column.type)}")] = column
+    if not columns:
+        raise StoreError(f"{title(table)} has no column")
+    return pa.table(columns)
+
+
+def _joined(column: pa.ChunkedArray, between: str) -> pa.ChunkedArray:
+    """A list column as text; an empty list is absent."""
+    present = pc.greater(pc.fill_null(pc.list_value_length(column), 0), 0)
+    if not pa.types.is_string(column.type.value_type):
+        column = column.cast(pa.list_(pa.string()))
+    return pc.if_else(present, pc.binary_join(column, between), pa.scalar(None, pa.string()))
+
+
+def _type(type_: pa.DataType) -> str:
+    if pa.types.is_boolean(type_):
+        return "boolean"
+    if pa.types.is_integer(type_):
+        return "long"
+    return "double" if pa.types.is_floating(type_) else "string"
