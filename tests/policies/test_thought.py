@@ -266,16 +266,26 @@ def test_options_go_to_a_policy_that_chooses(graph: Graph) -> None:
 
 
 def test_a_source_that_is_not_indexed_ends_it_with_one_line(graph: Graph) -> None:
-    with pytest.raises(UsageError, match="no source of texts is called 'statpearls': one of .*guides"):
-        choose(graph, sources=("statpearls",))
+    """Before a model is asked for anything."""
+    case, policy = Case("x", (Finding(SEIZURE, label="Seizure"),)), ThoughtPolicy(sources=("statpearls",))
+    with behind(USUAL) as (model, server):
+        for options in (OPTIONS, None):
+            with pytest.raises(UsageError, match="no source of texts is called 'statpearls': one of .*guides"):
+                graph.ask(QUESTION, policy=policy, model=model, options=options)
+        found = graph.diagnose(case, policy=policy, model=model)
+        said = [each.message for each in found.issues]
+        assert any("no source of texts is called 'statpearls'" in each for each in said) and not found.candidates
+        assert not server.requests
 
 
 def test_a_damaged_index_ends_it_with_one_line(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGDX_HOME", str(tmp_path))
     (tmp_path / "texts" / "old").mkdir(parents=True)
     (tmp_path / "texts" / "old" / "card.json").write_text("{}")
-    with kgdx.open(graph.settings.store) as opened, pytest.raises(StoreError, match="kgdx index") as ended:
-        choose(opened, facts=False)
+    with behind(USUAL) as (model, server), kgdx.open(graph.settings.store) as opened:
+        with pytest.raises(StoreError, match="kgdx index") as ended:
+            opened.ask(QUESTION, policy=ThoughtPolicy(facts=False), model=model, options=OPTIONS)
+        assert not server.requests
     assert "\n" not in str(ended.value)
 
 

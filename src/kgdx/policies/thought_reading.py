@@ -37,6 +37,40 @@ Text = Annotated[str, Field(max_length=MAX_TEXT)]
 
 
 @dataclass(frozen=True, slots=True)
+class SourcesOpened(Artifact):
+    """The texts that are to be searched are there and can be read."""
+
+    depends: ClassVar[tuple[Reads, ...]] = ()
+
+    pieces: int = 0
+
+
+class OpenSources(Action):
+    """Open the texts that are to be searched, before a model is asked what to search for.
+
+    Example:
+        >>> OpenSources(sources=("textbooks",)).parameters()
+        {'sources': ['textbooks']}
+    """
+
+    name: ClassVar[str] = "open_sources"
+    planned: ClassVar[bool] = False
+    makes: ClassVar[type[Artifact]] = SourcesOpened
+
+    sources: tuple[str, ...] = ()
+    """Tags of the sources to search; all without any."""
+
+    def run(self, graph: Operations, view: State) -> SourcesOpened:
+        """Return how much there is to search.
+
+        Raises:
+            UsageError: A source has no such tag.
+            StoreError: An index is damaged, or cannot be made.
+        """
+        return SourcesOpened(len(graph.graph.texts.ranking(self.sources)))
+
+
+@dataclass(frozen=True, slots=True)
 class NamesThought(Artifact):
     """Diseases and findings of the graph that a text names, in its words; those first that it names most often."""
 
