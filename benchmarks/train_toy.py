@@ -183,8 +183,9 @@ def make_model(
     width: int = 64,
     template: str = TEMPLATE,
     vocabulary: int = 600,
+    added: Sequence[str] = (),
 ) -> Path:
-    """Write a model of two layers with random weights, and a tokenizer trained on texts."""
+    """Write a model of two layers with random weights, and a tokenizer trained on texts, with ``added`` as tokens."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -197,7 +198,7 @@ def make_model(
     words.train_from_iterator(texts, trainer)
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, bos_token="<s>", eos_token="</s>", pad_token="</s>")
     tokenizer.chat_template = template
-    tokenizer.add_tokens(TAGS)
+    tokenizer.add_tokens([*TAGS, *added])
     tokenizer.save_pretrained(folder)
     torch.manual_seed(seed)
     config = LlamaConfig(
