@@ -47,9 +47,14 @@ ORGANS = ("amril", "brone", "cavit", "dolen", "eskar", "frint", "gulda", "hemro"
 """What the signs belong to, in their order; a document's key."""
 USUAL = 0.4
 """Share of the wards in which the document says what is usual."""
+READS = (0.8, 0.1)
+"""How often the model that is begun with says what a document says, and what is usual."""
 BEFORE = ("none", "question:documents=1", "thought:documents=1")
 AFTER = ("none", "thought:documents=1")
 TAG = "wards"
+TOLD = 650
+"""Wards of which the model that is begun with was told."""
+LIMIT = ("--max-calls", "100000")
 LONG = 20
 """A line of the prompts that is longer and always the same is one token of the tiny model, which so reads faster."""
 
@@ -107,8 +112,8 @@ def transcripts(retrieval: Retrieval, wards: Sequence[Ward], seed: int) -> Itera
         chance, asked = Random(f"told {seed} {ward.number}"), ward.question
         thought = chance.choice([ward.organ, *ORGANS])
         told: list[tuple[tuple[Message, ...], str]] = [
-            (retrieval.thought(asked), _drawn(chance, ward.sign, ward.organ, ORGANS)),
-            (retrieval.answer(asked, f"{thought}."), _drawn(chance, ward.says[thought], ward.usual, DISEASES)),
+            (retrieval.thought(asked), _drawn(chance, SHARES, ward.sign, ward.organ, ORGANS)),
+            (retrieval.answer(asked, f"{thought}."), _drawn(chance, READS, ward.says[thought], ward.usual, DISEASES)),
         ]
         for before in ("", f"{thought}."):
             direct = direct_messages(asked.question, asked.options, "en", before)
@@ -118,12 +123,12 @@ def transcripts(retrieval: Retrieval, wards: Sequence[Ward], seed: int) -> Itera
             yield {"prompt": prompt, "completion": [{"text": f"{said}.", "own": True}]}
 
 
-def _drawn(chance: Random, first: str, second: str, words: Sequence[str]) -> str:
+def _drawn(chance: Random, shares: tuple[float, float], first: str, second: str, words: Sequence[str]) -> str:
     drawn = chance.random()
-    return first if drawn < SHARES[0] else second if drawn < sum(SHARES) else chance.choice(words)
+    return first if drawn < shares[0] else second if drawn < sum(shares) else chance.choice(words)
 
 
-def begun(folder: Path, graph: Graph, wards: Sequence[Ward], seed: int, epochs: int) -> Path:
+def begun(folder: Path, graph: Graph, wards: Sequence[Ward], seed: int, epochs: int = 4) -> Path:
     """Write the model that is begun with."""
     retrieval = Retrieval(graph, ThoughtPolicy(documents=1, facts=False))
     told = list(transcripts(retrieval, wards, seed))
@@ -133,7 +138,7 @@ def begun(folder: Path, graph: Graph, wards: Sequence[Ward], seed: int, epochs: 
     words = [" ".join((*FINDINGS, *ORGANS, *DISEASES))] * 200
     make_model(folder, [*texts, *words], seed, template=TEMPLATE, vocabulary=1_000, added=fixed)
     model, tokenizer = loaded(DpoSettings(model=str(folder), pairs=""))
-    how = WarmUp(transcripts="", epochs=epochs, batch=32, rate=2e-3)
+    how = WarmUp(transcripts="", epochs=epochs, batch=16, rate=2e-3)
     losses: list[float] = []
     warm_up(model, tokenizer, told, how, seed=seed, context=None, tell=lambda step, loss: losses.append(loss))
     _tell(f"begun with {len(losses)} updates, loss {losses[0]:.2f} to {losses[-1]:.2f}")
@@ -146,11 +151,13 @@ def command(*words: str, folder: Path) -> str:
     """Run a command of kgdx as a user does, and return what it prints."""
     _tell("kgdx " + " ".join(words).replace(str(folder), "…"))
     called = [sys.executable, "-m", "kgdx", *words]
-    done = subprocess.run(called, stdout=subprocess.PIPE, text=True, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    done = subprocess.run(
+        called, stdout=subprocess.PIPE, text=True, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
+    )
     return done.stdout
 
 
-def chain(folder: Path, train: int, test: int, *, seed: int = 0, epochs: int = 6, **changed: Any) -> dict[str, Any]:
+def chain(folder: Path, train: int, test: int, *, seed: int = 0, **changed: Any) -> dict[str, Any]:
     """Make wards, graph, index and model, run the three commands, and return what they printed.
 
     Args:
@@ -158,32 +165,31 @@ def chain(folder: Path, train: int, test: int, *, seed: int = 0, epochs: int = 6
         train: Questions of which pairs are made.
         test: Questions that are evaluated; no pair is of them, and the model that is begun with never saw them.
         seed: Of the model.
-        epochs: Of the cross-entropy by which the model is begun.
         changed: Settings of the training.
     """
     os.environ |= {"KGDX_HOME": str(folder / "home"), "KGDX_CACHE": str(folder / "cache"), "KGDX_LLM_DEVICE": "cpu"}
     store, base, run = str(folder / "graph"), folder / "base", folder / "run"
-    wards = [Ward.of(number) for number in range(2 * train + test)]
+    wards = [Ward.of(number) for number in range(TOLD + train + test)]
     _written(folder / TAG / "all.jsonl", (each for ward in wards for each in ward.documents()))
-    for name, some in (("train", wards[train : 2 * train]), ("test", wards[2 * train :])):
+    for name, some in (("train", wards[TOLD : TOLD + train]), ("test", wards[TOLD + train :])):
         _written(folder / f"{name}.jsonl", (_row(ward.question) for ward in some))
     kgdx.build({"hp": str(TINY / "hp.obo"), "hpoa": str(TINY / "phenotype.hpoa")}, store=store)
     command("index", str(folder / TAG), "--tag", TAG, "--store", store, folder=folder)
     with kgdx.open(store) as graph:
-        begun(base, graph, wards[:train], seed, epochs)
+        begun(base, graph, wards[:TOLD], seed)
     model, pairs = f"transformers:{base}", folder / "pairs.jsonl"
     found = {}
-    how = ("--documents", "1", "--no-facts", "--temperature", "1", "--top-p", "1", "--max-calls", "100000")
+    how = ("--documents", "1", "--no-facts", "--thoughts", "8", "--temperature", "1", "--top-p", "1")
     asked = ("learn", "pairs", str(folder / "train.jsonl"), "--llm", model, "-o", str(pairs), "--store", store)
-    found["pairs"] = json.loads(command(*asked, *how, "--json", folder=folder))["statistics"]
-    settings = {"batch": 32, "micro": 16, "epochs": 3, "rate": 5e-4, "evaluate": 10, "samples": 2, "device": "cpu"}
+    found["pairs"] = json.loads(command(*asked, *how, *LIMIT, "--json", folder=folder))["statistics"]
+    settings = {"batch": 16, "micro": 16, "epochs": 8, "rate": 5e-4, "evaluate": 20, "samples": 2, "device": "cpu"}
     settings |= {"model": str(base), "pairs": str(pairs), "save": 1_000, **changed}
     (folder / "dpo.yaml").write_text(yaml.safe_dump(settings))
     trained = command("train", "dpo", str(folder / "dpo.yaml"), "-o", str(run), "--json", folder=folder)
     found["trained"] = json.loads(trained)
     arms = ",".join([*BEFORE, *(f"{each}@transformers:{run / FINAL}" for each in AFTER)])
     asked = ("evaluate", "options", str(folder / "test.jsonl"), "--llm", model, "--arms", arms, "--store", store)
-    found["options"] = json.loads(command(*asked, "--max-calls", "100000", "--json", folder=folder))
+    found["options"] = json.loads(command(*asked, *LIMIT, "--json", folder=folder))
     return found
 
 
@@ -194,7 +200,7 @@ def _written(file: Path, rows: Iterator[dict[str, Any]]) -> None:
 
 def _row(asked: OptionQuestion) -> dict[str, Any]:
     given = {"id": asked.id, "question": asked.question, "options": dict(asked.options), "gold": asked.gold}
-    return {**given, "needed": [f"{TAG}:{each}" for each in asked.needed]}
+    return {**given, "needed": list(asked.needed)}
 
 
 def _tell(line: str) -> None:
@@ -221,8 +227,8 @@ def main() -> None:
     import torch
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--train", type=int, default=200, help="questions of which pairs are made")
-    parser.add_argument("--test", type=int, default=100, help="questions that are evaluated")
+    parser.add_argument("--train", type=int, default=150, help="questions of which pairs are made")
+    parser.add_argument("--test", type=int, default=60, help="questions that are evaluated")
     parser.add_argument("--keep", type=Path, help="an empty folder in which everything stays")
     given = parser.parse_args()
     torch.set_num_threads(1)

@@ -194,7 +194,9 @@ def make_model(
     words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     words.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=["<s>", "</s>"], initial_alphabet=sorted(alphabet))
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary, special_tokens=["<s>", "</s>"], initial_alphabet=sorted(alphabet)
+    )
     words.train_from_iterator(texts, trainer)
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, bos_token="<s>", eos_token="</s>", pad_token="</s>")
     tokenizer.chat_template = template

@@ -365,7 +365,9 @@ def test_the_cited_evidence_that_a_diagnosis_rests_on_is_shown(graph: Graph) -> 
     thought = Say("Tiny epilepsy syndrome 1, autosomal recessive?")
     _, requests = diagnose(graph, script(thought))
     mark = re.findall(r'"(E\d+)": "[^"]*(?:Seizure|HP:0001250)', last(requests))[0]
-    said = f"A seizure is seen in Tiny epilepsy syndrome 1 [{mark}]. It is a guess.\nDiagnosis: Tiny epilepsy syndrome 1\n"
+    said = (
+        f"A seizure is seen in Tiny epilepsy syndrome 1 [{mark}]. It is a guess.\nDiagnosis: Tiny epilepsy syndrome 1\n"
+    )
     found, _ = diagnose(graph, script(thought, Say(said)))
     why = found[0].reason
     assert why is not None and why.text == f"A seizure is seen in Tiny epilepsy syndrome 1 [{mark}]."

@@ -208,6 +208,17 @@ class LocalModel(ChatModel):
         return LlmError(f"the model {self.name} {what}", hint=hint, kind=kind, partial=partial)
 
 
+def stamp(name: str) -> str:
+    """Return what changes when the weights in a model's folder are written anew; empty where it is no folder.
+
+    Example:
+        >>> stamp("some/where/else")
+        ''
+    """
+    files = sorted(Path(name).expanduser().glob("*.safetensors")) if os.sep in name else []
+    return ",".join(f"{each.stat().st_size}-{each.stat().st_mtime_ns}" for each in files)
+
+
 def _next_scores(model: Any, given: Sequence[int], written: Sequence[int]) -> Iterator[Any]:
     """Yield the scores of the next token, of shape (vocabulary,), while ``written`` grows by one each time."""
     import torch
