@@ -129,7 +129,9 @@ def _drawn(chance: Random, shares: tuple[float, float], first: str, second: str,
 
 
 def begun(folder: Path, graph: Graph, wards: Sequence[Ward], seed: int, epochs: int = 4) -> Path:
-    """Write the model that is begun with."""
+    """Write the model that is begun with, where it is not there."""
+    if (folder / "config.json").exists():
+        return folder
     retrieval = Retrieval(graph, ThoughtPolicy(documents=1, facts=False))
     told = list(transcripts(retrieval, wards, seed))
     texts = [each["content"] for row in told for each in row["prompt"]]
@@ -142,6 +144,7 @@ def begun(folder: Path, graph: Graph, wards: Sequence[Ward], seed: int, epochs: 
     losses: list[float] = []
     warm_up(model, tokenizer, told, how, seed=seed, context=None, tell=lambda step, loss: losses.append(loss))
     _tell(f"begun with {len(losses)} updates, loss {losses[0]:.2f} to {losses[-1]:.2f}")
+    # its texts end with a full stop: transcripts may hold no special token
     model.generation_config.eos_token_id = [tokenizer.eos_token_id, *tokenizer.encode(".")]
     model.save_pretrained(folder, safe_serialization=True)
     return folder
@@ -173,16 +176,17 @@ def chain(folder: Path, train: int, test: int, *, seed: int = 0, **changed: Any)
     _written(folder / TAG / "all.jsonl", (each for ward in wards for each in ward.documents()))
     for name, some in (("train", wards[TOLD : TOLD + train]), ("test", wards[TOLD + train :])):
         _written(folder / f"{name}.jsonl", (_row(ward.question) for ward in some))
-    kgdx.build({"hp": str(TINY / "hp.obo"), "hpoa": str(TINY / "phenotype.hpoa")}, store=store)
+    if not Path(store).exists():
+        kgdx.build({"hp": str(TINY / "hp.obo"), "hpoa": str(TINY / "phenotype.hpoa")}, store=store)
     command("index", str(folder / TAG), "--tag", TAG, "--store", store, folder=folder)
     with kgdx.open(store) as graph:
         begun(base, graph, wards[:TOLD], seed)
     model, pairs = f"transformers:{base}", folder / "pairs.jsonl"
     found = {}
-    how = ("--documents", "1", "--no-facts", "--thoughts", "8", "--temperature", "1", "--top-p", "1")
+    how = ("--documents", "1", "--no-facts", "--thoughts", "6", "--temperature", "1", "--top-p", "1")
     asked = ("learn", "pairs", str(folder / "train.jsonl"), "--llm", model, "-o", str(pairs), "--store", store)
     found["pairs"] = json.loads(command(*asked, *how, *LIMIT, "--json", folder=folder))["statistics"]
-    settings = {"batch": 16, "micro": 16, "epochs": 8, "rate": 5e-4, "evaluate": 20, "samples": 2, "device": "cpu"}
+    settings = {"batch": 8, "micro": 8, "epochs": 8, "rate": 5e-4, "evaluate": 20, "samples": 2, "device": "cpu"}
     settings |= {"model": str(base), "pairs": str(pairs), "save": 1_000, **changed}
     (folder / "dpo.yaml").write_text(yaml.safe_dump(settings))
     trained = command("train", "dpo", str(folder / "dpo.yaml"), "-o", str(run), "--json", folder=folder)
@@ -227,9 +231,9 @@ def main() -> None:
     import torch
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--train", type=int, default=150, help="questions of which pairs are made")
-    parser.add_argument("--test", type=int, default=60, help="questions that are evaluated")
-    parser.add_argument("--keep", type=Path, help="an empty folder in which everything stays")
+    parser.add_argument("--train", type=int, default=60, help="questions of which pairs are made")
+    parser.add_argument("--test", type=int, default=40, help="questions that are evaluated")
+    parser.add_argument("--keep", type=Path, help="a folder in which everything stays: goes on")
     given = parser.parse_args()
     torch.set_num_threads(1)
     started = time.perf_counter()

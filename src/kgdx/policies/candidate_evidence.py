@@ -25,6 +25,7 @@ from kgdx.episode.wish import Action
 from kgdx.results.cited import EvidenceItem
 from kgdx.results.evidence_paths import PathNode
 from kgdx.results.ranked import Candidate, Contribution, Ground, MoveReason
+from kgdx.results.view import stated
 
 LEAST = 0.05
 """What adds less to a score is no evidence."""
@@ -232,4 +233,5 @@ def _ground(item: EvidenceItem) -> Ground:
     disease = item.subject.id if item.subject is not None else ""
     passage = item.details.get("passage")
     references = item.references or ((str(passage),) if passage else item.sources)
-    return Ground(item.id, disease, finding, str(item.details.get("said", item.text)), references)
+    said = item.details.get("said") or " ".join(filter(None, stated(item)))
+    return Ground(item.id, disease, finding, str(said), references)
