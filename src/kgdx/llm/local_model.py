@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from kgdx.config import LlmAccess
@@ -24,6 +25,8 @@ from kgdx.llm.chat import ChatModel, Completion, Message, OnText, Request, Token
 MAX_NEW_TOKENS = 2_048
 """Tokens of a completion at most where the request does not say."""
 
+_LOADING = Lock()
+"""Held while a model is loaded: two threads cannot import transformers at the same time."""
 _LONGEST_CONTEXT = 10**9
 """Tokenizers give a number beyond this for a model without a limit."""
 
@@ -124,7 +127,8 @@ class LocalModel(ChatModel):
         try:
             self.meter.begin()
             if self._loaded is None:
-                self._loaded = self._load()
+                with _LOADING:
+                    self._loaded = self._load()
             made = self._generate(self._loaded, request, hear, cancelled)
         except LlmError:
             self.meter.add(failed=1)
