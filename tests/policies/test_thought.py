@@ -274,6 +274,7 @@ def test_a_source_that_is_not_indexed_ends_it_with_one_line(graph: Graph) -> Non
             with pytest.raises(UsageError, match="no source of texts is called 'statpearls': one of .*guides"):
                 graph.ask(QUESTION, policy=policy, model=model, options=options)
         found = graph.diagnose(case, policy=policy, model=model)
+        assert [each.name for each in found.trace if each.kind is Kind.ERROR][:1] == ["open_sources"]
         said = [each.message for each in found.issues]
         assert any("no source of texts is called 'statpearls'" in each for each in said)
         assert not server.requests

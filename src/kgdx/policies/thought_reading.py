@@ -320,7 +320,7 @@ def _members(graph: Operations, id: str) -> tuple[str, ...]:
 def _reason(answers: Sequence[str], names: Sequence[str], evidence: EvidencePack, ids: Collection[str]) -> MoveReason:
     """What the first answer that names a disease says of it, as far as the evidence carries it."""
     text = next(each for each in answers if {*names} & {*diseases_in(each)})
-    said = [line for each in _DIAGNOSIS.sub("", text).splitlines() if (line := each.strip())]
+    said = [each.strip() for each in _DIAGNOSIS.sub("", text).splitlines() if each.strip()]
     for line in _DIAGNOSIS.finditer(text):
         if _bare(line[1]) in names and (cited := [f"[{id}]" for mark in marks(line[1]) for id in mark.ids]):
             said.append(f"{_bare(line[1])} {''.join(cited)}.")
