@@ -176,8 +176,16 @@ def worth(spans: Sequence[Span], patient: Patient) -> float:
     return FORMAT + MATCHED * (match == [patient.finding]) + DIAGNOSED * (diagnosis == [patient.disease])
 
 
-def make_model(folder: Path, texts: Sequence[str], seed: int = 0, width: int = 64, template: str = TEMPLATE) -> Path:
-    """Write a model of two layers with random weights, and a tokenizer trained on texts."""
+def make_model(
+    folder: Path,
+    texts: Sequence[str],
+    seed: int = 0,
+    width: int = 64,
+    template: str = TEMPLATE,
+    vocabulary: int = 600,
+    added: Sequence[str] = (),
+) -> Path:
+    """Write a model of two layers with random weights, and a tokenizer trained on texts, with ``added`` as tokens."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -186,11 +194,13 @@ def make_model(folder: Path, texts: Sequence[str], seed: int = 0, width: int = 6
     words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     words.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=600, special_tokens=["<s>", "</s>"], initial_alphabet=sorted(alphabet))
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary, special_tokens=["<s>", "</s>"], initial_alphabet=sorted(alphabet)
+    )
     words.train_from_iterator(texts, trainer)
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, bos_token="<s>", eos_token="</s>", pad_token="</s>")
     tokenizer.chat_template = template
-    tokenizer.add_tokens(TAGS)
+    tokenizer.add_tokens([*TAGS, *added])
     tokenizer.save_pretrained(folder)
     torch.manual_seed(seed)
     config = LlamaConfig(

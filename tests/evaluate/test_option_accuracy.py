@@ -140,6 +140,15 @@ def test_an_arm_that_cannot_be_is_refused_in_one_line(name: str, said: str) -> N
     assert all(option_arm(each).name == each for each in ARMS)
 
 
+def test_a_source_that_is_not_indexed_ends_it_before_a_model_is_asked(chinese: Graph, asked: Any) -> None:
+    model = scripted_options("knows", asked)
+    arms = [option_arm("none"), option_arm("thought:sources=statpearls")]
+    ticks: list[int] = []
+    with pytest.raises(UsageError, match="no source of texts is called 'statpearls'"):
+        OptionEvaluation(chinese, arms, {model.name: model}, progress=lambda: ticks.append(1)).run(asked)
+    assert not ticks
+
+
 def test_a_spent_budget_ends_it_and_what_is_finished_is_not_asked_again(
     chinese: Graph, asked: Any, server: Server, tmp_path: Path
 ) -> None:

@@ -347,6 +347,14 @@ def test_answers_are_kept_like_any_others(learned: Path, tmp_path: Path) -> None
     assert [model.ask(question).cached for _ in range(2)] == [False, True]
 
 
+def test_answers_of_a_folder_that_was_trained_anew_are_not_those_of_before(torch: Any, tmp_path: Path) -> None:
+    question = Request((Message("user", "?"),), max_tokens=200)
+    for taught in (True, False):
+        access = LlmAccess(str(made(tmp_path / "model", torch, taught=taught)), "transformers", device="cpu")
+        made_ = asyncio.run(connect(access, cache=tmp_path / "answers.sqlite").sample(question))
+        assert not made_[0].cached
+
+
 def test_nothing_heavy_is_imported_before_it_is_asked(folder: Path) -> None:
     script = (
         "import sys\nfrom kgdx.config import LlmAccess\nfrom kgdx.llm.connect import connect\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -266,16 +267,27 @@ def test_options_go_to_a_policy_that_chooses(graph: Graph) -> None:
 
 
 def test_a_source_that_is_not_indexed_ends_it_with_one_line(graph: Graph) -> None:
-    with pytest.raises(UsageError, match="no source of texts is called 'statpearls': one of .*guides"):
-        choose(graph, sources=("statpearls",))
+    """Before a model is asked for anything."""
+    case, policy = Case("x", (Finding(SEIZURE, label="Seizure"),)), ThoughtPolicy(sources=("statpearls",))
+    with behind(USUAL) as (model, server):
+        for options in (OPTIONS, None):
+            with pytest.raises(UsageError, match="no source of texts is called 'statpearls': one of .*guides"):
+                graph.ask(QUESTION, policy=policy, model=model, options=options)
+        found = graph.diagnose(case, policy=policy, model=model)
+        assert [each.name for each in found.trace if each.kind is Kind.ERROR][:1] == ["open_sources"]
+        said = [each.message for each in found.issues]
+        assert any("no source of texts is called 'statpearls'" in each for each in said)
+        assert not server.requests
 
 
 def test_a_damaged_index_ends_it_with_one_line(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGDX_HOME", str(tmp_path))
     (tmp_path / "texts" / "old").mkdir(parents=True)
     (tmp_path / "texts" / "old" / "card.json").write_text("{}")
-    with kgdx.open(graph.settings.store) as opened, pytest.raises(StoreError, match="kgdx index") as ended:
-        choose(opened, facts=False)
+    with behind(USUAL) as (model, server), kgdx.open(graph.settings.store) as opened:
+        with pytest.raises(StoreError, match="kgdx index") as ended:
+            opened.ask(QUESTION, policy=ThoughtPolicy(facts=False), model=model, options=OPTIONS)
+        assert not server.requests
     assert "\n" not in str(ended.value)
 
 
@@ -347,6 +359,22 @@ def test_a_diagnosis_is_the_models_with_the_graphs_ranking_beside_it(graph: Grap
 def test_invented_marks_in_the_reasons_of_a_diagnosis_are_counted(graph: Graph) -> None:
     found, _ = diagnose(graph, script(answer=Say(f"See PMID: 4711 [E777]. {NAMED}")))
     assert "marks in the model's reasons that no evidence has: 2" in [each.message for each in found.issues]
+
+
+def test_the_cited_evidence_that_a_diagnosis_rests_on_is_shown(graph: Graph) -> None:
+    """Sentences that cite evidence of the disease, with what their marks stand for; others are left out."""
+    thought = Say("Tiny epilepsy syndrome 1, autosomal recessive?")
+    _, requests = diagnose(graph, script(thought))
+    mark = re.findall(r'"(E\d+)": "[^"]*(?:Seizure|HP:0001250)', last(requests))[0]
+    said = (
+        f"A seizure is seen in Tiny epilepsy syndrome 1 [{mark}]. It is a guess.\nDiagnosis: Tiny epilepsy syndrome 1\n"
+    )
+    found, _ = diagnose(graph, script(thought, Say(said)))
+    why = found[0].reason
+    assert why is not None and why.text == f"A seizure is seen in Tiny epilepsy syndrome 1 [{mark}]."
+    assert [each.mark for each in why.grounds] == [mark] and why.left_out == 1
+    assert found.to_dict()["candidates"][0]["reason"]["grounds"][0]["mark"] == mark
+    assert f"in Tiny epilepsy syndrome 1 [{mark}]" in found.to_html()
 
 
 def test_diagnoses_by_vote_are_joined_by_their_places(graph: Graph) -> None:

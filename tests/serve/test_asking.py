@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -152,7 +153,7 @@ def test_rounds_and_failures_are_shown_in_the_page(
     with asking(default_graph, script, tmp_path) as server:
         page.goto(server.address)
         expect(page.locator("#state")).to_contain_text("graph of", timeout=30_000)
-        page.get_by_label("plan the steps with scripted").check()
+        page.get_by_label("Answered").select_option(label="with steps that scripted plans")
         page.get_by_label("A question").fill(QUESTION)
         page.get_by_role("button", name="Ask", exact=True).click()
         expect(page.locator("#result .kgdx-report")).to_contain_text("ATM", timeout=60_000)
@@ -182,3 +183,56 @@ def test_a_model_thinks_before_retrieval_and_chooses_an_option(default_graph: Pa
         for wrong in ({"policy": "rules"}, {"options": {"A": "FBN1"}}):
             refused = httpx2.post(f"{server.address}/api/v1/ask", json=given | wrong, timeout=120)
             assert refused.status_code in (400, 422), refused.text
+
+
+@pytest.mark.chromium
+def test_the_page_asks_and_names_diseases_after_a_thought(
+    default_graph: Path, browser_page: Page, tmp_path: Path, screenshots: Path
+) -> None:
+    """The choice is there where a model is; what it cites stands with the diseases that it names."""
+    from playwright.sync_api import expect
+
+    def script(body: Body, number: int) -> Reply:
+        told = body["messages"][1]["content"]
+        if "Identify the relevant" in told:
+            return Say("ataxia-telangiectasia")
+        if "Diagnosis:" in body["messages"][0]["content"]:
+            mark = re.findall(r'"(E\d+)": "[^"]*ATM', told)[0]
+            return Say(f"ATM is its gene in ataxia-telangiectasia [{mark}].\nDiagnosis: ataxia-telangiectasia")
+        return Say("It is associated with ATM [E1].")
+
+    page = browser_page
+    with asking(default_graph, script, tmp_path) as server:
+        page.goto(server.address)
+        expect(page.locator("#state")).to_contain_text("graph of", timeout=30_000)
+        expect(page.locator("#no-model")).to_be_hidden()
+        page.get_by_label("Answered").select_option("thought")
+        page.get_by_label("A question").fill(QUESTION)
+        page.locator(".ask").screenshot(path=screenshots / "serve-answering.png")
+        page.get_by_role("button", name="Ask", exact=True).click()
+        expect(page.locator("#result .kgdx-report")).to_contain_text("ATM", timeout=60_000)
+        page.locator("#steps-box summary").click()
+        expect(page.locator("#steps .action", has_text="Documents")).to_be_visible()
+        page.get_by_role("button", name="Let scripted think and name").click()
+        expect(page.locator("#reranking")).to_contain_text("Named by scripted after a thought: 1", timeout=60_000)
+        first = page.locator("#ranking li").first
+        first.locator("button.row").click()
+        expect(first).to_contain_text("ATM is its gene in ataxia-telangiectasia [E")
+        page.evaluate("window.scrollTo(0, 0)")
+        page.screenshot(path=screenshots / "serve-thought.png")
+        page.get_by_role("button", name="中文").click()
+        expect(page.get_by_role("button", name="由 scripted 思考并提名")).to_be_visible()
+        expect(page.get_by_label("回答方式").locator("option:checked")).to_have_text("scripted 先思考再检索")
+
+
+def test_the_model_names_diseases_after_a_thought_over_http(default_graph: Path, tmp_path: Path) -> None:
+    def script(body: Body, number: int) -> Reply:
+        thinking = "Identify the relevant" in body["messages"][1]["content"]
+        return Say("ataxia-telangiectasia" if thinking else "Diagnosis: ataxia-telangiectasia")
+
+    with asking(default_graph, script, tmp_path) as server:
+        given = {"observed": ["HP:0001251", "HP:0001009"], "thought": True}
+        document = httpx2.post(f"{server.address}/api/v1/diagnose", json=given, timeout=120).json()
+        assert document["policy"] == "thought" and document["candidates"][0]["retrieved_rank"]
+        both = httpx2.post(f"{server.address}/api/v1/diagnose", json=given | {"rerank": True}, timeout=120)
+        assert both.status_code == 400 and "cannot both be asked for" in both.text

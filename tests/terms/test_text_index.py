@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from kgdx.arrays.sparse import greatest
 from kgdx.errors import MissingExtraError, StaleSnapshotError, StoreError, UsageError
 from kgdx.terms.corpora import Corpus, cut, pieces_of
+from kgdx.terms.encoder import Vectors
 from kgdx.terms.text_index import CARD, Place, Record, Sizes, TextIndex, build, plain
 from kgdx.terms.text_ranking import Parameters, Ranking
 from kgdx.terms.text_search import Texts, index_corpus
@@ -308,6 +309,36 @@ def test_irrelevant_pieces_share_no_word_and_are_drawn_by_the_seed(texts: Texts)
 def test_a_search_by_meaning_needs_the_encoder(texts: Texts) -> None:
     with pytest.raises(MissingExtraError, match="kgdx\\[encoder\\]"):
         texts.search("lens", dense=True)
+
+
+class Letters:
+    """An encoder by how often a text has each letter, which remembers what it was asked for."""
+
+    name = "letters"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        self.asked += texts
+        counts = np.array([[text.lower().count(each) for each in "abcdefghijklmnopqrstuvwxyz"] for text in texts])
+        return (counts / np.linalg.norm(counts, axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_vectors_of_pieces_are_kept_and_none_of_a_question(tmp_path: Path) -> None:
+    graph = TextIndex(build(tmp_path / "graph", "f", plain(lambda: iter(pieces()))))
+    encoder, vectors = Letters(), tmp_path / "vectors"
+
+    def opened(kept: Path | None) -> Texts:
+        return Texts(lambda: graph, tmp_path / "home", encoder, kept)
+
+    alone = opened(None).search("lens of marfan", dense=True)
+    plainly = list(encoder.asked)
+    first = opened(vectors).search("lens of marfan", dense=True)
+    del encoder.asked[:]
+    again = opened(vectors).search("lens of marfan", dense=True)
+    assert alone == first == again and len(plainly) > 2
+    assert encoder.asked == ["lens of marfan"]
 
 
 def test_folders_and_the_graph_answer_as_one_index(texts: Texts, tmp_path: Path) -> None:

@@ -220,7 +220,8 @@ class GraphContext:
             def graph() -> TextIndex:
                 return graph_texts(self.snapshot, lambda: self.store, tell)
 
-            return Texts(None if self._foreign else graph, self.settings.home / "texts", self._encoder)
+            home, vectors = self.settings.home / "texts", self.settings.cache / "vectors" / "pieces"
+            return Texts(None if self._foreign else graph, home, self._encoder, vectors)
 
         texts: Texts = self._once("texts", make)
         return texts

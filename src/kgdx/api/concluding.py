@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -12,7 +12,8 @@ from kgdx.answer.diagnosis import Diagnosis
 from kgdx.api.questions import faults
 from kgdx.case import Issue
 from kgdx.episode.loop import Episode, kgdx_version
-from kgdx.results.ranked import Candidate, Reranking
+from kgdx.policies.thought_reading import DiseasesNamed
+from kgdx.results.ranked import Candidate, MoveReason, Reranking
 
 
 def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
@@ -40,7 +41,9 @@ def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
     if declared is not None and declared.diseases:
         order = {id: place for place, id in enumerate(declared.diseases)}
         known = [each for each in candidates if each.id in order]
-        candidates = replaced_in(sorted(known, key=lambda each: order[each.id]), reranked)
+        named = state.last(DiseasesNamed)
+        reasons = named.reasons if named is not None else {} if reranked is None else reranked.reasons
+        candidates = replaced_in(sorted(known, key=lambda each: order[each.id]), reasons)
         for id in declared.diseases[:MAX_EXPLAINED]:
             if all(each.id != id for each in candidates):
                 issues.append(Issue("warning", id, "it was declared and is not among the candidates", "left out"))
@@ -60,14 +63,13 @@ def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
     )
 
 
-def replaced_in(order: Iterable[Candidate], reranked: Reranked | None) -> tuple[Candidate, ...]:
+def replaced_in(order: Iterable[Candidate], reasons: Mapping[str, MoveReason]) -> tuple[Candidate, ...]:
     """Return candidates numbered in a declared order, each with the number that it was retrieved with.
 
     Args:
         order: Best first.
-        reranked: Why they are in another order, where a language model is to say so.
+        reasons: Why they are there, by id, where a language model is to say so.
     """
-    reasons = {} if reranked is None else reranked.reasons
     return tuple(
         replace(
             each,

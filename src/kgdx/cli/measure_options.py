@@ -161,8 +161,9 @@ def _models(
         access = _access(graph, name, places, budget, jobs)
         meter = meter or Meter.of(access)
         options.remark(f"asking {described(access)}")
-        models[access.model] = connect(access, cache=cache, meter=meter)
-        prices[access.model] = (access.price_in, access.price_out)
+        called = name or access.model  # an arm names a model in this process with `transformers:` before it
+        models[called] = connect(access, cache=cache, meter=meter)
+        prices[called] = (access.price_in, access.price_out)
         at_once = max(at_once, access.concurrency)
     return models, prices, at_once
 

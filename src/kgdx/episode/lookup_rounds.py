@@ -14,7 +14,7 @@ UNPLANNED = "unplanned"
 THOUGHT = "thought@"
 """Beginning of the name of the prompt whose answer is a thought that is searched by."""
 
-_READING = ("read_plan", "name_thought", "fit_passages", "read_choice", "read_diagnosis")
+_READING = ("read_plan", "open_sources", "name_thought", "fit_passages", "read_choice", "read_diagnosis")
 NO_STEPS = frozenset({"remark", "ask_model", "ask_patient", *_READING, "respond", "diagnose"})
 """Wishes that look nothing up."""
 

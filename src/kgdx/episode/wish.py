@@ -319,6 +319,7 @@ ACTIONS: Registry[Action] = Registry(
         "reorder": "kgdx.policies.reordering:Reorder",
         "read_tags": "kgdx.policies.tags:ReadTags",
         "show_found": "kgdx.policies.tag_answers:ShowFound",
+        "open_sources": "kgdx.policies.thought_reading:OpenSources",
         "name_thought": "kgdx.policies.thought_reading:NameThought",
         "fit_passages": "kgdx.policies.thought_reading:FitPassages",
         "read_choice": "kgdx.policies.thought_reading:ReadChoice",

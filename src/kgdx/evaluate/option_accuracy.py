@@ -153,7 +153,8 @@ class OptionEvaluation:
             journal: Keeps finished work.
 
         Raises:
-            UsageError: There is nothing to ask, an arm's model is missing, or the folder is of another evaluation.
+            UsageError: There is nothing to ask, an arm's model or source is missing, or the folder is of another
+                evaluation.
             LlmError: The budget is spent, or the model cannot be asked; what is finished is kept.
         """
         self._check(questions)
@@ -176,6 +177,8 @@ class OptionEvaluation:
         for arm in self.arms:
             if arm.model and arm.model not in self.models:
                 raise UsageError(f"the arm {arm.name[:60]!r} asks a model that is not connected")
+            if arm.policy.documents and arm.policy.query != "none":
+                self.graph.texts.ranking(arm.policy.sources)  # raises where they cannot be searched
 
     def _about(self, questions: Sequence[OptionQuestion]) -> dict[str, Any]:
         return {

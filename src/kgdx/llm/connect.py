@@ -17,7 +17,7 @@ from kgdx.llm.chat import ChatModel, Completion, Layer, OnText, Request
 from kgdx.llm.completion_cache import AnswerCache, Cached, Cassette, CassetteMode
 from kgdx.llm.deidentify import Deidentified
 from kgdx.llm.endpoint import Endpoint
-from kgdx.llm.local_model import LocalModel
+from kgdx.llm.local_model import LocalModel, stamp
 
 
 def connect(access: LlmAccess, *, cache: Path | None = None, meter: Meter | None = None) -> ChatModel:
@@ -62,7 +62,7 @@ def _model(access: LlmAccess, cache: Path | None, meter: Meter) -> ChatModel:
     if access.cassette is not None:
         return Cassette(access.cassette, access.model, cast(CassetteMode, access.cassette_mode), model, meter)
     assert model is not None
-    place = f"{access.base_url}#{access.seed}" if access.is_local else access.base_url
+    place = f"{access.base_url}#{access.seed}#{stamp(access.model)}" if access.is_local else access.base_url
     return model if cache is None else Cached(model, AnswerCache(cache), meter, place)
 
 

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from kgdx.config import LlmAccess
@@ -24,6 +25,8 @@ from kgdx.llm.chat import ChatModel, Completion, Message, OnText, Request, Token
 MAX_NEW_TOKENS = 2_048
 """Tokens of a completion at most where the request does not say."""
 
+_LOADING = Lock()
+"""Held while a model is loaded: two threads cannot import transformers at the same time."""
 _LONGEST_CONTEXT = 10**9
 """Tokenizers give a number beyond this for a model without a limit."""
 
@@ -124,7 +127,8 @@ class LocalModel(ChatModel):
         try:
             self.meter.begin()
             if self._loaded is None:
-                self._loaded = self._load()
+                with _LOADING:
+                    self._loaded = self._load()
             made = self._generate(self._loaded, request, hear, cancelled)
         except LlmError:
             self.meter.add(failed=1)
@@ -206,6 +210,17 @@ class LocalModel(ChatModel):
 
     def _error(self, what: str, kind: LlmFault, hint: str, partial: str = "") -> LlmError:
         return LlmError(f"the model {self.name} {what}", hint=hint, kind=kind, partial=partial)
+
+
+def stamp(name: str) -> str:
+    """Return what changes when the weights in a model's folder are written anew; empty where it is no folder.
+
+    Example:
+        >>> stamp("some/where/else")
+        ''
+    """
+    files = sorted(Path(name).expanduser().glob("*.safetensors")) if os.sep in name else []
+    return ",".join(f"{each.stat().st_size}-{each.stat().st_mtime_ns}" for each in files)
 
 
 def _next_scores(model: Any, given: Sequence[int], written: Sequence[int]) -> Iterator[Any]:

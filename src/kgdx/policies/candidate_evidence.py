@@ -25,6 +25,7 @@ from kgdx.episode.wish import Action
 from kgdx.results.cited import EvidenceItem
 from kgdx.results.evidence_paths import PathNode
 from kgdx.results.ranked import Candidate, Contribution, Ground, MoveReason
+from kgdx.results.view import stated
 
 LEAST = 0.05
 """What adds less to a score is no evidence."""
@@ -211,7 +212,7 @@ def reason(text: str, own: Sequence[EvidenceItem], known: Mapping[str, EvidenceI
 
     Args:
         text: As the model wrote it.
-        own: Evidence of the disease that was moved: a sentence has to cite some of it.
+        own: Evidence of the disease that it is about: a sentence has to cite some of it.
         known: All evidence by mark.
     """
     cited = [known[id] for mark in marks(text) for id in mark.ids if id in known]
@@ -230,4 +231,7 @@ def reason(text: str, own: Sequence[EvidenceItem], known: Mapping[str, EvidenceI
 def _ground(item: EvidenceItem) -> Ground:
     finding = item.objects[0].id if item.objects else ""
     disease = item.subject.id if item.subject is not None else ""
-    return Ground(item.id, disease, finding, str(item.details.get("said", item.text)), item.references)
+    passage = item.details.get("passage")
+    references = item.references or ((str(passage),) if passage else item.sources)
+    said = item.details.get("said") or " ".join(filter(None, stated(item)))
+    return Ground(item.id, disease, finding, str(said), references)

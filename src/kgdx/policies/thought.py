@@ -44,6 +44,7 @@ from kgdx.policies.thought_reading import (
     FitPassages,
     NamesThought,
     NameThought,
+    OpenSources,
     ReadChoice,
     ReadDiagnosis,
     reasons,
@@ -54,6 +55,8 @@ CODE = "thought"
 ANSWERS = ("thought_answer@", "thought_direct@", "thought_diagnosis@")
 """Beginnings of the names of the prompts that ask for an option or a diagnosis."""
 
+_SEARCHING = (OpenSources.name, Search.name)
+"""Actions without which there are no documents."""
 _USUAL = (Want.SYMPTOM, Want.GENE, Want.DRUG)
 """What is got of the diseases of a thought where the question's words ask for nothing of them."""
 _OF_PATIENTS = (Want.SYMPTOM, Want.GENE)
@@ -108,16 +111,19 @@ class ThoughtPolicy(WritingPolicy):
         return self
 
     def choose(self, state: State) -> Wish | None:
-        """Return the next wish: read the case, think, search, fit, look up, answer.
+        """Return the next wish: read the case, open the texts, think, search, fit, look up, answer.
 
         Raises:
             KgdxError: The documents cannot be searched.
         """
-        if failed := [each for each in state.log if each.kind is Kind.ERROR and each.name == "search"]:
+        if failed := [each for each in state.log if each.kind is Kind.ERROR and each.name in _SEARCHING]:
             raise error_of(failed[-1])
         wish = next((action for action in self.reading(state) if not state.tried(action)), None)
         if wish is not None or lost(state):
             return wish or self.ending(state)
+        opened = OpenSources(sources=self.sources)
+        if self.documents and self.query != "none" and not state.tried(opened):
+            return opened
         asked = exchanges(state.log)
         answering = asked and not asked[-1].wish.data["prompt"].startswith(THOUGHT)
         return (None if answering else self._retrieve(state)) or self._answer(state, ask=True)

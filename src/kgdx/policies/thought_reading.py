@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from kgdx.answer.artifacts import Fitted, OptionChosen, Passage, Retrieved, Searched
-from kgdx.answer.evidence_pack import pack
+from kgdx.answer.evidence_pack import EvidencePack, clean, pack
 from kgdx.answer.option_questions import read_option
-from kgdx.answer.sentences import check
+from kgdx.answer.sentences import check, marks
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action
+from kgdx.policies.candidate_evidence import reason
 from kgdx.policies.doctor_reading import aligned
 from kgdx.policies.thought_prompts import DISEASES
+from kgdx.results.cited import EvidenceItem
+from kgdx.results.ranked import MoveReason
 from kgdx.terms.corpora import cut
 
 MAX_TEXT = 100_000
 """Characters of what a model writes that are read at most."""
 
+GROUND_CHARS = 300
+"""Characters of a piece of evidence that a reason shows."""
+
 _NAMED = 3
 """Diseases of a thought that facts are got of: those that it names most often."""
 _FINDINGS = 10
+_ENDS = ".!?。！？"
 _WIDE = re.compile(r"[　-〿一-鿿＀-￯]")
 _DIAGNOSIS = re.compile(
     r"^[\s>*_#\d.)-]*(?:diagnosis|诊断)\s*\d?[*_\s]*[:：][*_\s]*(.+)$", re.IGNORECASE | re.MULTILINE
@@ -34,6 +41,40 @@ _DIAGNOSIS = re.compile(
 _BEHIND = re.compile(r"\s*(?:[\[【［(（].*|[*_.。;；]+)$")
 
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesOpened(Artifact):
+    """The texts that are to be searched are there and can be read."""
+
+    depends: ClassVar[tuple[Reads, ...]] = ()
+
+    pieces: int = 0
+
+
+class OpenSources(Action):
+    """Open the texts that are to be searched, before a model is asked what to search for.
+
+    Example:
+        >>> OpenSources(sources=("textbooks",)).parameters()
+        {'sources': ['textbooks']}
+    """
+
+    name: ClassVar[str] = "open_sources"
+    planned: ClassVar[bool] = False
+    makes: ClassVar[type[Artifact]] = SourcesOpened
+
+    sources: tuple[str, ...] = ()
+    """Tags of the sources to search; all without any."""
+
+    def run(self, graph: Operations, view: State) -> SourcesOpened:
+        """Return how much there is to search.
+
+        Raises:
+            UsageError: A source has no such tag.
+            StoreError: An index is damaged, or cannot be made.
+        """
+        return SourcesOpened(len(graph.graph.texts.ranking(self.sources)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +242,7 @@ class DiseasesNamed(Artifact):
         declared: Their ids, the likeliest first, each disease once.
         unknown: Names that no disease of the graph has.
         invented: How many marks and publications its reasons cite that no evidence has.
+        reasons: Why it names each, as far as the evidence carries it, by id.
     """
 
     depends: ClassVar[tuple[Reads, ...]] = ()
@@ -208,6 +250,7 @@ class DiseasesNamed(Artifact):
     declared: tuple[str, ...] = ()
     unknown: tuple[str, ...] = field(default=(), repr=False)
     invented: int = 0
+    reasons: Mapping[str, MoveReason] = field(default_factory=dict, repr=False, hash=False)
 
     def summary(self) -> dict[str, Any]:
         """Return the ids, and how many names are unknown."""
@@ -247,7 +290,44 @@ class ReadDiagnosis(Action):
         declared = tuple(id for id, _ in weights.most_common(DISEASES))
         evidence = pack(view)
         invented = sum(len(check(each, evidence, strict=False).removed) for each in self.answers)
-        return DiseasesNamed(declared, tuple(name for name in names if not ids[name]), invented)
+        called = {id: [name for name in names if ids[name] == id] for id in declared}
+        reasons = {id: _reason(self.answers, called[id], evidence, _members(graph, id)) for id in declared}
+        unknown = tuple(name for name in names if not ids[name])
+        return DiseasesNamed(declared, unknown, invented, {id: each for id, each in reasons.items() if each.text})
+
+
+def about(ids: Collection[str], names: Iterable[str], items: Iterable[EvidenceItem]) -> Iterator[EvidenceItem]:
+    """Yield the evidence that is about a disease: it states something of it, or is a text that names it.
+
+    Example:
+        >>> items = [EvidenceItem("E1", "passage", "Gout hurts."), EvidenceItem("E2", "passage", "So does a burn.")]
+        >>> [each.id for each in about(["OMIM:1"], ["gout"], items)]
+        ['E1']
+    """
+    folded = [name.casefold() for name in names]
+    for each in items:
+        ends = {end.id for end in (each.subject, *each.objects) if end is not None}
+        if not ends.isdisjoint(ids) or any(name in each.text.casefold() for name in folded):
+            yield each
+
+
+def _members(graph: Operations, id: str) -> tuple[str, ...]:
+    ranker = graph.graph.ranker
+    number = ranker.number_of(id)
+    return ranker.names.candidate(number).members if number >= 0 else (id,)
+
+
+def _reason(answers: Sequence[str], names: Sequence[str], evidence: EvidencePack, ids: Collection[str]) -> MoveReason:
+    """What the first answer that names a disease says of it, as far as the evidence carries it."""
+    text = next(each for each in answers if {*names} & {*diseases_in(each)})
+    said = [each.strip() for each in _DIAGNOSIS.sub("", text).splitlines() if each.strip()]
+    for line in _DIAGNOSIS.finditer(text):
+        if _bare(line[1]) in names and (cited := [f"[{id}]" for mark in marks(line[1]) for id in mark.ids]):
+            said.append(f"{_bare(line[1])} {''.join(cited)}.")
+    whole = " ".join(each if each[-1] in _ENDS else f"{each}." for each in said)
+    found = reason(whole, list(about(ids, names, evidence.items)), {each.id: each for each in evidence.items})
+    grounds = (replace(each, text=clean(each.text, GROUND_CHARS)) for each in found.grounds)
+    return replace(found, grounds=tuple(grounds))
 
 
 def diseases_in(text: str) -> Iterator[str]:
@@ -259,12 +339,17 @@ def diseases_in(text: str) -> Iterator[str]:
     """
     found: dict[str, None] = {}
     for line in _DIAGNOSIS.finditer(text):
-        name = line[1].strip()
-        while (bare := _BEHIND.sub("", name)) != name:
-            name = bare
-        if name:
-            found.setdefault(name[:200])
+        if name := _bare(line[1]):
+            found.setdefault(name)
     yield from list(found)[:DISEASES]
+
+
+def _bare(line: str) -> str:
+    """The name that a line begins with, without marks and punctuation behind it."""
+    name = line.strip()
+    while (bare := _BEHIND.sub("", name)) != name:
+        name = bare
+    return name[:200]
 
 
 def resolved(graph: Operations, names: Iterable[str]) -> list[str]:

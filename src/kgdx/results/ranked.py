@@ -126,9 +126,9 @@ class Ground(Plain):
 
     Attributes:
         mark: How the reason names it, such as ``E12``.
-        disease: CURIE of the disease that it is about.
-        finding: CURIE of the phenotype; empty for what is said in words.
-        text: It in words.
+        disease: CURIE of the disease that it is about; empty for a passage of a document.
+        finding: CURIE of the phenotype, or of what else is stated of it; empty for what is said in words.
+        text: It in words; the beginning of a long passage.
         references: What states it.
     """
 
@@ -141,7 +141,7 @@ class Ground(Plain):
 
 @dataclass(frozen=True, slots=True)
 class MoveReason(Plain):
-    """Why a language model moved a candidate, as far as the evidence carries it.
+    """Why a language model moved or named a candidate, as far as the evidence carries it.
 
     Attributes:
         text: The sentences that cite evidence and say what it says, with its marks; empty where there are none.
@@ -226,7 +226,7 @@ class Candidate(Plain):
         nested: CURIEs of wider or narrower entries that are ranked under it.
         retrieved_rank: Its number in the list by score, where the list is in another order than that of the scores
             (:mod:`kgdx.policies.rerank`); the scores stay as they are.
-        reason: Why it was moved up, as far as the evidence carries what a language model says of it.
+        reason: Why it was moved up, or is named, as far as the evidence carries what a language model says of it.
     """
 
     rank: int

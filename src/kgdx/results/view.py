@@ -111,8 +111,16 @@ class Listed:
         return self.candidate.retrieved_rank
 
     @property
+    def moved(self) -> bool:
+        """Whether it stands elsewhere than by score."""
+        return self.was not in (None, self.rank)
+
+    @property
     def why(self) -> str:
-        """Why a language model moved it up, with marks of evidence; nothing where it gives no reason that holds."""
+        """Why a language model moved or named it, with marks of evidence; nothing where it gives no reason that holds.
+
+        What the marks stand for is in the candidate's reason.
+        """
         reason = self.candidate.reason
         return clean(reason.text) if reason is not None else ""
 

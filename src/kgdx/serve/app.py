@@ -214,10 +214,12 @@ def _diagnosis(api: APIRouter, ask: Asked, options: Options, askers: Pool) -> No
         """Rank the diseases that fit a patient, with what each finding contributes.
 
         Where a language model puts them in order, each has the number that it was retrieved with, and why it moved up;
-        the scores stay as they are, and so does the order where the model gives none.
+        the scores stay as they are, and so does the order where the model gives none. Where it thinks first, those
+        that it names come alone, with what it cites; the ranking stands in where it names none.
         """
-        if request.rerank:
-            return _json(await askers.ask("rerank", request.model_dump(), seconds=options.ask_seconds))
+        if request.rerank or request.thought:
+            operation = "rerank" if request.rerank else "thought"
+            return _json(await askers.ask(operation, request.model_dump(), seconds=options.ask_seconds))
         return await ask("diagnose", request)
 
     @api.post("/consult", response_model=consult_models.Consultation, tags=["consultation"])

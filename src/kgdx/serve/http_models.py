@@ -142,10 +142,26 @@ class Diagnose(Patient):
     rerank_prompt: Literal["vanilla", "cot"] = Field(
         "vanilla", description="How it is to order them; cot: it writes down its thoughts first."
     )
+    thought: StrictBool = Field(
+        False,
+        description="Whether the language model thinks of what it needs to know first, documents and graph are "
+        "searched by that, and it names at most five diseases, each with its place in the ranking by score.",
+    )
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [_PATIENT, {"phenopacket": _PACKET, "top": 5}]}
     )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        """Refuse to have the model both order and name the diseases.
+
+        Raises:
+            ValueError: Both are asked for.
+        """
+        if self.rerank and self.thought:
+            raise ValueError("rerank and thought cannot both be asked for")
+        return self
 
 
 class Explain(Patient):

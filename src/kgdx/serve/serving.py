@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from kgdx.case.patient import CORRECTED, Case, Extraction, Finding, FindingReader, Resolution, Span, Status
+from kgdx.episode.policy import configure
 from kgdx.errors import CaseError, UsageError
 from kgdx.serve import consult_requests
 from kgdx.serve.http_models import Reading
@@ -18,6 +19,7 @@ from kgdx.serve.problems import Problem, Refused
 if TYPE_CHECKING:
     from kgdx.api import Graph
     from kgdx.case import About
+    from kgdx.episode.policy import Policy
     from kgdx.rank import Ranker
     from kgdx.rank.proposing import Question
 
@@ -139,13 +141,24 @@ def rerank(serving: Serving, given: Given, event: Event) -> str:
     from kgdx.policies.instructed import instruction
     from kgdx.policies.rerank import RerankPolicy
 
+    how = {"candidates": given["rerank_top"], "prompt": instruction(given["rerank_prompt"])}
+    return _by_model(serving, given, event, RerankPolicy, how)
+
+
+def thought(serving: Serving, given: Given, event: Event) -> str:
+    """Have the language model that is set think, search by that, and name the diseases that fit a patient.
+
+    Raises:
+        ConfigError: None is set.
+    """
+    from kgdx.policies.thought import ThoughtPolicy
+
+    return _by_model(serving, given, event, ThoughtPolicy, {})
+
+
+def _by_model(serving: Serving, given: Given, event: Event, kind: type[Policy], how: Mapping[str, Any]) -> str:
     graph, top = serving.graph, given.get("top", 10)
-    policy = RerankPolicy(
-        top=top,
-        explain=min(given.get("explain", 0), top),
-        candidates=given["rerank_top"],
-        prompt=instruction(given["rerank_prompt"]),
-    )
+    policy = configure(kind, {"top": top, "explain": min(given.get("explain", 0), top), **how})
     told = graph.diagnose(
         case_of(given, graph), policy=policy, watch=lambda segment: event({"event": "step", "data": segment.name})
     )
@@ -420,7 +433,7 @@ def _silent(document: dict[str, Any]) -> None:
     """Take an event that nobody waits for."""
 
 
-_ABOUT_PATIENTS = (diagnose, rerank, consult, consult_answer, explain, extract, questions)
+_ABOUT_PATIENTS = (diagnose, rerank, thought, consult, consult_answer, explain, extract, questions)
 _ABOUT_GRAPH = (ready, names, terms, disease, sources, page, ask)
 
 OPERATIONS: Mapping[str, Callable[[Serving, Given, Event], dict[str, Any] | str]] = MappingProxyType(

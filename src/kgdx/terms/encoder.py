@@ -11,7 +11,7 @@ import hashlib
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby, islice
 from pathlib import Path
@@ -41,6 +41,7 @@ TRANSFORMERS = "sentence-transformers"
 _STEP = 2048
 _BLOCK = 512
 _ASKED = 500
+_SEAL = 8
 
 _BATCH = 32
 _WIDTH = 384
@@ -211,15 +212,20 @@ def meaning(settings: Settings, progress: Tell | None = None) -> NameEncoder | N
 class CachedEncoder:
     """An encoder whose vectors are kept in a file, by text; several processes may share it.
 
+    Only digests of texts are kept. A damaged file, or a damaged vector, is made anew.
+
     Args:
         inner: What encodes the texts that are not there yet.
         folder: Where the file lies; ``None`` keeps nothing.
         progress: Told in words what takes long.
+        most: Bytes that are kept at most: what was there goes when they are full; ``None`` for no limit.
     """
 
-    def __init__(self, inner: Encoder, folder: Path | None = None, progress: Tell | None = None) -> None:
+    def __init__(
+        self, inner: Encoder, folder: Path | None = None, progress: Tell | None = None, most: int | None = None
+    ) -> None:
         self.name = inner.name
-        self._inner, self._progress = inner, progress or (lambda _: None)
+        self._inner, self._progress, self._most = inner, progress or (lambda _: None), most
         self._file = folder / f"{inner.name}.sqlite" if folder is not None else None
 
     def encode(self, texts: Sequence[str]) -> Vectors:
@@ -230,8 +236,23 @@ class CachedEncoder:
         """
         if self._file is None or not texts:
             return self._inner.encode(texts)
+        try:
+            try:
+                return self._encoded(self._file, texts)
+            except sqlite3.DatabaseError as error:
+                if type(error) is not sqlite3.DatabaseError:  # a lock, a full disk
+                    raise
+                for end in ("", "-wal", "-shm"):
+                    self._file.with_name(self._file.name + end).unlink(missing_ok=True)
+                return self._encoded(self._file, texts)
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(f"the encoder's file {self._file} cannot be used ({error})", hint="remove it") from error
+
+    def _encoded(self, file: Path, texts: Sequence[str]) -> Vectors:
         keys = [hashlib.blake2b(text.encode(), digest_size=16).digest() for text in texts]
-        with self._opened(self._file) as database:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with closing(open_shared(file, 60)) as database:
+            database.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
             found = _read(database, keys)
             new = [(key, text) for key, text in dict(zip(keys, texts, strict=True)).items() if key not in found]
             for start in range(0, len(new), _STEP):
@@ -239,22 +260,23 @@ class CachedEncoder:
                     self._progress(f"encoding names, {start / len(new):.0%} of {len(new):,}")
                 block = new[start : start + _STEP]
                 vectors = self._inner.encode([text for _, text in block])
-                rows = [(key, vector.tobytes()) for (key, _), vector in zip(block, vectors, strict=True)]
+                rows = {key: vector.tobytes() for (key, _), vector in zip(block, vectors, strict=True)}
                 with database:
                     database.execute("BEGIN IMMEDIATE")
-                    database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
+                    if self._most is not None and _size(database) > self._most:
+                        database.execute("DELETE FROM vectors")
+                    kept = [(key, _sealed(vector)) for key, vector in rows.items()]
+                    database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", kept)
                 found.update(rows)
         return np.stack([np.frombuffer(found[key], np.float32) for key in keys])
 
-    @contextmanager
-    def _opened(self, file: Path) -> Iterator[sqlite3.Connection]:
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with closing(open_shared(file, 60)) as database:
-                database.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
-                yield database
-        except (sqlite3.Error, OSError) as error:
-            raise StoreError(f"the encoder's file {file} cannot be used ({error})", hint="remove it") from error
+
+def _size(database: sqlite3.Connection) -> int:
+    """Return how many bytes of a file are in use."""
+    pages, free, each = (
+        database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * each)
 
 
 def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -263,7 +285,12 @@ def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, by
         asked = keys[start : start + _ASKED]
         marks = ", ".join("?" * len(asked))
         found.update(database.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", asked))
-    return found
+    return {key: kept[:-_SEAL] for key, kept in found.items() if kept == _sealed(kept[:-_SEAL])}
+
+
+def _sealed(vector: bytes) -> bytes:
+    """Return a vector as it is kept: with a digest that shows whether it is whole."""
+    return vector + hashlib.blake2b(vector, digest_size=_SEAL).digest()
 
 
 def name_vectors(

@@ -16,6 +16,7 @@ from kgdx.graph.snapshot import DERIVED
 from kgdx.literature.publications import PublicationCache
 from kgdx.terms.corpora import FETCHED, Corpus, pieces_of
 from kgdx.terms.documents import clean
+from kgdx.terms.encoder import CachedEncoder
 from kgdx.terms.text_index import Tell, TextIndex, build, plain
 from kgdx.terms.text_ranking import Parameters, Ranking
 from kgdx.terms.text_segment import Piece
@@ -46,6 +47,8 @@ REMEMBERED = 4_096
 """Searches that are remembered."""
 KEPT = 4
 """Choices of indexes that stay ready."""
+VECTOR_BYTES = 2**28
+"""Bytes of vectors of pieces that are kept at most: of MiniLM about 150,000."""
 
 
 def graph_pieces(store: Exports) -> Iterator[Piece]:
@@ -151,10 +154,18 @@ class Texts:
         graph: Opens those of the graph, when first needed; ``None`` for a database that others built.
         home: Where the indexes of the user's folders are.
         encoder: Compares by meaning; ``None`` without one.
+        vectors: Folder in which the vectors of pieces are kept, never those of questions; ``None`` keeps none.
     """
 
-    def __init__(self, graph: Callable[[], TextIndex] | None, home: Path, encoder: Encoder | None = None) -> None:
+    def __init__(
+        self,
+        graph: Callable[[], TextIndex] | None,
+        home: Path,
+        encoder: Encoder | None = None,
+        vectors: Path | None = None,
+    ) -> None:
         self._graph, self._home, self._encoder = graph, home, encoder
+        self._pieces = None if encoder is None else CachedEncoder(encoder, vectors, most=VECTOR_BYTES)
         self._opened: list[TextIndex] | None = None
         self._rankings = lru_cache(maxsize=KEPT)(self._ranking)
         self._remembered = lru_cache(maxsize=REMEMBERED)(self._search)
@@ -190,10 +201,10 @@ class Texts:
         most = max(limit, RERANKED) if dense else limit
         found = self.ranking(sources).search(query, sources, most)
         if dense and found:
-            if self._encoder is None:
+            if self._encoder is None or self._pieces is None:
                 raise MissingExtraError("searching by meaning", "encoder")
-            vectors = self._encoder.encode([query, *(f"{piece.title} {piece.text}" for piece, _ in found[:most])])
-            cosines = (vectors[1:] @ vectors[0]).tolist()
+            vectors = self._pieces.encode([f"{piece.title} {piece.text}" for piece, _ in found[:most]])
+            cosines = (vectors @ self._encoder.encode([query])[0]).tolist()
             near = zip((piece for piece, _ in found), cosines, strict=False)
             found = sorted(near, key=lambda each: -each[1])
         return tuple((*piece, round(score, 4)) for piece, score in found[:limit])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -43,10 +45,33 @@ def test_without_a_folder_nothing_is_kept() -> None:
     assert inner.asked == ["fever", "fever"]
 
 
-def test_a_damaged_file_is_told(tmp_path: Path) -> None:
-    (tmp_path / "counting.sqlite").write_text("no database" * 500)
+def test_a_damaged_file_or_vector_is_made_anew(tmp_path: Path) -> None:
+    file, inner = tmp_path / "counting.sqlite", Counting()
+    file.write_text("no database" * 500)
+    for _ in range(2):
+        assert CachedEncoder(inner, tmp_path).encode(["fever"]).tolist() == [[5, 1]]
+    assert inner.asked == ["fever"]
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("UPDATE vectors SET vector = zeroblob(length(vector))")
+    assert CachedEncoder(inner, tmp_path).encode(["fever"]).tolist() == [[5, 1]]
+    assert inner.asked == ["fever", "fever"]
+
+
+def test_a_file_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    (tmp_path / "counting.sqlite").mkdir()
     with pytest.raises(StoreError, match=r"counting\.sqlite cannot be used .*: remove it"):
         CachedEncoder(Counting(), tmp_path).encode(["fever"])
+
+
+def test_no_more_is_kept_than_was_allowed(tmp_path: Path) -> None:
+    inner = Counting()
+    kept = CachedEncoder(inner, tmp_path, most=16_384)
+    for number in range(40):
+        kept.encode([f"{number} {at}" for at in range(50)])
+    assert (tmp_path / "counting.sqlite").stat().st_size < 3 * 16_384
+    asked = len(inner.asked)
+    kept.encode([f"39 {at}" for at in range(50)])
+    assert len(inner.asked) == asked
 
 
 def test_settings_name_the_encoder(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def ranking(document: DiagnosisDocument, *, members: bool = False) -> Renderable
         if len(row.support) > 2:
             support.append(f" +{len(row.support) - 2}", style="dim")
         table.add_row(
-            f"{row.was} → {row.rank}" if row.was not in (None, row.rank) else str(row.rank),
+            f"{row.was} → {row.rank}" if row.moved else str(row.rank),
             name,
             fit(row.score, best),
             support,
@@ -187,13 +187,13 @@ def candidate_block(document: DiagnosisDocument, row: Listed) -> RenderableType:
 
 def _moved(row: Listed) -> list[RenderableType]:
     """Return where the candidate stood by score, the model's reason, and what its marks stand for."""
-    if row.was in (None, row.rank):
-        return []
     reason = row.candidate.reason
+    if not row.moved and reason is None:
+        return []
     lines: list[tuple[RenderableType, ...]] = [("", Text(row.why, style="italic"), Text())] if row.why else []
     for each in () if reason is None else reason.grounds:
         lines.append((Text(f"[{each.mark}]"), Text(clean(each.text)), Text(references(each.references), style="dim")))
-    title = Text(f"   number {row.was} by score", style="yellow")
+    title = Text(f"   number {row.was} by score" if row.moved else "   what the model says", style="yellow")
     return [title, _grid(lines)] if lines else [title]
 
 

@@ -55,19 +55,20 @@ async function follow() {
   }
 }
 
-/** Have the language model put the best in order; any change of the patient stops it and shows the ranking's own. */
-async function rerank() {
+/** Have the language model order the best, or think and name some; any change of the patient shows the ranking's own. */
+async function byModel(how) {
   working.abort();
   working = new AbortController();
   const { signal } = working;
   $("ranked").classList.add("stale");
   $("reranking").textContent = say("reranking");
   try {
-    const found = await json("diagnose", { ...patient.request(), top, explain: 0, rerank: true }, signal);
+    const found = await json("diagnose", { ...patient.request(), top, explain: 0, [how]: true }, signal);
     ranking.show(found);
     const told = found.reranking;
-    const stands = !told || told.failed >= told.asked;
-    $("reranking").textContent = stands ? say("orderStands") : say("reranked", { model: told.model, n: told.moved });
+    const named = how === "thought" ? found.candidates.filter((each) => each.retrieved_rank).length : 0;
+    const ordered = told && told.failed < told.asked;
+    $("reranking").textContent = named ? say("named", { n: named }) : ordered ? say("reranked", { model: told.model, n: told.moved }) : say("orderStands");
     after(found, signal);
   } catch (problem) {
     if (problem.name === "AbortError") return;
@@ -170,8 +171,8 @@ async function about() {
     const found = await json("about");
     graph = found.created;
     model = found.model ?? "";
-    $("planner").disabled = !found.model;
-    $("planner-words").dataset.say = found.model ? "planner" : "noModel";
+    $("answering-box").hidden = !found.model;
+    $("no-model").hidden = !!found.model;
     $("token-form").hidden = true;
     translate({ model: found.model ?? "" });
     if (!graph) return setTimeout(about, 500); // the workers are starting
@@ -256,7 +257,8 @@ $("own").addEventListener("click", fresh);
 $("undo").addEventListener("click", patient.undo);
 $("more").addEventListener("click", () => { top += FIRST; follow(); });
 $("download").addEventListener("click", download);
-$("rerank").addEventListener("click", rerank);
+$("rerank").addEventListener("click", () => byModel("rerank"));
+$("think").addEventListener("click", () => byModel("thought"));
 $("print").addEventListener("click", () => window.print());
 $("language").addEventListener("click", () => {
   const was = patient.patient().example;

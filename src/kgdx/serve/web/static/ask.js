@@ -50,7 +50,7 @@ async function ask(event) {
   const step = window.kgdxSteps($("steps"), say);
   try {
     const started = performance.now();
-    const request = { ...(about ? patient.request() : {}), question: $("question").value, policy: $("planner").checked ? "planner" : "rules" };
+    const request = { ...(about ? patient.request() : {}), question: $("question").value, policy: $("answering").value };
     const answer = await api("ask/events", request, asking.signal);
     for await (const { name, data } of events(answer.body)) {
       if (name === "step") step(data);

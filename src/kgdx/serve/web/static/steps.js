@@ -38,7 +38,7 @@ window.kgdxSteps = (list, say) => {
     action.append(small);
   };
 
-  const QUIET = new Set(["ask_model", "read_plan"]); // their results tell more
+  const QUIET = new Set(["ask_model", "read_plan", "open_sources"]); // their results tell more
 
   return (segment) => {
     const { author, kind, name, data } = segment;

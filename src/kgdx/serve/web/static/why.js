@@ -58,12 +58,13 @@ export function oftenWords(words) {
   return named_ ? `${say(`often_${named_[1].toLowerCase().replace(" ", "_")}`)} ${named_[2] ?? ""}`.trim() : words;
 }
 
-/** Where a language model moved it from, why, and what the marks of its reason stand for. */
+/** Where a language model moved it from, why it names it, and what the marks of its reason stand for. */
 function moved(candidate) {
-  if (!candidate.retrieved_rank || candidate.retrieved_rank === (candidate.family_rank ?? candidate.rank)) return [];
   const reason = candidate.reason;
+  const stays = !candidate.retrieved_rank || candidate.retrieved_rank === (candidate.family_rank ?? candidate.rank);
+  if (stays && !reason?.text) return [];
   const grounds = (reason?.grounds ?? []).map((each) => make("li", {}, make("span", { class: "what" }, `[${each.mark}] ${each.text}`, make("small", {}, ...cited(each.references)))));
-  return [make("h4", {}, say("byScore", { n: candidate.retrieved_rank })), reason?.text ? make("p", {}, reason.text) : "", grounds.length ? make("ul", { class: "speaksFor" }, grounds) : ""];
+  return [make("h4", {}, stays ? say("modelSays") : say("byScore", { n: candidate.retrieved_rank })), reason?.text ? make("p", {}, reason.text) : "", grounds.length ? make("ul", { class: "speaksFor" }, grounds) : ""];
 }
 
 /** Return the reasons of a candidate; what takes longer comes into it when it is there. */
