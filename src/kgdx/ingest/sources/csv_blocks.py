@@ -12,9 +12,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from kgdx.errors import SourceError
 from kgdx.ingest.fetch import BINARY_SHARE
@@ -229,18 +231,17 @@ def _kept(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _one_by_one(block: bytes, line: int, header: Header, *, final: bool) -> tuple[pl.DataFrame, pl.DataFrame, bytes]:
     """Read the lines that are whole records at once, and only the others record by record."""
-    lines = pl.Series([block.decode("utf-8", "replace")]).str.split("\n").explode()[:-1]
-    plain = _whole(lines, header).to_numpy().copy()
-    texts = lines.to_list()
+    lines = _Lines(block)
+    plain = _whole(lines.series(), header).to_numpy().copy()
     special: list[tuple[int, list[str]]] = []
     refused: list[tuple[int, str, str]] = []
-    at, end = 0, len(texts)
+    at, end = 0, len(lines)
     for number in np.flatnonzero(~plain).tolist():
         if number < at:
             continue
-        text, span, cells, reason = texts[number], 1, [], None
+        text, span, cells, reason = lines[number], 1, [], None
         if '"' in text:
-            span, cells, reason = _record(texts, number, header, final=final)
+            span, cells, reason = _record(lines, number, header, final=final)
             if not span:
                 end = number
                 break
@@ -256,21 +257,55 @@ def _one_by_one(block: bytes, line: int, header: Header, *, final: bool) -> tupl
         at = number + span
         plain[number + 1 : at] = False
     plain[end:] = False
-    frame = _csv(("\n".join(lines.filter(pl.Series(plain))) + "\n").encode(), header)
+    frame = _csv(lines.only(plain), header)
     frame = frame.with_columns(pl.Series(LINE, line + np.flatnonzero(plain), pl.Int64))
     schema = {**dict.fromkeys(header.columns, pl.String), LINE: pl.Int64}
     others = pl.DataFrame([(*cells, number) for number, cells in special], schema=schema, orient="row")
     rejects = pl.DataFrame(refused, schema={"line": pl.Int64, "record": pl.String, "reason": pl.String}, orient="row")
     rejects = pl.concat([no_rejects(), rejects], how="diagonal")
-    rest = "\n".join([*texts[end:], ""]).encode() if end < len(texts) else b""
-    return _kept(pl.concat([frame, others]).sort(LINE)), rejects, rest
+    frame = pl.concat([frame, others]).sort(LINE) if special else frame
+    return _kept(frame), rejects, lines.text[lines.starts[end] :]
+
+
+class _Lines(Sequence[str]):
+    """The lines of a block, without copies of what nobody looks at.
+
+    Attributes:
+        text: The block in UTF-8, whatever was none of it being U+FFFD.
+        starts: Where its lines begin, and where the last one ends; shape (lines + 1,).
+    """
+
+    def __init__(self, block: bytes) -> None:
+        try:
+            block.decode()
+            self.text = block
+        except UnicodeDecodeError:
+            self.text = block.decode("utf-8", "replace").encode()
+        self.starts = np.concatenate([[0], np.flatnonzero(np.frombuffer(self.text, np.uint8) == ord("\n")) + 1])
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, number: Any) -> Any:
+        return self.text[self.starts[number] : self.starts[number + 1] - 1].decode()
+
+    def series(self) -> pl.Series:
+        """Return the lines with their line feeds."""
+        starts, text = pa.py_buffer(self.starts), pa.py_buffer(self.text)
+        return cast(pl.Series, pl.from_arrow(pa.LargeStringArray.from_buffers(len(self), starts, text)))
+
+    def only(self, chosen: np.ndarray) -> bytes:
+        """Return the text of some of the lines."""
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]).astype(np.int8)))
+        bounds = self.starts[edges].reshape(-1, 2).tolist()
+        return b"".join([self.text[begin:end] for begin, end in bounds])
 
 
 def _whole(lines: pl.Series, header: Header) -> pl.Series:
     """Return which lines are surely records of their own, with as many cells as the header, and sound."""
-    other = f"[^\"{re.escape(header.separator)}\\x00\\r\\x{{FFFD}}]*"
-    cell = f"(?:{other}|\"(?:[^\"\\x00\\r\\x{{FFFD}}]|\"\")*\")"
-    record = f"^{cell}(?:{re.escape(header.separator)}{cell}){{{len(header.columns) - 1}}}$"
+    other = f"[^\"\\n{re.escape(header.separator)}\\x00\\r\\x{{FFFD}}]*"
+    cell = f"(?:{other}|\"(?:[^\"\\n\\x00\\r\\x{{FFFD}}]|\"\")*\")"
+    record = f"^{cell}(?:{re.escape(header.separator)}{cell}){{{len(header.columns) - 1}}}\\n$"
     sound = lines.str.contains(record) & (lines.str.len_bytes() <= LONGEST_CELL)
     return sound & lines.str.contains(r"[^\s\x1c-\x1f]")  # what Python takes for blanks
 
