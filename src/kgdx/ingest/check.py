@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 
@@ -353,9 +354,10 @@ def checked_relations(
     for end, label in zip(("start", "end"), ends, strict=True):
         if is_updated(type, label):
             rows = _up_to_date(rows, end, current, part, tally)
-        unknown = ~pl.col(end).is_in(ids.get(label, _NO_IDS).implode())
-        reason = pl.when(unknown).then(pl.format("{} is no {} of this graph", end, pl.lit(label)))
-        rows = tally.split(rows, reason, part)
+        unknown = rows.select(~pl.col(end).is_in(ids.get(label, _NO_IDS).implode())).to_series()
+        if unknown.any():  # the reason would be written for every row
+            reason = pl.when(unknown).then(pl.format("{} is no {} of this graph", end, pl.lit(label)))
+            rows = tally.split(rows, reason, part)
     if "irreflexive" in schema.relation(type).characteristics:
         reason = pl.when(pl.col("start") == pl.col("end")).then(pl.lit("it refers to itself"))
         rows = tally.split(rows, reason, part)
@@ -378,9 +380,12 @@ def is_updated(type: str, label: str) -> bool:
 def _without_duplicates(rows: pl.DataFrame, identity: Sequence[str], part: str, tally: Tally) -> pl.DataFrame:
     """Merge equal rows; quarantine those that state something else of what an earlier one states."""
     keys = ["start", "end", *(name for name in identity if name in rows.columns and name != "source")]
-    repeated = rows.select(pl.struct(_plain_lists(rows, keys)).is_duplicated()).to_series()
-    if not repeated.any():
+    hashes = rows.select(_plain_lists(rows, keys)).hash_rows().to_numpy()
+    ordered = np.sort(hashes)
+    again = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(again):
         return rows
+    repeated = pl.Series(np.isin(hashes, again))  # perhaps one too many, which is then told apart
     rows = rows.with_row_index(_ROW)
     apart = rows.filter(repeated)
     first = _first_of(apart, [name for name in rows.columns if not name.startswith("_")])

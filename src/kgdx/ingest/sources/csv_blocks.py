@@ -303,8 +303,8 @@ class _Lines(Sequence[str]):
 
 def _whole(lines: pl.Series, header: Header) -> pl.Series:
     """Return which lines are surely records of their own, with as many cells as the header, and sound."""
-    other = f"[^\"\\n{re.escape(header.separator)}\\x00\\r\\x{{FFFD}}]*"
-    cell = f"(?:{other}|\"(?:[^\"\\n\\x00\\r\\x{{FFFD}}]|\"\")*\")"
+    other = f'[^"\\n{re.escape(header.separator)}\\x00\\r\\x{{FFFD}}]*'
+    cell = f'(?:{other}|"(?:[^"\\n\\x00\\r\\x{{FFFD}}]|"")*")'
     record = f"^{cell}(?:{re.escape(header.separator)}{cell}){{{len(header.columns) - 1}}}\\n$"
     sound = lines.str.contains(record) & (lines.str.len_bytes() <= LONGEST_CELL)
     return sound & lines.str.contains(r"[^\s\x1c-\x1f]")  # what Python takes for blanks
