@@ -348,14 +348,10 @@ def keep_table(folder: Path, file: str, table: GraphTable) -> dict[str, Any]:
 def keep_parts(
     folder: Path, file: str, name: str, ends: tuple[str, str] | None, parts: Iterable[pa.Table]
 ) -> dict[str, Any]:
-    """Do what :func:`keep_table` does with a table whose rows come in parts, at least one, of which one is in memory."""
+    """Do what :func:`keep_table` does with rows that come in parts, at least one, of which one is in memory."""
     found = digests(graph_table(name, ends, part) for part in written(folder, file, parts))
-    return {
-        "name": name,
-        "ends": ends,
-        "parts": {source: digest for (_, source), digest in found.items()},
-        "file": file,
-    }
+    of_sources = {source: digest for (_, source), digest in found.items()}
+    return {"name": name, "ends": ends, "parts": of_sources, "file": file}
 
 
 def built(stage: Stage, facts: Mapping[str, Any]) -> BuiltTable:

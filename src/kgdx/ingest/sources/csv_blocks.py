@@ -239,7 +239,8 @@ def _one_by_one(block: bytes, line: int, header: Header, *, final: bool) -> tupl
     for number in np.flatnonzero(~plain).tolist():
         if number < at:
             continue
-        text, span, cells, reason = lines[number], 1, [], None
+        text, span, reason = lines[number], 1, None
+        cells: list[str] = []
         if '"' in text:
             span, cells, reason = _record(lines, number, header, final=final)
             if not span:

@@ -234,7 +234,8 @@ class _United:
     def warnings(self) -> Iterator[str]:
         """Yield what is odd about the edges."""
         total = sum(frame.height for frame in self.frames.values())
-        contradicted = len(np.intersect1d(*(self.pairs[name] for name in _OPPOSITE)))
+        present, absent = (self.pairs[name] for name in _OPPOSITE)
+        contradicted = len(np.intersect1d(present, absent))
         yield from _oddities(total - self.both, self.merged - self.both, contradicted)
 
 
