@@ -8,7 +8,7 @@ import io
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import polars as pl
 import pytest
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kgdx.errors import SourceError
 from kgdx.ingest.check import Checked
 from kgdx.ingest.manifest import manifest
-from kgdx.ingest.records import Records
+from kgdx.ingest.records import SCRATCH, Records, scratch_file
 from kgdx.ingest.sources import csv_blocks, primekg, primekg_nodes
 from kgdx.schema import load_schema
 
@@ -430,3 +430,24 @@ def test_sound_lines_beside_damaged_ones_are_read_at_once(write: Write, monkeypa
 def test_text_that_begins_as_compressed_data_do_is_text(write: Write) -> None:
     rows, why = blocks(write("a.csv", "x,y\nx^1,2\n,,\n(,3\n"))
     assert (rows, why) == ([("x^1", "2", 2), ("(", "3", 4)], ["the line has 3 columns, the header has 2"])
+
+
+def test_rows_wait_on_disk_in_files_that_nobody_has_to_remove(
+    parse: Parse, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    made: list[IO[bytes]] = []
+
+    def scratch() -> IO[bytes]:
+        made.append(scratch_file())
+        return made[-1]
+
+    monkeypatch.setattr(primekg, "scratch_file", scratch)
+    before = SCRATCH.set(folder)
+    try:
+        records = parse("primekg", write("kg.csv", kg(EDGES + turned(EDGES))))
+    finally:
+        SCRATCH.reset(before)
+    assert taken(records) == len(EDGES) and len(made) == len(EDGES)
+    assert all(file.closed for file in made) and list(folder.iterdir()) == []
