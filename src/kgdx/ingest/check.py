@@ -107,7 +107,7 @@ def typed(table: Staged, schema: Schema, tally: Tally) -> Staged:
         reasons += [pl.when(pl.col(name).is_null()).then(pl.lit(f"it has no {name}")) for name in required]
     reasons += [_long(key, pl.col(key), LONGEST_ID) for key in keys]
     classes = (table.name,) if table.ends is None else table.ends
-    reasons += [_foreign(key, schema.node(label)) for key, label in zip(keys, classes, strict=True)]
+    reasons += [_foreign(rows, key, schema.node(label)) for key, label in zip(keys, classes, strict=True)]
     rows = tally.split(rows, pl.coalesce(reasons), part_of(table))
     rows = rows.with_columns([_read(each, rows.schema[each.name]) for each in properties])
     return replace(table, rows=rows.drop(SOURCE, ROLE))
@@ -147,7 +147,7 @@ def _property(table: Staged, kind: NodeClass | Relation, name: str) -> Property:
     return kind.properties[name]
 
 
-def _foreign(key: str, kind: NodeClass) -> pl.Expr:
+def _foreign(rows: pl.DataFrame, key: str, kind: NodeClass) -> pl.Expr:
     """Return the reason why an id is none of a class: it has another prefix, or is not formed as its prefix demands."""
     if not kind.prefixes:
         return pl.lit(None, pl.String)
@@ -157,6 +157,8 @@ def _foreign(key: str, kind: NodeClass) -> pl.Expr:
     for prefix, pattern in kind.patterns.items():
         formed_so = pl.col(key).str.contains(f"^{prefix}:(?:{pattern})$")
         malformed = malformed | (pl.col(key).str.starts_with(f"{prefix}:") & ~formed_so)
+    if not rows.select((other | malformed).any()).item():  # the reasons would be written for every row
+        return pl.lit(None, pl.String)
     formed = pl.format("{} is not formed as ids of its vocabulary are", key)
     return pl.when(other).then(shown).when(malformed).then(formed)
 
