@@ -89,7 +89,9 @@ def typed(table: Staged, schema: Schema, tally: Tally) -> Staged:
     keys = ("id",) if table.ends is None else ("start", "end")
     if table.role != "implied":
         tally.of(table.source).read += table.rows.height
-    rows = marked(table).with_columns(pl.col(pl.Enum).cast(pl.String))  # as a reader keeps few words of many rows
+    rows = marked(table).with_columns(
+        pl.col(pl.Categorical).cast(pl.String)
+    )  # as a reader keeps few words of many rows
     names = [name for name in rows.columns if not name.startswith("_") and name not in keys]
     properties = [_property(table, kind, name) for name in names]
     empty = [each for each in properties if rows.schema[each.name] == pl.Null]

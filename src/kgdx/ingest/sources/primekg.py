@@ -245,9 +245,9 @@ _OPPOSITE = ("disease_phenotype_positive", "disease_phenotype_negative")
 def _unite(edges: _Edges, nodes: Nodes) -> _United:
     """Bring the rows of each edge together, one relation after the other."""
     same, curies = nodes.united(), nodes.curies()
-    curies = curies.cast(pl.Enum(curies.drop_nulls().unique().sort()))
+    curies = curies.cast(pl.Categorical)
     displays = pl.Series([display for _, display in edges.words], dtype=pl.String)
-    displays = displays.cast(pl.Enum(displays.unique().sort()))
+    displays = displays.cast(pl.Categorical)
     united = _United()
     for relation in RELATIONS:
         _unite_relation(relation, edges.of(relation), (same, curies, displays), united)
