@@ -38,6 +38,8 @@ DISEASE_FEATURES, DRUG_FEATURES = 44_133, 7_957
 SEED = 17
 TAIL = 0.55
 """The n-th most frequent node of a type takes part in edges in proportion to n to the power of -TAIL."""
+_ENDS = (("x_index", "y_index"), ("y_index", "x_index"))
+_AT_ONCE = 1 << 19
 CONTRADICTED = 0.1
 """Share of the absent phenotypes that the same disease also has as present."""
 
@@ -114,10 +116,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, help="where the files go")
     parser.add_argument("--rows", type=int, default=ROWS, help="about how many rows kg.csv has")
     parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--shuffled", action="store_true", help="the rows of kg.csv in an order of chance")
     parser.add_argument("--features", action="store_true", help="the features of diseases and drugs too")
     options = parser.parse_args(arguments)
     graph = make(options.rows, options.seed)
     write(graph, options.folder)
+    if options.shuffled:
+        write_shuffled(graph, options.folder, options.seed)
     if options.features:
         write_features(graph, options.folder, options.seed)
     print(f"{2 * graph.edges.height:,} rows, {graph.nodes.height:,} nodes in {options.folder}")
@@ -171,7 +176,6 @@ def write(graph: Graph, folder: Path) -> None:
     """Write kg.csv, nodes.csv and edges.csv: all edges as they are, then all the other way round."""
     folder.mkdir(parents=True, exist_ok=True)
     graph.nodes.write_csv(folder / "nodes.csv")
-    columns = ("id", "type", "name", "source")
     parts = graph.edges.partition_by("relation", maintain_order=True)
     with (folder / "kg.csv").open("wb") as whole, (folder / "edges.csv").open("wb") as short:
         for turned in (False, True):
@@ -180,13 +184,30 @@ def write(graph: Graph, folder: Path) -> None:
                 rows = part.select("relation", "display_relation", x_index=ends[0], y_index=ends[1])
                 header = number == 0 and not turned
                 rows.write_csv(short, include_header=header)
-                sides = []
-                for side in ("x", "y"):
-                    known = graph.nodes.select([f"node_{name}" for name in columns])[rows[f"{side}_index"]]
-                    known = known.rename({f"node_{name}": f"{side}_{name}" for name in columns})
-                    sides.append(known.insert_column(0, rows[f"{side}_index"]))
-                full = pl.concat([rows.select("relation", "display_relation"), *sides], how="horizontal")
-                full.write_csv(whole, include_header=header)
+                _described(rows, graph).write_csv(whole, include_header=header)
+
+
+def write_shuffled(graph: Graph, folder: Path, seed: int = SEED) -> None:
+    """Write kg.csv again, its rows in an order of chance."""
+    order = np.random.default_rng(seed).permutation(2 * graph.edges.height)
+    with (folder / "kg.csv").open("wb") as whole:
+        for at in range(0, len(order), _AT_ONCE):
+            turned = pl.Series(order[at : at + _AT_ONCE] >= graph.edges.height)
+            rows = graph.edges[order[at : at + _AT_ONCE] % graph.edges.height]
+            x, y = (pl.when(turned).then(other).otherwise(own) for own, other in _ENDS)
+            rows = rows.with_columns(x.alias("x_index"), y.alias("y_index"))
+            _described(rows, graph).write_csv(whole, include_header=at == 0)
+
+
+def _described(rows: pl.DataFrame, graph: Graph) -> pl.DataFrame:
+    """Return rows of edges.csv as kg.csv has them, with what nodes.csv says of both ends."""
+    columns = ("id", "type", "name", "source")
+    sides = []
+    for side in ("x", "y"):
+        known = graph.nodes.select([f"node_{name}" for name in columns])[rows[f"{side}_index"]]
+        known = known.rename({f"node_{name}": f"{side}_{name}" for name in columns})
+        sides.append(known.insert_column(0, rows[f"{side}_index"]))
+    return pl.concat([rows.select("relation", "display_relation"), *sides], how="horizontal")
 
 
 def write_features(graph: Graph, folder: Path, seed: int = SEED) -> None:

@@ -18,6 +18,7 @@ from ingest.pipeline.test_build import lose_genes, save_a_case
 from kgdx.errors import SourceError, StoreError
 from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.snapshot import TABLES, Snapshot
+from kgdx.ingest.pipeline import build_engine, parse, stages
 from kgdx.ingest.pipeline.build import build, remove, update
 from kgdx.ingest.pipeline.build_report import BuildReport, read_report
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
@@ -96,6 +97,19 @@ def test_an_update_gives_what_a_build_from_scratch_gives(
     read = {stage.what for stage in report.stages if stage.stage == "parse" and stage.made}
     assert read == {source}, "no other source is read again"
     assert Snapshot.open(graph.current().snapshot).derived("count", 1, lambda _: None).is_dir()
+
+
+def test_tables_in_small_parts_make_the_same_graph(
+    graph: GraphFolder, tiny_sources: Sources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = build(tiny_sources, graph, derive=STEPS)
+    before = pl.read_parquet(graph.current().quarantine)
+    for module in (build_engine, parse, stages):
+        monkeypatch.setattr(module, "PART_ROWS", 2)
+    parts = GraphFolder(tmp_path / "parts")
+    report = build(tiny_sources, parts, derive=STEPS)
+    same(parts, report, graph, whole)
+    assert pl.read_parquet(parts.current().quarantine).equals(before)
 
 
 def test_what_users_saved_before_and_after_the_build_stays(

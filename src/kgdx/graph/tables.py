@@ -278,7 +278,7 @@ def digests(tables: Iterable[GraphTable]) -> dict[Part, Digest]:
     import polars as pl
 
     schema = load_schema()
-    rows: defaultdict[Part, list[bytes]] = defaultdict(list)
+    rows: defaultdict[Part, bytearray] = defaultdict(bytearray)
     for table in tables:
         if isinstance(table, NodeTable) and table.label in BOOKKEEPING:
             continue
@@ -287,7 +287,7 @@ def digests(tables: Iterable[GraphTable]) -> dict[Part, Digest]:
             frame = frame.with_columns(pl.lit(None, pl.String).alias("source"))
         for part in frame.iter_slices(_LINES):
             for (source,), of_source in part.group_by("source", maintain_order=True):
-                rows[title(table), source or ""].append(_hashes(_lines(of_source)))
+                rows[title(table), source or ""] += _hashes(_lines(of_source))
     return {part: _digest(hashes) for part, hashes in rows.items()}
 
 
@@ -323,9 +323,10 @@ def _hashes(rows: pl.Series) -> bytes:
     return b"".join([sha256(row.encode()).digest() for row in rows.to_list()])
 
 
-def _digest(hashes: list[bytes]) -> Digest:
-    rows = np.frombuffer(b"".join(hashes), dtype=f"S{_BYTES}")
-    return len(rows), hashlib.sha256(np.sort(rows).data).hexdigest()
+def _digest(hashes: bytearray) -> Digest:
+    rows = np.frombuffer(hashes, dtype=f"S{_BYTES}")
+    rows.sort()  # where they are: they may be gigabytes
+    return len(rows), hashlib.sha256(rows.data).hexdigest()
 
 
 def _lines(frame: pl.DataFrame) -> pl.Series:

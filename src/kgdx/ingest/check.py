@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 
@@ -88,7 +89,9 @@ def typed(table: Staged, schema: Schema, tally: Tally) -> Staged:
     keys = ("id",) if table.ends is None else ("start", "end")
     if table.role != "implied":
         tally.of(table.source).read += table.rows.height
-    rows = marked(table)
+    rows = marked(table).with_columns(
+        pl.col(pl.Categorical).cast(pl.String)
+    )  # as a reader keeps few words of many rows
     names = [name for name in rows.columns if not name.startswith("_") and name not in keys]
     properties = [_property(table, kind, name) for name in names]
     empty = [each for each in properties if rows.schema[each.name] == pl.Null]
@@ -106,7 +109,7 @@ def typed(table: Staged, schema: Schema, tally: Tally) -> Staged:
         reasons += [pl.when(pl.col(name).is_null()).then(pl.lit(f"it has no {name}")) for name in required]
     reasons += [_long(key, pl.col(key), LONGEST_ID) for key in keys]
     classes = (table.name,) if table.ends is None else table.ends
-    reasons += [_foreign(key, schema.node(label)) for key, label in zip(keys, classes, strict=True)]
+    reasons += [_foreign(rows, key, schema.node(label)) for key, label in zip(keys, classes, strict=True)]
     rows = tally.split(rows, pl.coalesce(reasons), part_of(table))
     rows = rows.with_columns([_read(each, rows.schema[each.name]) for each in properties])
     return replace(table, rows=rows.drop(SOURCE, ROLE))
@@ -146,7 +149,7 @@ def _property(table: Staged, kind: NodeClass | Relation, name: str) -> Property:
     return kind.properties[name]
 
 
-def _foreign(key: str, kind: NodeClass) -> pl.Expr:
+def _foreign(rows: pl.DataFrame, key: str, kind: NodeClass) -> pl.Expr:
     """Return the reason why an id is none of a class: it has another prefix, or is not formed as its prefix demands."""
     if not kind.prefixes:
         return pl.lit(None, pl.String)
@@ -156,6 +159,8 @@ def _foreign(key: str, kind: NodeClass) -> pl.Expr:
     for prefix, pattern in kind.patterns.items():
         formed_so = pl.col(key).str.contains(f"^{prefix}:(?:{pattern})$")
         malformed = malformed | (pl.col(key).str.starts_with(f"{prefix}:") & ~formed_so)
+    if not rows.select((other | malformed).any()).item():  # the reasons would be written for every row
+        return pl.lit(None, pl.String)
     formed = pl.format("{} is not formed as ids of its vocabulary are", key)
     return pl.when(other).then(shown).when(malformed).then(formed)
 
@@ -353,9 +358,10 @@ def checked_relations(
     for end, label in zip(("start", "end"), ends, strict=True):
         if is_updated(type, label):
             rows = _up_to_date(rows, end, current, part, tally)
-        unknown = ~pl.col(end).is_in(ids.get(label, _NO_IDS).implode())
-        reason = pl.when(unknown).then(pl.format("{} is no {} of this graph", end, pl.lit(label)))
-        rows = tally.split(rows, reason, part)
+        unknown = rows.select(~pl.col(end).is_in(ids.get(label, _NO_IDS).implode())).to_series()
+        if unknown.any():  # the reason would be written for every row
+            reason = pl.when(unknown).then(pl.format("{} is no {} of this graph", end, pl.lit(label)))
+            rows = tally.split(rows, reason, part)
     if "irreflexive" in schema.relation(type).characteristics:
         reason = pl.when(pl.col("start") == pl.col("end")).then(pl.lit("it refers to itself"))
         rows = tally.split(rows, reason, part)
@@ -378,9 +384,12 @@ def is_updated(type: str, label: str) -> bool:
 def _without_duplicates(rows: pl.DataFrame, identity: Sequence[str], part: str, tally: Tally) -> pl.DataFrame:
     """Merge equal rows; quarantine those that state something else of what an earlier one states."""
     keys = ["start", "end", *(name for name in identity if name in rows.columns and name != "source")]
-    repeated = rows.select(pl.struct(_plain_lists(rows, keys)).is_duplicated()).to_series()
-    if not repeated.any():
+    hashes = rows.select(_plain_lists(rows, keys)).hash_rows().to_numpy()
+    ordered = np.sort(hashes)
+    again = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(again):
         return rows
+    repeated = pl.Series(np.isin(hashes, again))  # perhaps one too many, which is then told apart
     rows = rows.with_row_index(_ROW)
     apart = rows.filter(repeated)
     first = _first_of(apart, [name for name in rows.columns if not name.startswith("_")])

@@ -281,7 +281,7 @@ class Tally:
 
     def add(self, rows: pl.DataFrame, outcome: str) -> None:
         """Count records of several sources, which the column ``_source`` names; implied nodes are none."""
-        for source, number in _records(rows).group_by(SOURCE).len().iter_rows():
+        for source, number in _records(rows.select(SOURCE, ROLE)).group_by(SOURCE).len().iter_rows():
             counts = self.of(source)
             setattr(counts, outcome, getattr(counts, outcome) + number)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 import unicodedata
 from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import polars as pl
 import pyarrow as pa
@@ -26,6 +29,23 @@ be read that far.
 
 RECORD_LENGTH = 500
 """A refused record is kept up to this many characters."""
+
+
+SCRATCH: ContextVar[Path | None] = ContextVar("SCRATCH", default=None)
+"""Folder for what a reader writes to disk while it reads; the system's own where a build says none."""
+
+
+def scratch_file() -> IO[bytes]:
+    """Return a file without a name, for what a reader cannot keep in memory.
+
+    It is gone when it is closed, or when the process ends, however it ends.
+
+    Example:
+        >>> with scratch_file() as file:
+        ...     file.write(b"kgdx")
+        4
+    """
+    return tempfile.TemporaryFile(dir=SCRATCH.get())
 
 
 def no_rejects() -> pl.DataFrame:

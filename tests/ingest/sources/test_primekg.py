@@ -8,7 +8,7 @@ import io
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import polars as pl
 import pytest
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kgdx.errors import SourceError
 from kgdx.ingest.check import Checked
 from kgdx.ingest.manifest import manifest
-from kgdx.ingest.records import Records
+from kgdx.ingest.records import SCRATCH, Records, scratch_file
 from kgdx.ingest.sources import csv_blocks, primekg, primekg_nodes
 from kgdx.schema import load_schema
 
@@ -402,3 +402,52 @@ def test_the_hand_drawn_file_loads_whole(
     assert (found.read, found.loaded, found.quarantined, found.resolved) == (22, 21, 1, 1)
     positive = {(row["start"], row["end"]) for row in rows(checked, "DISEASE_PHENOTYPE_POSITIVE")}
     assert positive == {("MONDO_GROUPED:3_4", "HP:0001250"), ("MONDO_GROUPED:3_4", "HP:0001252")}
+
+
+def blocks(path: Path) -> tuple[list[tuple[Any, ...]], list[str]]:
+    header = csv_blocks.read_header(path)
+    parts = list(csv_blocks.read_blocks(path, header))
+    return [row for rows, _ in parts for row in rows.rows()], [why for _, bad in parts for why in bad["reason"]]
+
+
+def test_sound_lines_beside_damaged_ones_are_read_at_once(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at = []
+    record = csv_blocks._record
+
+    def counted(lines: Sequence[str], at: int, *rest: Any, **named: Any) -> Any:
+        looked_at.append(lines[at])
+        return record(lines, at, *rest, **named)
+
+    monkeypatch.setattr(csv_blocks, "_record", counted)
+    sound = 'a,"b ""c"", d"\n' * 500
+    rows, why = blocks(write("a.csv", f'x,y\n{sound}1,"2\n3,4,5\n{sound}"6\n7",8\n'))
+    assert (looked_at, len(rows)) == (['1,"2', '"6'], 1_001)
+    assert why == ["a quotation mark is not closed", "the line has 3 columns, the header has 2"]
+    assert rows[0] == ("a", 'b "c", d', 2)
+    assert rows[-1] == ("6\n7", "8", 1_004)
+
+
+def test_text_that_begins_as_compressed_data_do_is_text(write: Write) -> None:
+    rows, why = blocks(write("a.csv", "x,y\nx^1,2\n,,\n(,3\n"))
+    assert (rows, why) == ([("x^1", "2", 2), ("(", "3", 4)], ["the line has 3 columns, the header has 2"])
+
+
+def test_rows_wait_on_disk_in_files_that_nobody_has_to_remove(
+    parse: Parse, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    made: list[IO[bytes]] = []
+
+    def scratch() -> IO[bytes]:
+        made.append(scratch_file())
+        return made[-1]
+
+    monkeypatch.setattr(primekg, "scratch_file", scratch)
+    before = SCRATCH.set(folder)
+    try:
+        records = parse("primekg", write("kg.csv", kg(EDGES + turned(EDGES))))
+    finally:
+        SCRATCH.reset(before)
+    assert taken(records) == len(EDGES) and len(made) == len(EDGES)
+    assert all(file.closed for file in made) and list(folder.iterdir()) == []

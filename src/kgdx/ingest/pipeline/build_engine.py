@@ -42,6 +42,7 @@ from kgdx.ingest.pipeline.graph_folder import GraphFolder, sound_report
 from kgdx.ingest.pipeline.parse import ENDS, REJECTS, Parsed, ParsedTable, fetch_and_parse, write_tables
 from kgdx.ingest.pipeline.snapshot_hooks import Hooks
 from kgdx.ingest.pipeline.stages import (
+    PART_ROWS,
     TABLE,
     BuiltGraph,
     BuiltSource,
@@ -50,7 +51,7 @@ from kgdx.ingest.pipeline.stages import (
     Stages,
     built,
     code_digest,
-    graph_table,
+    keep_parts,
     keep_table,
     key_of,
     load_table,
@@ -443,6 +444,7 @@ def _kept_checked(
 ) -> dict[str, Any]:
     refused = tally.quarantine()
     write_table(folder, REJECTS, refused.to_arrow(compat_level=pl.CompatLevel.oldest()))
-    facts = keep_table(folder, TABLE, graph_table(name, ends, plain_table(rows)))
+    parts = (plain_table(rows[at : at + PART_ROWS]) for at in range(0, max(rows.height, 1), PART_ROWS))
+    facts = keep_parts(folder, TABLE, name, ends, parts)
     counts = {source: asdict(counts) for source, counts in tally.counts.items()}
     return {**facts, "counts": counts, "refused": refused.height}

@@ -6,12 +6,13 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import polars as pl
+import pyarrow as pa
 
 from kgdx.errors import SourceError
 from kgdx.ingest import corrections
@@ -20,7 +21,17 @@ from kgdx.ingest.corrections import Tally
 from kgdx.ingest.fetch import Digests, Fetched, fetch, file_digest
 from kgdx.ingest.pipeline.build_report import Clock
 from kgdx.ingest.pipeline.deliver import Choice, Work
-from kgdx.ingest.pipeline.stages import BuiltSource, Stage, Stages, code_digest, key_of, write_table
+from kgdx.ingest.pipeline.stages import (
+    PART_ROWS,
+    BuiltSource,
+    Stage,
+    Stages,
+    code_digest,
+    key_of,
+    write_table,
+    written,
+)
+from kgdx.ingest.records import SCRATCH
 from kgdx.ingest.source_choice import Wanted, companions
 from kgdx.ingest.sources import FOLDERS, Reader, read, reader
 from kgdx.schema import Schema
@@ -164,7 +175,11 @@ def _parse(
     """Write a source's tables into a folder, and return the facts."""
     name = wanted.manifest.name
     mending = corrections.Mending(mended)
-    records = read(fetched.path, wanted.manifest, readers)
+    scratch = SCRATCH.set(folder)
+    try:
+        records = read(fetched.path, wanted.manifest, readers)
+    finally:
+        SCRATCH.reset(scratch)
     mending.records(records)
     version, merged, warnings = records.version, records.merged, list(records.warnings)
     tables, rejects = stage(records, wanted.manifest)
@@ -186,24 +201,32 @@ def _mended(tables: list[Staged], mending: corrections.Mending) -> Iterator[Stag
 
 def write_tables(tables: Iterable[Staged], schema: Schema, tally: Tally, folder: Path) -> dict[str, Any]:
     """Give tables of one source their types, write them into a folder, and return what its facts must say of them."""
-    from kgdx.ingest.check import typed
-
-    written = []
+    facts = []
     for number, table in enumerate(tables):
-        fitting = typed(table, schema, tally)
         file = f"{number:03}"
-        write_table(folder, file, fitting.rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
-        if table.ends is not None:
-            for end in ENDS:
-                ids = fitting.rows.select(pl.col(end).unique()).sort(end)
-                write_table(folder, f"{file}-{end}", ids.to_arrow(compat_level=pl.CompatLevel.oldest()))
-        kind = {"name": table.name, "ends": table.ends, "role": table.role}
-        written.append({**kind, "file": file, "rows": fitting.rows.height})
-        del table, fitting
+        ends: dict[str, pl.Series] = {}
+        parts = written(folder, file, _typed_parts(table, schema, tally, ends))
+        rows = sum(part.num_rows for part in parts)
+        for end, ids in ends.items():
+            write_table(folder, f"{file}-{end}", ids.to_frame().to_arrow(compat_level=pl.CompatLevel.oldest()))
+        facts.append({"name": table.name, "ends": table.ends, "role": table.role, "file": file, "rows": rows})
+        del table
     rejects = tally.quarantine().drop("source")
     write_table(folder, REJECTS, rejects.to_arrow(compat_level=pl.CompatLevel.oldest()))
     counts = next(iter(tally.counts.values()), None)
-    return {"tables": written, "read": counts.read if counts else 0, "refused": rejects.height}
+    return {"tables": facts, "read": counts.read if counts else 0, "refused": rejects.height}
+
+
+def _typed_parts(table: Staged, schema: Schema, tally: Tally, ends: dict[str, pl.Series]) -> Iterator[pa.Table]:
+    """Yield a table with its types a part at a time, and collect the different ids at a relation's ends, sorted."""
+    from kgdx.ingest.check import typed
+
+    for at in range(0, max(table.rows.height, 1), PART_ROWS):
+        rows = typed(replace(table, rows=table.rows[at : at + PART_ROWS]), schema, tally).rows
+        for end in ENDS if table.ends is not None else ():
+            seen = [ends[end]] if end in ends else []
+            ends[end] = pl.concat([*seen, rows[end].unique()]).unique().sort()
+        yield rows.to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
 def _ends(pair: Sequence[str] | None) -> tuple[str, str] | None:

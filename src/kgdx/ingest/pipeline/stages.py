@@ -25,10 +25,11 @@ import pyarrow as pa
 from kgdx.errors import StoreError
 from kgdx.files.private import private_folder
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.graph.tables import Digest, Part, combine, part_digests
+from kgdx.graph.tables import Digest, Part, combine, digests
 
 FACTS = "facts.json"
-_CHUNK_ROWS = 1 << 20
+PART_ROWS = 1 << 20
+"""Rows of a table that are worked on together."""
 _BLOCK = 1 << 20
 _TEMPORARY = ".making."
 
@@ -164,12 +165,21 @@ def checksum(file: Path) -> list[int]:
 
 def write_table(folder: Path, name: str, table: pa.Table) -> None:
     """Write one table of a result."""
+    for _part in written(folder, name, [table]):
+        pass
+
+
+def written(folder: Path, name: str, parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Write one table of a result that comes in parts, at least one, and yield each part when it is written."""
     options = pa.ipc.IpcWriteOptions(compression="lz4")
-    with (
-        pa.OSFile(str(folder / f"{name}.arrow"), "wb") as sink,
-        pa.ipc.new_file(sink, table.schema, options=options) as writer,
-    ):
-        writer.write_table(table, max_chunksize=_CHUNK_ROWS)
+    writer = None
+    with pa.OSFile(str(folder / f"{name}.arrow"), "wb") as sink:
+        for part in parts:
+            writer = writer or pa.ipc.new_file(sink, part.schema, options=options)
+            writer.write_table(part, max_chunksize=PART_ROWS)
+            yield part
+        if writer is not None:
+            writer.close()
 
 
 def key_of(*parts: Any) -> str:
@@ -331,10 +341,17 @@ def _table(content: Mapping[str, Any]) -> BuiltTable:
 
 def keep_table(folder: Path, file: str, table: GraphTable) -> dict[str, Any]:
     """Write a table into a stage that is being made, and return what its facts must say of it (:func:`built`)."""
-    write_table(folder, file, table.rows)
     ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
-    parts = {source: digest for (_, source), digest in part_digests(table).items()}
-    return {"name": name_of(table), "ends": ends, "parts": parts, "file": file}
+    return keep_parts(folder, file, name_of(table), ends, [table.rows])
+
+
+def keep_parts(
+    folder: Path, file: str, name: str, ends: tuple[str, str] | None, parts: Iterable[pa.Table]
+) -> dict[str, Any]:
+    """Do what :func:`keep_table` does with rows that come in parts, at least one, of which one is in memory."""
+    found = digests(graph_table(name, ends, part) for part in written(folder, file, parts))
+    of_sources = {source: digest for (_, source), digest in found.items()}
+    return {"name": name, "ends": ends, "parts": of_sources, "file": file}
 
 
 def built(stage: Stage, facts: Mapping[str, Any]) -> BuiltTable:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
+import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from kgdx.errors import SourceError
 from kgdx.ingest.fetch import BINARY_SHARE
@@ -31,6 +35,7 @@ SPAN = 200
 _BOM, _UTF16 = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f"))
 _REPLACED = "\ufffd".encode()
+_PACKED = (b"x", b"\x1f", b"(")
 _DAMAGED = "the line holds bytes that are no text in the file's encoding"
 
 
@@ -110,7 +115,7 @@ def read_blocks(path: Path, header: Header, encoding: str = "utf-8") -> Iterator
         block = lines
         if not headed:
             block, headed = lines.split(b"\n", 1)[1], True
-        block = unfinished + block.replace(b"\r\n", b"\n")
+        block = unfinished + (block.replace(b"\r\n", b"\n") if b"\r" in block else block)
         frame, rejects, unfinished = _parsed(block, line, header, final=False)
         line += block.count(b"\n") - unfinished.count(b"\n")
         yield frame, rejects
@@ -175,9 +180,10 @@ def _at_once(block: bytes, line: int, header: Header) -> pl.DataFrame | None:
         return None
     try:
         frame = _csv(block, header)
-    except (pl.exceptions.PolarsError, OSError):  # polars unpacks what begins as compressed data do
+    except pl.exceptions.PolarsError:
         return None
-    longest = frame.select(pl.all().str.len_bytes().max()).row(0) if frame.height else ()
+    sizes = frame.select(pl.all().str.len_bytes())
+    longest, shortest = sizes.max().row(0), sizes.min().row(0)
     if any(length is not None and length > LONGEST_CELL for length in longest) or not _complete(block, frame, header):
         return None
     breaks = block.count(b"\n")
@@ -190,7 +196,7 @@ def _at_once(block: bytes, line: int, header: Header) -> pl.DataFrame | None:
             return None
         numbers = spans.cum_sum() - spans + line
     frame = frame.with_columns(numbers.cast(pl.Int64).alias(LINE))
-    return _kept(frame) if b'""' in block or frame[frame.columns[0]].null_count() else frame
+    return _kept(frame) if 0 in shortest or frame[frame.columns[0]].null_count() else frame
 
 
 def _complete(block: bytes, frame: pl.DataFrame, header: Header) -> bool:
@@ -206,9 +212,13 @@ def _complete(block: bytes, frame: pl.DataFrame, header: Header) -> bool:
 
 def _csv(block: bytes, header: Header) -> pl.DataFrame:
     schema = dict.fromkeys(header.columns, pl.String)
-    if not block.strip():
+    if not block or block.isspace():
         return pl.DataFrame(schema=schema)
-    return pl.read_csv(block, has_header=False, schema=schema, separator=header.separator, quote_char='"')
+    packed = block.startswith(_PACKED)  # polars would take the block for compressed data, and not for text
+    text = header.separator.encode() * (len(header.columns) - 1) + b"\n" + block if packed else block
+    return pl.read_csv(
+        text, has_header=False, skip_rows=int(packed), schema=schema, separator=header.separator, quote_char='"'
+    )
 
 
 def _kept(frame: pl.DataFrame) -> pl.DataFrame:
@@ -220,40 +230,85 @@ def _kept(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _one_by_one(block: bytes, line: int, header: Header, *, final: bool) -> tuple[pl.DataFrame, pl.DataFrame, bytes]:
-    lines = block.decode("utf-8", "replace").split("\n")[:-1]
-    width = len(header.columns)
-    plain: list[str] = []
-    numbers: list[int] = []
+    """Read the lines that are whole records at once, and only the others record by record."""
+    lines = _Lines(block)
+    plain = _whole(lines.series(), header).to_numpy().copy()
     special: list[tuple[int, list[str]]] = []
     refused: list[tuple[int, str, str]] = []
-    at = 0
-    while at < len(lines):
-        text = lines[at]
-        span, reason = 1, None
+    at, end = 0, len(lines)
+    for number in np.flatnonzero(~plain).tolist():
+        if number < at:
+            continue
+        text, span, reason = lines[number], 1, None
         cells: list[str] = []
         if '"' in text:
-            span, cells, reason = _record(lines, at, header, final=final)
+            span, cells, reason = _record(lines, number, header, final=final)
             if not span:
+                end = number
                 break
         elif "\ufffd" in text or "\0" in text:
             reason = _DAMAGED
         elif text.strip():
-            reason = _problem(text.split(header.separator), width)
+            reason = _problem(text.split(header.separator), len(header.columns))
+            plain[number] = reason is None
         if reason is not None:
-            refused.append((line + at, text, reason))
+            refused.append((line + number, text, reason))
         elif cells:
-            special.append((line + at, cells))
-        elif text.strip():
-            plain.append(text)
-            numbers.append(line + at)
-        at += span
-    frame = _csv(("\n".join(plain) + "\n").encode(), header).with_columns(pl.Series(LINE, numbers, pl.Int64))
+            special.append((line + number, cells))
+        at = number + span
+        plain[number + 1 : at] = False
+    plain[end:] = False
+    frame = _csv(lines.only(plain), header)
+    frame = frame.with_columns(pl.Series(LINE, line + np.flatnonzero(plain), pl.Int64))
     schema = {**dict.fromkeys(header.columns, pl.String), LINE: pl.Int64}
     others = pl.DataFrame([(*cells, number) for number, cells in special], schema=schema, orient="row")
     rejects = pl.DataFrame(refused, schema={"line": pl.Int64, "record": pl.String, "reason": pl.String}, orient="row")
     rejects = pl.concat([no_rejects(), rejects], how="diagonal")
-    rest = "\n".join([*lines[at:], ""]).encode() if at < len(lines) else b""
-    return _kept(pl.concat([frame, others]).sort(LINE)), rejects, rest
+    frame = pl.concat([frame, others]).sort(LINE) if special else frame
+    return _kept(frame), rejects, lines.text[lines.starts[end] :]
+
+
+class _Lines(Sequence[str]):
+    """The lines of a block, without copies of what nobody looks at.
+
+    Attributes:
+        text: The block in UTF-8, whatever was none of it being U+FFFD.
+        starts: Where its lines begin, and where the last one ends; shape (lines + 1,).
+    """
+
+    def __init__(self, block: bytes) -> None:
+        try:
+            block.decode()
+            self.text = block
+        except UnicodeDecodeError:
+            self.text = block.decode("utf-8", "replace").encode()
+        self.starts = np.concatenate([[0], np.flatnonzero(np.frombuffer(self.text, np.uint8) == ord("\n")) + 1])
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, number: Any) -> Any:
+        return self.text[self.starts[number] : self.starts[number + 1] - 1].decode()
+
+    def series(self) -> pl.Series:
+        """Return the lines with their line feeds."""
+        starts, text = pa.py_buffer(self.starts), pa.py_buffer(self.text)
+        return cast(pl.Series, pl.from_arrow(pa.LargeStringArray.from_buffers(len(self), starts, text)))
+
+    def only(self, chosen: np.ndarray) -> bytes:
+        """Return the text of some of the lines."""
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]).astype(np.int8)))
+        bounds = self.starts[edges].reshape(-1, 2).tolist()
+        return b"".join([self.text[begin:end] for begin, end in bounds])
+
+
+def _whole(lines: pl.Series, header: Header) -> pl.Series:
+    """Return which lines are surely records of their own, with as many cells as the header, and sound."""
+    other = f'[^"\\n{re.escape(header.separator)}\\x00\\r\\x{{FFFD}}]*'
+    cell = f'(?:{other}|"(?:[^"\\n\\x00\\r\\x{{FFFD}}]|"")*")'
+    record = f"^{cell}(?:{re.escape(header.separator)}{cell}){{{len(header.columns) - 1}}}\\n$"
+    sound = lines.str.contains(record) & (lines.str.len_bytes() <= LONGEST_CELL)
+    return sound & lines.str.contains(r"[^\s\x1c-\x1f]")  # what Python takes for blanks
 
 
 def _record(lines: Sequence[str], at: int, header: Header, *, final: bool) -> tuple[int, list[str], str | None]:

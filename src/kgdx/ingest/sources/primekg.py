@@ -1,8 +1,8 @@
 """PrimeKG: `kg.csv`, or `edges.csv` with `nodes.csv` beside it, either packed or not.
 
 PrimeKG states every edge twice, once from each end. Here each stands once, in the direction that the manifest gives
-its relation; between two nodes of one type, in the direction in which it stands first. The reader keeps numbers only
-while it goes through the file, so eight million rows take some hundred megabytes.
+its relation; between two nodes of one type, in the direction in which it stands first. While the reader goes through
+the file it writes numbers alone, 15 bytes a row, to disk, and brings the rows together one relation after the other.
 
 Chandak et al., doi:10.1038/s41597-023-01960-3.
 """
@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import polars as pl
 
 from kgdx.errors import SourceError
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.records import LINE, Records, join_rejects, no_rejects, refuse
+from kgdx.ingest.records import LINE, Records, join_rejects, no_rejects, refuse, scratch_file
 from kgdx.ingest.sources.csv_blocks import read_blocks, read_header
 from kgdx.ingest.sources.primekg_nodes import CLASSES, Nodes, beside, node_frames, read_nodes, sides
 
@@ -66,22 +67,23 @@ RELATIONS = (
 """PrimeKG's relations, each of them a frame."""
 
 
-@dataclass(slots=True)
+_ROW = np.dtype([("line", np.uint32), ("x", np.int32), ("y", np.int32), ("word", np.uint16), ("turned", np.bool_)])
+"""A row that can be used: where it stands, both nodes, the combination of relation and display word, and its way."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Edges:
-    """Rows that can be used, as numbers: which combination of relation and display word, both nodes, the line.
+    """Rows that can be used, as numbers (:data:`_ROW`), in a file for each relation.
 
     Attributes:
         ends: Relation → the node types that it joins, in the direction of the ontology.
         words: Combination of relation and display word → its number.
+        files: Relation → its rows, in the order of the file.
     """
 
     ends: Mapping[str, tuple[str, str]]
     words: dict[tuple[str, str], int] = field(default_factory=dict)
-    word: list[np.ndarray] = field(default_factory=list)
-    x: list[np.ndarray] = field(default_factory=list)
-    y: list[np.ndarray] = field(default_factory=list)
-    turned: list[np.ndarray] = field(default_factory=list)
-    line: list[np.ndarray] = field(default_factory=list)
+    files: dict[str, IO[bytes]] = field(default_factory=dict)
 
     def add(self, rows: pl.DataFrame) -> None:
         """Take rows with ``_x`` and ``_y`` (numbers of nodes), ``_turned``, and the words of the relation."""
@@ -92,15 +94,26 @@ class _Edges:
             raise SourceError("display_relation has too many different words", hint="check that it is PrimeKG's file")
         known = pl.DataFrame(
             [(*pair, self.words[pair]) for pair in pairs],
-            schema={"relation": pl.String, "display_relation": pl.String, "_word": pl.UInt64},
+            schema={"relation": pl.String, "display_relation": pl.String, "_word": pl.UInt16},
             orient="row",
         )
         rows = rows.join(known, on=["relation", "display_relation"], how="left", maintain_order="left")
-        self.word.append(rows["_word"].to_numpy().astype(np.uint16))
-        self.x.append(rows["_x"].to_numpy().astype(np.int32))
-        self.y.append(rows["_y"].to_numpy().astype(np.int32))
-        self.turned.append(rows["_turned"].to_numpy())
-        self.line.append(rows[LINE].to_numpy().astype(np.uint32))
+        packed = np.empty(rows.height, _ROW)
+        for name, column in (("line", LINE), ("x", "_x"), ("y", "_y"), ("word", "_word"), ("turned", "_turned")):
+            packed[name] = rows[column].to_numpy()
+        for relation in dict.fromkeys(relation for relation, _ in pairs):
+            numbers = [self.words[pair] for pair in pairs if pair[0] == relation]
+            if relation not in self.files:
+                self.files[relation] = scratch_file()
+            self.files[relation].write(packed[np.isin(packed["word"], numbers)].tobytes())
+
+    def of(self, relation: str) -> np.ndarray:
+        """Return a relation's rows (:data:`_ROW`), and give its file back."""
+        if relation not in self.files:
+            return np.empty(0, _ROW)
+        with self.files.pop(relation) as file:
+            file.seek(0)
+            return np.fromfile(file, _ROW)
 
 
 def read(path: Path, manifest: Manifest) -> Records:
@@ -125,9 +138,9 @@ def read(path: Path, manifest: Manifest) -> Records:
         rows = _described(rows, nodes) if described else _named(rows, nodes)
         rejects.append(_take(rows, edges))
     found = _unite(edges, nodes)
+    rejects.append(join_rejects(found.loops).sort("line", maintain_order=True))
     frames = found.frames | node_frames(nodes)
-    rejects.append(found.loops)
-    return Records(frames, join_rejects(rejects), None, found.merged, (*nodes.warnings(), *found.warnings))
+    return Records(frames, join_rejects(rejects), None, found.merged, (*nodes.warnings(), *found.warnings()))
 
 
 def _ends(manifest: Manifest) -> dict[str, tuple[str, str]]:
@@ -208,67 +221,79 @@ def _problems(edges: _Edges) -> pl.Expr:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _United:
     """Each edge once: frames by relation, how many rows were merged, what is odd, and edges of a node with itself."""
 
-    frames: dict[str, pl.DataFrame]
-    merged: int
-    warnings: tuple[str, ...]
-    loops: pl.DataFrame
+    frames: dict[str, pl.DataFrame] = field(default_factory=dict)
+    merged: int = 0
+    both: int = 0
+    pairs: dict[str, np.ndarray] = field(default_factory=dict)
+    loops: list[pl.DataFrame] = field(default_factory=list)
+
+    def warnings(self) -> Iterator[str]:
+        """Yield what is odd about the edges."""
+        total = sum(frame.height for frame in self.frames.values())
+        present, absent = (self.pairs[name] for name in _OPPOSITE)
+        contradicted = len(np.intersect1d(present, absent))
+        yield from _oddities(total - self.both, self.merged - self.both, contradicted)
+
+
+_OPPOSITE = ("disease_phenotype_positive", "disease_phenotype_negative")
 
 
 def _unite(edges: _Edges, nodes: Nodes) -> _United:
-    """Bring the rows of an edge together: the first gives the line, and the direction between nodes of one type."""
+    """Bring the rows of each edge together, one relation after the other."""
     same, curies = nodes.united(), nodes.curies()
-    word, turned, line = _joined(edges.word, np.uint16), _joined(edges.turned, bool), _joined(edges.line, np.uint32)
-    x, y = same[_joined(edges.x, np.int32)], same[_joined(edges.y, np.int32)]
-    words = list(edges.words)
+    curies = curies.cast(pl.Categorical)
+    displays = pl.Series([display for _, display in edges.words], dtype=pl.String)
+    displays = displays.cast(pl.Categorical)
+    united = _United()
+    for relation in RELATIONS:
+        _unite_relation(relation, edges.of(relation), (same, curies, displays), united)
+    return united
+
+
+def _unite_relation(
+    relation: str, rows: np.ndarray, known: tuple[np.ndarray, pl.Series, pl.Series], united: _United
+) -> None:
+    """Bring the rows of an edge together: the first gives the line, and the direction between nodes of one type.
+
+    Args:
+        relation: PrimeKG's name of it.
+        rows: Its rows, as :data:`_ROW`.
+        known: By index of a node, the index of the same node that stands first, and its CURIE; the display words.
+        united: Takes what comes of it.
+    """
+    same, curies, displays = known
+    x, y = same[rows["x"]], same[rows["y"]]
     looped = x == y
-    loops = refuse(
-        pl.DataFrame({LINE: line[looped], "start": curies.gather(x[looped]), "end": curies.gather(y[looped])}),
-        "it refers to itself",
-    ).with_columns(part=pl.Series([f"frame:{words[number][0]}" for number in word[looped]], dtype=pl.String))
+    if looped.any():
+        at = pl.DataFrame({LINE: rows["line"][looped], "start": curies[x[looped]], "end": curies[y[looped]]})
+        united.loops.append(refuse(at, "it refers to itself", f"frame:{relation}"))
+        rows, x, y = rows[~looped], x[~looped], y[~looped]
     low, high = np.minimum(x, y).astype(np.uint64), np.maximum(x, y).astype(np.uint64)
-    key = (word.astype(np.uint64) << 48) | (low << 24) | high
-    key[looped] = np.iinfo(np.uint64).max
-    order = np.argsort(key, kind="stable")[: len(key) - int(looped.sum())]
+    key = (rows["word"].astype(np.uint64) << 48) | (low << 24) | high
+    del low, high
+    order = np.argsort(key, kind="stable")
     key = key[order]
     begins = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if len(key) else np.empty(0, np.int64)
-    first = order[begins]
-    forward = x[order] < y[order]
-    both = np.maximum.reduceat(forward, begins) & ~np.minimum.reduceat(forward, begins) if len(key) else forward
-    merged = len(order) - len(first)
-    warnings = _oddities(len(first) - int(both.sum()), merged - int(both.sum()), _contradicted(words, key[begins]))
-    first = np.sort(first)
-    start, end = np.where(turned[first], y[first], x[first]), np.where(turned[first], x[first], y[first])
-    displays = pl.Series([display for _, display in words], dtype=pl.String)
-    kinds = np.array([RELATIONS.index(relation) for relation, _ in words], np.uint8)[word[first]] if words else first
-    frames = {}
-    for number, name in enumerate(RELATIONS):
-        own = kinds == number
-        frames[name] = pl.DataFrame(
-            {
-                LINE: pl.Series(line[first[own]], dtype=pl.Int64),
-                "start": curies.gather(start[own]),
-                "end": curies.gather(end[own]),
-                "display_relation": displays.gather(word[first[own]]),
-            }
-        )
-    return _United(frames, merged, tuple(warnings), loops)
-
-
-def _joined(parts: list[np.ndarray], kind: type) -> np.ndarray:
-    return np.concatenate(parts) if parts else np.empty(0, kind)
-
-
-def _contradicted(words: list[tuple[str, str]], keys: np.ndarray) -> int:
-    """Return how many pairs of a disease and a phenotype stand as present and as absent."""
-    pairs = []
-    for relation in ("disease_phenotype_positive", "disease_phenotype_negative"):
-        numbers = [number for number, (name, _) in enumerate(words) if name == relation]
-        pairs.append(keys[np.isin(keys >> np.uint64(48), numbers)] & np.uint64((1 << 48) - 1))
-    return len(np.intersect1d(pairs[0], pairs[1]))
+    forward = (x < y)[order]
+    if len(key):
+        united.both += int((np.maximum.reduceat(forward, begins) & ~np.minimum.reduceat(forward, begins)).sum())
+    if relation in _OPPOSITE:
+        united.pairs[relation] = key[begins] & np.uint64((1 << 48) - 1)
+    united.merged += len(key) - len(begins)
+    first = np.sort(order[begins])
+    turned = rows["turned"][first]
+    united.frames[relation] = pl.DataFrame(
+        {
+            LINE: pl.Series(rows["line"][first], dtype=pl.Int64),
+            "start": curies[np.where(turned, y[first], x[first])],
+            "end": curies[np.where(turned, x[first], y[first])],
+            "display_relation": displays[rows["word"][first].astype(np.uint32)],
+        }
+    )
 
 
 def _oddities(alone: int, repeated: int, contradicted: int) -> Iterator[str]:

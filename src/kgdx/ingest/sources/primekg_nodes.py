@@ -83,9 +83,12 @@ class Nodes:
             }
         )
     )
+    _first: pl.DataFrame = field(default_factory=pl.DataFrame)
+    _place: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint32))
 
     def meet(self, described: pl.DataFrame) -> None:
         """Take descriptions (:data:`_CELLS` and the line): the first of an index stands, one of another node not."""
+        described = self._unfamiliar(described) if self._first.height else described
         met = described.group_by(_CELLS).agg(pl.col(LINE).min())
         fresh = met.join(self.known, on=_CELLS, how="anti", nulls_equal=True)
         if fresh.is_empty():
@@ -101,6 +104,18 @@ class Nodes:
         reason = pl.format("the index {} stands for {} {} elsewhere", "index", "_source", "_id")
         why = pl.coalesce("why", pl.when(other).then(reason)).alias("why")
         self.known = every.with_columns(why).select(self.known.columns)
+        self._first = self.sound()
+        numbers = self._first["_n"].to_numpy()
+        self._place = np.zeros(numbers.max(initial=0) + 2, np.uint32)
+        self._place[numbers] = np.arange(len(numbers))
+
+    def _unfamiliar(self, described: pl.DataFrame) -> pl.DataFrame:
+        """Return the descriptions without those that say of their index what was said of it first: that is most."""
+        number = described["index"].cast(pl.Int64, strict=False).fill_null(-1).to_numpy()
+        place = self._place[np.where((number >= 0) & (number < len(self._place) - 1), number, -1)]
+        first = self._first[place]
+        again = np.logical_and.reduce([(described[name] == first[name]).fill_null(False) for name in _CELLS])
+        return described.filter(~again)
 
     def bad(self) -> pl.DataFrame:
         """Return the descriptions that cannot be used, with ``why``."""
