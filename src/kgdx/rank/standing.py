@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints, Sparse
+from kgdx.arrays.sparse import Floats, Ints, Sparse, gather
 from kgdx.rank.fusion import Scored, entropy, leading, shares
 from kgdx.rank.query import Query, Recent
 
@@ -72,6 +72,20 @@ class Telling(NamedTuple):
     often: Floats
     diseases: Ints
     share: Floats
+
+
+class Asked(NamedTuple):
+    """A finding to ask for.
+
+    Attributes:
+        id: Which.
+        label: Its name.
+        below: Ids of later ones that a no, or "don't know", settles.
+    """
+
+    id: str
+    label: str
+    below: tuple[str, ...] = ()
 
 
 class Matched(NamedTuple):
@@ -177,6 +191,8 @@ class Standings:
         self._scored: Recent[Key, Scored] = Recent(SCORED)
         self._standing: Recent[Key, Standing] = Recent(self._kept)
         self._telling: Recent[Key, Telling] = Recent(self._kept)
+        self._led: Recent[Key, tuple[tuple[str, str, float], ...]] = Recent(self._kept)
+        self._asked: Recent[tuple[int, ...], tuple[Asked, ...]] = Recent(self._kept)
 
     def of(self, query: Query, before: Standing | None = None) -> Standing:
         """Return where the diseases stand.
@@ -287,28 +303,26 @@ class Standings:
         there, typical = np.zeros(size, bool), self.typical[0][named]
         there[typical[typical >= 0]] = True
         terms = np.flatnonzero(there)
-        chance, known = ((each[leaders].T @ share)[terms] for each in (often, bits))
+        at, owner = gather(often.start, leaders)
+        term, believed = often.index[at], share[owner]
+        chance, known = (np.bincount(term, values[at] * believed, size)[terms] for values in (often.values, bits))
         gain = np.maximum(entropy(np.clip(chance, 0, 1)) - known, 0)
         first = np.zeros(size, np.float32)
-        own = slice(*often.indptr[leaders[0] : leaders[0] + 2].tolist())
-        first[often.indices[own]] = often.data[own]
+        index, value = often.row(leaders[0])
+        first[index] = value
         order = leading(gain, TELLING)
         return terms[order], gain[order], chance[order], first[terms[order]]
 
     @cached_property
-    def _askable(self) -> tuple[Any, Any]:
-        """How often patients of each candidate have the terms that are typical of any, and the bits of the answer.
-
-        SciPy arrays of candidates × terms, from which the rows of some leaders are taken.
-        """
+    def _askable(self) -> tuple[Sparse, Floats]:
+        """How often patients of each candidate have the terms that are typical of any, and the bits of each answer."""
         by, named = self.model.propagated, self.typical[0]
         typical = np.zeros(len(self.model.basis.ic), bool)
         typical[named[named >= 0]] = True
         kept = typical[by.index]
-        start = np.concatenate([[0], np.cumsum(kept)])[by.start].astype(np.int32)
-        index, often = by.index[kept].astype(np.int32), by.values[kept].astype(np.float64)
-        bits = entropy(often).astype(np.float32).astype(np.float64)
-        return Sparse(start, index, often).array(len(typical)), Sparse(start, index, bits).array(len(typical))
+        start = np.concatenate([[0], np.cumsum(kept)])[by.start]
+        often = Sparse(start, by.index[kept].astype(np.int64), by.values[kept].astype(np.float64))
+        return often, entropy(often.values).astype(np.float32).astype(np.float64)
 
     def match(self, terms: Sequence[int], leave_out: frozenset[str]) -> Matched:
         """Return the patients most similar to some findings: Sim(q, i) = 1/|q| Σ_j max_k sim(q_j, i_k).
@@ -334,6 +348,28 @@ class Standings:
         order = np.argsort(first)
         value = total[best[first[order]]]
         return Matched(candidates[order], (value - mean) / max(deviation, 1e-6), value)
+
+    def led(self, standing: Standing) -> tuple[tuple[str, str, float], ...]:
+        """Return the leaders by id, name and share of belief, best first."""
+        return self._led.get(standing.key, lambda: self._named(standing))
+
+    def _named(self, standing: Standing) -> tuple[tuple[str, str, float], ...]:
+        described = map(self.ranker.names.candidate, standing.leaders.tolist())
+        return tuple(
+            (each.id, each.name, share) for each, share in zip(described, standing.share.tolist(), strict=True)
+        )
+
+    def asked(self, terms: tuple[int, ...]) -> tuple[Asked, ...]:
+        """Return findings by name, each with those after it that lie below."""
+        return self._asked.get(terms, lambda: self._ask(terms))
+
+    def _ask(self, terms: tuple[int, ...]) -> tuple[Asked, ...]:
+        ids, names = self.ranker.terms, self.ranker.names
+        up, below = self.model.basis.up, dict[int, tuple[str, ...]]()
+        for place, term in enumerate(terms):
+            for above in set(terms[:place]).intersection(up.columns(term).tolist()):
+                below[above] = (*below.get(above, ()), ids[term])
+        return tuple(Asked(ids[term], names.label(ids[term]), below.get(term, ())) for term in terms)
 
     def words(self, terms: Sequence[int]) -> str:
         """Return the query by which texts are searched for some findings: their names."""
