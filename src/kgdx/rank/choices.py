@@ -33,8 +33,8 @@ ALIKE = (ASKS, 2, LOOKED, 1, 2 * len(WEIGHTS), 1)
 """How many places of a list are of each kind."""
 COMMON = (
     *("present", "absent", "unknown", "share_1", "share_2", "share_3_to_5", "uncertainty"),
-    *("score_1", "gap_1_2", "gap_1_5", "matched", "patient_above", "similar_best", "match_leads", "match_among_leaders"),
-    *("match_weight", "searched", "text_leads", "text_among_leaders", "found_last"),
+    *("score_1", "gap_1_2", "gap_1_5", "matched", "patient_above", "similar_best", "match_leads"),
+    *("match_among_leaders", "match_weight", "searched", "text_leads", "text_among_leaders", "found_last"),
     *("lookups_done", "asks_done", "matches_done", "searches_done", "steps_done"),
     *("best_gain", "second_gain", "wide_gain"),
 )
