@@ -5,7 +5,8 @@
 Compared are the bank (τ: how much several patients of one disease add up; 0 for the best one alone), the twenty
 patients that match best by equation 21, which count likewise, and these by λ, which adds the best one's standardised
 similarity so many times. A second table parts them by whether the annotations cite the patient's publication, and by
-whether the bank has another patient of the disease. Everybody is told all findings, or `--known` of them. A patient's own publication is never matched.
+whether the bank has another patient of the disease. Everybody is told all findings, or `--known` of them. A patient's
+own publication is never matched.
 """
 
 from __future__ import annotations
