@@ -36,6 +36,12 @@ _CLOSES = {")": "(", "）": "（", "]": "[", "］": "［", "”": "“", "’": 
 _DISEASE, _GENE, _DRUG = KINDS.index("Disease"), KINDS.index("Gene"), KINDS.index("Drug")
 _SAYS_NOTHING = word_list("question")
 """Words of questions that some source has as a name."""
+_VERB = re.compile(
+    r"(?<=\bbest )fits?\b|(?<=\bbetter )fits?\b"
+    r"|\bfits?\b(?=\s+(?:best|better|all|the|this|that|these|those|my|our|your|his|her|him|it|them)\b)",
+    re.IGNORECASE,
+)
+"""What "fits this patient" is no seizure."""
 MOST_FORMS = 1_000
 """Forms that a search for names near to another one may touch."""
 _SCORED = 120
@@ -61,7 +67,12 @@ _Found = tuple[_Run, dict[int, list[Any]]]
 def mentions(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> list[Mention]:
     """Return the parts of a text that name entries, in order; where two overlap, the longer one."""
     read = text[:READ]
-    runs = [run for run in (*_words(read), *_characters(read)) if _SAYS_NOTHING.isdisjoint(run.forms)]
+    verbs = [found.start() for found in _VERB.finditer(read)]
+    runs = [
+        run
+        for run in (*_words(read), *_characters(read))
+        if _SAYS_NOTHING.isdisjoint(run.forms) and not any(run.start <= verb < run.end for verb in verbs)
+    ]
     lay = ((number, lay_names_in(read[run.start : run.end], run.forms)) for number, run in enumerate(runs))
     meant = {number: [fold_name(name) for name in names] for number, names in lay if names}
     asked = {each for forms in (*(run.forms for run in runs), *meant.values()) for each in forms}
