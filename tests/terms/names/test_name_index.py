@@ -319,6 +319,20 @@ def test_the_longest_name_is_taken_and_every_class_of_it(index: NameIndex) -> No
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("of the the tumours of the lung, type II", "the the tumours of the lung, type II"),
+        ("a tumor of lung type 2", "tumor of lung type 2"),
+        ("marfan lipodystrophy marfan syndrome", "marfan syndrome"),
+        ("老年老年人糖尿病人", "老年人糖尿病"),
+        ("皮肤粘膜淋巴结综合症", "皮肤粘膜淋巴结综合症"),
+    ],
+)
+def test_a_name_is_read_to_its_end_wherever_others_begin_alike(index: NameIndex, text: str, name: str) -> None:
+    assert [each.text for each in index.mentions(text, ("Disease",))] == [name]
+
+
 def test_words_of_a_question_are_no_symbols_of_genes(index: NameIndex) -> None:
     assert spans(index, "Is FBN1 set, or is SET?", ("Gene",)) == [("FBN1", "Gene"), ("SET", "Gene")]
     assert spans(index, "we set a date") == []
