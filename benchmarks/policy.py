@@ -4,7 +4,8 @@ Of CASES, those whose publication the annotations do not cite are parted into fi
 and seed a policy is trained on the other folds, and plays greedily with the patients of its own; the plans of
 `kgdx.learn.fixed_plans` play with all. Writes the tables of docs/benchmarks.md in Markdown, with 95 % intervals over
 publications, each of which counts the same, and the training curves as a picture. FOLDER keeps every run, so that an
-interrupted measurement goes on; `--report` prints what is there, and `--speed` how many choices a second are played.
+interrupted measurement goes on; `--report` prints what is there, `--shipped SPLIT` how the policy that ships does with
+the patients that its split holds out, and `--speed` how many choices a second are played.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 import kgdx
 from kgdx.api import Graph
 from kgdx.case import Case, read_cases
+from kgdx.case.splits import Split
 from kgdx.files.known import write_whole
 from kgdx.learn.bedside import Bedside, Played, Recorded, recorded
 from kgdx.learn.fixed_plans import PLANS, FixedPlan
@@ -40,6 +42,8 @@ KEPT = 20_000
 STATED = FixedPlan(8, 2.0)
 """The plan that was best among look-ups when the task was set."""
 MEASURES = ("top1", "top5", "reward", "actions", "questions")
+Measured = Mapping[str, Sequence[float]]
+"""Publication → the mean of each measure over its patients."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,10 +58,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, help="runs at the same time")
     parser.add_argument("--ray", metavar="ADDRESS|local", help="share the runs out on Ray")
     parser.add_argument("--report", action="store_true", help="print what was measured, and measure nothing")
+    parser.add_argument("--shipped", type=Path, metavar="SPLIT", help="measure the policy that ships, and nothing else")
     parser.add_argument("--speed", action="store_true", help="measure how fast episodes are played, and nothing else")
     options = parser.parse_args(arguments)
     if options.speed:
         speed(options)
+        return 0
+    if options.shipped:
+        shipped(options)
         return 0
     if not options.report:
         measure(options)
@@ -109,6 +117,20 @@ def met(graph: Graph, options: argparse.Namespace) -> tuple[Bedside, list[Record
     return bedside, some(recorded(ward, bedside.standings), options.most)
 
 
+def shipped(options: argparse.Namespace) -> None:
+    """Print how the policy that ships, and the plans, do with the patients that a split holds out."""
+    with kgdx.open(options.store) as graph:
+        bedside, patients = met(graph, options)
+        held_out = Split.read(options.shipped).held_out
+        held, network = [each for each in patients if each.id in held_out], opened("")
+        plans = {str(plan): told(bedside.play(plan, held), held) for plan in PLANS}
+        played = {
+            "greedy": bedside.play(network, held),
+            "sampled": bedside.play(network, held, np.random.default_rng(0)),
+        }
+    table(plans, {how: told(each, held) for how, each in played.items()})
+
+
 def speed(options: argparse.Namespace) -> None:
     """Print choices a second of one core, the network's included: 16 patients met 8 times each, in step."""
     with kgdx.open(options.store) as graph:
@@ -158,7 +180,7 @@ def folds_of(patients: Sequence[Recorded]) -> dict[str, int]:
     return {names[number]: -1 for number in aside} | {names[number]: at % FOLDS for at, number in enumerate(left)}
 
 
-def told(played: Played, patients: Sequence[Recorded]) -> dict[str, dict[str, list[float]]]:
+def told(played: Played, patients: Sequence[Recorded]) -> dict[str, list[float]]:
     """Return the measures of each publication: means over its patients."""
     values = np.array([played.ranks == 1, played.ranks > 0, played.rewards, played.actions, played.questions], float)
     by: dict[str, list[int]] = {}
@@ -178,6 +200,17 @@ def report(out: Path, updates: int) -> None:
     runs = {file.parent.name: json.loads(file.read_text("utf-8")) for file in files}
     print(f"{len(runs)} runs of {updates} updates: {', '.join(runs)}\n")
     held = {how: joined([each[how] for each in runs.values()]) for how in ("greedy", "sampled")}
+    table(plans, held)
+    if runs:
+        from kgdx.render.plots import training_plot
+
+        networks = {name: ChoiceNetwork.read(out / name / "policy.safetensors") for name in runs}
+        training_plot({name: network.card["curve"] for name, network in networks.items()}, updates, out / "curves.png")
+        print(f"\nseconds of training: {[round(each['seconds']) for each in runs.values()]}; curves: {out}/curves.png")
+
+
+def table(plans: Mapping[str, Measured], held: Mapping[str, Measured]) -> None:
+    """Print the figures of plans and of a learned policy, of the publications that it was measured with."""
     names = held["greedy"].keys() or next(iter(plans.values())).keys()
     plans = {plan: {name: found[name] for name in names} for plan, found in plans.items()}
     print(f"| {len(names)} publications | Acc@1 | Acc@5 | reward | actions | questions |\n|---|---|---|---|---|---|")
@@ -187,12 +220,6 @@ def report(out: Path, updates: int) -> None:
         if learned:
             print("|", " | ".join([f"learned, {how}", *figures(np.array(list(learned.values())))]), "|")
             compare(learned, plans)
-    if runs:
-        from kgdx.render.plots import training_plot
-
-        networks = {name: ChoiceNetwork.read(out / name / "policy.safetensors") for name in runs}
-        training_plot({name: network.card["curve"] for name, network in networks.items()}, updates, out / "curves.png")
-        print(f"\nseconds of training: {[round(each['seconds']) for each in runs.values()]}; curves: {out}/curves.png")
 
 
 def joined(found: Sequence[Mapping[str, list[float]]]) -> dict[str, list[float]]:
@@ -204,7 +231,7 @@ def joined(found: Sequence[Mapping[str, list[float]]]) -> dict[str, list[float]]
     return {name: np.mean(values, axis=0).tolist() for name, values in by.items()}
 
 
-def compare(learned: Mapping[str, list[float]], plans: Mapping[str, Mapping[str, list[float]]]) -> None:
+def compare(learned: Measured, plans: Mapping[str, Measured]) -> None:
     """Print the paired differences to the stated plan, to the most accurate one, and to that of the highest reward."""
     means = {name: np.array(list(found.values())).mean(axis=0) for name, found in plans.items()}
     accurate = max(means, key=lambda name: means[name][:2].sum())

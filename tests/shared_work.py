@@ -25,18 +25,20 @@ class Counting:
         deadly: Item that kills the process, and
         always: whether it does so each time.
         pause: Seconds that an item takes.
+        endless: Item that takes an hour.
     """
 
     marks: Path | None = None
     deadly: int | None = None
     always: bool = False
     pause: float = 0.0
+    endless: int | None = None
 
     def on(self, graph: Graph) -> Callable[[int], tuple[int, int, int]]:
         size = graph.ranker.model.columns.size
 
         def act(item: int) -> tuple[int, int, int]:
-            time.sleep(self.pause)
+            time.sleep(3600 if item == self.endless else self.pause)
             if item == self.deadly and self.marks is not None:
                 mark = self.marks / "died"
                 if self.always or not mark.exists():

@@ -80,7 +80,8 @@ def test_a_patient_is_never_matched_with_its_own_publication(bedside: Bedside, p
     bank = bedside.standings.bank
     assert bank is not None
     for patient in patients:
-        matched = bedside.standings.match(patient.opening.observed.tolist(), patient.leave_out)
+        standing = bedside.begin(patient).standing
+        matched = bedside.standings.match(standing, patient.opening.observed.tolist(), patient.leave_out)
         own = [number for number, id in enumerate(bank.ids) if id == patient.id]
         others = bank.candidate[~np.isin(np.arange(bank.size), own)]
         assert set(matched.candidates.tolist()) <= set(others.tolist())

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,6 +83,23 @@ def test_a_fault_of_the_program_says_where_it_was(graph: Graph) -> None:
 
 def test_nothing_to_do_starts_nobody(graph: Graph) -> None:
     assert list(shared(Counting(), [], graph, jobs=2)) == []
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
+def test_processes_end_with_the_one_that_shares_out(graph: Graph, sent: signal.Signals) -> None:
+    script = (
+        "import kgdx, sys; from kgdx.learn.shares import shared; from shared_work import Counting\n"
+        "if __name__ == '__main__':\n"
+        "    for _ in shared(Counting(endless=1), [0, 1, 1], kgdx.open(sys.argv[1]), jobs=2, share=1):\n"
+        "        print('busy', flush=True)\n"
+    )
+    about = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", script, graph.url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=about, text=True) as parent:
+        assert parent.stdout is not None and parent.stdout.readline() == "busy\n"
+        parent.send_signal(sent)
+        rest, _ = parent.communicate(timeout=60)  # its output ends when the last process that shares it has ended
+    assert rest == "" and parent.returncode == -sent
 
 
 def test_a_team_goes_on_after_a_round_that_was_left(graph: Graph) -> None:

@@ -1,4 +1,4 @@
-"""Where diseases stand: by the ranker's own scores, computed once; patients that match raise them by equation 21."""
+"""Where diseases stand: by the ranker's own scores, computed once; patients found by equation 21 raise them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kgdx.rank.case_bank import CaseBank
 from kgdx.rank.choices import FEATURES, PLACES, ROUND, STEPS, TEXTS, begun, listing
 from kgdx.rank.fusion import leading
 from kgdx.rank.query import Query
-from kgdx.rank.standing import Standings
+from kgdx.rank.standing import Matched, Standings
 from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NERVOUS, SEIZURE, SHORT, STATUS
 
 
@@ -118,8 +118,9 @@ def test_a_case_goes_on_from_a_kept_one_that_lacks_a_few_findings(ranker: Ranker
 def test_patients_match_by_the_mean_similarity_of_their_nearest_findings(ranker: Ranker, standings: Standings) -> None:
     bank, up, ic = standings.bank, standings.model.basis.up, standings.model.basis.ic
     assert bank is not None
-    asked = query(ranker, FOCAL, SHORT).observed.tolist()
-    matched = standings.match(asked, frozenset())
+    known = query(ranker, FOCAL, SHORT)
+    asked = known.observed.tolist()
+    matched = standings.match(standings.of(known), asked, frozenset())
 
     def similar(one: int, other: int) -> float:
         common = max((float(ic[each]) for each in set(up.columns(one)) & set(up.columns(other))), default=0.0)
@@ -135,18 +136,35 @@ def test_patients_match_by_the_mean_similarity_of_their_nearest_findings(ranker:
     assert found == pytest.approx(best, abs=1e-5)
 
 
-def test_who_is_left_out_is_not_matched_and_weight_raises(ranker: Ranker, standings: Standings) -> None:
+def test_who_is_left_out_is_not_matched(ranker: Ranker, standings: Standings) -> None:
+    known = query(ranker, FOCAL, SHORT)
+    standing, terms = standings.of(known), known.observed.tolist()
+    matched, without = (standings.match(standing, terms, frozenset(left_out)) for left_out in ((), ("PMID:4",)))
+    assert len(without.score) < len(matched.score)
+
+
+def test_matched_patients_count_as_in_the_case_bank(ranker: Ranker, standings: Standings) -> None:
     known = query(ranker, FOCAL, SHORT)
     standing = standings.of(known)
-    matched = standings.match(known.observed.tolist(), frozenset())
-    assert standing.raised(matched, 0.0) is standing
-    raised = standing.raised(matched, 2.0)
-    first = int(matched.candidates[0])
-    assert raised.total[first] >= standing.total[first]
-    without = standings.match(known.observed.tolist(), frozenset({"PMID:4"}))
-    assert dict(zip(without.candidates.tolist(), without.similar.tolist(), strict=True)) != dict(
-        zip(matched.candidates.tolist(), matched.similar.tolist(), strict=True)
-    )
+    matched = standings.match(standing, known.observed.tolist(), frozenset())
+    nothing, gain = matched.gain(standing.total, 0.0), matched.gain(standing.total, 2.0)
+    assert standing.raised(matched.candidates, nothing) is standing
+    bank = CaseBank(ranker, ranker.names.snapshot, pooling=2.0)
+    expected = bank.match(ranker.score_query(known)).raised(standing.total)
+    raised = standing.raised(matched.candidates, gain).total
+    assert (gain > 0).any() and raised[matched.candidates] == pytest.approx(expected[matched.candidates], abs=1e-4)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.floats(-30, 30)), min_size=1, max_size=8), st.floats(0.5, 3))
+def test_a_disease_is_never_lowered_and_stands_at_least_where_its_best_patient_does(
+    patients: list[tuple[int, float]], weight: float
+) -> None:
+    of, score = (np.array(each) for each in zip(*patients, strict=True))
+    total = np.array([4.0, 0.0, -2.0, 20.0], np.float32)
+    gain = Matched(np.arange(4), np.ones(4, np.float32), of, score).gain(total, weight)
+    assert (gain >= 0).all() and (gain[~np.isin(np.arange(4), of)] == 0).all()
+    for disease in set(of.tolist()):
+        assert total[disease] + gain[disease] >= score[of == disease].max() - 1e-4
 
 
 def test_what_is_listed_is_open_and_what_is_settled_is_not(ranker: Ranker, standings: Standings) -> None:

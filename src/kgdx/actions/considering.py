@@ -16,23 +16,9 @@ from kgdx.episode.wish import Action
 from kgdx.rank.choices import Progress, begun, listing
 from kgdx.rank.ranking import leaving_out
 from kgdx.rank.ranking_model import ROOT
-from kgdx.rank.standing import Standings
+from kgdx.rank.standing import Asked, Standings
 
 Count = Annotated[int, Field(ge=0)]
-
-
-class Asked(NamedTuple):
-    """A finding to ask for.
-
-    Attributes:
-        id: Which.
-        label: Its name.
-        below: Ids of later ones that a no, or "don't know", settles.
-    """
-
-    id: str
-    label: str
-    below: tuple[str, ...] = ()
 
 
 class Considerable(NamedTuple):
@@ -137,23 +123,18 @@ class Consider(Action):
 
     def _considered(self, standings: Standings, view: State) -> Considered:
         at = self.progress(standings, view)
-        terms, names = standings.ranker.terms, standings.ranker.names
+        names = standings.ranker.names
         still = [row for each in self.asking if (row := names.terms.get(each, -1)) >= 0 and not at.settled[row]]
-        leaders = tuple(
-            (told.id, told.name, share)
-            for told, share in zip(map(names.candidate, at.seen.leaders.tolist()), at.seen.share.tolist(), strict=True)
-        )
+        leaders = standings.led(at.seen)
         if still:
-            return Considered((), _asked(standings, still), leaders)
+            return Considered((), standings.asked(tuple(still)), leaders)
         offered = listing(standings, [at])
         listed = []
         for place in np.flatnonzero(offered.listed[0]).tolist():
             choice = offered.choice(0, place)
-            findings = (
-                tuple(Asked(terms[row], names.label(terms[row])) for row in choice.terms)
-                if choice.kind in ("match", "search")
-                else _asked(standings, choice.terms)
-            )
+            findings = standings.asked(choice.terms)
+            if choice.kind in ("match", "search"):
+                findings = tuple(each._replace(below=()) for each in findings)
             disease, name = ("", "") if choice.disease < 0 else names.candidate(choice.disease)[:2]
             features = tuple(offered.features[0, place].tolist())
             query = standings.words(choice.terms) if choice.kind == "search" else ""
@@ -174,14 +155,3 @@ class Consider(Action):
             at.search(standings, [rows[each] for each in self.searched if each in rows])
         at.matches, at.searches, at.found = self.matches, self.searches, self.found
         return at
-
-
-def _asked(standings: Standings, rows: tuple[int, ...] | list[int]) -> tuple[Asked, ...]:
-    """Name findings, each with those after it that lie below."""
-    terms, names, up = standings.ranker.terms, standings.ranker.names, standings.model.basis.up
-    found, above = [], [frozenset(up.columns(each).tolist()) for each in rows] if len(rows) > 1 else []
-    for place, row in enumerate(rows):
-        after = range(place + 1, len(rows))
-        below = tuple(terms[rows[each]] for each in after if row in above[each])
-        found.append(Asked(terms[row], names.label(terms[row]), below))
-    return tuple(found)

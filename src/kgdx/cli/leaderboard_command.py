@@ -54,6 +54,7 @@ class Methods:
 class Met:
     """Which patients, and what is known of them."""
 
+    split: OnSplit = None
     known: Annotated[
         str, typer.Option(metavar="N|all", help="Findings that are told at first; with all, nobody can be asked.")
     ] = "2"
@@ -74,7 +75,6 @@ def leaderboard(
     met: Met,
     budget: Budget,
     sharing: Sharing,
-    split: OnSplit = None,
     html: Html = None,
     force: Force = False,
     as_json: Json = False,
@@ -92,7 +92,7 @@ def leaderboard(
     page_files.check(html, force=force)
     if methods.llm is not None:
         sharing.refuse("--llm")
-    parts = None if split is None else Split.read(split)
+    parts = None if met.split is None else Split.read(met.split)
     given = list(inputs.many(cases)) if parts is None else parts.only(inputs.many(cases))
     if met.sample is not None:
         given = sampled(given, met.sample, met.seed)

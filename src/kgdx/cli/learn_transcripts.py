@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import Json, Store
+from kgdx.cli.options import Json, Store, grouped
 
 
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """What is written down, and how."""
+
+    policy: Annotated[str, typer.Option(metavar="NAME", help="Whose acts: fixed or learned.")] = "fixed"
+    notation: Annotated[
+        Literal["tags", "calls"], typer.Option(help="How acts are written: in tags, or as calls in JSON.")
+    ] = "tags"
+    form: Annotated[
+        Literal["transcripts", "verl"], typer.Option("--format", help="JSON lines, or rows for verl as Parquet.")
+    ] = "transcripts"
+    least: Annotated[
+        float | None, typer.Option(metavar="REWARD", help="Only transcripts with at least this reward.")
+    ] = None
+    result: Annotated[int, typer.Option(metavar="N", min=16, help="Characters of what an act is answered by.")] = 2_000
+
+
+@grouped
 def transcripts(
     cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis; or .gz.")],
     to: Annotated[Path, typer.Option("--out", "--output", "-o", metavar="FILE", help="Where they are written.")],
-    policy: Annotated[str, typer.Option(metavar="NAME", help="Whose acts: fixed or learned.")] = "fixed",
-    notation: Annotated[
-        Literal["tags", "calls"], typer.Option(help="How acts are written: in tags, or as calls in JSON.")
-    ] = "tags",
-    form: Annotated[
-        Literal["transcripts", "verl"], typer.Option("--format", help="JSON lines, or rows for verl as Parquet.")
-    ] = "transcripts",
+    writing: Writing,
     split: Annotated[
         Path | None, typer.Option("--split", metavar="FILE", help="Only those to train on, by `kgdx split`.")
     ] = None,
-    least: Annotated[
-        float | None, typer.Option(metavar="REWARD", help="Only transcripts with at least this reward.")
-    ] = None,
-    result: Annotated[int, typer.Option(metavar="N", min=16, help="Characters of what an act is answered by.")] = 2_000,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -46,15 +55,15 @@ def transcripts(
     given = [case for case in inputs.many(cases) if isinstance(case, Case)]
     if split is not None:
         given = Split.read(split).only(given, "train")
-    model = TagsPolicy(notation=notation, result=result, top=0, explain=0)
+    model = TagsPolicy(notation=writing.notation, result=writing.result, top=0, explain=0)
     with inputs.graph(store) as graph:
         ward = Ward.of(graph, given, known=None)
-        if form == "verl":
+        if writing.form == "verl":
             count = write_verl(verl_rows(ward, ward.ids, model), to)
         else:
-            made = Transcripts(ward, make_policy(policy), model)
+            made = Transcripts(ward, make_policy(writing.policy), model)
             with options.progress_bar("transcripts", len(ward.ids)) as advance:
-                count = write_transcripts(made.all(ward.ids, advance), to, least)
+                count = write_transcripts(made.all(ward.ids, advance), to, writing.least)
     if as_json:
         options.write_json({"file": str(to), "transcripts": count, "cases": len(given)})
     else:

@@ -167,7 +167,7 @@ class Leaderboard:
         if not self.found:
             name, why = next(iter(self.not_run.items()))
             raise UsageError(f"nobody can run: {name} ({why})")
-        seen = np.array([self._seen(id) for id in self.ids], object)
+        seen = np.array([self.seen(id) for id in self.ids], object)
         unseen = np.flatnonzero(seen == False).tolist()  # noqa: E712 - None is neither
         every = list(range(len(self.ids)))
         base = next(iter(self.found.values()))
@@ -185,7 +185,8 @@ class Leaderboard:
             "left_out": len(self.board.ward.ids) - len(self.ids),
         }
 
-    def _seen(self, id: str) -> bool | None:
+    def seen(self, id: str) -> bool | None:
+        """Tell whether the graph's annotations cite a patient's publication; ``None`` where it names none."""
         publications = frozenset(self.board.ward.cases[id].publications)
         if not publications:
             return None

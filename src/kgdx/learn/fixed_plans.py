@@ -16,7 +16,7 @@ class FixedPlan:
 
     Attributes:
         times: How many diseases are looked up, the leading one first that was not looked up yet; or rounds asked.
-        weight: λ of the match; no match where ``None``.
+        weight: How much the match counts; no match where ``None``.
         kind: ``lookup``, or ``round`` for rounds of the ten most telling questions.
         wide: How many of the rounds, the first ones, are wide.
 

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from accelerate.utils import gather_object
 from transformers import TrainerCallback
@@ -19,6 +19,8 @@ from kgdx.learn.language_task import Outcome, Task, means
 from kgdx.learn.preference_pairs import Kind, Pair
 from kgdx.llm.chat import Request
 
+S = TypeVar("S", bound=RunSettings)
+D = TypeVar("D")
 WRITTEN = 256
 """Tokens of a sample at an evaluation at most."""
 
@@ -52,11 +54,12 @@ NUMBERS = ("reward", "margin", "loss", "gradient")
 """Those that have to be finite."""
 
 
-class Recorder(TrainerCallback):
+class Recorder(TrainerCallback, Generic[S, D]):
     """TRL's trainer tells it what happens.
 
     Args:
         settings: Of the run.
+        given: What is trained on, or measured on.
         run: Where it is written.
         model: Returns the model as it is now.
         tell: Told in a line how an evaluation went.
@@ -66,8 +69,9 @@ class Recorder(TrainerCallback):
     """Measures that the curve keeps; a log is a line of the curve where it has the first of them."""
 
     def __init__(
-        self, settings: RunSettings, run: RunFolder, model: Callable[[], BatchModel], tell: Callable[[str], object]
+        self, settings: S, given: D, run: RunFolder, model: Callable[[], BatchModel], tell: Callable[[str], object]
     ) -> None:
+        self._settings, self._given = settings, given
         self._every, self._samples = settings.evaluate, settings.samples
         self._run, self._model, self._tell = run, model, tell
         self._since = time.monotonic()
@@ -76,8 +80,19 @@ class Recorder(TrainerCallback):
         """Tell whether it is time for an evaluation."""
         return bool(self._every) and (state.global_step % self._every == 0 or state.global_step == state.max_steps)
 
+    def evaluate(self, state: Any, control: Any) -> None:
+        """Evaluate the model as it is now; nothing by default."""
+        return None
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Evaluate the initial model."""
+        if state.global_step == 0 and self._every:
+            self.evaluate(state, control)
+
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Keep the last update as a checkpoint, too."""
+        """Evaluate, where it is time; keep the last update as a checkpoint, too."""
+        if self.due(state):
+            self.evaluate(state, control)
         if state.global_step == state.max_steps:
             control.should_save = True
 
@@ -113,40 +128,11 @@ class Recorder(TrainerCallback):
         self._run.close(folder, {"step": state.global_step, **self.noted()})
 
 
-class RolloutRecorder(Recorder):
-    """Writes down how a model is trained on rollouts, and evaluates it on held-out cases.
-
-    Args:
-        settings: Of the run.
-        task: What is trained on.
-        run: Where it is written.
-        model: Returns the model as it is now.
-        tell: Told in a line how an evaluation went.
-    """
+class RolloutRecorder(Recorder[GrpoSettings, Task]):
+    """Writes down how a model is trained on rollouts, and evaluates it on held-out cases."""
 
     kept = ROLLOUTS
-
-    def __init__(
-        self,
-        settings: GrpoSettings,
-        task: Task,
-        run: RunFolder,
-        model: Callable[[], BatchModel],
-        tell: Callable[[str], object],
-    ) -> None:
-        super().__init__(settings, run, model, tell)
-        self._settings, self._task, self._idle = settings, task, 0
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Evaluate the initial model."""
-        if state.global_step == 0:
-            self._evaluate(state)
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Evaluate, where it is time."""
-        if self.due(state):
-            self._evaluate(state)
-        super().on_step_end(args, state, control)
+    _idle = 0
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         """Write a line of the curve, or an evaluation by sampled rollouts.
@@ -173,14 +159,15 @@ class RolloutRecorder(Recorder):
 
     def noted(self) -> dict[str, Any]:
         """Return the seed of the next rollout."""
-        return {"rollouts": self._task.done}
+        return {"rollouts": self._given.done}
 
-    def _evaluate(self, state: Any) -> None:
-        if not self._every or not self._task.held_out or self._settings.notation == "tools":
+    def evaluate(self, state: Any, control: Any) -> None:
+        """Play the held-out cases, where there are any."""
+        if not self._given.held_out or self._settings.notation == "tools":
             return
-        ids = list(self._task.held_out)[: self._settings.evaluated]
+        ids = list(self._given.held_out)[: self._settings.evaluated]
         share = ids[_rank() :: _processes()]
-        found: list[Outcome] = gather_object(self._task.evaluated(self._model(), share))
+        found: list[Outcome] = gather_object(self._given.evaluated(self._model(), share))
         figures = means(found)
         self._run.add(EVALUATIONS, {"step": state.global_step, **figures, "cases": len(found)})
         kept = found[: self._samples]
@@ -189,41 +176,15 @@ class RolloutRecorder(Recorder):
         self._tell(f"update {state.global_step}: {told}")
 
 
-class PairRecorder(Recorder):
-    """Writes down how a model is trained on pairs: figures of held-out pairs by kind, and what it writes now.
-
-    Args:
-        settings: Of the run.
-        held_out: Kind → the pairs that are held out.
-        run: Where it is written.
-        model: Returns the model as it is now.
-        tell: Told in a line how an evaluation went.
-    """
+class PairRecorder(Recorder[DpoSettings, Mapping[Kind, Sequence[Pair]]]):
+    """Writes down how a model is trained on pairs: figures of held-out pairs by kind, and what it writes now."""
 
     kept = PAIRS
 
-    def __init__(
-        self,
-        settings: DpoSettings,
-        held_out: Mapping[Kind, Sequence[Pair]],
-        run: RunFolder,
-        model: Callable[[], BatchModel],
-        tell: Callable[[str], object],
-    ) -> None:
-        super().__init__(settings, run, model, tell)
-        self._held_out = held_out
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Let the initial model write."""
-        if state.global_step == 0 and self._every:
-            self._write(state.global_step)
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Have the trainer evaluate, where it is time."""
-        if self.due(state):
-            control.should_evaluate = True
-            self._write(state.global_step)
-        super().on_step_end(args, state, control)
+    def evaluate(self, state: Any, control: Any) -> None:
+        """Let the model write, and once it was trained have the trainer evaluate."""
+        control.should_evaluate = control.should_evaluate or state.global_step > 0
+        self._write(state.global_step)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         """Write a line of the curve, or the figures of held-out pairs of a kind.
@@ -232,17 +193,17 @@ class PairRecorder(Recorder):
             UsageError: A number is none.
         """
         super().on_log(args, state, control, logs)
-        kind = next((each for each in self._held_out if f"eval_{each}_loss" in (logs or {})), None)
+        kind = next((each for each in self._given if f"eval_{each}_loss" in (logs or {})), None)
         if kind is None:
             return
         figures = {name: round(float(logs[f"eval_{own}"]), 6) for own, name in PAIRS.items() if f"eval_{own}" in logs}
-        figures |= {"loss": round(float(logs[f"eval_{kind}_loss"]), 6), "pairs": len(self._held_out[kind])}
+        figures |= {"loss": round(float(logs[f"eval_{kind}_loss"]), 6), "pairs": len(self._given[kind])}
         self._run.add(EVALUATIONS, {"step": state.global_step, "kind": kind, **figures})
-        told = f"{len(self._held_out[kind]):,} held-out pairs of {kind}s"
+        told = f"{len(self._given[kind]):,} held-out pairs of {kind}s"
         self._tell(f"update {state.global_step}: {figures['accuracy']:.3f} of {told} in the right order")
 
     def _write(self, step: int) -> None:
-        asked = [each for some in self._held_out.values() for each in some[: self._samples]]
+        asked = [each for some in self._given.values() for each in some[: self._samples]]
         if not asked or not self._run.main:
             return
         requests = [Request(each.messages, max_tokens=WRITTEN) for each in asked]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import connection, get_context
+from multiprocessing import connection, get_context, parent_process
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kgdx.api import Graph
@@ -220,12 +221,21 @@ def _deaf() -> Iterator[None]:
 
 
 def _serve(pipe: connection.Connection, post: Post) -> None:
-    """Do shares until nobody is there who gives any."""
+    """Do shares until nobody is there who gives any; end in the middle of one where who gave it has died."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     doer = Doer(post)
     with suppress(EOFError, OSError):
         while True:
             pipe.send(doer.do(pipe.recv()))
+
+
+def _end_with_parent() -> None:
+    """End this process when that which started it has ended, however that came about."""
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
 
 
 def processors() -> int:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from kgdx.actions.answering import Diagnose
-from kgdx.actions.considering import Asked, Consider, Considerable, Considered
+from kgdx.actions.considering import Consider, Considerable, Considered
 from kgdx.actions.explaining import Explain
 from kgdx.actions.reading import Extract, Rank
 from kgdx.actions.tools import Lookup, Match, Search
@@ -24,7 +24,7 @@ from kgdx.episode.segment import Author, Kind, Segment
 from kgdx.episode.state import State
 from kgdx.episode.wish import AskPatient, Wish
 from kgdx.policies.inquiry import OPENLY
-from kgdx.rank.standing import MATCHED
+from kgdx.rank.standing import MATCHED, Asked
 
 QUESTIONS = ("ask", "round", "lookup")
 """Kinds of choices that ask the patient."""

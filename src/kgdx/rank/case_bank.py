@@ -8,6 +8,7 @@ never matched with itself or one of its own publication.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from kgdx.results.ranked import Candidate, MatchedCase
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
-    from kgdx.rank.fusion import Scored
+    from kgdx.rank.fusion import Scale, Scored
     from kgdx.rank.ranker import Ranker
 
 GAIN = 1e-4
@@ -139,7 +140,7 @@ class CaseBank:
         self._nearest = Coverage(ranker.model, {}, self._columns)
         self._similar: Recent[int, Floats] = Recent(NEAREST)
         self._scorers = {name: scorer for name, scorer in on.items() if scorer is not None}
-        self._personal = [name for name, scorer in ranker.scorers.items() if isinstance(scorer, ByPerson)]
+        self._personal = {name: scorer for name, scorer in ranker.scorers.items() if isinstance(scorer, ByPerson)}
 
     @property
     def size(self) -> int:
@@ -157,11 +158,21 @@ class CaseBank:
             scored: The case; on its scales the patients are standardised.
             leave_out: Publications, and ids or labels of patients, that do not count.
         """
-        value = fused({name: scorer.score(scored.query) for name, scorer in self._scorers.items()}, scored.scales)
-        for name in scored.values.keys() & set(self._personal):  # what the person says of a disease, its patients share
-            value += scored.scales[name].part(scored.values[name])[self.candidate]
+        value = self.scores(scored.query, scored.scales)
         used = self.used(leave_out) & self._sharing(scored.query)
         return Matched(self, scored.query, np.where(used, value, -np.inf))
+
+    def scores(self, query: Query, scales: Mapping[str, Scale]) -> Floats:
+        """Return each patient's score, as if it were a disease; shape (patients,).
+
+        Args:
+            query: The case.
+            scales: Those of the diseases' scores for it.
+        """
+        value = fused({name: scorer.score(query) for name, scorer in self._scorers.items()}, scales)
+        for name in scales.keys() & self._personal.keys():  # what the person says of a disease, its patients share
+            value += scales[name].part(self._personal[name].score(query))[self.candidate]
+        return value
 
     def shared(self, query: Query, patient: int) -> tuple[str, ...]:
         """Return ids of the query's present findings that a patient has, or has something more specific of."""

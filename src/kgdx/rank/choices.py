@@ -14,14 +14,14 @@ import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.rank.query import Query
-from kgdx.rank.standing import LOOKED, TELLING, Matched, Standing, Standings, Telling
+from kgdx.rank.standing import LOOKED, TELLING, Matched, Mentioned, Standing, Standings, Telling
 
 Kind = Literal["ask", "round", "lookup", "search", "match", "diagnose"]
 KINDS: tuple[Kind, ...] = ("ask", "round", "lookup", "search", "match", "diagnose")
 ASKS, ROUND, TERMS = 8, 10, 10
 """Single questions that are listed, questions of a round, and terms that are asked of a disease."""
 WEIGHTS = (0.0, 1.0, 2.0)
-"""λ: how much patients that match count."""
+"""τ: how much patients that match count. With a greater one, patients whose annotations are clear would lose by it."""
 MATCHES, SEARCHES, STEPS = 3, 2, 12
 """Most matches and searches, and the steps after which nothing but a diagnosis is listed."""
 TEXTS = 1.0
@@ -33,8 +33,8 @@ ALIKE = (ASKS, 2, LOOKED, 1, 2 * len(WEIGHTS), 1)
 """How many places of a list are of each kind."""
 COMMON = (
     *("present", "absent", "unknown", "share_1", "share_2", "share_3_to_5", "uncertainty"),
-    *("score_1", "gap_1_2", "gap_1_5", "matched", "raise_best", "similar_best", "match_leads", "match_among_leaders"),
-    *("match_weight", "searched", "text_leads", "text_among_leaders", "found_last"),
+    *("score_1", "gap_1_2", "gap_1_5", "matched", "patient_above", "similar_best", "match_leads"),
+    *("match_among_leaders", "match_weight", "searched", "text_leads", "text_among_leaders", "found_last"),
     *("lookups_done", "asks_done", "matches_done", "searches_done", "steps_done"),
     *("best_gain", "second_gain", "wide_gain"),
 )
@@ -56,7 +56,7 @@ class Choice(NamedTuple):
         kind: What.
         terms: Rows of the findings that are asked for, matched with, or searched for.
         disease: The candidate that is looked up, -1 for none.
-        weight: λ of a match.
+        weight: How much a match counts.
     """
 
     kind: Kind
@@ -76,7 +76,7 @@ class Progress:
         asks: How many single questions were asked.
         looked: Diseases that were looked up, once for each time; -1 for a round of questions.
         matched: The patients that match what is known now.
-        weight: λ of that match.
+        weight: How much that match counts.
         half: The more telling half of the findings that are present, once it is known.
         seen: Where the diseases stand with those patients.
         matches: How many matches were made.
@@ -94,7 +94,7 @@ class Progress:
     weight: float = 0.0
     matches: int = 0
     half: Ints | None = None
-    texts: Matched | None = None
+    texts: Mentioned | None = None
     searches: int = 0
     found: int = 0
 
@@ -108,9 +108,11 @@ class Progress:
         return self.asks + len(self.looked) + self.matches + self.searches
 
     def _raise(self) -> None:
-        self.seen = self.standing if self.matched is None else self.standing.raised(self.matched, self.weight)
-        if self.texts is not None and len(self.texts.candidates):
-            self.seen = self.seen.raised(self.texts, TEXTS)
+        self.seen, matched, texts = self.standing, self.matched, self.texts
+        if matched is not None:
+            self.seen = self.seen.raised(matched.candidates, matched.gain(self.standing.total, self.weight))
+        if texts is not None:
+            self.seen = self.seen.raised(texts.candidates, TEXTS * texts.similar)
 
     def learned(self, standings: Standings, present: Sequence[int], absent: Sequence[int]) -> None:
         """Go on with what an answer told; what matched before matches something else."""
@@ -125,7 +127,8 @@ class Progress:
 
     def match(self, standings: Standings, terms: Sequence[int], weight: float, leave_out: frozenset[str]) -> None:
         """Go on with the patients that match some findings."""
-        self.matched, self.weight, self.matches = standings.match(terms, leave_out), weight, self.matches + 1
+        self.matched = standings.match(self.standing, terms, leave_out)
+        self.weight, self.matches = weight, self.matches + 1
         self._raise()
 
     def search(self, standings: Standings, terms: Sequence[int]) -> None:
@@ -235,14 +238,17 @@ def _common(at: Progress) -> tuple[float, ...]:
     counts = (len(known.observed) / 10, len(known.excluded) / 20, at.unknown / 50)
     matched, texts = (0.0,) * 6, (0.0,) * 3
     if at.matched is not None:
-        raised, similar = float(at.matched.raise_[0]) / 5, float(at.matched.similar[0])
-        matched = (1.0, raised, similar, *_leading(at, at.matched), at.weight / 2)
+        above, similar = 0.0, 0.0
+        if len(at.matched.score):
+            above = (float(at.matched.score.max()) - float(at.standing.total[at.standing.leaders[0]])) / 5
+            similar = float(at.matched.similar[0])
+        matched = (1.0, above, similar, *_leading(at, at.matched), at.weight / 2)
     if at.texts is not None:
         texts = (1.0, *_leading(at, at.texts))
     return (*counts, *at.seen.shape, *matched, *texts, at.found / 5, *done)
 
 
-def _leading(at: Progress, found: Matched) -> tuple[float, float]:
+def _leading(at: Progress, found: Matched | Mentioned) -> tuple[float, float]:
     """Whether the best of what was found leads without it, and whether it is among the leaders."""
     if not len(found.candidates):
         return 0.0, 0.0

@@ -6,16 +6,16 @@ equal findings and kept, since most answers are "don't know" and leave all of it
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints, Sparse
-from kgdx.rank.fusion import Scored, entropy, leading, shares
+from kgdx.arrays.sparse import Floats, Ints, Sparse, gather
+from kgdx.rank.fusion import Scale, Scored, entropy, leading, shares
 from kgdx.rank.query import Query, Recent
 
 if TYPE_CHECKING:
@@ -74,17 +74,65 @@ class Telling(NamedTuple):
     share: Floats
 
 
-class Matched(NamedTuple):
-    """The best patients of a bank, or passages about diseases, as evidence for their diseases.
+class Asked(NamedTuple):
+    """A finding to ask for.
 
     Attributes:
-        candidates: Their diseases, each once, the best first; shape (diseases,).
-        raise_: How far the best patient of each is above the mean patient, in deviations; of a passage, above nothing.
-        similar: Its similarity, 0 to 1.
+        id: Which.
+        label: Its name.
+        below: Ids of later ones that a no, or "don't know", settles.
+    """
+
+    id: str
+    label: str
+    below: tuple[str, ...] = ()
+
+
+class Matched(NamedTuple):
+    """The patients of a bank that match best, as evidence for their diseases.
+
+    Attributes:
+        candidates: Their diseases, each once, that of the most similar patient first; shape (diseases,).
+        similar: The greatest similarity of a patient of each, 0 to 1; of the same shape.
+        of: The place in ``candidates`` of each patient's disease; shape (patients,).
+        score: Each patient's, on the scale of the diseases' scores; of the same shape.
     """
 
     candidates: Ints
-    raise_: Floats
+    similar: Floats
+    of: Ints
+    score: Floats
+
+    def gain(self, total: Floats, weight: float) -> Floats:
+        """Return how far the patients raise their diseases: τ ln(1 + Σ_p e^((s_p − s) / τ)); shape (diseases,).
+
+        As in the case bank, a disease counts for its own score and its patients' together. So patients raise most what
+        the annotations explain worse than they do, and a disease that its annotations explain well keeps its place.
+
+        Args:
+            total: Score s of each candidate.
+            weight: τ: how much several patients of a disease add up; nothing counts where it is 0.
+        """
+        if not weight or not len(self.candidates):
+            return np.zeros(len(self.candidates), np.float32)
+        own = total[self.candidates].astype(np.float64)
+        best = own.copy()
+        np.maximum.at(best, self.of, self.score)
+        share = np.exp((own - best) / weight)
+        np.add.at(share, self.of, np.exp((self.score - best[self.of]) / weight))
+        gain: Floats = (best - own + weight * np.log(share)).astype(np.float32)
+        return gain
+
+
+class Mentioned(NamedTuple):
+    """Diseases that the best passages are of.
+
+    Attributes:
+        candidates: Each once, the best first; shape (diseases,).
+        similar: The best passage's score over that of the best of all, 0 to 1; of the same shape.
+    """
+
+    candidates: Ints
     similar: Floats
 
 
@@ -99,6 +147,7 @@ class Standing:
         degrees: Temperature at which scores become shares.
         leaders: The best candidates, best first; shape (LEADERS,).
         share: Their shares of belief, 1 in sum.
+        scales: How each scorer's values become parts of the scores.
     """
 
     key: Key
@@ -107,6 +156,7 @@ class Standing:
     degrees: float
     leaders: Ints
     share: Floats
+    scales: Mapping[str, Scale] = field(default_factory=dict, repr=False)
 
     @cached_property
     def shape(self) -> tuple[float, ...]:
@@ -118,25 +168,19 @@ class Standing:
         first = (float(self.share[0]), float(self.share[1:2].sum()), float(self.share[2:LOOKED].sum()))
         return (*first, entropy, score[0] / 10, (score[0] - second) / 3, (score[0] - score[-1]) / 3)
 
-    def raised(self, matched: Matched, weight: float) -> Standing:
-        """Return where the diseases stand when patients that match count too.
+    def raised(self, candidates: Ints, gain: Floats) -> Standing:
+        """Return where the diseases stand when something else counts too.
 
         Args:
-            matched: Patients of some diseases.
-            weight: λ: a disease gains λ times what its best patient is above the mean one, in deviations.
+            candidates: Some diseases, each once.
+            gain: How far each is raised.
         """
-        if not weight:
+        if not gain.any():
             return self
-        gain = weight * np.maximum(matched.raise_, 0).astype(np.float32)
         total = self.total.copy()
-        total[matched.candidates] += gain
-        return self.standing((*self.key, matched.candidates.tobytes(), gain.tobytes()), self.query, total, self.degrees)
-
-    @classmethod
-    def standing(cls, key: Key, query: Query, total: Floats, degrees: float) -> Standing:
-        """Return where the diseases stand by their scores, and the temperature at which these become shares."""
-        found = cls.waiting(key, query, degrees)
-        found.stand(total)
+        total[candidates] += gain
+        found = self.waiting((*self.key, candidates.tobytes(), gain.tobytes()), self.query, self.degrees)
+        found.stand(total, self.scales)
         return found
 
     @classmethod
@@ -144,11 +188,11 @@ class Standing:
         """Return the standing of a case that is not scored yet."""
         return cls(key, query, np.zeros(0), degrees, np.zeros(0, np.int64), np.zeros(0))
 
-    def stand(self, total: Floats) -> None:
-        """Take over the scores."""
+    def stand(self, total: Floats, scales: Mapping[str, Scale]) -> None:
+        """Take over the scores, and their scales."""
         leaders = leading(total, LEADERS)
         share = shares(total[leaders].astype(np.float64), self.degrees)
-        for name, value in (("total", total), ("leaders", leaders), ("share", share)):
+        for name, value in (("total", total), ("leaders", leaders), ("share", share), ("scales", scales)):
             object.__setattr__(self, name, value)
 
 
@@ -177,6 +221,9 @@ class Standings:
         self._scored: Recent[Key, Scored] = Recent(SCORED)
         self._standing: Recent[Key, Standing] = Recent(self._kept)
         self._telling: Recent[Key, Telling] = Recent(self._kept)
+        self._matched: Recent[Key, Matched] = Recent(self._kept)
+        self._led: Recent[Key, tuple[tuple[str, str, float], ...]] = Recent(self._kept)
+        self._asked: Recent[tuple[int, ...], tuple[Asked, ...]] = Recent(self._kept)
 
     def of(self, query: Query, before: Standing | None = None) -> Standing:
         """Return where the diseases stand.
@@ -194,12 +241,13 @@ class Standings:
         self.scored_anew += 1
         known = None if before is None else self._scored.peek(before.key)
         known = known or self._shorter(key, query)
+        standing = Standing.waiting(key, query, self.ranker.degrees(query))
         if self._waiting is not None:
-            standing = Standing.waiting(key, query, self.ranker.degrees(query))
             self._waiting.append((standing, known))
             return standing
         scored = self._scored.get(key, lambda: self.ranker.score_anew(query, known))
-        return Standing.standing(key, query, scored.total, self.ranker.degrees(query))
+        standing.stand(scored.total, scored.scales)
+        return standing
 
     def _shorter(self, key: Key, query: Query) -> Scored | None:
         """A scored case that is kept and lacks few of the findings, the last ones."""
@@ -228,7 +276,7 @@ class Standings:
                 found = self.ranker.scoring.score([(standing.query, known) for standing, known in some])
                 for (standing, _), scored in zip(some, found, strict=True):
                     self._scored.keep(standing.key, scored)
-                    standing.stand(scored.total)
+                    standing.stand(scored.total, scored.scales)
         except BaseException:
             self.forget()  # what still waits is never scored
             raise
@@ -287,59 +335,83 @@ class Standings:
         there, typical = np.zeros(size, bool), self.typical[0][named]
         there[typical[typical >= 0]] = True
         terms = np.flatnonzero(there)
-        chance, known = ((each[leaders].T @ share)[terms] for each in (often, bits))
+        at, owner = gather(often.start, leaders)
+        term, believed = often.index[at], share[owner]
+        chance, known = (np.bincount(term, values[at] * believed, size)[terms] for values in (often.values, bits))
         gain = np.maximum(entropy(np.clip(chance, 0, 1)) - known, 0)
         first = np.zeros(size, np.float32)
-        own = slice(*often.indptr[leaders[0] : leaders[0] + 2].tolist())
-        first[often.indices[own]] = often.data[own]
+        index, value = often.row(leaders[0])
+        first[index] = value
         order = leading(gain, TELLING)
         return terms[order], gain[order], chance[order], first[terms[order]]
 
     @cached_property
-    def _askable(self) -> tuple[Any, Any]:
-        """How often patients of each candidate have the terms that are typical of any, and the bits of the answer.
-
-        SciPy arrays of candidates × terms, from which the rows of some leaders are taken.
-        """
+    def _askable(self) -> tuple[Sparse, Floats]:
+        """How often patients of each candidate have the terms that are typical of any, and the bits of each answer."""
         by, named = self.model.propagated, self.typical[0]
         typical = np.zeros(len(self.model.basis.ic), bool)
         typical[named[named >= 0]] = True
         kept = typical[by.index]
-        start = np.concatenate([[0], np.cumsum(kept)])[by.start].astype(np.int32)
-        index, often = by.index[kept].astype(np.int32), by.values[kept].astype(np.float64)
-        bits = entropy(often).astype(np.float32).astype(np.float64)
-        return Sparse(start, index, often).array(len(typical)), Sparse(start, index, bits).array(len(typical))
+        start = np.concatenate([[0], np.cumsum(kept)])[by.start]
+        often = Sparse(start, by.index[kept].astype(np.int64), by.values[kept].astype(np.float64))
+        return often, entropy(often.values).astype(np.float32).astype(np.float64)
 
-    def match(self, terms: Sequence[int], leave_out: frozenset[str]) -> Matched:
+    def match(self, standing: Standing, terms: Sequence[int], leave_out: frozenset[str]) -> Matched:
         """Return the patients most similar to some findings: Sim(q, i) = 1/|q| Σ_j max_k sim(q_j, i_k).
 
         Equation 21 of Deep-DxSearch (Zheng et al., arXiv:2508.15746), with the relevance similarity of the ontology
-        instead of a sentence encoder. The list of each term's nearest patients is computed once.
+        instead of a sentence encoder. The list of each term's nearest patients is computed once. Those that are found
+        are scored like diseases by all that is known.
 
         Args:
+            standing: What is known.
             terms: The findings that are matched with; at least one.
             leave_out: Publications and ids of patients that do not count.
         """
+        key = (*standing.key, tuple(terms), leave_out)
+        return self._matched.get(key, lambda: self._match(standing, terms, leave_out))
+
+    def _match(self, standing: Standing, terms: Sequence[int], leave_out: frozenset[str]) -> Matched:
         assert self.bank is not None
         total = np.zeros(self.bank.size, np.float32)
         for term in terms:
             total += self.bank.similar(term)
         total /= np.float32(len(terms))
-        used = self.bank.used(leave_out)
-        mean, deviation = float(total[used].mean()), float(total[used].std())
-        total[~used] = -1
+        total[~self.bank.used(leave_out)] = -1
         best = leading(total, MATCHED)
         best = best[total[best] >= 0]
-        candidates, first = np.unique(self.bank.candidate[best], return_index=True)
+        candidates, first, of = np.unique(self.bank.candidate[best], return_index=True, return_inverse=True)
         order = np.argsort(first)
-        value = total[best[first[order]]]
-        return Matched(candidates[order], (value - mean) / max(deviation, 1e-6), value)
+        score = self.bank.scores(standing.query, standing.scales)[best].astype(np.float64)
+        return Matched(candidates[order], total[best[first[order]]], np.argsort(order)[of], score)
+
+    def led(self, standing: Standing) -> tuple[tuple[str, str, float], ...]:
+        """Return the leaders by id, name and share of belief, best first."""
+        return self._led.get(standing.key, lambda: self._named(standing))
+
+    def _named(self, standing: Standing) -> tuple[tuple[str, str, float], ...]:
+        described = map(self.ranker.names.candidate, standing.leaders.tolist())
+        return tuple(
+            (each.id, each.name, share) for each, share in zip(described, standing.share.tolist(), strict=True)
+        )
+
+    def asked(self, terms: tuple[int, ...]) -> tuple[Asked, ...]:
+        """Return findings by name, each with those after it that lie below."""
+        return self._asked.get(terms, lambda: self._ask(terms))
+
+    def _ask(self, terms: tuple[int, ...]) -> tuple[Asked, ...]:
+        ids, names = self.ranker.terms, self.ranker.names
+        up, below = self.model.basis.up, dict[int, tuple[str, ...]]()
+        for place, term in enumerate(terms):
+            for above in set(terms[:place]).intersection(up.columns(term).tolist()):
+                below[above] = (*below.get(above, ()), ids[term])
+        return tuple(Asked(ids[term], names.label(ids[term]), below.get(term, ())) for term in terms)
 
     def words(self, terms: Sequence[int]) -> str:
         """Return the query by which texts are searched for some findings: their names."""
         return ", ".join(self.ranker.names.label(self.ranker.terms[term]) for term in terms)
 
-    def search(self, terms: Sequence[int]) -> Matched:
+    def search(self, terms: Sequence[int]) -> Mentioned:
         """Return the diseases that the best passages about some findings are of; there may be none.
 
         Only texts about a disease count, which no patient has written: there is nobody to leave out.
@@ -354,5 +426,4 @@ class Standings:
             if number >= 0:
                 best.setdefault(number, score)
         value = np.array(list(best.values()), np.float32)
-        similar = value / value.max() if len(value) else value
-        return Matched(np.array(list(best), np.int64), similar, similar)
+        return Mentioned(np.array(list(best), np.int64), value / value.max() if len(value) else value)

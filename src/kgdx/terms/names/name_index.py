@@ -11,7 +11,7 @@ import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
+from functools import lru_cache, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
@@ -35,6 +35,8 @@ LONGEST = 300
 """Letters of the longest name that is looked up; no name of a source is as long."""
 ENTRIES = 40
 """Most entries of one name; sources have far fewer, relations of what is the same may join more."""
+DECIDED = 4096
+"""Names of which it is kept what they mean: an agent asks for the same ones again and again."""
 LEAST = 0.85
 """Least score of what is stated; a related name has less."""
 WITHIN = 0.05
@@ -91,6 +93,7 @@ class NameIndex:
     def __init__(self, file: Path, again: Callable[[], object] | None = None, meanings: Meanings | None = None) -> None:
         self._file, self._meanings, self._again = file, meanings, again
         self._lock, self._left = threading.Lock(), list[sqlite3.Connection]()
+        self._decided = lru_cache(DECIDED)(self._decide)
         try:
             self._database, self._meta = opened(file)
         except StoreError:
@@ -101,7 +104,7 @@ class NameIndex:
 
     @repairing
     def resolve(self, name: str, kinds: Sequence[str] = ("Disease",), *, limit: int = ENTRIES) -> NameDecision:
-        """Return the entries that a name, or an id, means, and why.
+        """Return the entries that a name, or an id, means, and why; what was decided last is kept.
 
         All entries of that name are returned, and what relations say is exactly the same as one of them.
 
@@ -110,7 +113,9 @@ class NameIndex:
             kinds: Node classes that it may be of.
             limit: Most entries.
         """
-        wanted, name = tuple(kinds), valid(name)
+        return self._decided(valid(name), tuple(kinds), limit)
+
+    def _decide(self, name: str, wanted: tuple[str, ...], limit: int) -> NameDecision:
         given = name.strip()
         if not given or len(given) > LONGEST:
             reason = "it is empty" if not given else f"it is longer than {LONGEST} letters"
