@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kgdx.arrays.sparse import Ints
+from kgdx.arrays.sparse import Ints, mapped
 from kgdx.files import known
 from kgdx.files.private import private_folder
 from kgdx.terms.word_index import Vocabulary, counted, words_of
@@ -198,7 +198,7 @@ class Segment:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.words, self.start, self.text, self.tf, self.length, self.source, self.ids = (
-            np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)) for name in ARRAYS
+            mapped(folder / f"{name}.npy") for name in ARRAYS
         )
         self.about = json.loads((folder / ABOUT).read_bytes())
         self.sources: list[str] = self.about["sources"]
