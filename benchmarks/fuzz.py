@@ -1,8 +1,9 @@
 """Hostile input: damaged files for every reader, arguments for the commands, and wrong types for the Python functions.
 
-Run ``python -m benchmarks.fuzz [--number 10000] [--seed 0] [--only files|commands|python]``, from the top of a checkout.
-A graph of the hand-drawn sources is built into a temporary folder first. Each input is answered, refused by one of kgdx's
-own errors on one line, or (a Python call) refused as a call of that signature; anything else is raw, and printed.
+Run ``python -m benchmarks.fuzz [--number 10000] [--seed 0] [--only files|commands|python]``, from the top of a
+checkout. A graph of the hand-drawn sources is built into a temporary folder first. Each input is answered, refused by
+one of kgdx's own errors on one line, or (a Python call) refused as a call of that signature; anything else is raw,
+and printed.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kgdx.errors import AbsentError, StoreError
+from kgdx.files.known import place
 from kgdx.files.private import private_folder
 
 if TYPE_CHECKING:
@@ -253,7 +254,7 @@ def keep_snapshot(snapshot: Path, settings: Settings, access: Neo4jAccess) -> No
             private_folder(folder)
             link_snapshot(snapshot, temporary, fingerprint)
             shutil.rmtree(path, ignore_errors=True)
-            os.rename(temporary, path)
+            place(temporary, path)
             prune_snapshots(folder, path)
         if path.exists():
             ServerSnapshots(folder, server_name(access)).note(store)

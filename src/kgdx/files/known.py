@@ -1,8 +1,9 @@
 """What is known of the files of a folder: sizes and SHA-256, so that damage is noticed before it answers.
 
-A file whose size and time of change are as they were is taken for what it was; one whose time alone has changed is read
-through. So opening costs a look at the directory, whatever a program or a hand has changed since is noticed, and only
-what a disk loses by itself has to be looked for (:func:`faults` with ``whole``).
+A file whose size, time of change and place on the disk (inode) are as they were is taken for what it was; one of the
+same size that was touched, moved or copied is read through. So opening costs a look at the directory, whatever a
+program or a hand has changed since is noticed, and only what a disk loses by itself has to be looked for
+(:func:`faults` with ``whole``).
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,11 +32,17 @@ class Known:
         size: Bytes.
         changed: When it was changed last, in nanoseconds since 1970.
         sha256: Digest of its content.
+        inode: Number of the file on its disk, by which one is noticed that was put in its place; 0 where unknown.
     """
 
     size: int
     changed: int
     sha256: str
+    inode: int = 0
+
+    def untouched(self, state: os.stat_result) -> bool:
+        """Whether a file of the same size is the one that it was, and was not written into."""
+        return self.changed == state.st_mtime_ns and self.inode in (0, state.st_ino)
 
 
 Files = Mapping[str, Known]
@@ -84,14 +91,14 @@ def known(folder: Path, names: Iterable[str], before: Files | None = None) -> di
         file = folder / name
         state = file.stat()
         there = earlier.get(name)
-        if there is not None and (there.size, there.changed) == (state.st_size, state.st_mtime_ns):
+        if there is not None and there.size == state.st_size and there.untouched(state):
             return there
         with file.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
             os.fsync(stream.fileno())
         if state.st_mode & 0o077:
             file.chmod(FILE)
-        return Known(state.st_size, state.st_mtime_ns, digest)
+        return Known(state.st_size, state.st_mtime_ns, digest, state.st_ino)
 
     wanted = sorted(names)
     with ThreadPoolExecutor(4) as pool:  # digests are made, and files brought to the disk, outside of Python
@@ -116,7 +123,7 @@ def faults(folder: Path, files: Files, *, whole: bool = False, growing: bool = F
                 if growing and state.st_size > was.size:
                     return None
                 return f"{name} has {state.st_size:,} bytes, not {was.size:,}"
-            if growing or (not whole and state.st_mtime_ns == was.changed):
+            if growing or (not whole and was.untouched(state)):
                 return None
             with (folder / name).open("rb") as stream:
                 same = hashlib.file_digest(stream, "sha256").hexdigest() == was.sha256
@@ -133,15 +140,15 @@ def faults(folder: Path, files: Files, *, whole: bool = False, growing: bool = F
 
 
 def touched(folder: Path, files: Files) -> bool:
-    """Whether any file has another time of change, as after a copy, so that each look reads it through."""
+    """Whether any file is another one or was changed at another time, as after a copy: each look reads it through."""
     with suppress(OSError):
-        return any((folder / name).stat().st_mtime_ns != was.changed for name, was in files.items())
+        return not all(was.untouched((folder / name).stat()) for name, was in files.items())
     return True
 
 
 def as_document(files: Files) -> dict[str, list[object]]:
     """Return a list as JSON values."""
-    return {name: [was.size, was.changed, was.sha256] for name, was in sorted(files.items())}
+    return {name: [was.size, was.changed, was.sha256, was.inode] for name, was in sorted(files.items())}
 
 
 def from_document(document: object) -> dict[str, Known]:
@@ -155,8 +162,8 @@ def from_document(document: object) -> dict[str, Known]:
     found = {}
     for name, stated in document.items():
         match stated:
-            case [int(size), int(changed), str(sha256)]:
-                found[str(name)] = Known(size, changed, sha256)
+            case [int(size), int(changed), str(sha256), *inode] if all(isinstance(each, int) for each in inode):
+                found[str(name)] = Known(size, changed, sha256, *inode[:1])
             case _:
                 raise ValueError(f"nothing is known of {name}")
     return found
@@ -200,16 +207,65 @@ def write_whole(file: Path, content: str | bytes) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+    with whole_file(file) as temporary:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def whole_file(file: Path) -> Iterator[Path]:
+    """Give a private file to write beside another, whose place it takes in one step when it is on the disk.
+
+    It is removed where the block fails, and the other stays as it was.
+
+    Raises:
+        OSError: It cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "a"
+        >>> with whole_file(file) as temporary:
+        ...     _ = temporary.write_text("kgdx")
+        >>> file.read_text()
+        'kgdx'
+    """
+    temporary = file.with_name(f".{file.name[:40]}.{secrets.token_hex(4)}")
     try:
-        with private_file(temporary).open("wb") as stream:
-            stream.write(content.encode() if isinstance(content, str) else content)
-            stream.flush()
+        yield private_file(temporary)
+        with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
         os.replace(temporary, file)
         sync_folder(file.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def add_to(file: Path, content: bytes) -> None:
+    """Add to the end of a private file, made where there is none; it and its name are on the disk when this returns.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    new = not file.exists()
+    with private_file(file).open("ab") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+    if new:
+        sync_folder(file.parent)
+
+
+def place(made: Path, folder: Path) -> None:
+    """Give a folder that was made beside another place its name, in one step; all of it is on the disk before that.
+
+    Raises:
+        OSError: The disk does not keep it, or something is there already.
+    """
+    for name in listed(made):
+        with (made / name).open("rb") as stream:
+            os.fsync(stream.fileno())
+    settle_folders(made)
+    os.rename(made, folder)
+    sync_folder(folder.parent)
 
 
 def sync_folder(folder: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kgdx.config import Settings
 from kgdx.errors import ConfigError, SourceError, UsageError
+from kgdx.files.known import write_whole
 from kgdx.ingest.manifest import Manifest, is_manifest, manifest, manifests, read_manifest, with_needs
 from kgdx.ingest.unpack import PACKED
 
@@ -49,11 +50,9 @@ def accept(manifest: Manifest, home: Path) -> None:
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     entry = {"licence": manifest.licence, "homepage": manifest.homepage, "date": now}
     content = {**accepted(home), manifest.name: entry}
-    beside = home / f".{FILE}.{os.getpid()}"
     try:
         home.mkdir(parents=True, exist_ok=True)
-        beside.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        os.replace(beside, home / FILE)
+        write_whole(home / FILE, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     except OSError as error:
         raise ConfigError(f"{home / FILE} cannot be written ({error.strerror or error})") from error
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -179,9 +178,7 @@ class _Whole:
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
-            known.known(self._new, known.listed(self._new))  # brings the files to the disk
-            os.rename(self._new, self._folder)
-            known.sync_folder(self._folder.parent)
+            known.place(self._new, self._folder)
 
 
 class Segment:
