@@ -7,26 +7,37 @@ push`` (into the Neo4j at ``--neo4j``, whose content is lost; left out without o
 one after the other, is killed (SIGKILL, with all its children) at a moment drawn from the time that the whole command
 takes. Then:
 
-- build, update: all files have their digests, the answers are those of the old or of the new graph, and the same command
-  run again gives those of the new one;
+- build, update: all files have their digests, the answers are those of the old or of the new graph, and the same
+  command run again gives those of the new one;
 - index: a search finds what the whole index finds, or says that there is none; run again, it finds that;
 - save: every patient whose save was confirmed is there with all candidates, at most one more is, all files have their
   digests once the next save is through;
-- push: the server answers as the old or the new graph, or is refused as incomplete; pushed again, as the new one.
+- push: the server answers as the old or the new graph, or is refused as incomplete; again, as the new one.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.damages import answers
+from benchmarks.small_graph import FILES, TINY
+
+import kgdx
+from kgdx import api
+from kgdx.config import Settings
+from kgdx.errors import KgdxError
 
 SAVES = """
 import sys

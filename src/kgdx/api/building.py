@@ -424,7 +424,14 @@ def _document_reader(settings: Settings) -> DocumentReader | None:
 
 
 def _making(settings: Settings) -> dict[str, Any]:
-    """Return what every way to make a graph has in common."""
+    """Return what every way to make a graph has in common.
+
+    Raises:
+        StoreError: There is no embedded engine on this machine to make one with.
+    """
+    from kgdx.graph.arcade import arcade_engine
+
+    arcade_engine.require()
     derive, compile = _derived(settings)
     index = (partial(_index_names, "zh" in settings.align_languages),)
     return {
