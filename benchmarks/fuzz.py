@@ -38,12 +38,14 @@ from kgdx.ingest.manifest import manifest
 from kgdx.ingest.sources import read
 
 SPLICES = (
-    b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\r", b"\n\n", b"\t\t\t", b'"', b"'", b"\\", b"{}", b"[[[[", b"null", b"NaN",
+    b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\r", b"\n\n", b"\t\t\t", b'"', b"'", b"\\", b"{}", b"[[[[", b"null",
+    b"NaN",
     b"1e999", b"-1", b"9" * 400, b"\x1b[2J", b"\xe2\x80\xae", b"<!DOCTYPE a [<!ENTITY b SYSTEM 'file:///etc/passwd'>]>",
     b"&b;", b"<", b"]]>", b"true", b'{"a":' * 2000, b"\xf0\x9f\xa7\xac", b"HP:", b"OMIM:", b",", b";;", b"\xc3\x28",
 )  # fmt: skip
 TEXTS = (
-    "", " ", "\0", "\x1b[2J", "-", "--", "HP:0001250", "HP:1", "OMIM:100001", "癫痫", "x" * 5000, "'; DROP", "{}", "[]", "NaN",
+    "", " ", "\0", "\x1b[2J", "-", "--", "HP:0001250", "HP:1", "OMIM:100001", "癫痫", "x" * 5000, "'; DROP", "{}",
+    "[]", "NaN",
     "1e999", "-1", "../..", "/", "/dev/null", "/etc/passwd", "\udc80", "😀", "\u202e", "bolt://127.0.0.1:1", "seizures",
     "file:///x", "http://[", "a=b", "=", "%s%n", "$HOME", "0", "99999999999999999999", "P3Y", "female", "AD", "TTN",
 )  # fmt: skip
@@ -138,7 +140,8 @@ def arguments(chance: random.Random, folder: Path) -> Iterator[tuple[str, Callab
     patient = folder / "patient.json"
     shutil.copy(TINY / "phenopacket.json", patient)
     flags = {
-        "diagnose": ("--hpo", "--exclude-hpo", "--not", "--age", "--sex", "--onset", "--inheritance", "--gene", "--genes",
+        "diagnose": ("--hpo", "--exclude-hpo", "--not", "--age", "--sex", "--onset", "--inheritance", "--gene",
+            "--genes",
                      "--top", "--explain", "--policy", "--json", "--case-bank", "--store", "--html"),
         "explain": ("--hpo", "--age", "--json", "--policy", "--store"),
         "extract": ("--json", "--store", "--not"),
@@ -213,9 +216,11 @@ def values(chance: random.Random, folder: Path) -> object:
     simple: tuple[Callable[[], Any], ...] = (
         lambda: None, lambda: chance.choice((True, False)), lambda: chance.choice((0, 1, -1, 2**70, 10_001)),
         lambda: chance.choice((0.5, float("nan"), float("inf"), -1e300)), lambda: chance.choice(TEXTS),
-        lambda: chance.choice(TEXTS).encode("utf-8", "replace"), lambda: [], lambda: [chance.choice(TEXTS)], lambda: [None],
+        lambda: chance.choice(TEXTS).encode("utf-8", "replace"), lambda: [], lambda: [chance.choice(TEXTS)],
+        lambda: [None],
         lambda: [[1]], lambda: (1, 2), lambda: {}, lambda: {"id": 1}, lambda: {chance.choice(TEXTS): None},
-        lambda: {"phenotypicFeatures": chance.choice((None, 1, [1], [{}], {"type": 1}))}, lambda: {1: 2}, lambda: {1, 2},
+        lambda: {"phenotypicFeatures": chance.choice((None, 1, [1], [{}], {"type": 1}))}, lambda: {1: 2}, lambda: {1,
+        2},
         lambda: folder / "absent", lambda: folder, lambda: object(), lambda: int, lambda: len, lambda: iter("ab"),
         lambda: date(2026, 11, 23), lambda: 1j, ours, lambda: kgdx.Case("p"), lambda: b"\xff", lambda: range(3),
         lambda: memoryview(b"a"), lambda: Ellipsis, lambda: io.StringIO("a"), lambda: ValueError("x"),
@@ -224,10 +229,12 @@ def values(chance: random.Random, folder: Path) -> object:
 
 
 FACES: dict[str, tuple[str, ...]] = {
-    "diagnose": ("case", "top", "policy", "explain", "limits", "seed", "case_bank", "model", "watch", "age", "sex", "onset",
+    "diagnose": ("case", "top", "policy", "explain", "limits", "seed", "case_bank", "model", "watch", "age", "sex",
+        "onset",
                  "inheritance", "consanguineous", "genes", "nonsense"),
     "episode": ("case", "policy", "question", "patient", "model", "log", "limits", "seed", "watch"),
-    "consult": ("case", "policy", "model", "resume", "seed", "keep", "trusted", "questions", "certain", "selector", "speaks"),
+    "consult": ("case", "policy", "model", "resume", "seed", "keep", "trusted", "questions", "certain", "selector",
+        "speaks"),
     "ask": ("question", "case", "policy", "model", "strict", "pubmed", "language", "rounds", "limits", "seed", "watch"),
     "explain": ("case", "disease", "top", "policy", "case_bank", "age"),
     "case": ("given", "age", "sex", "onset", "genes"),
