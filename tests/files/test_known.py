@@ -62,7 +62,7 @@ def test_a_damaged_list_is_none(folder: Path, damage: str) -> None:
 
 
 def test_files_that_were_given_each_others_names_are_noticed(tmp_path: Path) -> None:
-    """Size and time of change are the same: only their places on the disk say that they were swapped."""
+    """They were of one size, and written at one moment as far as the disk tells."""
     for name in ("a", "b"):
         (tmp_path / name).write_bytes(name.encode() * 4)
         os.utime(tmp_path / name, ns=(10**18, 10**18))
@@ -71,10 +71,3 @@ def test_files_that_were_given_each_others_names_are_noticed(tmp_path: Path) -> 
     (tmp_path / "b").rename(tmp_path / "a")
     (tmp_path / "c").rename(tmp_path / "b")
     assert known.faults(tmp_path, files) == ["a is not what was written", "b is not what was written"]
-
-
-def test_a_list_of_before_knows_no_places_on_the_disk(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"a")
-    files = known.known(tmp_path, ["a"])
-    before = known.from_document({"a": known.as_document(files)["a"][:3]})
-    assert before["a"].inode == 0 and known.faults(tmp_path, before) == [] and not known.touched(tmp_path, before)

@@ -1,9 +1,9 @@
 """What is known of the files of a folder: sizes and SHA-256, so that damage is noticed before it answers.
 
-A file whose size, time of change and place on the disk (inode) are as they were is taken for what it was; one of the
-same size that was touched, moved or copied is read through. So opening costs a look at the directory, whatever a
-program or a hand has changed since is noticed, and only what a disk loses by itself has to be looked for
-(:func:`faults` with ``whole``).
+A file whose size and time of change are as they were is taken for what it was; one whose time alone has changed is read
+through. So opening costs a look at the directory, whatever a program or a hand has changed since is noticed, and only
+what a disk loses by itself has to be looked for (:func:`faults` with ``whole``). No two files of one size have the same
+time, so that files are noticed that were given each other's names.
 """
 
 from __future__ import annotations
@@ -32,17 +32,11 @@ class Known:
         size: Bytes.
         changed: When it was changed last, in nanoseconds since 1970.
         sha256: Digest of its content.
-        inode: Number of the file on its disk, by which one is noticed that was put in its place; 0 where unknown.
     """
 
     size: int
     changed: int
     sha256: str
-    inode: int = 0
-
-    def untouched(self, state: os.stat_result) -> bool:
-        """Whether a file of the same size is the one that it was, and was not written into."""
-        return self.changed == state.st_mtime_ns and self.inode in (0, state.st_ino)
 
 
 Files = Mapping[str, Known]
@@ -91,18 +85,35 @@ def known(folder: Path, names: Iterable[str], before: Files | None = None) -> di
         file = folder / name
         state = file.stat()
         there = earlier.get(name)
-        if there is not None and there.size == state.st_size and there.untouched(state):
+        if there is not None and (there.size, there.changed) == (state.st_size, state.st_mtime_ns):
             return there
         with file.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
             os.fsync(stream.fileno())
         if state.st_mode & 0o077:
             file.chmod(FILE)
-        return Known(state.st_size, state.st_mtime_ns, digest, state.st_ino)
+        return Known(state.st_size, state.st_mtime_ns, digest)
 
     wanted = sorted(names)
     with ThreadPoolExecutor(4) as pool:  # digests are made, and files brought to the disk, outside of Python
-        return dict(zip(wanted, pool.map(look, wanted), strict=True))
+        return _told_apart(folder, dict(zip(wanted, pool.map(look, wanted), strict=True)))
+
+
+def _told_apart(folder: Path, found: dict[str, Known]) -> dict[str, Known]:
+    """Give files of one size and one time of change times that differ by nanoseconds, unless they are equal."""
+    taken: dict[tuple[int, int], str] = {}
+    for name, each in found.items():
+        changed = each.changed
+        while taken.get((each.size, changed), each.sha256) != each.sha256:
+            changed += 1
+        if changed != each.changed:
+            os.utime(folder / name, ns=(changed, changed))
+            with (folder / name).open("rb") as stream:
+                os.fsync(stream.fileno())
+                changed = os.fstat(stream.fileno()).st_mtime_ns  # as exact as the file system has it
+            found[name] = Known(each.size, changed, each.sha256)
+        taken[each.size, changed] = each.sha256
+    return found
 
 
 def faults(folder: Path, files: Files, *, whole: bool = False, growing: bool = False) -> list[str]:
@@ -123,7 +134,7 @@ def faults(folder: Path, files: Files, *, whole: bool = False, growing: bool = F
                 if growing and state.st_size > was.size:
                     return None
                 return f"{name} has {state.st_size:,} bytes, not {was.size:,}"
-            if growing or (not whole and was.untouched(state)):
+            if growing or (not whole and state.st_mtime_ns == was.changed):
                 return None
             with (folder / name).open("rb") as stream:
                 same = hashlib.file_digest(stream, "sha256").hexdigest() == was.sha256
@@ -140,15 +151,15 @@ def faults(folder: Path, files: Files, *, whole: bool = False, growing: bool = F
 
 
 def touched(folder: Path, files: Files) -> bool:
-    """Whether any file is another one or was changed at another time, as after a copy: each look reads it through."""
+    """Whether any file has another time of change, as after a copy, so that each look reads it through."""
     with suppress(OSError):
-        return not all(was.untouched((folder / name).stat()) for name, was in files.items())
+        return any((folder / name).stat().st_mtime_ns != was.changed for name, was in files.items())
     return True
 
 
 def as_document(files: Files) -> dict[str, list[object]]:
     """Return a list as JSON values."""
-    return {name: [was.size, was.changed, was.sha256, was.inode] for name, was in sorted(files.items())}
+    return {name: [was.size, was.changed, was.sha256] for name, was in sorted(files.items())}
 
 
 def from_document(document: object) -> dict[str, Known]:
@@ -162,8 +173,8 @@ def from_document(document: object) -> dict[str, Known]:
     found = {}
     for name, stated in document.items():
         match stated:
-            case [int(size), int(changed), str(sha256), *inode] if all(isinstance(each, int) for each in inode):
-                found[str(name)] = Known(size, changed, sha256, *inode[:1])
+            case [int(size), int(changed), str(sha256)]:
+                found[str(name)] = Known(size, changed, sha256)
             case _:
                 raise ValueError(f"nothing is known of {name}")
     return found

@@ -172,12 +172,10 @@ def _faults(build: Path, wanted: Mapping[str, files.Known], interrupted: bool) -
 def _with_times(build: Path, known: Mapping[str, files.Known]) -> dict[str, files.Known]:
     """The same content with the times that files have now: :func:`check` has read through what was touched."""
     checked = (_STORE, _SNAPSHOT)
-
-    def now(name: str, was: files.Known) -> files.Known:
-        state = (build / name).stat()
-        return files.Known(was.size, state.st_mtime_ns, was.sha256, state.st_ino)
-
-    return {name: now(name, was) if name.startswith(checked) else was for name, was in known.items()}
+    return {
+        name: files.Known(was.size, (build / name).stat().st_mtime_ns, was.sha256) if name.startswith(checked) else was
+        for name, was in known.items()
+    }
 
 
 def _write(build: Path, known: Mapping[str, files.Known]) -> None:
