@@ -48,7 +48,8 @@ with kgdx.open(sys.argv[1]) as graph:
         print(graph.save(found), flush=True)
 """
 REAL = ("hp", "ddxplus", "genes", "hp_zh", "orphanet_omim")
-TEXTS = 20_000
+CORE = ("hp", "genes", "hp_zh", "orphanet_omim")
+TEXTS = 5_000
 
 
 def run(*words: str) -> None:
@@ -76,7 +77,7 @@ class Trials:
 
     def __init__(self, folder: Path, neo4j: str | None, real: bool) -> None:
         self.graph, self.neo4j, self.corpus = folder / "graph", neo4j, folder / "corpus"
-        given = {name: None for name in REAL} if real else {name: str(TINY / file) for name, file in FILES.items()}
+        given = {name: None for name in REAL} if real else {name: str(TINY / FILES[name]) for name in CORE}
         self.sources = [name if path is None else f"{name}={path}" for name, path in given.items() if name != "hpoa"]
         self.files = {name: folder / f"{name}.hpoa" for name in ("all", "some")}
         lines = origin(real).read_text("utf-8").splitlines(keepends=True)
@@ -91,9 +92,8 @@ class Trials:
         for name in ("some", "all"):
             self.seconds["build"] = timed(self.build(name))
             self.expected[name] = answers(self.graph, [])
-        self.now = "all"
         self.seconds["update"] = timed(self.update("some"))
-        self.seconds["update"] = timed(self.update("all"))
+        self.now = "some"
         self.seconds["index"] = timed(self.index())
         self.found = self.search()
         self.seconds["save"] = timed(self.save(5))

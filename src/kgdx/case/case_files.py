@@ -172,7 +172,7 @@ def case_from_document(document: object, where: str = "case") -> Case:
 
 
 @constructor
-@takes(packet=str | Path | dict, graph=FindingReader | None)
+@takes(packet=str | Path | dict)
 def one_phenopacket(packet: str | Path | dict[str, Any], graph: FindingReader | None = None) -> Case:
     """Read exactly one phenopacket, from a file or from parsed JSON.
 

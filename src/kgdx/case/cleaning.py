@@ -211,7 +211,7 @@ MAX_TERMS = 10_000
 
 
 @constructor
-@takes(text=str, reader=FindingReader | None)
+@takes(text=str)
 def case_from_text(
     text: str, reader: FindingReader | None = None, *, id: str = "", source: str = "text", language: str | None = None
 ) -> Case:
@@ -284,7 +284,7 @@ def _unread(mentioned: Iterable[Mention], extraction: Extraction) -> tuple[Unrea
 
 
 @constructor
-@takes(terms=Iterable, reader=FindingReader)
+@takes(terms=Iterable)
 def case_from_terms(
     terms: Iterable[str],
     reader: FindingReader,
