@@ -13,6 +13,7 @@ from actions.fakes import DISEASE, Fake
 from actions.packs import FLU, filled, row, state
 from episode.states import holding
 from kgdx.actions import Explain, Extract, Rank, Retrieved
+from kgdx.answer.artifacts import OptionChosen, Understood
 from kgdx.answer.evidence_pack import MAX_EACH, MAX_ITEMS, clean, pack
 from kgdx.case import case_from_text
 from kgdx.episode import State, step
@@ -58,6 +59,19 @@ def test_a_pack_is_a_function_of_the_state_and_a_later_retrieval_renumbers_no_fa
     more = Retrieved("tests_of_diseases", {"diseases": [FLU]}, (row(FLU, "T:pcr", "PCR"),), "get_test")
     after = pack(holding(before, more))
     assert after.items[: len(pack(before).items)] == pack(before).items
+
+
+def test_a_pack_is_made_once_until_something_else_is_found() -> None:
+    before = state(described=(), citations=())
+    made = pack(before)
+    assert pack(holding(before, OptionChosen("A", "flu"))) is made
+    assert pack(before.view(("question", Retrieved, Understood))) is made
+    assert pack(before.view((Retrieved,))) != made
+    one, other = (
+        Retrieved("tests_of_diseases", {"diseases": [FLU]}, (row(FLU, f"T:{name}", name),), "get_test")
+        for name in ("PCR", "culture")
+    )
+    assert [pack(holding(before, each)).items[-1].objects[0].name for each in (one, other)] == ["PCR", "culture"]
 
 
 def test_there_are_bounds_and_what_is_beyond_them_is_counted() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from kgdx.episode import Limits
 from kgdx.errors import ConfigError, StoreLockedError, UsageError
 from kgdx.llm.connect import connect
 from llm.server import Body, Fail, Reply, Say, answering, in_turn, serving
+from racing import raced
 
 QUESTION = "甲热吃什么药"
 PLAN = json.dumps({"thought": "", "actions": [{"action": "get_drug", "diseases": ["甲热"]}]}, ensure_ascii=False)
@@ -182,23 +181,7 @@ except KgdxError as error:
 
 def test_runs_that_are_saved_at_once_are_there_once_and_whole(copy: Path) -> None:
     questions = (QUESTION, QUESTION, "甲热做什么检查", "甲热有哪些症状")
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", _SAVING, str(copy), question],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            encoding="utf-8",
-        )
-        for question in questions
-    ]
-    for process in processes:
-        assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    saved = [process.communicate(timeout=120)[0].strip() for process in processes]
-    assert [process.returncode for process in processes] == [0, 0, 0, 0]
+    saved = [each.strip() for each in raced(_SAVING, [(copy, question) for question in questions])]
     assert any(each.startswith("run:") for each in saved), saved
     assert {each for each in saved if not each.startswith("run:")} <= {StoreLockedError.__name__}
     with kgdx.open(copy) as graph:

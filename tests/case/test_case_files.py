@@ -99,6 +99,12 @@ def test_a_broken_first_line_does_not_lose_the_others(tmp_path: Path) -> None:
     assert isinstance(third, Case)
 
 
+def test_the_others_keep_the_signs_that_some_take_for_ends_of_lines(tmp_path: Path) -> None:
+    told = json.dumps({"id": "t", "text": "Fever.\u2028Cough."}, ensure_ascii=False)
+    _, case = read_cases(written(tmp_path / "c.jsonl", "{broken\n" + told))
+    assert isinstance(case, Case) and case.text == "Fever.\u2028Cough."
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

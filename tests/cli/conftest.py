@@ -58,3 +58,12 @@ def invoke(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFix
         return Run(arguments, ended.value.code, shown.out, shown.err)
 
     return run
+
+
+@pytest.fixture
+def own_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No model but that of the test, and no answers from before."""
+    for name in ("KGDX_LLM_BASE_URL", "KGDX_LLM_MODEL", "KGDX_LLM_API_KEY", "KGDX_LLM_MAX_CALLS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("KGDX_CACHE", str(tmp_path))
+    monkeypatch.setenv("KGDX_LLM_ATTEMPTS", "1")

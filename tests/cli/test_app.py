@@ -77,13 +77,20 @@ def test_debugging_shows_where(
 
 
 @pytest.mark.parametrize(
-    "words", [["nonsense"], ["diagnose", "--nonsense"], ["diagnose", "x", "--top", "0"], ["explain", "x"]]
+    ("words", "command"),
+    [
+        (["nonsense"], "kgdx"),
+        (["diagnose", "--nonsense"], "kgdx diagnose"),
+        (["diagnose", "x", "--top", "0"], "kgdx diagnose"),
+        (["explain", "x"], "kgdx explain"),
+        (["train", "dpo"], "kgdx train dpo"),
+    ],
 )
-def test_wrong_words_are_refused_in_one_line(invoke: Callable[..., Run], words: list[str]) -> None:
+def test_wrong_words_are_refused_in_one_line(invoke: Callable[..., Run], words: list[str], command: str) -> None:
     done = invoke(*words)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
-    assert "kgdx --help" in done.stderr
+    assert f": see `{command} --help`" in done.stderr
 
 
 def test_the_version_is_the_packages(invoke: Callable[..., Run]) -> None:
@@ -98,6 +105,8 @@ def test_every_command_has_help_with_a_first_line_that_fits(invoke: Callable[...
     assert set(commands) >= {"build", "diagnose", "batch", "explain", "extract", "run", "status", "neo4j", "evaluate"}
     for name in commands:
         assert invoke(name, "--help").returncode == 0
+    groups = [name for name, command in commands.items() if hasattr(command, "commands")]
+    shown += "".join(invoke(name, "--help").stdout for name in groups)
     assert not [line for line in shown.splitlines() if line.endswith("...") and "Usage" not in line], (
         "a first line that is cut says too much"
     )

@@ -17,13 +17,7 @@ Invoke = Callable[..., Run]
 PATIENT = "seizures, hypotonia and short stature"
 
 
-@pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No model but that of the test, and no answers from before."""
-    for name in ("KGDX_LLM_BASE_URL", "KGDX_LLM_MODEL", "KGDX_LLM_API_KEY", "KGDX_LLM_MAX_CALLS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("KGDX_CACHE", str(tmp_path))
-    monkeypatch.setenv("KGDX_LLM_ATTEMPTS", "1")
+pytestmark = pytest.mark.usefixtures("own_model")
 
 
 def batch(tmp_path: Path, count: int = 3) -> str:

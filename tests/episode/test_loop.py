@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -39,6 +39,7 @@ from kgdx.episode import (
     step,
 )
 from kgdx.episode.loop import CLOSING, act
+from kgdx.episode.state import digest_of
 from kgdx.episode.world import Done
 from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.policies import FixedPolicy
@@ -431,3 +432,10 @@ def test_a_malformed_template_is_the_graphs_fault_and_a_wrong_name_is_the_askers
 def test_extract_refuses_a_text_without_findings(graph: Any) -> None:
     episode = run(World(graph), start("well"), FixedPolicy())
     assert isinstance(episode.error, CaseError)
+
+
+def test_a_digest_is_of_what_an_artifact_holds() -> None:
+    limits = Limits(steps=2, seconds=0.1 + 0.2)
+    assert digest_of([limits, {"a": (limits,)}]) == digest_of([asdict(limits), {"a": [asdict(limits)]}])
+    assert digest_of(limits) == digest_of(replace(limits, seconds=0.3))
+    assert digest_of(limits) != digest_of(replace(limits, seconds=0.31))

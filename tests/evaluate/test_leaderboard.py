@@ -203,3 +203,12 @@ def test_the_table_and_the_page_name_everybody(graph: Graph) -> None:
     report = Leaderboard(here, choose(here, ["at once", "ask by degree", "policy planner"])).run()
     for shown in (text(leaderboard_figures(report), 120), leaderboard_page(report)):
         assert all(name in shown for name in ("at once", "ask by degree", "policy planner"))
+
+
+def test_methods_that_did_not_run_for_one_reason_are_named_in_one_line(graph: Graph) -> None:
+    here = board(graph)
+    report = Leaderboard(here, choose(here, ["at once", "policy planner", "policy tags"])).run()
+    shown = text(leaderboard_figures(report), 200)
+    assert "not run (it needs a language model: give --llm MODEL): policy planner, policy tags" in shown
+    for each in (shown, leaderboard_page(report)):
+        assert each.count("policy tags") == each.count("needs a language model") == 1

@@ -142,6 +142,12 @@ def test_a_file_that_holds_no_question_is_refused(content: bytes) -> None:
         parse_option_set(content)
 
 
+@pytest.mark.parametrize("names", [["id", "question", "A", "B", "C", "D"], ["question", "A", "B", "C", "D", ""]])
+def test_the_names_of_columns_are_no_row_of_a_table_without_them(names: list[str]) -> None:
+    with pytest.raises(SourceError, match=f"no known format has the fields {names[0]}, {names[1]}"):
+        parse_option_set(table(names, ["1", "Which?", "x", "y", "z", "A"]))
+
+
 def test_two_questions_of_one_id_are_one_question_and_a_refusal() -> None:
     row = {"id": "q1", "question": ASKED, "options": LETTERED}
     found = parse_option_set(lines(row, row))

@@ -130,5 +130,5 @@ def test_actions_are_those_of_the_question() -> None:
 
 
 def test_unknown_kind_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="one of right, half-right, malformed, adversarial, judge"):
+    with pytest.raises(UsageError, match="one of scripted:right, scripted:half-right, scripted:malformed"):
         scripted("scripted:clever", [])

@@ -115,13 +115,14 @@ def test_a_checkpoint_counts_when_it_is_whole_and_as_it_was_written(tmp_path: Pa
 def test_what_came_after_the_checkpoint_is_forgotten(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     run.add(CURVE, *({"step": step, "reward": step / 10} for step in range(5)))
-    run.add(SAMPLES, {"step": 4, "rollout": []})
+    early = {"step": 1, "text": "one\u2028two\u0085three"}
+    run.add(SAMPLES, early, {"step": 4, "rollout": []})
     with (tmp_path / CURVE).open("a") as stream:
         stream.write('{"step": 5, "rew')  # killed in the middle of a line
     checkpoint(run, 3)
     run.rewind(2)
     assert curves(run.rows(CURVE), ["reward"]) == {"reward": [0.0, 0.1, 0.2]}
-    assert run.rows(SAMPLES) == [] and not (tmp_path / "checkpoint-3").exists()
+    assert run.rows(SAMPLES) == [early] and not (tmp_path / "checkpoint-3").exists()
 
 
 def test_only_the_main_process_writes(tmp_path: Path) -> None:

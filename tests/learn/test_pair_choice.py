@@ -179,9 +179,10 @@ def test_a_journal_of_another_model_or_one_that_is_damaged_is_one_line(tmp_path:
         SampleJournal(tmp_path / "journal").working({"model": "n", "graph": "g"}),
     ):
         pass
-    (tmp_path / "journal").write_text("{}\n[1]\n")
-    with pytest.raises(StoreError, match="is damaged: remove it"), SampleJournal(tmp_path / "journal").working({}):
-        pass
+    for damaged in ("{}\n[1]\n", "[1]\n", "{\n"):
+        (tmp_path / "journal").write_text(damaged)
+        with pytest.raises(StoreError, match="is damaged: remove it"), SampleJournal(tmp_path / "journal").working({}):
+            pass
 
 
 def test_only_one_process_writes_a_journal(tmp_path: Path) -> None:

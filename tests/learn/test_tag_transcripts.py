@@ -60,6 +60,8 @@ def test_a_file_of_transcripts_is_read_back_and_what_is_none_is_refused(ward: Wa
     file = tmp_path / "t.jsonl"
     rows = list(Transcripts(ward, make_policy("fixed"), POLICY).all(ward.ids))
     assert write_transcripts(rows, file) == 4 and read_transcripts(file, "tags") == rows
+    odd = [{**rows[0], "completion": [{"text": "one\u2028two\u0085three", "own": True}]}]
+    assert write_transcripts(odd, file) == 1 and read_transcripts(file, "tags") == odd
     assert write_transcripts(rows, file, least=max(row["reward"] for row in rows)) < 4
     with pytest.raises(UsageError, match="holds transcripts in tags, the run is in calls"):
         read_transcripts(file, "calls")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 from kgdx.literature.publications import Publication, PublicationCache
+from racing import raced
 
 EACH = 60
 _WRITING = """
@@ -30,24 +29,7 @@ shelf.close()
 def test_processes_that_keep_publications_at_once_lose_none(tmp_path: Path) -> None:
     file = tmp_path / "pubmed.sqlite"
     starts = (1000, 2000, 3000)
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", _WRITING, str(file), str(start), str(EACH)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for start in starts
-    ]
-    for process in processes:
-        assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    for process in processes:
-        process.communicate(timeout=120)
-    assert [process.returncode for process in processes] == [0, 0, 0]
+    raced(_WRITING, [(file, start, EACH) for start in starts])
     pmids = [str(start + at) for start in starts for at in range(EACH)]
     with closing(PublicationCache(file)) as shelf:
         assert {pmid: found and found.title for pmid, found in shelf.publications(pmids).items()} == {

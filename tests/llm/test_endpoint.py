@@ -327,6 +327,13 @@ def test_a_recording_answers_without_an_endpoint(tmp_path: Path) -> None:
     assert (refused.value.kind, missing.value.kind) == ("refused", "missing")
 
 
+def test_a_recording_keeps_the_signs_that_some_take_for_ends_of_lines(tmp_path: Path) -> None:
+    tape, text = tmp_path / "tape.jsonl", "one\u2028two\u0085three"
+    with serving(in_turn(Say(text))) as server:
+        Cassette(tape, "m", "record", client(server)).ask(ASKED)
+    assert Cassette(tape, "m", "replay").ask(ASKED).text == text
+
+
 def test_a_recording_is_completed_when_asked_to(tmp_path: Path) -> None:
     tape = tmp_path / "tape.jsonl"
     with serving(in_turn(Say("fine"))) as server:

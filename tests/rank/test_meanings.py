@@ -90,6 +90,16 @@ def test_without_the_encoder_words_rank_alone(worded: Snapshot, monkeypatch: pyt
     assert best.id == GOUT and not best.parts.get("meaning")
 
 
+def test_a_patient_without_words_hears_nothing_of_how_words_are_compared(
+    worded: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(meanings, "_installed", lambda: False)
+    deaf, why = Ranker.open(worded, WEIGHTS), "symptoms in words are compared word by word, not by meaning"
+    in_words, in_terms = Case("p", phrases=("big red toe",)), Case("p", (Finding(SEIZURE),))
+    assert why in [issue.message for issue in deaf.rank(in_words).issues]
+    assert why not in [issue.message for issue in deaf.rank(in_terms).issues]
+
+
 def test_letters_without_sense_are_no_words_of_a_patient(near: Ranker) -> None:
     nothing = np.zeros(0, np.int64)
     meaning, names = (near.scorers[name] for name in ("meaning", "names"))

@@ -11,7 +11,7 @@ import pytest
 from kgdx.rank import Ranker
 from kgdx.rank.absent import EXCLUDED_MOST, EXCLUDED_SHARE
 from kgdx.rank.query import Recent
-from kgdx.rank.scorers import BREADTH
+from kgdx.rank.term_scorers import BREADTH
 from small_graph import FEVER, HYPOTONIA, NERVOUS, SEIZURE, SHORT, STATUS
 
 EPILEPSY, SHORTNESS, UNKNOWN_FEVER = 0, 1, 2

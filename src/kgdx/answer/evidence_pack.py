@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from kgdx.answer.artifacts import (
+    Described,
+    Explained,
     Fitted,
+    Ranked,
     Retrieved,
+    Understood,
     citations_of,
     described_of,
     evidence_of,
@@ -48,7 +52,7 @@ PASSAGE_CHARS = 20_000
 
 
 def pack(state: State) -> EvidencePack:
-    """Gather what an episode found so far.
+    """Gather what an episode found so far; once, as long as nothing else is found.
 
     Rows that state the same fact are one item with all their sources. Ids are given in the order of retrieval, then
     to candidates, descriptions, MeSH headings and publications.
@@ -58,6 +62,13 @@ def pack(state: State) -> EvidencePack:
         >>> pack(State(Case("p"))).items
         ()
     """
+    several = (state.all(each) for each in (Retrieved, Explained, Described))
+    single = (state.get(each) for each in (Fitted, Ranked, Understood))
+    made_of = (state.question, *several, *single, citations_of(state), names_of(state))
+    return state.kept("pack", made_of, lambda: _gathered(state))
+
+
+def _gathered(state: State) -> EvidencePack:
     retrieved, resolved, citations = state.all(Retrieved), resolved_of(state), citations_of(state)
     names, given = _names(state), {id: each.given for each in reversed(resolved) for id in each.ids}
     items: dict[tuple[object, ...], EvidenceItem] = {}
@@ -68,7 +79,8 @@ def pack(state: State) -> EvidencePack:
         if key in items:
             items[key] = _joined(items[key], item)
         elif len(items) < MAX_ITEMS:
-            items[key] = item
+            text = clean(item.text, PASSAGE_CHARS if item.kind == "passage" else _TEXT_CHARS)
+            items[key] = replace(item, id=_next(items), text=text, language=language_of(text))
         else:
             left[item.action] = left.get(item.action, 0) + 1
     fitted = state.get(Fitted)
@@ -76,7 +88,7 @@ def pack(state: State) -> EvidencePack:
         left["search"] = fitted.found - len(fitted.passages)
     return EvidencePack(
         question=state.question,
-        items=tuple(replace(item, id=f"E{number}") for number, item in enumerate(items.values(), 1)),
+        items=tuple(items.values()),
         diseases=described_of(state),
         citations=citations,
         resolved=resolved,
@@ -117,7 +129,7 @@ def _add(
         if fact.key in items:
             items[fact.key] = _joined(items[fact.key], _item(fact, action, found.template, rows))
         elif added < MAX_EACH and len(items) < MAX_ITEMS:
-            items[fact.key] = _item(fact, action, found.template, rows)
+            items[fact.key] = _item(fact, action, found.template, rows, _next(items))
             added += 1
         else:
             left[action] = left.get(action, 0) + 1
@@ -127,7 +139,12 @@ def _add(
         left[action] = left.get(action, 0) + beyond
 
 
-def _item(fact: Fact, action: str, template: str, rows: str) -> EvidenceItem:
+def _next(items: Collection[object]) -> str:
+    """The id of the item that comes after those that there are."""
+    return f"E{len(items) + 1}"
+
+
+def _item(fact: Fact, action: str, template: str, rows: str, id: str = "") -> EvidenceItem:
     text = clean(str(fact), _TEXT_CHARS)
     details = {key: value for key, value in fact.details.items() if fact.kind != "row"}
     if fact.kind == "inference":
@@ -135,7 +152,7 @@ def _item(fact: Fact, action: str, template: str, rows: str) -> EvidenceItem:
     kind: Kind = fact.kind
     sources = (fact.source,) if fact.source else ()
     return EvidenceItem(
-        id="",
+        id=id,
         kind=kind,
         text=text,
         language=language_of(text),
@@ -163,14 +180,10 @@ def _joined(one: EvidenceItem, other: EvidenceItem) -> EvidenceItem:
 
 def _further(state: State, names: Mapping[str, str]) -> Iterator[tuple[tuple[object, ...], EvidenceItem]]:
     """Yield what did not come from rows: documents, candidates, their paths, descriptions, headings, publications."""
-    for key, item in (
-        *documents(state.get(Fitted)),
-        *_candidates(state),
-        *_descriptions(described_of(state)),
-        *_publications(citations_of(state), names),
-    ):
-        text = clean(item.text, PASSAGE_CHARS if item.kind == "passage" else _TEXT_CHARS)
-        yield key, replace(item, text=text, language=language_of(text))
+    yield from documents(state.get(Fitted))
+    yield from _candidates(state)
+    yield from _descriptions(described_of(state))
+    yield from _publications(citations_of(state), names)
 
 
 def _candidates(state: State) -> Iterator[tuple[tuple[object, ...], EvidenceItem]]:
@@ -334,12 +347,13 @@ class EvidencePack(Pack):
         taken: dict[int, dict[str, str]] = {}
         for place, number in sorted(turns):
             item = listed[number][place]
-            cost = len(_json({item.id: _said(item)})) + (0 if number in taken else len(_line(listed[number], {})) + 1)
+            said = _said(item)
+            cost = len(_json({item.id: said})) + (0 if number in taken else len(_line(listed[number], {})) + 1)
             chosen = item.kind == "passage"
             if chosen or cost <= room:
                 room -= 0 if chosen else cost
-                taken.setdefault(number, {})[item.id] = _said(item)
-        return "\n".join([*(_line(listed[number], said) for number, said in sorted(taken.items())), *missing])
+                taken.setdefault(number, {})[item.id] = said
+        return "\n".join([*(_line(listed[number], shown) for number, shown in sorted(taken.items())), *missing])
 
     def _nothing(self, room: int) -> Iterator[str]:
         """Lines that say what was looked for in vain."""

@@ -24,8 +24,7 @@ from kgdx.api.building import (
 )
 from kgdx.api.concluding import diagnosis_of
 from kgdx.api.open_graph import CaseLike, Graph
-from kgdx.api.opening import open, save
-from kgdx.api.verifying import verify
+from kgdx.api.opening import open, save, verify
 
 __all__ = [
     "Browsed",

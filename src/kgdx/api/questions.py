@@ -26,7 +26,7 @@ from kgdx.results.cited import ChosenOption, CitedText
 
 if TYPE_CHECKING:
     from kgdx.actions.graph_context import GraphContext
-    from kgdx.config import Settings
+    from kgdx.config import LlmAccess, Settings
     from kgdx.graph.protocol import Row
     from kgdx.llm.chat import ChatModel, Prices
 
@@ -242,25 +242,35 @@ def connected(
                 f"{type(model).__name__} is no language model", hint="give a ChatModel, or the name of one"
             )
         return model, (0.0, 0.0)
-    from kgdx.llm.budget import Budget, Meter
     from kgdx.llm.connect import connect
 
-    access = settings.llm(model)
-    prices = (access.price_in, access.price_out)
-    if limits.cost is not None and not any(prices):
+    access = limited(settings.llm(model), limits)
+    cache = settings.cache / "llm" / "answers.sqlite" if cached else None
+    return connect(access, cache=cache), (access.price_in, access.price_out)
+
+
+def limited(access: LlmAccess, limits: Limits) -> LlmAccess:
+    """Return how a model is asked within limits: of each, the lesser of what is set and what is given counts.
+
+    Raises:
+        UsageError: A cost is limited, and no prices are set.
+
+    Example:
+        >>> from kgdx.config import LlmAccess
+        >>> limited(LlmAccess("m", "http://127.0.0.1:11434/v1", max_calls=9), Limits(calls=50)).max_calls
+        9
+    """
+    if limits.cost is not None and not (access.price_in or access.price_out):
         raise UsageError(
             "a cost is limited, and no prices are set", hint="set KGDX_LLM_PRICE_IN and KGDX_LLM_PRICE_OUT"
         )
-    set_ = Budget.of(access)
-    budget = Budget(
-        _least(set_.calls, limits.calls),
-        _least(set_.tokens, limits.tokens),
-        _least(set_.cost, limits.cost),
-        _least(set_.seconds, limits.seconds),
+    return replace(
+        access,
+        max_calls=_least(access.max_calls, limits.calls),
+        max_tokens=_least(access.max_tokens, limits.tokens),
+        max_cost=_least(access.max_cost, limits.cost),
+        max_seconds=_least(access.max_seconds, limits.seconds),
     )
-    meter = Meter(*prices, budget)
-    cache = settings.cache / "llm" / "answers.sqlite" if cached else None
-    return connect(access, cache=cache, meter=meter), prices
 
 
 def _asks_pubmed(settings: Settings) -> bool:

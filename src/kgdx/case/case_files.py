@@ -290,7 +290,7 @@ def _whole(line: str, stream: io.TextIOWrapper, where: str, number: int) -> Iter
     try:
         document = json.loads(line + rest)
     except _BAD_JSON as error:
-        lines = [(number, line), *enumerate(rest.splitlines(), start=number + 1)]
+        lines = [(number, line), *enumerate(rest.split("\n"), start=number + 1)]
         parts = [(at, text) for at, text in lines if text.strip()]
         if not any(_is_json(text) for _, text in parts[1:3]):
             raise CaseError(f"{where}: it is not valid JSON ({error})", hint="mend or fetch the file again") from error

@@ -33,9 +33,8 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "measure": ("evaluate",),
     "learn": ("learn",),
     "train_command": ("train",),
-    "split_command": ("split",),
     "predict_commands": ("predict", "nearest"),
-    "leaderboard_command": ("leaderboard",),
+    "leaderboard_command": ("split", "leaderboard"),
     "databases": ("neo4j", "push", "pull", "browse"),
     "serve_command": ("serve",),
 }
@@ -129,7 +128,8 @@ def _fail(error: Exception) -> int:
         print(error, file=sys.stderr)
         return 2
     if hasattr(error, "format_message"):  # the argument parser's own errors, whichever parser this typer carries
-        return _say(f"{error.format_message().rstrip('.')}: see `kgdx --help`", 2)
+        asked = getattr(getattr(error, "ctx", None), "command_path", None) or "kgdx"
+        return _say(f"{error.format_message().rstrip('.')}: see `{asked} --help`", 2)
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         hint = ": free some space, or write to another disk" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""

@@ -125,13 +125,11 @@ def consult(
     if result.as_json:
         options.write_json(found.to_dict())
     else:
-        from kgdx.render.terminal.diagnosis_text import diagnosis
+        from kgdx.render.terminal.diagnosis_text import diagnosis, steps
 
         options.show(diagnosis(found, explain=len(found.evidence)))
         if result.trace:
-            from kgdx.render.terminal.rollout_text import rollout
-
-            options.show(rollout(found.trace))
+            options.show(steps(found.trace))
     page_files.write_result(result.html, found, store=store, force=result.force)
 
 

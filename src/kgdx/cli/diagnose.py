@@ -107,13 +107,11 @@ def diagnose(
     if result.as_json:
         output.write_json(found.to_dict(words=True))
     else:
-        from kgdx.render.terminal.diagnosis_text import diagnosis
+        from kgdx.render.terminal.diagnosis_text import diagnosis, steps
 
         output.show(diagnosis(found, explain=ranking.explain, members=result.members))
         if result.trace:
-            from kgdx.render.terminal.rollout_text import rollout
-
-            output.show(rollout(found.trace))
+            output.show(steps(found.trace))
     page_files.write_result(result.html, found, store=store, force=result.force)
     finished(found)
     if result.save:
@@ -236,9 +234,10 @@ def synthesize(
     ] = None,
     store: Store = None,
 ) -> None:
-    """Make up patients from the annotations of the graph's diseases, as phenopackets marked as synthetic.
+    """Make up patients from the annotations of diseases.
 
-    The same graph and seed give the same cases. Example: kgdx cases synthesize --n 1000 --seed 1 --out made-up.jsonl
+    They are written as phenopackets marked as synthetic. The same graph and seed give the same cases. Example: kgdx
+    cases synthesize --n 1000 --seed 1 --out made-up.jsonl
     """
     from kgdx.case import case_to_phenopacket
     from kgdx.evaluate.simulated_patients import Perturbation, Synthesis

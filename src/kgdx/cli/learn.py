@@ -1,19 +1,20 @@
-"""The commands that train."""
+"""The commands that train, and the one that draws a map of what was learned."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.learn_map import embedding_map
 from kgdx.cli.learn_pairs import pairs
 from kgdx.cli.learn_policy import policy
 from kgdx.cli.learn_prompt import prompt
 from kgdx.cli.learn_transcripts import transcripts
-from kgdx.cli.options import Json, Store, grouped
+from kgdx.cli.options import Json, Learned, Store, grouped
+from kgdx.errors import UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -72,7 +73,7 @@ def embeddings(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Learn vectors of diseases, symptoms and other nodes from their links.
+    """Learn vectors of diseases and other nodes from links.
 
     Interrupted, it goes on where it stopped when run again. Example: kgdx learn embeddings --sources
     encyclopedia,encyclopedia_symptoms
@@ -122,3 +123,32 @@ def _tell(done: int, most: int, loss: float, auc: float | None) -> None:
 
 def _listed(given: str) -> tuple[str, ...]:
     return tuple(each.strip() for each in given.split(",") if each.strip())
+
+
+def embedding_map(
+    out: Annotated[Path, typer.Option("--out", "--output", "-o", metavar="FILE", help="Page to write.")],
+    kind: Annotated[str, typer.Option(metavar="KIND", help="Which nodes: disease, symptom, phenotype …")] = "disease",
+    by: Annotated[str, typer.Option(metavar="links|source", help="What makes the groups.")] = "links",
+    phrases: Annotated[
+        str, typer.Option(metavar="WORDS", help="A patient's symptoms with ; between them, to be shown in it.")
+    ] = "",
+    embeddings: Learned = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no such page.")] = False,
+    store: Store = None,
+) -> None:
+    """Draw a map of learned embeddings as a page.
+
+    It has groups, a search, nearest nodes, and a patient's place. It needs no extra, but for --phrases the one that
+    encodes words. Example: kgdx learn map --out map.html --phrases "fever; dry cough"
+    """
+    from kgdx.api.embedding_map import embedding_map
+    from kgdx.cli import page_files
+    from kgdx.render.pages.map_page import map_page
+
+    page_files.check(out, force=force)
+    said = tuple(part.strip() for part in phrases.split(";") if part.strip())
+    if phrases and not said:
+        raise UsageError("--phrases holds no words", hint='give symptoms with ; between them: "fever; dry cough"')
+    with inputs.graph(store) as graph:
+        found = embedding_map(graph, kind=kind, by=by, embeddings=embeddings, phrases=said)
+    page_files.write(out, lambda: map_page(found), force=force)

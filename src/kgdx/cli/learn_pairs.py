@@ -87,10 +87,11 @@ def pairs(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Make pairs of thoughts and of answers for `kgdx train dpo`, by whether they lead to the right option (RAR²).
+    """Make pairs of thoughts and of answers for `train dpo`.
 
-    Every sample is kept in FILE.journal at once: stopped or killed, it goes on, and asks nothing twice.
-    Example: kgdx learn pairs questions.jsonl --llm qwen3:8b --max-calls 50000 -o pairs.jsonl --html pairs.html
+    They are told apart by whether they lead to the right option (RAR²). Every sample is kept in FILE.journal at once:
+    stopped or killed, it goes on, and asks nothing twice. Example: kgdx learn pairs questions.jsonl --llm qwen3:8b
+    --max-calls 50000 -o pairs.jsonl --html pairs.html
     """
     from kgdx.evaluate.option_sets import read_option_set
     from kgdx.learn.pair_making import distinct

@@ -40,10 +40,11 @@ def policy(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Train the policy that chooses among questions, look-ups, a search, matches and a diagnosis.
+    """Train the policy that chooses what to do next.
 
-    Interrupted, it goes on where it stopped when run again. Example: kgdx learn policy cases.jsonl -o run; kgdx consult
-    --policy learned:checkpoint=run/policy.safetensors
+    It chooses among questions, look-ups, a search, matches and a diagnosis. Interrupted, it goes on where it stopped
+    when run again. Example: kgdx learn policy cases.jsonl -o run; kgdx consult --policy
+    learned:checkpoint=run/policy.safetensors
     """
     from kgdx.case import Case
     from kgdx.case.splits import Split

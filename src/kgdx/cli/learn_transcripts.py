@@ -31,9 +31,10 @@ def transcripts(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Write down what a policy does with cases as a language model would, to warm one up.
+    """Write down what a policy does, to warm a model up.
 
-    Example: kgdx learn transcripts cases.jsonl --policy fixed -o transcripts.jsonl
+    What it does with cases is written as a language model would. Example: kgdx learn transcripts cases.jsonl --policy
+    fixed -o transcripts.jsonl
     """
     from kgdx.case import Case
     from kgdx.case.splits import Split

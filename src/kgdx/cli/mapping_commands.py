@@ -45,10 +45,10 @@ def review(
     ] = None,
     store: Store = None,
 ) -> None:
-    """Write the table of mappings for review: tab-separated, one mapping a line, with the other candidates.
+    """Write the table of mappings for review.
 
-    Put accept, reject, replace (with an id under replacement) or add into the column decision, then give the file to
-    `kgdx mappings apply`.
+    It is tab-separated: one mapping a line, with the other candidates. Put accept, reject, replace (with an id under
+    replacement) or add into the column decision, then give the file to `kgdx mappings apply`.
     """
     from kgdx.config import Settings
     from kgdx.ingest.alignment.decisions import Decisions
@@ -73,7 +73,7 @@ def review(
 
 
 def apply(file: File, no_update: Keep = False, store: Store = None) -> None:
-    """Read the decisions of an edited review, keep them, and bring them into the graph."""
+    """Keep the decisions of an edited review, and apply them."""
     from kgdx.ingest.alignment.review import read_review
 
     _take(read_review(file, _classes(store)), store, update=not no_update)
@@ -110,7 +110,7 @@ def export(
 
 
 def import_(file: File, no_update: Keep = False, store: Store = None) -> None:
-    """Take the mappings of an SSSOM file as decisions, and bring them into the graph.
+    """Take the mappings of an SSSOM file as decisions.
 
     Mappings with predicate_modifier Not are rejections. What the graph has no place for is left out and counted.
     """

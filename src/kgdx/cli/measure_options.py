@@ -174,13 +174,8 @@ def _access(graph: Graph, name: str | None, places: Mapping[str, str], budget: B
         ConfigError: No model or endpoint is set.
         UsageError: The cost is limited, and no prices are set.
     """
-    from kgdx.errors import UsageError
+    from kgdx.api.questions import limited
 
-    access = graph.settings.llm(name)
-    given = {key: getattr(budget, key) for key in ("max_calls", "max_tokens", "max_cost", "max_seconds")}
-    limits = {key: value for key, value in given.items() if value is not None}
-    if budget.max_cost is not None and not (access.price_in or access.price_out):
-        hint = "set KGDX_LLM_PRICE_IN and KGDX_LLM_PRICE_OUT"
-        raise UsageError("--max-cost needs prices, and none are set", hint=hint)
+    access = limited(graph.settings.llm(name), budget.limits())
     url = places.get(access.model, access.base_url)
-    return replace(access, base_url=url, concurrency=jobs or access.concurrency, **limits)
+    return replace(access, base_url=url, concurrency=jobs or access.concurrency)

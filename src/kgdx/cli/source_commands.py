@@ -62,9 +62,9 @@ def new(
         typer.Option("--out", "--output", "-o", metavar="FILE", help="File to write; NAME.yaml by default."),
     ] = None,
 ) -> None:
-    """Write a first manifest for a file of yours, with a guess at what its columns mean.
+    """Write a first manifest for a file of yours.
 
-    Example: kgdx sources new my_annotations annotations.csv
+    It guesses what the columns mean. Example: kgdx sources new my_annotations annotations.csv
     """
     from kgdx.errors import UsageError
     from kgdx.ingest.manifest import manifests
@@ -91,10 +91,10 @@ def check(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Say what a manifest would load, merge and refuse, and why; no graph is touched.
+    """Say what a manifest would load, merge and refuse.
 
-    The ends of relations are looked for in the graph that is there, if any. The exit code is 5 where the manifest is
-    wrong or nothing can be loaded. Example: kgdx sources check my_annotations.yaml
+    No graph is touched. The ends of relations are looked for in the graph that is there, if any. The exit code is 5
+    where the manifest is wrong or nothing can be loaded. Example: kgdx sources check my_annotations.yaml
     """
     from dataclasses import asdict
 
@@ -162,9 +162,9 @@ def show(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Show why records were refused, by source and reason, each with how often and an example.
+    """Show why records were refused.
 
-    Example: kgdx quarantine show hpoa
+    Each reason of a source stands with how often, and an example. Example: kgdx quarantine show hpoa
     """
     from dataclasses import asdict
 
@@ -184,7 +184,7 @@ def export(
     source: Annotated[str | None, typer.Option("--source", metavar="NAME", help="Of this source only.")] = None,
     store: Store = None,
 ) -> None:
-    """Write the refused records to a file, to be looked at or mended there.
+    """Write the refused records to a file, to be mended there.
 
     Mend the column `record`, leave the others as they are, then: kgdx quarantine retry FILE
     """
@@ -202,9 +202,10 @@ def retry(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Load refused records again: those that were mended in a file, or without one all of them as they are.
+    """Load refused records again.
 
-    What was mended is kept with the graph and holds for every build of it.
+    Those that were mended in a file, or without one all of them as they are. What was mended is kept with the graph and
+    holds for every build of it.
     """
     from kgdx import api
     from kgdx.render.terminal.build_text import build_progress

@@ -34,10 +34,10 @@ PAIRS = {"accuracy": "pairs in the right order", "margin": "margin of rewards", 
 
 
 def grpo(config: Config, to: To, plot: Plot = None, as_json: Json = False, store: Store = None) -> None:
-    """Train a language model on the graph by GRPO, with Deep-DxSearch's tools and rewards.
+    """Train a language model on the graph by GRPO.
 
-    Interrupted, it goes on from its last checkpoint when run again. On many GPUs: accelerate launch -m kgdx train grpo.
-    Example: kgdx train grpo grpo.yaml -o run
+    It has the tools and rewards of Deep-DxSearch. Interrupted, it goes on from its last checkpoint when run again. On
+    many GPUs: accelerate launch -m kgdx train grpo. Example: kgdx train grpo grpo.yaml -o run
     """
     from kgdx.learn.language_settings import GrpoSettings
     from kgdx.learn.language_training import graph_training
@@ -49,10 +49,11 @@ def grpo(config: Config, to: To, plot: Plot = None, as_json: Json = False, store
 
 
 def dpo(config: Config, to: To, plot: Plot = None, as_json: Json = False) -> None:
-    """Train a language model by DPO on pairs of thoughts and of answers of `kgdx learn pairs`, mixed, as in RAR².
+    """Train a language model by DPO on pairs.
 
-    Interrupted, it goes on from its last checkpoint when run again. On many GPUs: accelerate launch -m kgdx train dpo.
-    Example: kgdx train dpo dpo.yaml -o run
+    They are those of `kgdx learn pairs`, of thoughts and of answers, mixed as in RAR². Interrupted, it goes on from its
+    last checkpoint when run again. On many GPUs: accelerate launch -m kgdx train dpo. Example: kgdx train dpo dpo.yaml
+    -o run
     """
     from kgdx.learn.language_settings import DpoSettings
     from kgdx.learn.preference_training import pair_training

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, cast
 
 from kgdx.case import Case
@@ -18,6 +19,7 @@ from kgdx.episode.segment import Author, Kind, Segment, add_spent
 from kgdx.llm.budget import Spent
 
 A = TypeVar("A", bound="Artifact")
+T = TypeVar("T")
 
 Reads = str | type["Artifact"]
 """What an artifact can be made from: ``case`` (all of it), ``evidence`` (what ranking may read of it:
@@ -41,7 +43,7 @@ class Artifact:
 
     def digest(self) -> str:
         """Return a digest of the content, equal for equal artifacts; floats count to nine digits."""
-        return digest_of(asdict(cast("Any", self)))
+        return digest_of(self)
 
     def summary(self) -> dict[str, Any]:
         """Return the little that the log tells its readers although the graph can make it again; without words."""
@@ -65,7 +67,7 @@ _JSON = frozenset({str, int, bool, type(None)})
 
 
 def digest_of(value: Any) -> str:
-    """Return a short SHA-256 of plain values, in which floats count to nine digits.
+    """Return a short SHA-256 of plain values and of dataclasses of them, in which floats count to nine digits.
 
     Example:
         >>> digest_of({"a": 0.1 + 0.2}) == digest_of({"a": 0.3})
@@ -80,11 +82,20 @@ def _plain(value: Any) -> Any:
         return value  # most are: decided before the slower questions
     if isinstance(value, float):
         return float(f"{value:.9g}")
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    kind: type = type(value)
+    if (names := _field_names(kind)) is not None:
+        return {name: _plain(getattr(value, name)) for name in names}
     return value
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...] | None:
+    """The names of a dataclass's fields; ``None`` for another class."""
+    return tuple(each.name for each in fields(kind)) if is_dataclass(kind) else None
 
 
 class Wished(Protocol):
@@ -231,6 +242,7 @@ class State:
     ended: str = ""
     options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     _known: dict[Reads, Hashable] = field(default_factory=dict, repr=False, hash=False, compare=False)
+    _made: dict[str, tuple[Any, Any]] = field(default_factory=dict, repr=False, hash=False, compare=False)
 
     # -- what was found
 
@@ -294,7 +306,21 @@ class State:
         question = self.question if "question" in given else ""
         options = self.options if "question" in given else ()
         known = dict(self._known)
-        return State(case, question, self.seed, self.limits, log, seen, self.counts, options=options, _known=known)
+        seed, limits, counts = self.seed, self.limits, self.counts
+        return State(case, question, seed, limits, log, seen, counts, options=options, _known=known, _made=self._made)
+
+    def kept(self, name: str, made_of: Any, make: Callable[[], T]) -> T:
+        """Return what this state, or one that led to it, made from the same before; make and keep it otherwise.
+
+        Args:
+            name: What it is called.
+            made_of: Equal as long as it would be made alike.
+            make: Makes it.
+        """
+        before = self._made.get(name)
+        if before is None or before[0] != made_of:
+            before = self._made[name] = (made_of, make())
+        return cast("T", before[1])
 
     def random(self, stream: str = "") -> random.Random:
         """Return the generator of this step's random choices: equal seed and step, equal choices."""
@@ -343,6 +369,7 @@ class State:
             segment.name if segment.kind is Kind.END else self.ended,
             self.options,
             self._known if case is None else _still_known(self._known),
+            self._made,
         )
 
     def found(self, entry: Entry, value: Artifact | type[Artifact]) -> State:
@@ -372,6 +399,7 @@ class State:
             self.ended,
             self.options,
             known,
+            self._made,
         )
 
 

@@ -209,7 +209,8 @@ def _table(content: bytes) -> Iterator[tuple[int, dict[str, Any] | str]]:
         if not any(cell.strip() for cell in cells):
             continue
         if names is None:
-            headless = len(cells) == len(HEADLESS) and cells[-1].strip() in "ABCD"
+            named = any(cell.strip().casefold() == HEADLESS[0] for cell in cells)
+            headless = not named and len(cells) == len(HEADLESS) and cells[-1].strip() in tuple("ABCD")
             names = list(HEADLESS) if headless else [cell.strip() for cell in cells]
             if not headless:
                 continue

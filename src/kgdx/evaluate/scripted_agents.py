@@ -13,10 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from kgdx.errors import UsageError
 from kgdx.evaluate.osce_agents import NORMAL, Fact, Osce, matching
-from kgdx.evaluate.scripted_models import CHARACTERS_A_TOKEN, PREFIX
-from kgdx.llm.chat import ChatModel, Completion, OnText, Request, Usage
+from kgdx.evaluate.scripted_models import CHARACTERS_A_TOKEN, PREFIX, completion, kind_of
+from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 
 ROLES: Mapping[str, str] = MappingProxyType(
     {
@@ -100,12 +99,10 @@ class ScriptedAgent(ChatModel):
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         text = KINDS[self.kind](self.asked(request))
-        given = sum(len(message.content) for message in request.messages)
         finish = "stop"
         if request.max_tokens is not None and len(text) > CHARACTERS_A_TOKEN * request.max_tokens:
             text, finish = text[: CHARACTERS_A_TOKEN * request.max_tokens], "length"
-        usage = Usage(given // CHARACTERS_A_TOKEN, len(text) // CHARACTERS_A_TOKEN + 1)
-        return Completion(text, self.name, usage, finish_reason=finish)
+        return completion(self.name, request, text, finish)
 
     def asked(self, request: Request) -> Asked:
         """Read a prompt."""
@@ -128,10 +125,7 @@ def scripted_agent(name: str, known: Sequence[Osce] = ()) -> ScriptedAgent:
         >>> scripted_agent("scripted:right").name
         'scripted:right'
     """
-    kind = name.removeprefix(PREFIX)
-    if kind not in KINDS:
-        raise UsageError(f"no scripted agent {kind[:40]!r}", hint=f"one of {', '.join(KINDS)}")
-    return ScriptedAgent(kind, tuple(known))
+    return ScriptedAgent(kind_of(name, KINDS, "agent"), tuple(known))
 
 
 def _right(asked: Asked) -> str:

@@ -104,9 +104,7 @@ class Scripted(ChatModel):
         text = KINDS[self.kind](self.prompted(request))
         if on_text is not None:
             on_text(text)
-        given = sum(len(message.content) for message in request.messages)
-        usage = Usage(given // CHARACTERS_A_TOKEN, len(text) // CHARACTERS_A_TOKEN + 1)
-        return Completion(text, self.name, usage)
+        return completion(self.name, request, text)
 
     def prompted(self, request: Request) -> Prompted:
         """Read a prompt."""
@@ -131,10 +129,42 @@ def scripted(name: str, questions: Iterable[Question]) -> Scripted:
         >>> scripted("scripted:right", []).name
         'scripted:right'
     """
-    kind = name.removeprefix(PREFIX)
-    if kind not in KINDS:
-        raise UsageError(f"no scripted model {kind[:40]!r}", hint=f"one of {', '.join(KINDS)}")
-    return Scripted(kind, {each.question: each for each in questions})
+    return Scripted(kind_of(name, KINDS), {each.question: each for each in questions})
+
+
+def kind_of(name: str, kinds: Iterable[str], what: str = "model") -> str:
+    """Return which kind of scripted model a name means, with or without ``scripted:``.
+
+    Raises:
+        UsageError: There is no such kind.
+
+    Example:
+        >>> kind_of("scripted:right", ["right", "wrong"])
+        'right'
+    """
+    kind, known = name.removeprefix(PREFIX), tuple(kinds)
+    if kind not in known:
+        hint = f"one of {', '.join(PREFIX + each for each in known)}"
+        raise UsageError(f"no scripted {what} {kind[:40]!r}", hint=hint)
+    return kind
+
+
+def completion(model: str, request: Request, text: str, finish: str = "stop") -> Completion:
+    """Return a scripted text as a completion, with about as many tokens as a model would count.
+
+    Args:
+        model: The model's name.
+        request: What was asked.
+        text: What it says.
+        finish: Why it ends.
+
+    Example:
+        >>> completion("scripted:right", Request((Message("user", "Why is it so?"),)), "So.").usage.prompt_tokens
+        3
+    """
+    given = sum(len(message.content) for message in request.messages)
+    usage = Usage(given // CHARACTERS_A_TOKEN, len(text) // CHARACTERS_A_TOKEN + 1)
+    return Completion(text, model, usage, finish_reason=finish)
 
 
 def request_of(body: Mapping[str, Any]) -> Request:

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from kgdx.answer.option_questions import OptionQuestion, folded
-from kgdx.errors import UsageError
-from kgdx.evaluate.scripted_models import CHARACTERS_A_TOKEN, PREFIX
-from kgdx.llm.chat import ChatModel, Completion, OnText, Request, Usage
+from kgdx.evaluate.scripted_models import PREFIX, completion, kind_of
+from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 from kgdx.policies.thought_prompts import with_options
 
 KNOWN: Mapping[str, float] = MappingProxyType({"knows": 1.0, "half-knows": 0.5, "guesses": 0.0})
@@ -55,8 +54,7 @@ class ScriptedOptions(ChatModel):
         text = self._said(words, f"{request.seed}/{request.number}" if request.temperature else "")
         if on_text is not None:
             on_text(text)
-        given = sum(len(message.content) for message in request.messages)
-        return Completion(text, self.name, Usage(given // CHARACTERS_A_TOKEN, len(text) // CHARACTERS_A_TOKEN + 1))
+        return completion(self.name, request, text)
 
     def _said(self, words: str, sample: str) -> str:
         found = _ASKED.search(words)
@@ -94,10 +92,7 @@ def scripted_options(name: str, questions: Iterable[OptionQuestion]) -> Scripted
         >>> scripted_options("scripted:knows", []).name
         'scripted:knows'
     """
-    kind = name.removeprefix(PREFIX)
-    if kind not in (*KNOWN, UNSURE):
-        hint = ", ".join(PREFIX + each for each in (*KNOWN, UNSURE))
-        raise UsageError(f"no scripted model {kind[:40]!r}", hint=f"one of {hint}")
+    kind = kind_of(name, (*KNOWN, UNSURE))
     return ScriptedOptions(kind, {with_options(each.question, each.options): each for each in questions})
 
 

@@ -144,7 +144,7 @@ def unwritten(error: BaseException) -> str:
 
 
 def _rows(text: str) -> Iterator[dict[str, Any]]:
-    for line in text.splitlines():
+    for line in text.split("\n"):
         try:
             row = json.loads(line)
         except ValueError:

@@ -113,6 +113,7 @@ class SampleJournal:
             return
         try:
             before, *rows = (json.loads(line) for line in content[:whole].split("\n")[:-1])
+            before = dict(before)
             for row in rows:
                 key = (row["question"], row["asked"], row["seed"], row["sample"])
                 self._samples[key] = Sample(row["text"], row.get("fault", ""))

@@ -170,7 +170,7 @@ def read_transcripts(path: Path, notation: Notation) -> list[Row]:
     """
     hint = "make one with `kgdx learn transcripts`"
     try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
         sound = all(isinstance(row["prompt"], list) and isinstance(row["completion"], list) for row in rows)
         other = next((row["notation"] for row in rows if row["notation"] != notation), None)
     except (OSError, ValueError, KeyError, TypeError) as error:

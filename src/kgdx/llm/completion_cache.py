@@ -250,7 +250,7 @@ class Cassette(ChatModel):
 
     def _read(self) -> dict[str, Completion | LlmError]:
         try:
-            lines = self.path.read_text("utf-8").splitlines()
+            *lines, last = self.path.read_text("utf-8").split("\n")
         except FileNotFoundError:
             if self.mode == "auto":
                 return {}
@@ -258,7 +258,7 @@ class Cassette(ChatModel):
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"the recording {self.path} cannot be read ({error})") from error
         known: dict[str, Completion | LlmError] = {}
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate([*lines, last] if last else lines, 1):
             try:
                 entry = json.loads(line)
                 known[str(entry.pop("key"))] = _recorded(entry)

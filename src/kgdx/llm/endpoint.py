@@ -31,8 +31,11 @@ OPTIONAL = ("stream_options", "return_token_ids")
 PATIENCE_S = 120.0
 """The client library does not wait for an endpoint that asks for a longer wait than this."""
 
-CONNECTIONS = 32
+CONNECTIONS = 8
 """Connections of one client at most."""
+
+_PATH = "/chat/completions"
+"""Asked directly: the library's method of that name compares each message with every form that one may have."""
 
 _UNSUITABLE = frozenset({400, 415, 422, 501})
 _REASON = 200
@@ -178,29 +181,31 @@ class Endpoint(ChatModel):
 
     async def _asked(self, client: openai.AsyncOpenAI, found: Response, body: dict[str, Any]) -> Completion:
         """Ask with the fields that not every endpoint knows, and without them where it rejects that."""
-        optional = {name for name in OPTIONAL if name in body or name in body["extra_body"]}
+        optional = {name for name in OPTIONAL if name in body}
         try:
             return await self._once(client, found, body)
         except _Unsuitable:
             if not optional:
                 raise
-        plain = {name: value for name, value in body.items() if name not in optional}
-        plain["extra_body"] = {name: value for name, value in body["extra_body"].items() if name not in optional}
-        made = await self._once(client, found, plain)
+        made = await self._once(client, found, {name: value for name, value in body.items() if name not in optional})
         self._unknown |= optional
         return made
 
     async def _once(self, client: openai.AsyncOpenAI, found: Response, body: dict[str, Any]) -> Completion:
         import httpx2
         import openai
+        from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
         from kgdx.llm.endpoint_guard import RETRY_COUNT
 
         try:
             if not found.streamed:
-                found.read(await client.chat.completions.create(**body), "message")
+                found.read(await client.post(_PATH, cast_to=ChatCompletion, body=body), "message")
             else:
-                async with await client.chat.completions.create(**body) as chunks:
+                pieces = openai.AsyncStream[ChatCompletionChunk]
+                async with await client.post(
+                    _PATH, cast_to=ChatCompletionChunk, body=body, stream=True, stream_cls=pieces
+                ) as chunks:
                     async for chunk in chunks:
                         found.read(chunk, "delta")
                         self.meter.left()
@@ -225,16 +230,15 @@ class Endpoint(ChatModel):
 
     def _body(self, request: Request, mode: Mode, *, streamed: bool) -> dict[str, Any]:
         messages = list(request.messages)
-        extra: dict[str, Any] = {}
-        body: dict[str, Any] = {"model": self.access.model, "temperature": request.temperature, "extra_body": extra}
+        body: dict[str, Any] = {"model": self.access.model, "temperature": request.temperature}
         settings = {name: getattr(request, name) for name in ("max_tokens", "top_p", "seed")}
         body |= {name: value for name, value in settings.items() if value is not None}
         if request.stop:
             body["stop"] = list(request.stop)
         if request.logprobs:
-            body["logprobs"] = extra["return_token_ids"] = True
+            body["logprobs"] = body["return_token_ids"] = True
         if request.continues:
-            extra |= {"continue_final_message": True, "add_generation_prompt": False}
+            body |= {"continue_final_message": True, "add_generation_prompt": False}
         if streamed:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         if request.schema is not None:
@@ -248,7 +252,6 @@ class Endpoint(ChatModel):
         body["messages"] = [{"role": each.role, "content": each.content} for each in messages]
         for name in self._unknown:
             body.pop(name, None)
-            extra.pop(name, None)
         return body
 
     def _judged(self, found: Response) -> Completion:

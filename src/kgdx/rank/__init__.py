@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from kgdx.rank.query import Query
     from kgdx.rank.ranker import Ranker
     from kgdx.rank.ranking_model import compile_model
-    from kgdx.rank.scorers import SCORERS, ByFinding, Scorer
+    from kgdx.rank.scorers import SCORERS, Scorer
+    from kgdx.rank.term_scorers import ByFinding
 
 _LAZY = {
     "Beliefs": "fusion",
-    "ByFinding": "scorers",
+    "ByFinding": "term_scorers",
     "Query": "query",
     "Ranker": "ranker",
     "SCORERS": "scorers",

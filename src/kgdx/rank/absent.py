@@ -14,7 +14,7 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.patient import Status
 from kgdx.rank.feature_matrices import Columns
 from kgdx.rank.query import Query
-from kgdx.rank.scorers import ByFinding, dense
+from kgdx.rank.term_scorers import ByFinding, dense
 
 EXCLUDED_SHARE = 0.9
 """Reliability of an excluded finding: 1 − 0.9 f of the patients with the disease are like this one."""

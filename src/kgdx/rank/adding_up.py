@@ -9,7 +9,8 @@ import numpy as np
 from kgdx.arrays.sparse import Floats
 from kgdx.rank.fusion import Scale, Scored, Weights, added, scale
 from kgdx.rank.query import Query, Recent
-from kgdx.rank.scorers import ByFinding, Scorer
+from kgdx.rank.scorers import Scorer
+from kgdx.rank.term_scorers import ByFinding
 
 PARTS = 64
 """Parts of scores that are kept, of what does not depend on the findings: 80 kB each."""

@@ -20,7 +20,7 @@ from kgdx.rank.feature_matrices import columns, propagate
 from kgdx.rank.fusion import fused
 from kgdx.rank.person_scorer import ByPerson
 from kgdx.rank.query import Query, Recent
-from kgdx.rank.scorers import Coverage
+from kgdx.rank.term_scorers import Coverage
 from kgdx.results.ranked import Candidate, MatchedCase
 
 if TYPE_CHECKING:

@@ -55,19 +55,28 @@ def few(described: int) -> Issue | None:
     return Issue("warning", GRAPH, message, _COMMON.remedy)
 
 
-def gaps(model: RankModel, scorers: Mapping[str, Scorer], weights: Weights) -> tuple[Issue, ...]:
-    """Return what kinds of disease the graph does not describe, and what its words are not compared by.
+def gaps(model: RankModel, scorers: Mapping[str, Scorer]) -> tuple[Issue, ...]:
+    """Return what kinds of disease the graph does not describe.
 
     Args:
         model: The ranking model.
         scorers: Those that apply to the graph.
-        weights: Those of all scorers.
     """
     common, rare = any(scorer.hears for scorer in scorers.values()), bool(model.curated.any())
-    found = [issue for issue, there in ((_COMMON, common), (_RARE, rare)) if not there]
-    if common and "meaning" in weights.scorers and "meaning" not in scorers:
-        found.append(_BY_WORD)
-    return tuple(found)
+    return tuple(issue for issue, there in ((_COMMON, common), (_RARE, rare)) if not there)
+
+
+def of_words(scorers: Mapping[str, Scorer], weights: Weights) -> tuple[Issue, ...]:
+    """Return what a patient's words are compared with and by: few diseases, or not by meaning though it has a weight.
+
+    Args:
+        scorers: Those that apply to the graph.
+        weights: Those of all scorers.
+    """
+    described = few(scorers["words"].heard) if "words" in scorers else None
+    common = any(scorer.hears for scorer in scorers.values())
+    by_word = _BY_WORD if common and "meaning" in weights.scorers and "meaning" not in scorers else None
+    return tuple(filter(None, (described, by_word)))
 
 
 def unread(case: Case) -> Iterator[Issue]:

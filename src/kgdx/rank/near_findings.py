@@ -16,7 +16,7 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.errors import MissingExtraError
 from kgdx.graph.case_index import UNIT, Near
 from kgdx.graph.protocol import Row
-from kgdx.rank.scorers import similarity
+from kgdx.rank.term_scorers import similarity
 
 if TYPE_CHECKING:
     from kgdx.rank.ranker import Ranker

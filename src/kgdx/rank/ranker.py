@@ -27,8 +27,8 @@ from kgdx.rank.fusion import (
     leading,
     temperature,
 )
-from kgdx.rank.gaps import few
 from kgdx.rank.gaps import gaps as gaps_of
+from kgdx.rank.gaps import of_words
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.proposing import Proposer
 from kgdx.rank.query import Query, Recent
@@ -358,11 +358,11 @@ class Ranker:
     @cached_property
     def gaps(self) -> tuple[Issue, ...]:
         """What kind of disease the graph does not describe: the truth may be among those."""
-        return gaps_of(self.model, self.scorers, self.weights)
+        return gaps_of(self.model, self.scorers)
 
     @cached_property
-    def _few(self) -> Issue | None:
-        return few(self.scorers["words"].heard) if "words" in self.scorers else None
+    def _of_words(self) -> tuple[Issue, ...]:
+        return of_words(self.scorers, self.weights)
 
     def query(self, case: Case | Findings) -> tuple[Query, tuple[Issue, ...]]:
         """Return a case's findings as rows, and what of it cannot be used.
@@ -378,8 +378,8 @@ class Ranker:
         absent = self._rows((id for id in excluded if self.names.symptom(id) < 0), issues)
         given = case if isinstance(case, Case) else None
         phrases = said(given, own_words=self.weights.own_words) if given is not None and self.hears else ()
-        if phrases and self._few is not None:
-            issues.insert(0, self._few)
+        if phrases:
+            issues = [*self._of_words, *issues]
         query = Query(present, absent, given, phrases, tuple(dict.fromkeys(symptoms.values())))
         scorers = self.scorers.values()
         by_terms = len(present) and any(scorer.reads_terms for scorer in scorers)

@@ -9,27 +9,21 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints, Sparse, gather, mapped
+from kgdx.arrays.sparse import Floats, Ints, mapped
 from kgdx.case.patient import Case, Status
 from kgdx.errors import StoreError
-from kgdx.rank.feature_matrices import Basis, Columns
-from kgdx.rank.query import Field, Query, Recent, Told
+from kgdx.rank.feature_matrices import Columns
+from kgdx.rank.query import Field, Query, Told
 from kgdx.registry import Registry
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
     from kgdx.rank.ranking_model import RankModel
-
-BREADTH = 0.1
-"""Weight of the correction for broadly annotated candidates in the likelihood."""
-ROWS = 512
-"""Rows that a scorer keeps, one a term: with 12,000 candidates and 20,000 terms at most 90 MB in all scorers."""
 
 
 class Scorer(ABC):
@@ -196,260 +190,13 @@ class Scorer(ABC):
             raise StoreError(f"the arrays of the scorer {cls.name} cannot be read ({error})", hint=hint) from error
 
 
-class ByFinding(Scorer):
-    """A scorer that combines one row for each finding, in their order, and makes the score of what they come to.
-
-    One more finding is one more row, so that a case is scored anew, in a batch, or on from an earlier one, with equal
-    results to the last bit.
-    """
-
-    def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
-        super().__init__(model, arrays)
-        self.basis, self.columns, self.rows = model.basis, columns or model.columns, Recent[int, Floats](ROWS)
-        self._means = Recent[int, np.float32](ROWS)
-        annotated = np.diff(model.columns.annotated.start) > 0
-        self._field = None if model.curated.all() else Field(model.curated, self._silent(~annotated))
-
-    def field(self, query: Query) -> Field | None:
-        """Return the curated candidates as the scale: those with symptoms in words alone are compared with these."""
-        return self._field
-
-    def _silent(self, undescribed: Ints) -> Ints:
-        """Return of which candidates the scorer has nothing to say: by default those without any term."""
-        return undescribed
-
-    def on(self, columns: Columns) -> Self:
-        """Return the scorer for other columns."""
-        return type(self)(self.model, self.arrays, columns)
-
-    @abstractmethod
-    def row(self, term: int) -> Floats:
-        """Compute a finding's row; shape (candidates,), or what :meth:`finish` takes."""
-
-    @abstractmethod
-    def finish(self, combined: Floats, query: Query) -> Floats:
-        """Return the scores; shape (candidates,)."""
-
-    def finish_all(self, combined: Sequence[Floats], queries: Sequence[Query]) -> list[Floats]:
-        """Return the scores of several cases, equal to those of :meth:`finish`."""
-        return [self.finish(*each) for each in zip(combined, queries, strict=True)]
-
-    def kept(self, term: int) -> Floats:
-        """Return a finding's row, computed where it is not among those last used."""
-        return self.rows.get(term, lambda: self.row(term))
-
-    def put(self, combined: Floats, row: Floats) -> None:
-        """Combine one more row, in place; the sum by default."""
-        np.add(combined, row, out=combined)
-
-    def width(self) -> int:
-        """Return the length of a row."""
-        return self.columns.size
-
-    def combined(self, query: Query, before: tuple[Query, Floats] | None = None) -> Floats:
-        """Return the combined rows of all findings.
-
-        Args:
-            query: The case.
-            before: A query whose findings come first in this one, and its combined rows; others are passed over.
-        """
-        terms = query.terms(self.reads)
-        done, known = 0, None
-        if before is not None:
-            earlier = before[0].terms(self.reads)
-            if np.array_equal(earlier, terms[: len(earlier)]):
-                done, known = len(earlier), before[1]
-        if known is not None and done == len(terms):
-            return known
-        combined = np.zeros(self.width(), np.float32) if known is None else known.copy()
-        for term in terms[done:].tolist():
-            self.put(combined, self.kept(term))
-        return combined
-
-    def score(self, query: Query) -> Floats:
-        """Return the score of each candidate; shape (candidates,)."""
-        return self.finish(self.combined(query), query)
-
-    def at(self, query: Query, candidates: Ints) -> Floats:
-        """Return the findings' rows at some candidates; shape (findings, candidates given)."""
-        terms = query.terms(self.reads).tolist()
-        found = np.zeros((len(terms), len(candidates)), np.float32)
-        for place, term in enumerate(terms):
-            found[place] = self.kept(term)[candidates]
-        return found
-
-    def beyond_mean(self, query: Query, candidates: Ints) -> Floats:
-        """Return the findings' rows at some candidates, less each row's mean; shape (findings, candidates given)."""
-        terms = query.terms(self.reads).tolist()
-        means = [self._means.get(term, partial(self._mean, term)) for term in terms]
-        return self.at(query, candidates) - np.array(means, np.float32)[:, None]
-
-    def _mean(self, term: int) -> np.float32:
-        mean: np.float32 = self.kept(term).mean()
-        return mean
-
-
-class Likelihood(ByFinding):
-    """Mean log-likelihood ratio of the present findings, less a correction for breadth.
-
-    s(d) = 1/|Q| Σ_{t∈Q} ln(x(t,d)/β) − BREADTH ln(1 + Σ_u f(u,d)), with x as in
-    :func:`kgdx.rank.feature_matrices.columns`.
-    The last term is the length normalisation of the multinomial model, damped: a disease annotated with 200 phenotypes
-    explains any patient a little.
-    """
-
-    name: ClassVar[str] = "likelihood"
-    whole: ClassVar[bool] = False
-    rest: ClassVar[str] = "breadth"
-
-    def row(self, term: int) -> Floats:
-        """Return the log-likelihood ratio of a finding in each candidate."""
-        return dense(*self.columns.ratio.row(term), self.columns.size)
-
-    def finish(self, combined: Floats, query: Query) -> Floats:
-        """Return the mean, corrected; nothing without findings."""
-        if not len(query.observed):
-            return np.zeros_like(combined)
-        score: Floats = combined / np.float32(max(len(query.observed), 1)) - BREADTH * self.columns.breadth
-        return score
-
-    def explain(self, query: Query, candidates: Ints) -> Floats:
-        """Return each finding's share of the mean."""
-        return self.beyond_mean(query, candidates) / np.float32(max(len(query.observed), 1))
-
-
-class Coverage(ByFinding):
-    """How well the candidate's annotations cover the findings: best-match average, weighted by information content.
-
-    s(d) = Σ_t IC(t) max_u sim(t,u) / Σ_t IC(t) over findings t and annotations u, with the relevance similarity
-    sim(t,u) = 2 IC(a) / (IC(t) + IC(u)) · (1 − e^−IC(a)), a their most informative common ancestor (Schlicker et al.,
-    BMC Bioinformatics 2006).
-    """
-
-    name: ClassVar[str] = "coverage"
-    whole: ClassVar[bool] = False
-
-    def row(self, term: int) -> Floats:
-        """Return IC(t) max_u sim(t,u) for each candidate.
-
-        The maximum over annotations is one over the term's ancestors a, since below a the least informative annotation
-        is the most similar one: max_a 2 IC(a) (1 − e^−IC(a)) / (IC(t) + least IC of the candidate's annotations below).
-        """
-        basis, frequency = self.basis, self.columns.frequency
-        best = np.zeros(self.columns.size, np.float32)
-        for ancestor in basis.up.columns(term).tolist():
-            ic = basis.ic[ancestor]
-            begin, end = frequency.start[ancestor], frequency.start[ancestor + 1]
-            if ic <= 0 or begin == end:
-                continue
-            index = frequency.index[begin:end].astype(np.intp)  # used twice
-            similar = _relevance(ic) / (basis.ic[term] + self.columns.least[begin:end])
-            best[index] = np.maximum(best[index], similar)
-        best *= basis.ic[term]
-        return best
-
-    def finish(self, combined: Floats, query: Query) -> Floats:
-        """Return the weighted average."""
-        return combined / self._weight(query)
-
-    def explain(self, query: Query, candidates: Ints) -> Floats:
-        """Return each finding's share of the average."""
-        return self.beyond_mean(query, candidates) / self._weight(query)
-
-    def _weight(self, query: Query) -> np.float32:
-        return np.float32(max(float(self.basis.ic[query.observed].sum()), 1e-9))
-
-
-class Typicality(ByFinding):
-    """How much of the candidate's typical picture the patient shows.
-
-    s(d) = Σ_u w(u,d) max_t sim(u,t) over annotations u and findings t, with w ∝ IC(u) √f(u,d) summing to 1: the other
-    direction of :class:`Coverage`. What a finding adds is the share of the annotations that it matches best.
-    """
-
-    name: ClassVar[str] = "typicality"
-    whole: ClassVar[bool] = False
-
-    def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
-        super().__init__(model, arrays, columns)
-        annotated = self.columns.annotated
-        self._typical = Sparse(annotated.start, annotated.index, self.columns.weight).array(self.width())
-
-    def _silent(self, undescribed: Ints) -> Ints:
-        """Return all that are not curated: a list of symptoms in words is no typical picture, and often short."""
-        return ~self.model.curated
-
-    def on(self, columns: Columns) -> Self:
-        """Return the scorer for other columns; the rows are of terms, and stay."""
-        other = super().on(columns)
-        other.rows = self.rows
-        return other
-
-    def width(self) -> int:
-        """Return the number of terms."""
-        return len(self.basis.ic)
-
-    def row(self, term: int) -> Floats:
-        """Return the relevance similarity of a finding to every term; shape (terms,)."""
-        return similarity(self.basis, term)
-
-    def put(self, combined: Floats, row: Floats) -> None:
-        """Keep the greater similarity: that of each term to the nearest finding."""
-        np.maximum(combined, row, out=combined)
-
-    def finish(self, combined: Floats, query: Query) -> Floats:
-        """Return the weighted sum over each candidate's annotations."""
-        scores: Floats = self._typical @ combined
-        return scores
-
-    def finish_all(self, combined: Sequence[Floats], queries: Sequence[Query]) -> list[Floats]:
-        """Return the sums of several cases by one product, which adds up each as :meth:`finish` does."""
-        return list(np.ascontiguousarray((self._typical @ np.stack(combined, axis=1)).T))
-
-    def explain(self, query: Query, candidates: Ints) -> Floats:
-        """Return the share of the annotations that are most similar to each finding; of equal ones the first has it."""
-        annotated = self.columns.annotated
-        position, owner = gather(annotated.start, candidates)
-        term = annotated.index[position]
-        rows = [self.kept(each)[term] for each in query.observed.tolist()]
-        found = np.zeros((len(rows), len(candidates)), np.float32)
-        if rows:
-            similar = np.array(rows)
-            nearest = similar.argmax(axis=0)
-            value = self.columns.weight[position] * np.take_along_axis(similar, nearest[None], axis=0)[0]
-            np.add.at(found, (nearest, owner), value)
-        return found
-
-
-def similarity(basis: Basis, term: int) -> Floats:
-    """Return the relevance similarity of a term to every term (Schlicker et al. 2006); shape (terms,)."""
-    common = np.zeros(len(basis.ic), np.float32)
-    above = basis.up.columns(term)
-    above = above[basis.ic[above] > 0]
-    for ancestor in above[np.argsort(basis.ic[above], kind="stable")].tolist():  # the most informative comes last
-        common[basis.down.columns(ancestor)] = _relevance(basis.ic[ancestor])
-    common /= np.maximum(basis.ic + basis.ic[term], np.float32(1e-9))
-    return common
-
-
-def _relevance(ic: Floats) -> Floats:
-    """Numerator of the relevance similarity, for the information content of the common ancestor."""
-    numerator: Floats = 2 * ic * -np.expm1(-ic)
-    return numerator
-
-
-def dense(index: Ints, value: Floats, size: int) -> Floats:
-    """Return a row of the length ``size`` with some values in it, and 0 elsewhere."""
-    row = np.zeros(size, np.float32)
-    row[index] = value
-    return row
-
-
 SCORERS: Registry[Scorer] = Registry(
     "scorer",
     "kgdx.scorers",
-    {each.name: f"{__name__}:{each.__name__}" for each in (Likelihood, Coverage, Typicality)}
-    | {
+    {
+        "likelihood": "kgdx.rank.term_scorers:Likelihood",
+        "coverage": "kgdx.rank.term_scorers:Coverage",
+        "typicality": "kgdx.rank.term_scorers:Typicality",
         "excluded": "kgdx.rank.absent:Excluded",
         "obligate": "kgdx.rank.absent:Obligate",
         "hub": "kgdx.rank.hub:Hub",

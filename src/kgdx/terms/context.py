@@ -17,10 +17,9 @@ from pathlib import Path
 from kgdx.case.ages import subject
 from kgdx.case.patient import Status
 from kgdx.terms.checklist import answers
-from kgdx.terms.headings import OTHER, kind_at, parts
+from kgdx.terms.headings import OTHER, kind_at, parts, phrase_tree
 from kgdx.terms.kin import relatives
 from kgdx.terms.normalise import CJK, has_chinese, read_table, simplify
-from kgdx.terms.phrase_trees import phrase_tree
 
 _SENTENCE = re.compile(
     r"(?<!er d)[.!;](?=\s|$)|(?<=[^\s(,/])\?(?=\s|$)|[。！；]|(?<=\w)？|\n\s*\n|\n\s*(?=[-*•\d])|\n(?=\s*[A-Z"

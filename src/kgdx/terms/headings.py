@@ -16,7 +16,6 @@ from pathlib import Path
 
 from kgdx.terms.kin import named
 from kgdx.terms.normalise import CJK, read_table, simplify
-from kgdx.terms.phrase_trees import phrase_tree
 
 OTHER = "other"
 """Kind of a part that tells of a second patient."""
@@ -51,6 +50,8 @@ _NUMBERED = re.compile(
 )
 _ORDER = {"i": "1", "ii": "2", "iii": "3", "a": "1", "b": "2", "c": "3", "d": "4"}
 _ORDER |= {"first": "1", "second": "2", "third": "3", "一": "1", "二": "2", "三": "3", "甲": "1", "乙": "2"}
+_PHRASE_ENDS = "\x01"
+"""Marks the end of a phrase that ends in a letter, where no other letter may follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,3 +176,26 @@ def _end(text: str, body: int, after: int, kind: str) -> int:
     if kind == "family":
         ends += [match.start() for match in [_PATIENT.search(text, body + 1, after)] if match]
     return min(ends)
+
+
+def phrase_tree(phrases: Sequence[str]) -> str:
+    """Return phrases as nested alternatives by their first letters; of several that fit the longest is found.
+
+    A blank stands for any white space, and no letter may follow a phrase that ends in one of the Latin alphabet.
+
+    Example:
+        >>> re.findall(phrase_tree(["no", "no sign of", "non"]), "no sign of it, no rash, none")
+        ['no sign of', 'no']
+    """
+    by_first: dict[str, list[str]] = {}
+    for phrase in phrases:
+        by_first.setdefault(phrase[:1], []).append(phrase[1:])
+    branches = []
+    for first, rests in sorted(by_first.items(), reverse=True):  # where a phrase ends comes last
+        if first in ("", _PHRASE_ENDS):
+            branches.append(r"\b" if first else "")
+            continue
+        sign = r"\s+" if first == " " else "['’]" if first == "'" else re.escape(first)
+        ending = _PHRASE_ENDS if first.isascii() and first.isalnum() else ""
+        branches.append(sign + phrase_tree([rest or ending for rest in rests]))
+    return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"

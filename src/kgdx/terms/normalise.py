@@ -355,14 +355,13 @@ def fold_chinese(text: str) -> Folded:
         >>> fold_chinese("Ⅱ型 發熱（Ａ）").text
         'ii型发热(a)'
     """
-    chars: list[str] = []
-    places: list[int] = []
-    for place, char in enumerate(text):
-        if not char.isspace():
-            parts = simplify(unicodedata.normalize("NFKC", char).lower())
-            chars.append(parts)
-            places += [place] * len(parts)
-    return Folded("".join(chars), places)
+    parts = [_folded_sign(sign) for sign in text]
+    return Folded("".join(parts), [place for place, part in enumerate(parts) for _ in part])
+
+
+@lru_cache(maxsize=65536)
+def _folded_sign(sign: str) -> str:
+    return "" if sign.isspace() else simplify(unicodedata.normalize("NFKC", sign).lower())
 
 
 def wordings(name: str) -> set[str]:

@@ -1,13 +1,14 @@
-"""The graph's phenotypes as the text room needs them: names, and from any HPO id to the current term."""
+"""The graph's phenotypes: their names, from any HPO id to the current term, and what stands above a term."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgdx.arrays.sparse import Ints, compressed
 from kgdx.case.patient import Finding, Issue
 from kgdx.terms.dictionary import ROOT, in_scope
 
@@ -181,3 +182,46 @@ class Terms:
         return Issue(
             "warning", curie, f"{curie} is not in this graph's ontology", f"check the number; near it: {named}"
         )
+
+
+class Hierarchy:
+    """Which terms stand above a term.
+
+    Args:
+        ids: Term ids, sorted; an edge's ends are rows of it.
+        child: Row of the lower term of each edge.
+        parent: Row of the upper term of each edge.
+
+    Example:
+        >>> import numpy as np
+        >>> hierarchy = Hierarchy(["HP:1", "HP:2", "HP:3"], np.array([1, 2], np.int32), np.array([0, 1], np.int32))
+        >>> sorted(hierarchy.ancestors("HP:3"))
+        ['HP:1', 'HP:2']
+    """
+
+    def __init__(self, ids: list[str], child: Ints, parent: Ints) -> None:
+        self._ids = ids
+        self._up = compressed(child, parent, np.ones(len(child), bool), len(ids))
+        self._reach = lru_cache(maxsize=4096)(self._walk)
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> Hierarchy:
+        """Read the hierarchy of a graph's snapshot."""
+        ids: list[str] = snapshot.table("phenotype").column("id").to_pylist()
+        return cls(ids, snapshot.column("is_a", "child"), snapshot.column("is_a", "parent"))
+
+    def ancestors(self, id: str) -> frozenset[str]:
+        """Return the ids of all terms above ``id``, without itself; empty for an unknown id."""
+        return self._reach(id)
+
+    def _walk(self, id: str) -> frozenset[str]:
+        start = bisect_left(self._ids, id)
+        if start == len(self._ids) or self._ids[start] != id:
+            return frozenset()
+        seen, queue = {start}, [start]
+        while queue:
+            for parent in self._up.columns(queue.pop()).tolist():
+                if parent not in seen:
+                    seen.add(parent)
+                    queue.append(parent)
+        return frozenset(self._ids[row] for row in seen - {start})

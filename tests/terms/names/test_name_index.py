@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +20,7 @@ from kgdx.terms.encoder import Vectors
 from kgdx.terms.names.name_database import COMMON, FILE, HEAD, write_index
 from kgdx.terms.names.name_decision import KINDS
 from kgdx.terms.names.name_index import ENTRIES, NameIndex, open_index
+from racing import raced
 from terms.names.named import findings, nodes, same_as
 
 DISEASES = {
@@ -320,9 +319,40 @@ def test_the_longest_name_is_taken_and_every_class_of_it(index: NameIndex) -> No
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("of the the tumours of the lung, type II", "the the tumours of the lung, type II"),
+        ("a tumor of lung type 2", "tumor of lung type 2"),
+        ("marfan lipodystrophy marfan syndrome", "marfan syndrome"),
+        ("老年老年人糖尿病人", "老年人糖尿病"),
+        ("皮肤粘膜淋巴结综合症", "皮肤粘膜淋巴结综合症"),
+    ],
+)
+def test_a_name_is_read_to_its_end_wherever_others_begin_alike(index: NameIndex, text: str, name: str) -> None:
+    assert [each.text for each in index.mentions(text, ("Disease",))] == [name]
+
+
 def test_words_of_a_question_are_no_symbols_of_genes(index: NameIndex) -> None:
     assert spans(index, "Is FBN1 set, or is SET?", ("Gene",)) == [("FBN1", "Gene"), ("SET", "Gene")]
     assert spans(index, "we set a date") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Which disease fits this patient?", []),
+        ("Which disease would best fit the findings?", []),
+        ("What fits her best?", []),
+        ("Which diseases cause fits?", ["fits"]),
+        ("fits with fever in a child", ["fits"]),
+        ("a fit", ["fit"]),
+    ],
+)
+def test_a_disease_that_fits_is_no_seizure(tmp_path: Path, text: str, found: list[str]) -> None:
+    write_index(tmp_path / FILE, [nodes("Symptom", {"S:1": ("fit", "fits")})])
+    with NameIndex(tmp_path / FILE) as opened:
+        assert [each.text for each in opened.mentions(text)] == found
 
 
 def test_only_the_classes_that_are_asked_for_are_mentioned(index: NameIndex) -> None:
@@ -479,14 +509,5 @@ with open_index(Snapshot.open(Path(sys.argv[1])), lambda: FakeStore(made)) as in
 
 def test_processes_that_make_an_index_at_once_end_with_one(tmp_path: Path, root: Path) -> None:
     snapshot = compile_snapshot([nodes("Disease", {"OMIM:7": ("x",)})], tmp_path / "snapshot", fingerprint="f")
-    command = [sys.executable, "-c", _INDEXING, str(snapshot.path), str(root / "tests")]
-    processes = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    for process in processes:
-        assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    assert [process.communicate(timeout=120)[0] for process in processes] == ["OMIM:7\n"] * 3
-    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert raced(_INDEXING, [(snapshot.path, root / "tests")] * 3) == ["OMIM:7\n"] * 3
     assert len(list((snapshot.path / "derived").iterdir())) == 1

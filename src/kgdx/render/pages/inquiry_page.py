@@ -80,7 +80,7 @@ def leaderboard_page(figures: Mapping[str, Any]) -> str:
     ]
     frame = {"width": WIDTH, "height": _ROW * len(rows) + 34, "left": _NAMES}
     ticks = [(share, _share(share / 100)) for share in range(0, 101, 20)]
-    base, remarks = next(iter(figures["methods"])), tuple(facts({**figures, "left_out": 0, "not_run": {}}))
+    base, remarks = next(iter(figures["methods"])), tuple(facts({**figures, "left_out": 0}))
     values = {"title": "Leaderboard", "zh": False, "doc": figures, "rows": rows, "group": group_of(figures)}
     values |= {"base": base, "remarks": remarks}
     return rendered("leaderboard.html", {**values, "frame": frame, "ticks": ticks, "measures": MEASURES})

@@ -29,8 +29,8 @@ NOTES = {
 GROUPS = {
     "all": "every case",
     "in_graph": "the graph describes the diagnosis",
-    "seen": "… and the graph cites the case's own publication",
-    "unseen": "… and it does not: the fair estimate for a new patient",
+    "seen": "described, and the graph cites the case's own publication",
+    "unseen": "described, and not cited: the fair estimate for a new patient",
     "withheld": "the cited cases, their publication's annotations withheld",
     "group_label": "the diagnosis is a group of diseases: any of them is right",
 }

@@ -1,7 +1,8 @@
-"""A diagnosis for a reader: what was understood, the ranked diseases, and why each of the first stands there."""
+"""A diagnosis for a reader: what was understood, the ranked diseases, why each of the first stands there, each step."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -10,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from kgdx.episode.segment import Kind, Segment
 from kgdx.render.terminal.case_text import findings, issues, patient
 from kgdx.results.evidence_paths import EvidencePath
 from kgdx.results.ranked import Candidate, DiagnosisDocument, Reranking, RolloutPart
@@ -55,6 +57,12 @@ TYPICAL = 5
 """Findings that are typical of a disease and not mentioned: so many are shown."""
 
 STYLES = {"supports": "green", "against": "red", "typical_unmentioned": "cyan"}
+
+LONGEST = 160
+"""Characters of a step that are shown."""
+
+AUTHORS = {"policy": "cyan", "patient": "green", "graph": "blue", "model": "magenta"}
+"""Who wrote a step, and its colour."""
 
 NOTE = "Decision support for research, to be judged by a clinician. Fit is a ranking score, not a probability."
 
@@ -331,3 +339,27 @@ def _evidence(paths: Iterable[EvidencePath]) -> RenderableType:
             grid.add_row(Text("·", style="dim"), Text(line))
         parts += [Text(f"{heading} ({len(chosen)})", style="bold"), Padding(grid, (0, 0, 0, 2)), Text()]
     return Group(*parts[:-1]) if parts else Text("The graph holds no path from the findings to this disease.")
+
+
+def steps(log: Iterable[Segment]) -> RenderableType:
+    """Return a whole episode, the segments of its log in order: number, author, what it is, the little that it says.
+
+    What the patient or a model said is shown as it is; it is the reader's own terminal.
+    """
+    lines = [Text(), Text("Steps", style="bold")]
+    for number, segment in enumerate(log, 1):
+        author = str(segment.author)
+        line = Text(f"{number:4}  ")
+        line.append(f"{author:8}", style=AUTHORS.get(author, "dim"))
+        line.append(f" {'' if segment.kind is Kind.WISH else str(segment.kind)!s:7} {segment.name}", style="bold")
+        line.append(f"  {_said({**segment.data, **segment.words})}")
+        lines.append(line)
+    return Group(*lines)
+
+
+def _said(data: Mapping[str, Any]) -> str:
+    """What a block says, in one line; what is empty is left out."""
+    told = data.get("summary", data)
+    kept = {name: value for name, value in dict(told).items() if value not in (None, "", [], {}, (), False)}
+    line = clean(json.dumps(kept, ensure_ascii=False, default=str)) if kept else ""
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"

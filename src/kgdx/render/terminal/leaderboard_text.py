@@ -20,16 +20,15 @@ def leaderboard_figures(result: Figures) -> RenderableType:
     """Return the table, the best first by Acc@1 of unseen patients where there are any."""
     group = group_of(result)
     rows = [tuple(_row(name, told)) for name, told in ordered(result)]
-    rows += [(clean(name), "not run", *[""] * 7) for name in result["not_run"]]
     first, shown = next(iter(result["methods"])), (said for _, said in MEASURES)
     columns = ("Method", *shown, f"Acc@1 − {clean(first)}", "actions", "asked", "ms", "cost")
     table = plain(columns, rows, right=columns[1:])
     table.padding = (0, 1, 0, 0)
     n = next(iter(result["methods"].values()))
     told = n["unseen"] if group == "unseen" else n
-    what = "patients whose publication the graph does not cite" if group == "unseen" else "patients"
+    which = " whose publication the graph does not cite" if group == "unseen" else ""
     return Group(
-        Text(f"{told['n']:,} {what}, in percent (95 % over publications)"),
+        Text(f"{count(told['n'], 'patient')}{which}, in percent (95 % over publications)"),
         table,
         Text(),
         *(Text(fact) for fact in facts(result)),
@@ -70,5 +69,18 @@ def facts(result: Figures) -> Iterator[str]:
     for name, told in result["methods"].items():
         if told["failed"]:
             yield f"{clean(name)}: nothing to rank for {count(told['failed'], 'patient')}, which are misses"
-    for name, why in result["not_run"].items():
-        yield f"not run: {clean(name)} ({clean(why)})"
+    for why, names in not_run(result).items():
+        yield f"not run ({clean(why)}): {clean(', '.join(names))}"
+
+
+def not_run(result: Figures) -> Mapping[str, list[str]]:
+    """Return why methods did not run, and which ones for each reason.
+
+    Example:
+        >>> not_run({"not_run": {"a": "no model", "b": "no model"}})
+        {'no model': ['a', 'b']}
+    """
+    why: dict[str, list[str]] = {}
+    for name, reason in result["not_run"].items():
+        why.setdefault(reason, []).append(name)
+    return why

@@ -1,6 +1,6 @@
 """Look-ups beside what a name means: what a text mentions, how what was typed goes on, and what comes near to a name.
 
-Of a text, all runs of its words and of its Chinese characters are looked up at once.
+A text is read from each of its words and Chinese characters on, as long as some name begins like what was read.
 """
 
 from __future__ import annotations
@@ -8,17 +8,28 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz
 
 from kgdx.terms.names.name_database import COMMON, LONGEST_PREFIX, marks, spaced
 from kgdx.terms.names.name_decision import ALL_KINDS, KINDS, Entry, Mention
-from kgdx.terms.names.suggestions import lay_names_in, similar_words
-from kgdx.terms.normalise import CJK, Folded, Form, fold_chinese, fold_name, form, same_length, word_key, word_list
+from kgdx.terms.names.suggestions import begin_lay_names, lay_names_in, similar_words
+from kgdx.terms.normalise import (
+    CJK,
+    Folded,
+    Form,
+    fold_chinese,
+    fold_name,
+    form,
+    has_chinese,
+    same_length,
+    word_key,
+    word_list,
+)
 
 READ = 10_000
 """Characters of a text that are read: it is a question."""
@@ -29,13 +40,18 @@ MOST_CHARACTERS = 24
 _CURIE = re.compile(r"(?<![\w:])[A-Za-z][A-Za-z_.]*:[A-Za-z0-9_.]*[A-Za-z0-9]", re.ASCII)
 _TOKEN = re.compile(rf"(?:[^\W_{CJK}]|[+<>%'’`])+")
 _HAN = re.compile(rf"[{CJK}]")
-_PLAIN = re.compile(r"[^\W_]")
 _JOINS = frozenset("-‐‑–—－·•/／()（）[]［］\"'“”‘’")
 """Signs that stand within Chinese names: 锁骨下动脉-腋动脉瘤, 静注人免疫球蛋白(pH4), 抗溶血性链球菌“O”试验."""
 _CLOSES = {")": "(", "）": "（", "]": "[", "］": "［", "”": "“", "’": "‘"}
 _DISEASE, _GENE, _DRUG = KINDS.index("Disease"), KINDS.index("Gene"), KINDS.index("Drug")
 _SAYS_NOTHING = word_list("question")
 """Words of questions that some source has as a name."""
+_VERB = re.compile(
+    r"(?<=\bbest )fits?\b|(?<=\bbetter )fits?\b"
+    r"|\bfits?\b(?=\s+(?:best|better|all|the|this|that|these|those|my|our|your|his|her|him|it|them)\b)",
+    re.IGNORECASE,
+)
+"""What "fits this patient" is no seizure."""
 MOST_FORMS = 1_000
 """Forms that a search for names near to another one may touch."""
 _SCORED = 120
@@ -45,13 +61,20 @@ _NARROWER = 0.9
 """Factor of the score of a name that means something narrower or broader."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """A part of the text that may be a name: where it stands, and the forms under which to look it up."""
+class _Run(NamedTuple):
+    """A part of the text that may be a name: where it stands, and the forms under which to look it up.
+
+    A longer run from the same start has forms that begin with these; the key is empty where it is yet to come.
+    """
 
     start: int
     end: int
-    forms: tuple[str, ...]
+    folded: str
+    key: str
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        return (self.folded, self.key) if self.key and self.key != self.folded else (self.folded,)
 
 
 _Found = tuple[_Run, dict[int, list[Any]]]
@@ -61,14 +84,19 @@ _Found = tuple[_Run, dict[int, list[Any]]]
 def mentions(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> list[Mention]:
     """Return the parts of a text that name entries, in order; where two overlap, the longer one."""
     read = text[:READ]
-    runs = [run for run in (*_words(read), *_characters(read)) if _SAYS_NOTHING.isdisjoint(run.forms)]
+    verbs = [found.start() for found in _VERB.finditer(read)]
+    runs = [
+        run
+        for run in _begun(database, [*_words(read), *_characters(read)])
+        if _SAYS_NOTHING.isdisjoint(run.forms) and not any(run.start <= verb < run.end for verb in verbs)
+    ]
     lay = ((number, lay_names_in(read[run.start : run.end], run.forms)) for number, run in enumerate(runs))
     meant = {number: [fold_name(name) for name in names] for number, names in lay if names}
     asked = {each for forms in (*(run.forms for run in runs), *meant.values()) for each in forms}
     named = _look_up(database, asked, kinds)
     found = list(_ids(database, read, kinds))
     for number, run in enumerate(runs):
-        if number not in meant and not any(each in named for each in run.forms):
+        if number not in meant and run.folded not in named and run.key not in named:
             continue
         said = read[run.start : run.end]
         by_kind: dict[int, list[Any]] = defaultdict(list)
@@ -79,6 +107,27 @@ def mentions(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> l
         if by_kind:
             found.append((run, by_kind))
     return list(_longest(read, found))
+
+
+def _begun(database: sqlite3.Connection, starts: Iterable[Iterator[_Run]]) -> Iterator[_Run]:
+    """The runs from each start as far as some name begins like them: one that is longer names nothing."""
+    while starts:
+        read = [(run, runs) for runs in starts if (run := next(runs, None)) is not None]
+        names = _beginnings(database, {each for run, _ in read for each in run.forms})
+        kept = [(run, runs) for run, runs in read if not run.key or not names.isdisjoint(run.forms)]
+        yield from (run for run, _ in kept)
+        starts = [runs for _, runs in kept]
+
+
+def _beginnings(database: sqlite3.Connection, forms: set[str]) -> set[str]:
+    """Those of some forms that a name begins with."""
+    query = (
+        "SELECT j.value FROM json_each(?) j WHERE "
+        f"EXISTS (SELECT 1 FROM term t WHERE t.folded >= j.value AND t.folded < j.value || char({sys.maxunicode})) OR "
+        f"EXISTS (SELECT 1 FROM form f WHERE f.key >= j.value AND f.key < j.value || char({sys.maxunicode}))"
+    )
+    asked = json.dumps(sorted(forms), ensure_ascii=True)
+    return {said for (said,) in database.execute(query, (asked,))} | begin_lay_names(forms)
 
 
 def _ids(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> Iterator[_Found]:
@@ -93,7 +142,7 @@ def _ids(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> Itera
             if row[1] in kinds:
                 by_kind[row[1]].append(row)
         if by_kind:
-            yield _Run(written.start(), written.end(), ()), by_kind
+            yield _Run(written.start(), written.end(), written[0], ""), by_kind
 
 
 def _longest(text: str, found: list[_Found]) -> Iterator[Mention]:
@@ -111,36 +160,66 @@ def _longest(text: str, found: list[_Found]) -> Iterator[Mention]:
             yield Mention(run.start, run.end, text[run.start : run.end], KINDS[kind], ids, names)
 
 
-def _words(text: str) -> Iterator[_Run]:
-    """Runs of words of a text, each folded, and each without plural and spelling variant."""
+def _words(text: str) -> Iterator[Iterator[_Run]]:
+    """Runs of words from each word of a text on, each folded, and each without plural and spelling variant."""
     tokens = [(found.start(), found.end(), fold_name(found[0])) for found in _TOKEN.finditer(text)]
-    tokens = [token for token in tokens if token[2]]
-    keys = [" ".join(part for word in folded.split(" ") for part in word_key(word)) for _, _, folded in tokens]
-    for first in range(len(tokens)):
-        folded = key = ""
-        for last in range(first, min(first + MOST_WORDS, len(tokens))):
-            folded = f"{folded} {tokens[last][2]}" if folded else tokens[last][2]
-            key = f"{key} {keys[last]}" if key and keys[last] else key or keys[last]
-            forms = (folded, key) if key and key != folded else (folded,)
-            yield _Run(tokens[first][0], tokens[last][1], forms)
+    words = [
+        (start, end, folded, " ".join(part for word in folded.split(" ") for part in word_key(word)))
+        for start, end, folded in tokens
+        if folded
+    ]
+    for first in range(len(words)):
+        yield _words_from(words[first : first + MOST_WORDS])
 
 
-def _characters(text: str) -> Iterator[_Run]:
+def _words_from(words: Sequence[tuple[int, int, str, str]]) -> Iterator[_Run]:
+    """The runs that begin with the first of some words (start, end, form, key)."""
+    begin = words[0][0]
+    said = key = ""
+    for _, end, folded, part in words:
+        said = f"{said} {folded}" if said else folded
+        key = f"{key} {part}" if key and part else key or part
+        yield _Run(begin, end, said, key)
+
+
+def _characters(text: str) -> Iterator[Iterator[_Run]]:
     """Runs of characters around Chinese ones; none begins or ends within a word or number of other letters."""
     folded = fold_chinese(text)
-    plain, other = folded.text, same_length(folded.text)
-    for start in range(len(plain)):
-        near = _HAN.search(plain, start, start + MOST_CHARACTERS)
-        if near is None or not _PLAIN.match(plain[start]) or not _begins(folded, start):
-            continue
+    if not has_chinese(folded.text):
+        return
+    signs = _Signs(text, folded)
+    for start, han in enumerate(signs.han):
+        if han < start + MOST_CHARACTERS and signs.edges[start] and folded.text[start].isalnum():
+            yield signs.runs(start)
+
+
+class _Signs:
+    """The characters of a text, and what is to be known of each.
+
+    Attributes:
+        edges: Whether a name may begin, or the one before end, at a place.
+        han: Where the next Chinese character stands; beyond all runs where none does.
+    """
+
+    def __init__(self, text: str, folded: Folded) -> None:
+        self._text, self._folded = text, folded
+        self._other = same_length(folded.text)
+        self.edges = [_begins(folded, at) for at in range(len(folded.text) + 1)]
+        self.han: list[int] = []
+        for found in _HAN.finditer(folded.text):
+            self.han += [found.start()] * (found.end() - len(self.han))
+
+    def runs(self, start: int) -> Iterator[_Run]:
+        """The runs that begin with a character: as they are, and in one wording for those that mean the same."""
+        plain, places, begin = self._folded.text, self._folded.places, self._folded.places[start]
         for end in range(start + 1, min(start + MOST_CHARACTERS, len(plain)) + 1):
-            if not _PLAIN.match(plain[end - 1]):
+            if not plain[end - 1].isalnum():
                 if plain[end - 1] in _JOINS:
                     continue
                 break
-            if _begins(folded, end) and _HAN.search(plain, start, end) and end - start > 1:
-                forms = tuple(dict.fromkeys(_letters(each[start:end]) for each in (plain, other)))
-                yield _Run(folded.places[start], _closed(text, folded.places[start], folded.places[end - 1] + 1), forms)
+            if self.edges[end] and self.han[start] < end and end - start > 1:
+                forms = (_letters(each[start:end]) for each in (plain, self._other))
+                yield _Run(begin, _closed(self._text, begin, places[end - 1] + 1), *forms)
 
 
 def _letters(said: str) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from itertools import islice, product
 from pathlib import Path
@@ -74,6 +75,12 @@ def _said() -> dict[str, list[str]]:
     return found
 
 
+@cache
+def _said_beginnings() -> frozenset[str]:
+    folded = map(fold_name, _said())
+    return frozenset(said[:end] for said in folded for end in range(1, len(said) + 1))
+
+
 def lay_names(given: str) -> list[str]:
     """Return the names of the disease that people call so in short, or in plain words.
 
@@ -94,6 +101,11 @@ def lay_names_in(said: str, forms: Sequence[str]) -> list[str]:
     known = _said()
     found = [name for each in forms for name in known.get(each, ())]
     return found or (known.get(said, []) if len(said) <= _LONGEST_SHORT else [])
+
+
+def begin_lay_names(forms: AbstractSet[str]) -> AbstractSet[str]:
+    """Return those of some folded forms that a name of :func:`lay_names_in` begins with."""
+    return forms & _said_beginnings()
 
 
 def shortened(database: sqlite3.Connection, given: str, asked: Form, kind: int) -> list[str]:
