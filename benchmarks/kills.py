@@ -225,7 +225,7 @@ def main() -> None:
         kinds = ["build", "update", "index", "save", *(["push"] if given.neo4j else [])]
         for number in range(given.number):
             kind = kinds[number % len(kinds)]
-            after = chance.uniform(0.3, 1.0) * trials.seconds[kind]
+            after = chance.uniform(0.05, 0.8) * trials.seconds[kind]
             does: dict[str, Callable[[], tuple[bool, str]]] = {
                 "build": lambda: trials.turned("build", after),  # noqa: B023
                 "update": lambda: trials.turned("update", after),  # noqa: B023
