@@ -347,7 +347,6 @@ class Graph(GraphContext):
         """
         return search(self, text, kinds, limit)
 
-    @takes(node=str, relation=str, top=int, embeddings=str | None)
     def predict(self, node: str, relation: str, **how: Unpack[Predicting]) -> Predictions:
         """Predict links of a node that the graph does not state, by embeddings of the graph; they are no facts.
 
@@ -365,7 +364,6 @@ class Graph(GraphContext):
 
         return predict(self, node, relation, **how)
 
-    @takes(node=str, top=int, embeddings=str | None)
     def nearest(self, node: str, *, top: int = 10, embeddings: str | None = None) -> Neighbours:
         """Return the nodes of one kind that embeddings of the graph place nearest to a node; raises as above."""
         from kgdx.api.predicting import neighbours
