@@ -59,3 +59,15 @@ def test_a_damaged_list_is_none(folder: Path, damage: str) -> None:
     assert known.read_list(folder / "list") is None
     (folder / "list").write_text(text.replace('"a": [50', '"a": [51'))
     assert known.read_list(folder / "list") is None, "its own checksum is part of it"
+
+
+def test_files_that_were_given_each_others_names_are_noticed(tmp_path: Path) -> None:
+    """They were of one size, and written at one moment as far as the disk tells."""
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(name.encode() * 4)
+        os.utime(tmp_path / name, ns=(10**18, 10**18))
+    files = known.known(tmp_path, ["a", "b"])
+    (tmp_path / "a").rename(tmp_path / "c")
+    (tmp_path / "b").rename(tmp_path / "a")
+    (tmp_path / "c").rename(tmp_path / "b")
+    assert known.faults(tmp_path, files) == ["a is not what was written", "b is not what was written"]

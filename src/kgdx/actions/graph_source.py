@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kgdx.errors import AbsentError, StoreError
+from kgdx.files.known import place
 from kgdx.files.private import private_folder
 
 if TYPE_CHECKING:
@@ -278,7 +279,7 @@ def keep_snapshot(snapshot: Path, settings: Settings, access: Neo4jAccess, copie
             private_folder(folder)
             link_snapshot(snapshot, temporary, fingerprint)
             shutil.rmtree(path, ignore_errors=True)
-            os.rename(temporary, path)
+            place(temporary, path)
             prune_snapshots(folder, path)
         share(store, found, seen, tell)
         if path.exists():

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgdx.errors import KgdxError, StoreError
-from kgdx.files.known import write_whole
+from kgdx.files.known import place, write_whole
 from kgdx.files.private import private_folder
 from kgdx.graph.snapshot import TABLES, Snapshot
 
@@ -213,7 +213,7 @@ class ServerSnapshots:
             aside = made.with_name(f"{made.name}.aside")
             with suppress(FileNotFoundError):
                 os.rename(path, aside)
-            os.rename(made, path)
+            place(made, path)
             shutil.rmtree(aside, ignore_errors=True)
         return self._opened(fingerprint, tell)
 

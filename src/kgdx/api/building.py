@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgdx.config import Settings
-from kgdx.errors import KgdxError, StoreLockedError, UsageError
+from kgdx.errors import KgdxError, StoreLockedError, UsageError, takes
 from kgdx.files.private import private_folder
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kgdx.terms.names.sssom import Statement
 
 
+@takes(sources=Iterable | None, progress=Callable | None)
 def build(
     sources: Iterable[str] | Mapping[str, str | None] | None = None,
     *,
@@ -109,6 +110,7 @@ def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> 
     return None
 
 
+@takes(sources=Iterable, progress=Callable | None)
 def update(
     sources: Iterable[str] | Mapping[str, str | None],
     *,
@@ -138,6 +140,7 @@ def update(
     return update_graph(sources, settings.graph_folder, progress=progress, force=force, **_making(settings))
 
 
+@takes(source=str, progress=Callable | None)
 def remove(
     source: str, *, store: str | Path | None = None, progress: Callable[[Progress], None] | None = None
 ) -> BuildReport:
@@ -160,6 +163,7 @@ def remove(
     return remove_source(source, settings.graph_folder, progress=progress, **_making(settings))
 
 
+@takes(file=str | Path | None, progress=Callable | None)
 def retry(
     file: str | Path | None = None,
     *,
@@ -189,6 +193,7 @@ def retry(
     return again(GraphFolder(settings.graph_folder), None if file is None else Path(file), run)
 
 
+@takes(statements=Iterable, progress=Callable | None)
 def decide(
     statements: Iterable[Statement],
     *,
@@ -259,6 +264,7 @@ def freshness(store: str | Path | None = None) -> Freshness:
     return judge(settings.graph_folder, readers())
 
 
+@takes(neo4j=str | None, progress=Callable | None)
 def push(
     *,
     store: str | Path | None = None,
@@ -311,6 +317,7 @@ def push(
     return report
 
 
+@takes(neo4j=str | None, progress=Callable | None)
 def pull(
     *,
     store: str | Path | None = None,
@@ -426,7 +433,14 @@ def _document_reader(settings: Settings) -> DocumentReader | None:
 
 
 def _making(settings: Settings) -> dict[str, Any]:
-    """Return what every way to make a graph has in common."""
+    """Return what every way to make a graph has in common.
+
+    Raises:
+        StoreError: There is no embedded engine on this machine to make one with.
+    """
+    from kgdx.graph.arcade import arcade_engine
+
+    arcade_engine.require()
     derive, compile = _derived(settings)
     index = (partial(_index_names, "zh" in settings.align_languages),)
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -34,12 +34,12 @@ from kgdx.case import (
 from kgdx.episode.loop import Episode, Watch, begin
 from kgdx.episode.loop import run as run_episode
 from kgdx.episode.policy import Policy, default_policy, make_policy
-from kgdx.episode.resume import Replayed, policy_of, resume
+from kgdx.episode.resume import Replayed, policy_of, resume, segments
 from kgdx.episode.resume import replay as replay_trace
 from kgdx.episode.segment import Segment
 from kgdx.episode.state import Limits
 from kgdx.episode.world import Patient, World
-from kgdx.errors import CaseError, UsageError
+from kgdx.errors import CaseError, UsageError, takes
 
 if TYPE_CHECKING:
     import polars
@@ -51,6 +51,10 @@ if TYPE_CHECKING:
 CaseLike = Case | str | Path | Mapping[str, Any] | Iterable[str]
 """What can be diagnosed: a case, free text, a file, a parsed phenopacket (or other JSON form), or terms."""
 
+_POLICY = str | Policy | None
+_LIMITS = Limits | None
+_WATCH: Any = Callable | None
+
 
 class Graph(GraphContext):
     """An open graph: diagnose on it, ask it by template, read words with it.
@@ -59,6 +63,7 @@ class Graph(GraphContext):
     :class:`~kgdx.case.FindingReader`, so ``Case.from_terms(terms, graph)`` works.
     """
 
+    @takes(limits=_LIMITS, seed=int, watch=_WATCH)
     def diagnose(
         self,
         case: CaseLike,
@@ -115,6 +120,7 @@ class Graph(GraphContext):
         start = begin(patient, chooser, seed=seed, limits=limits, fingerprint=self.fingerprint)
         return self.diagnosis(run_episode(world, start, chooser, watch))
 
+    @takes(policy=_POLICY, question=str, log=Iterable | None, limits=_LIMITS, seed=int, watch=_WATCH)
     def episode(
         self,
         case: CaseLike | None = None,
@@ -148,7 +154,7 @@ class Graph(GraphContext):
         Raises:
             UsageError: The log cannot be gone on with on this graph, or a setting cannot be right.
         """
-        given = tuple(log or ())
+        given = segments(log or ())
         if isinstance(policy, Policy):
             chooser = policy
         elif given:
@@ -164,6 +170,7 @@ class Graph(GraphContext):
         )
         return run_episode(world, start, chooser, watch)
 
+    @takes(policy=_POLICY, seed=int, keep=Callable | None)
     def consult(
         self,
         case: CaseLike | None = None,
@@ -231,6 +238,7 @@ class Graph(GraphContext):
         """Return the world of episodes on this graph: the graph, a patient if there is one, and the policy's model."""
         return replace(world_of(self, policy, model, limits or Limits()), patient=patient)
 
+    @takes(question=str, options=Mapping | None, limits=_LIMITS, seed=int, rounds=int, on_text=_WATCH, watch=_WATCH)
     def ask(
         self,
         question: str,
@@ -260,6 +268,7 @@ class Graph(GraphContext):
         """
         return answer_question(self, question, None if case is None else self.case(case), policy, model, how)
 
+    @takes(disease=str, top=int, policy=_POLICY)
     def explain(
         self,
         case: Diagnosis | CaseLike,
@@ -319,6 +328,7 @@ class Graph(GraphContext):
             raise CaseError(f"a case is given by {type(wrong[0]).__name__}", hint="give words, terms, a Path or a Case")
         return case_from_terms(terms, self, ancestry=self.ancestry)
 
+    @takes(text=str, limit=int)
     def search(self, text: str, *kinds: str, limit: int = 10) -> polars.DataFrame:
         """Find nodes by what people call them, in English or Chinese: diseases, findings, tests, medicines, genes.
 
@@ -360,6 +370,7 @@ class Graph(GraphContext):
 
         return neighbours(self, node, top, embeddings)
 
+    @takes(name=str)
     def ranked_disease(self, name: str) -> str:
         """Return the id of the ranked disease that an id or a name stands for.
 
@@ -368,6 +379,7 @@ class Graph(GraphContext):
         """
         return ranked_disease(self, name)
 
+    @takes(template=str)
     def frame(self, template: str, /, **parameters: Any) -> polars.DataFrame:
         """Run a read template and return its rows as a polars data frame, columns in the template's order.
 
@@ -412,10 +424,12 @@ class Graph(GraphContext):
 
         return drop(self, model)
 
+    @takes(result=Diagnosis | Answer)
     def save(self, result: Diagnosis | Answer, *, text: bool = False) -> str:
         """Write a diagnosis or an answer into the graph; see :func:`kgdx.answer.saved_runs.save`."""
         return save_result(result, self, text=text)
 
+    @takes(run=str | Diagnosis | Answer | Iterable)
     def replay(self, run: str | Diagnosis | Answer | Iterable[Segment]) -> tuple[Replayed, ...]:
         """Run the queries of a run again and say whether the graph still answers the same.
 
@@ -431,6 +445,7 @@ class Graph(GraphContext):
             trace = saved_trace(run, self) if isinstance(run, str) else run
         return replay_trace(tuple(trace), self)
 
+    @takes(episode=Episode)
     def diagnosis(self, episode: Episode) -> Diagnosis:
         """Return what an episode has found, whether it has ended or waits.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,28 @@ Floats = NDArray[Any]
 
 BLOCK = 64
 """Values of which the greatest stands for all where a few of very many are wanted."""
+
+
+def mapped(file: Path) -> Ints:
+    """Open an array that numpy saved, memory-mapped.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It is damaged.
+
+    Example:
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "a.npy"
+        >>> np.save(file, np.arange(3))
+        >>> mapped(file).tolist()
+        [0, 1, 2]
+    """
+    try:
+        return np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
+    except (OSError, ValueError):
+        raise
+    except Exception as error:  # numpy has Python's own parser read a file's head, and raises what that raises
+        raise ValueError(f"{file.name} is no array ({error})") from error
 
 
 @dataclass(frozen=True, slots=True)

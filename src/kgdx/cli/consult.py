@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -164,12 +163,10 @@ class _Transcript:
             return
         from kgdx.episode import dump
         from kgdx.errors import StoreError
+        from kgdx.files.known import write_whole
 
-        new = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         try:
-            with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-                file.write(dump(log))
-            os.replace(new, self.path)
+            write_whole(self.path, dump(log))
         except OSError as error:
             raise StoreError(
                 f"the transcript {self.path} cannot be written ({error})", hint="choose another"

@@ -35,7 +35,7 @@ from kgdx.config.values import (
     store_address,
     switch,
 )
-from kgdx.errors import ConfigError
+from kgdx.errors import ConfigError, takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +162,7 @@ class Settings:
     save_wait: float = SAVE_WAIT_S
 
     @classmethod
+    @takes(store=str | Path | None)
     def load(cls, store: str | Path | None = None, *, environ: Mapping[str, str] | None = None) -> Settings:
         """Read the settings.
 

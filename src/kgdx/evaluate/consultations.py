@@ -30,7 +30,7 @@ from kgdx.evaluate.journal import Journal
 from kgdx.evaluate.labels import Label, Labels
 from kgdx.evaluate.osce_agents import Encounter, Osce, Ward, encounter
 from kgdx.evaluate.paired import interval
-from kgdx.files.private import private_file
+from kgdx.files.known import write_whole
 from kgdx.llm.chat import ChatModel, Prices, names, private_loop, prompt
 from kgdx.policies.doctor import DoctorPolicy, diagnosis
 from kgdx.policies.doctor_artifacts import Named
@@ -390,7 +390,7 @@ def _keep(journal: Journal, row: Mapping[str, Any], episode: Episode) -> None:
     path = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '-', str(row['id']))}.jsonl"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        private_file(path).write_text(dump(episode.log), "utf-8")
+        write_whole(path, dump(episode.log))
     except OSError as error:
         hint = "free some space or choose another --out; what is finished stays"
         raise StoreError(f"{path} cannot be written ({error.strerror or error})", hint=hint) from error

@@ -23,8 +23,8 @@ from typing import Any
 
 from kgdx.case import Case, Failure
 from kgdx.errors import StoreError, StoreLockedError, UsageError
+from kgdx.files.known import add_to, write_whole
 from kgdx.files.locks import take
-from kgdx.files.private import private_file
 
 FORMAT = 1
 ABOUT = "evaluation.json"
@@ -99,10 +99,8 @@ class Journal:
         """
         line = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         try:
-            with self._lock, private_file(self.path / JOURNAL).open("ab") as stream:
-                stream.write(line)
-                stream.flush()
-                os.fsync(stream.fileno())
+            with self._lock:
+                add_to(self.path / JOURNAL, line)
                 self.records.append(dict(record))
         except OSError as error:
             raise self._unwritable(error) from error
@@ -171,12 +169,7 @@ class Journal:
         return records
 
     def _whole(self, name: str, content: str) -> None:
-        temporary = self.path / f"{name}.part"
-        with private_file(temporary).open("w", encoding="utf-8", errors="replace") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, self.path / name)
+        write_whole(self.path / name, content.encode("utf-8", "replace"))
 
     def _damaged(self, name: str, where: str) -> StoreError:
         hint = "remove the line, or choose another --out"

@@ -2,7 +2,8 @@
 
 A file whose size and time of change are as they were is taken for what it was; one whose time alone has changed is read
 through. So opening costs a look at the directory, whatever a program or a hand has changed since is noticed, and only
-what a disk loses by itself has to be looked for (:func:`faults` with ``whole``).
+what a disk loses by itself has to be looked for (:func:`faults` with ``whole``). No two files of one size have the same
+time, so that files are noticed that were given each other's names.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,7 +96,24 @@ def known(folder: Path, names: Iterable[str], before: Files | None = None) -> di
 
     wanted = sorted(names)
     with ThreadPoolExecutor(4) as pool:  # digests are made, and files brought to the disk, outside of Python
-        return dict(zip(wanted, pool.map(look, wanted), strict=True))
+        return _told_apart(folder, dict(zip(wanted, pool.map(look, wanted), strict=True)))
+
+
+def _told_apart(folder: Path, found: dict[str, Known]) -> dict[str, Known]:
+    """Give files of one size and one time of change times that differ by nanoseconds, unless they are equal."""
+    taken: dict[tuple[int, int], str] = {}
+    for name, each in found.items():
+        changed = each.changed
+        while taken.get((each.size, changed), each.sha256) != each.sha256:
+            changed += 1
+        if changed != each.changed:
+            os.utime(folder / name, ns=(changed, changed))
+            with (folder / name).open("rb") as stream:
+                os.fsync(stream.fileno())
+                changed = os.fstat(stream.fileno()).st_mtime_ns  # as exact as the file system has it
+            found[name] = Known(each.size, changed, each.sha256)
+        taken[each.size, changed] = each.sha256
+    return found
 
 
 def faults(folder: Path, files: Files, *, whole: bool = False, growing: bool = False) -> list[str]:
@@ -200,16 +218,65 @@ def write_whole(file: Path, content: str | bytes) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+    with whole_file(file) as temporary:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def whole_file(file: Path) -> Iterator[Path]:
+    """Give a private file to write beside another, whose place it takes in one step when it is on the disk.
+
+    It is removed where the block fails, and the other stays as it was.
+
+    Raises:
+        OSError: It cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "a"
+        >>> with whole_file(file) as temporary:
+        ...     _ = temporary.write_text("kgdx")
+        >>> file.read_text()
+        'kgdx'
+    """
+    temporary = file.with_name(f".{file.name[:40]}.{secrets.token_hex(4)}")
     try:
-        with private_file(temporary).open("wb") as stream:
-            stream.write(content.encode() if isinstance(content, str) else content)
-            stream.flush()
+        yield private_file(temporary)
+        with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
         os.replace(temporary, file)
         sync_folder(file.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def add_to(file: Path, content: bytes) -> None:
+    """Add to the end of a private file, made where there is none; it and its name are on the disk when this returns.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    new = not file.exists()
+    with private_file(file).open("ab") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+    if new:
+        sync_folder(file.parent)
+
+
+def place(made: Path, folder: Path) -> None:
+    """Give a folder that was made beside another place its name, in one step; all of it is on the disk before that.
+
+    Raises:
+        OSError: The disk does not keep it, or something is there already.
+    """
+    for name in listed(made):
+        with (made / name).open("rb") as stream:
+            os.fsync(stream.fileno())
+    settle_folders(made)
+    os.rename(made, folder)
+    sync_folder(folder.parent)
 
 
 def sync_folder(folder: Path) -> None:

@@ -158,6 +158,9 @@ ENDS: Mapping[str, Mapping[str, str]] = {
 """By table the columns that are numbers of rows, and the node tables whose rows they are."""
 
 
+_VERIFY = "`kgdx verify` lists all that is wrong; build the graph again with `kgdx build`"
+
+
 class Snapshot:
     """A compiled snapshot, opened for reading.
 
@@ -275,7 +278,11 @@ class Snapshot:
         array = values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
         plain = not array.null_count and (pa.types.is_integer(array.type) or pa.types.is_floating(array.type))
         # `to_numpy` imports pandas wherever that is installed, which takes as long as a diagnosis.
-        result: np.ndarray[Any, Any] = np.from_dlpack(array) if plain else array.to_numpy(zero_copy_only=False)
+        try:
+            result: np.ndarray[Any, Any] = np.from_dlpack(array) if plain else array.to_numpy(zero_copy_only=False)
+        except (pa.ArrowException, ValueError) as error:  # a disk has changed it by itself: opening cannot see that
+            why = " ".join(str(error).split())[:100]
+            raise StoreError(f"the snapshot table {name} is damaged ({why})", hint=_VERIFY) from error
         return result
 
     def derived(self, name: str, version: int | str, compute: Callable[[Path], None]) -> Path:
@@ -305,8 +312,7 @@ class Snapshot:
         try:
             compute(temporary)
             known.write_list(temporary / LIST, known.known(temporary, known.listed(temporary)))
-            os.rename(temporary, target)
-            known.sync_folder(target.parent)
+            known.place(temporary, target)
         except OSError as error:
             if not target.is_dir():  # otherwise another process was first, and its result is as good
                 hint = "free some disk space and try again"

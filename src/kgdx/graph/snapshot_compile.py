@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgdx.errors import StoreError
-from kgdx.files.known import sync_folder
+from kgdx.files.known import place
 from kgdx.files.private import private_folder
 from kgdx.graph.protocol import GraphTable, NodeTable, Store
 from kgdx.graph.snapshot import MANIFEST, TABLES, Snapshot, write_manifest
@@ -98,8 +98,7 @@ def compile_snapshot(tables: Iterable[GraphTable], path: str | os.PathLike[str],
             ):
                 writer.write_table(table.combine_chunks(), max_chunksize=max(1, table.num_rows))
         write_manifest(temporary, fingerprint, counts)
-        os.rename(temporary, path)
-        sync_folder(path.parent)
+        place(temporary, path)
     except OSError as error:
         hint = "free some disk space, or choose another --store"
         raise StoreError(f"cannot write the snapshot in {path} ({error})", hint=hint) from error

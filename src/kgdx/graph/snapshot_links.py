@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from kgdx.arrays.sparse import Floats, Ints
+from kgdx.arrays.sparse import Floats, Ints, mapped
 from kgdx.errors import StoreError
 from kgdx.graph.snapshot import TABLES, Snapshot, stated
 
@@ -82,10 +82,7 @@ def links(snapshot: Snapshot, name: str, nodes: str, edges: Sequence[str], *, cl
 
     folder = snapshot.derived(f"links-{name}", VERSION, compute)
     try:
-        start, disease = (
-            np.asarray(np.load(folder / f"{part}.npy", mmap_mode="r", allow_pickle=False))
-            for part in ("start", "disease")
-        )
+        start, disease = (mapped(folder / f"{part}.npy") for part in ("start", "disease"))
     except (OSError, EOFError, ValueError) as error:
         raise _damaged(folder, error) from error
     return Links(start, disease)

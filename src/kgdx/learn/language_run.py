@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from kgdx.errors import StoreError, UsageError
-from kgdx.files.known import as_document, faults, from_document, known, listed, write_whole
-from kgdx.files.private import private_file, private_folder
+from kgdx.files.known import add_to, as_document, faults, from_document, known, listed, write_whole
+from kgdx.files.private import private_folder
 
 CONFIG, VERSIONS, CURVE, EVALUATIONS, SAMPLES = (
     "config.json",
@@ -68,8 +68,9 @@ class RunFolder:
             StoreError: It cannot be written.
         """
         if self.main and rows:
-            with writing(self.path), private_file(self.path / name).open("a", encoding="utf-8") as stream:
-                stream.writelines(json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)
+            lines = "".join(json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)
+            with writing(self.path):
+                add_to(self.path / name, lines.encode())
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """Return the lines of a file; one that was cut by a kill is left out."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kgdx.errors import StoreError, StoreLockedError, UsageError
+from kgdx.files.known import sync_folder
 from kgdx.files.locks import take
 from kgdx.files.private import private_file
 
@@ -73,6 +74,7 @@ class SampleJournal:
         """
         try:
             stream = private_file(self.path).open("r+", encoding="utf-8", errors="surrogatepass", newline="\n")
+            sync_folder(self.path.parent)
         except OSError as error:
             raise self._unwritable(error) from error
         with stream:
@@ -85,10 +87,9 @@ class SampleJournal:
                 yield self
             finally:
                 self._stream = None
-                self._settle(stream)
 
     def add(self, key: Key, sample: Sample) -> None:
-        """Write a sample; a kill loses none that was written.
+        """Write a sample, on the disk when this returns.
 
         Raises:
             StoreError: It cannot be written.
@@ -126,12 +127,6 @@ class SampleJournal:
     def _write(self, stream: TextIOWrapper, row: Mapping[str, Any]) -> None:
         try:
             stream.write(json.dumps(row, ensure_ascii=True) + "\n")
-            stream.flush()
-        except OSError as error:
-            raise self._unwritable(error) from error
-
-    def _settle(self, stream: TextIOWrapper) -> None:
-        try:
             stream.flush()
             os.fsync(stream.fileno())
         except OSError as error:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kgdx.arrays.sparse import Floats
-from kgdx.files.known import sync_folder
-from kgdx.files.private import private_file
+from kgdx.files.known import write_whole
 
 FILE = "state.safetensors"
 
@@ -74,13 +71,4 @@ def save_arrays(file: Path, arrays: Mapping[str, Floats], metadata: Mapping[str,
     from safetensors.numpy import save
 
     content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, dict(metadata or {}))
-    temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-    try:
-        with private_file(temporary).open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, file)
-        sync_folder(file.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_whole(file, content)

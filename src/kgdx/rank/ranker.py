@@ -15,7 +15,7 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.ddxplus_patients import MAPPED
 from kgdx.case.patient import Case, Issue
-from kgdx.errors import CaseError, UsageError
+from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.rank import family_rows
 from kgdx.rank.adding_up import Scorers
 from kgdx.rank.explanation import explain
@@ -156,7 +156,11 @@ class Ranker:
         def find() -> tuple[Candidate, ...]:
             left_out = leaving_out(case) if isinstance(case, Case) else frozenset()
             matched = None if bank is None else (bank, left_out)
-            return tuple(self._best(query, top, others, matched, explain=explain, by_family=by_family))
+            try:
+                return tuple(self._best(query, top, others, matched, explain=explain, by_family=by_family))
+            except IndexError as error:  # a disk has changed an index by itself: opening cannot see that
+                hint = "`kgdx verify` lists what is wrong; build the graph again with `kgdx build`"
+                raise StoreError(f"the ranking model is damaged ({error})", hint=hint) from error
 
         short = bank is None and not explain and top + len(others) <= KEPT
         found = self._results.get(("rank", self.key(query), by_family, top, *others), find) if short else find()

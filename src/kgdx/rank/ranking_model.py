@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgdx.arrays.sparse import Ints, Sparse, ancestors, compressed, transposed
+from kgdx.arrays.sparse import Ints, Sparse, ancestors, compressed, mapped, transposed
 from kgdx.errors import StoreError
 from kgdx.rank import candidates as neighbours
 from kgdx.rank.annotations import Rows, pooled, read_rows, with_groups
@@ -239,9 +239,5 @@ def _read(kind: Any, folder: Path, prefix: str) -> Any:
     for field in fields(kind):
         part = _PARTS.get(str(field.type))
         name = f"{prefix}{field.name}"
-        values[field.name] = (
-            np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
-            if part is None
-            else _read(part, folder, f"{name}.")
-        )
+        values[field.name] = mapped(folder / f"{name}.npy") if part is None else _read(part, folder, f"{name}.")
     return kind(**values)

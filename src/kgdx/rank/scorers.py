@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints
+from kgdx.arrays.sparse import Floats, Ints, mapped
 from kgdx.case.patient import Case, Status
 from kgdx.errors import StoreError
 from kgdx.rank.feature_matrices import Columns
@@ -184,7 +184,7 @@ class Scorer(ABC):
         folder = snapshot.derived(f"scorer-{cls.name}", f"{version}.{cls.version}-{code}", write)
         try:
             files = sorted(folder.glob("*.npy"))
-            return cls(model, {file.stem: np.load(file, mmap_mode="r", allow_pickle=False) for file in files})
+            return cls(model, {file.stem: mapped(file) for file in files})
         except (OSError, EOFError, ValueError) as error:
             hint = "build the graph again with `kgdx build`"
             raise StoreError(f"the arrays of the scorer {cls.name} cannot be read ({error})", hint=hint) from error

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from kgdx.arrays.sparse import mapped
 from kgdx.terms.everyday import chinese_wordings, english_wordings
 from kgdx.terms.normalise import fold, fold_chinese, inflection, word_class, word_list, wordings
 from kgdx.terms.tokens import NONE, SOFT, Spelling, scan, stable_hash
@@ -159,7 +160,7 @@ class Entries:
     @classmethod
     def open(cls, folder: Path, prefix: str) -> Entries:
         """Map the arrays that :meth:`save` wrote."""
-        return cls(*(np.load(folder / f"{prefix}-{name}.npy", mmap_mode="r") for name in cls.FIELDS))
+        return cls(*(mapped(folder / f"{prefix}-{name}.npy") for name in cls.FIELDS))
 
     def find(self, keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return for each key the position of its first entry, or -1."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from kgdx.arrays.sparse import mapped
 from kgdx.errors import MissingExtraError, StoreError, UsageError
 from kgdx.registry import Registry
 from kgdx.resources import open_shared
@@ -330,7 +331,7 @@ def name_vectors(
         np.save(folder / "terms.npy", np.array(list(rows), np.int64))
 
     folder = snapshot.derived(part[0], f"{part[1]}-{encoder.name}", compute)
-    return np.load(folder / "vectors.npy", mmap_mode="r"), np.load(folder / "terms.npy", mmap_mode="r")
+    return mapped(folder / "vectors.npy"), mapped(folder / "terms.npy")
 
 
 def nearest_names(asked: Vectors, names: Vectors, count: int) -> tuple[Rows, Vectors]:

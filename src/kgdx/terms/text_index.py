@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import shutil
 import time
 from collections import Counter
@@ -140,8 +139,7 @@ def build(
             _make(work, fingerprint, records, tell or (lambda _: None), sizes)
             _finish(work, fingerprint, parameters or Parameters())
             shutil.rmtree(folder, ignore_errors=True)
-            os.rename(work / "whole", folder)
-            known.sync_folder(folder.parent)
+            known.place(work / "whole", folder)
             shutil.rmtree(work)
     except (OSError, ValueError, pa.ArrowException) as error:
         full = isinstance(error, OSError) and error.errno in (None, errno.ENOSPC, errno.EDQUOT)  # numpy tells no number

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -18,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kgdx.arrays.sparse import Ints
+from kgdx.arrays.sparse import Ints, mapped
 from kgdx.files import known
 from kgdx.files.private import private_folder
 from kgdx.terms.word_index import Vocabulary, counted, words_of
@@ -179,9 +178,7 @@ class _Whole:
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
-            known.known(self._new, known.listed(self._new))  # brings the files to the disk
-            os.rename(self._new, self._folder)
-            known.sync_folder(self._folder.parent)
+            known.place(self._new, self._folder)
 
 
 class Segment:
@@ -198,7 +195,7 @@ class Segment:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.words, self.start, self.text, self.tf, self.length, self.source, self.ids = (
-            np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)) for name in ARRAYS
+            mapped(folder / f"{name}.npy") for name in ARRAYS
         )
         self.about = json.loads((folder / ABOUT).read_bytes())
         self.sources: list[str] = self.about["sources"]

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
+from kgdx.arrays.sparse import mapped
 from kgdx.terms.normalise import CJK, fold, inflection, word_list
 
 _MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f"
@@ -190,7 +191,7 @@ class Spelling:
     def open(cls, folder: Path) -> Spelling:
         """Open the index that :meth:`save` wrote."""
         words = (folder / "spelling.txt").read_text(encoding="utf-8").split("\n")
-        return cls(np.load(folder / "spelling-known.npy", mmap_mode="r"), _grouped(filter(None, words)))
+        return cls(mapped(folder / "spelling-known.npy"), _grouped(filter(None, words)))
 
     def correct(self, word: str) -> str | None:
         """Return the only word of a name that a folded, unknown word is one typo away from, or ``None``."""

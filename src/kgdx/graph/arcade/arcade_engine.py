@@ -189,9 +189,23 @@ def _shared(arcadedb: Any, path: Path) -> _Lease:
 _load_lock = threading.Lock()
 
 
+def require() -> None:
+    """Check that the engine is installed, before anything is made for it.
+
+    Raises:
+        StoreError: It is not: its package exists for some systems only.
+    """
+    try:
+        import arcadedb  # noqa: F401  it loads its library when that is first used
+    except ImportError as error:
+        hint = "use a Neo4j with `--store bolt://…`, filled from another machine by `kgdx push` (docs/dependencies.md)"
+        raise StoreError("the embedded engine is not installed on this machine", hint=hint) from error
+
+
 @contextmanager
 def _quiet_engine() -> Iterator[Any]:
     """The package, with its library loaded in such a way that it logs nothing and makes no log folder."""
+    require()
     import arcadedb
     from arcadedb._native import lib
 

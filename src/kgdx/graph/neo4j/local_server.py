@@ -22,6 +22,7 @@ from pathlib import Path
 
 from kgdx.config import DEFAULT_BOLT_PORT, Neo4jAccess, Settings
 from kgdx.errors import ConfigError, StoreError, UsageError
+from kgdx.files.known import write_whole
 from kgdx.files.locks import take
 from kgdx.graph.neo4j import local_runtime
 from kgdx.graph.neo4j.local_runtime import ADMIN_CLASS, Progress, Runtime, find_runtime
@@ -348,9 +349,7 @@ def _save(info: ServerInfo) -> None:
     saved: Mapping[str, object] = {
         key: value for key, value in asdict(info).items() if key not in ("home", "password_file")
     }
-    temporary = info.home / "server.json.new"
-    temporary.write_text(json.dumps(saved, indent=1) + "\n", "utf-8")
-    temporary.replace(info.home / "server.json")
+    write_whole(info.home / "server.json", json.dumps(saved, indent=1) + "\n")
 
 
 def _arguments_file(home: Path) -> Path:

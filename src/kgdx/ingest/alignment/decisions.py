@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgdx.errors import UsageError
+from kgdx.files.known import write_whole
 from kgdx.terms.names.sssom import Statement, read_sssom, write_sssom
 
 FILE = "mappings.sssom.tsv"
@@ -56,10 +57,8 @@ class Decisions:
         Raises:
             UsageError: The folder cannot be written.
         """
-        temporary = folder / f".{FILE}.new"
         try:
-            temporary.write_text(write_sssom(self.statements, title="Reviewed mappings"), encoding="utf-8")
-            temporary.replace(folder / FILE)
+            write_whole(folder / FILE, write_sssom(self.statements, title="Reviewed mappings"))
         except OSError as error:
             raise UsageError(f"{folder / FILE} cannot be written ({error})", hint="make the folder writable") from error
 

@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgdx.errors import SourceError, StoreError, StoreLockedError, UsageError
+from kgdx.files.known import whole_file, write_whole
 from kgdx.files.locks import take
 from kgdx.ingest.extraction.filters import TYPES, RelationReader
 from kgdx.ingest.extraction.question_pages import Outcome, pages, read_page
@@ -51,7 +52,6 @@ SCHEMA = pa.schema(
 """Columns of a page's relations."""
 
 _KEY = b"kgdx"
-_TEMPORARY = ".part"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class ExtractionFolder:
         table = pa.table(columns, schema=SCHEMA.with_metadata(told))
         target = self._page(outcome.page)
         try:
-            with self._whole(target) as temporary:
+            with whole_file(target) as temporary:
                 pq.write_table(table, temporary, compression="zstd")
             self._failure(outcome.page).unlink(missing_ok=True)
         except OSError as error:
@@ -169,8 +169,7 @@ class ExtractionFolder:
         """Write down that a page failed, and why."""
         content = {"page": page, "file": file, "reason": reason, "attempts": attempts}
         try:
-            with self._whole(self._failure(page)) as temporary:
-                temporary.write_text(json.dumps(content, ensure_ascii=False), "utf-8")
+            write_whole(self._failure(page), json.dumps(content, ensure_ascii=False))
         except OSError as error:
             raise self._unwritable(error) from error
 
@@ -191,25 +190,12 @@ class ExtractionFolder:
                     f"{self.path} holds pages by {before['model']} ({before['size']} records each, or other words)"
                 )
                 raise UsageError(message, hint="choose another --out, or remove that folder")
-        for leftover in self.path.glob(f"*/*{_TEMPORARY}"):
+        for leftover in self.path.glob("*/.*"):
             leftover.unlink(missing_ok=True)
         try:
-            with self._whole(self.path / "extraction.json") as temporary:
-                temporary.write_text(json.dumps(told, ensure_ascii=False, indent=2), "utf-8")
+            write_whole(self.path / "extraction.json", json.dumps(told, ensure_ascii=False, indent=2))
         except OSError as error:
             raise self._unwritable(error) from error
-
-    @contextmanager
-    def _whole(self, target: Path) -> Iterator[Path]:
-        """Give a temporary file to write, which takes the target's place when it is complete and on the disk."""
-        temporary = target.with_name(target.name + _TEMPORARY)
-        yield temporary
-        handle = os.open(temporary, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        os.replace(temporary, target)
 
     def _page(self, page: int) -> Path:
         return self.path / "pages" / f"{page:06}.parquet"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 import zlib
@@ -23,6 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from kgdx.errors import StoreError
+from kgdx.files.known import place
 from kgdx.files.private import private_folder
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.graph.tables import Digest, Part, combine, digests
@@ -110,7 +110,7 @@ class Stages:
             content = {"facts": facts, "files": files, "checksum": key_of(facts, files)}
             (temporary / FACTS).write_text(json.dumps(content), "utf-8")
             shutil.rmtree(target, ignore_errors=True)
-            os.rename(temporary, target)
+            place(temporary, target)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
         self.used.add(name)

