@@ -327,13 +327,14 @@ def main() -> None:
         os.environ.update(KGDX_HOME=str(home), COLUMNS="100")
         os.environ.pop("KGDX_STORE", None)
         build_small(Settings.load().graph_folder)
-        (folder / "in").mkdir()
-        os.chdir(folder / "in")
+        place = folder / "outer" / "in"  # so that "../.." is ours too
+        place.mkdir(parents=True)
+        os.chdir(place)
         with kgdx.open() as graph, open(os.devnull) as sys.stdin:
             faces = {
-                "files": lambda chance: files(chance, folder / "in"),
-                "commands": lambda chance: arguments(chance, folder / "in"),
-                "python": lambda chance: calls(chance, folder / "in", graph),
+                "files": lambda chance: files(chance, place),
+                "commands": lambda chance: arguments(chance, place),
+                "python": lambda chance: calls(chance, place, graph),
             }
             for name, make in faces.items():
                 if given.only not in (None, name):
