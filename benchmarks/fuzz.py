@@ -46,7 +46,7 @@ SPLICES = (
 TEXTS = (
     "", " ", "\0", "\x1b[2J", "-", "--", "HP:0001250", "HP:1", "OMIM:100001", "癫痫", "x" * 5000, "'; DROP", "{}",
     "[]", "NaN",
-    "1e999", "-1", "../..", "/", "/dev/null", "/etc/passwd", "\udc80", "😀", "\u202e", "bolt://127.0.0.1:1", "seizures",
+    "1e999", "-1", "../..", "/dev/null", "/etc/passwd", "\udc80", "😀", "\u202e", "bolt://127.0.0.1:1", "seizures",
     "file:///x", "http://[", "a=b", "=", "%s%n", "$HOME", "0", "99999999999999999999", "P3Y", "female", "AD", "TTN",
 )  # fmt: skip
 
