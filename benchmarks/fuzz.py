@@ -135,6 +135,10 @@ def files(chance: random.Random, folder: Path) -> Iterator[tuple[str, Callable[[
         given.unlink()
 
 
+ARGUMENTS = tuple(each for each in TEXTS if "\0" not in each)
+"""What a shell can give to a command."""
+
+
 def arguments(chance: random.Random, folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield command lines with arguments that nobody meant."""
     patient = folder / "patient.json"
@@ -174,7 +178,7 @@ def arguments(chance: random.Random, folder: Path) -> Iterator[tuple[str, Callab
         "quarantine": ("show", "mend", "retry", "drop"),
         "sources": ("list", "new", "show", "check"),
     }
-    values = (*TEXTS, str(patient), str(folder), str(folder / "absent.json"))
+    values = (*ARGUMENTS, str(patient), str(folder), str(folder / "absent.json"))
     while True:
         command = chance.choice(list(flags))
         words = [command, *([chance.choice(groups[command])] if command in groups else [])]

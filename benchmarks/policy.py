@@ -118,11 +118,17 @@ def met(graph: Graph, options: argparse.Namespace) -> tuple[Bedside, list[Record
 
 
 def shipped(options: argparse.Namespace) -> None:
-    """Print how the policy that ships, and the plans, do with the patients that a split holds out."""
+    """Print how the policy that ships, and the plans, do with the patients that a split holds out.
+
+    Before it, the plans with the patients of the other side: what a plan may be chosen by.
+    """
     with kgdx.open(options.store) as graph:
         bedside, patients = met(graph, options)
-        held_out = Split.read(options.shipped).held_out
-        held, network = [each for each in patients if each.id in held_out], opened("")
+        split, network = Split.read(options.shipped), opened("")
+        trained, held = ([each for each in patients if each.id in side] for side in (split.train, split.held_out))
+        print("On the side that was trained on:\n")
+        table({str(plan): told(bedside.play(plan, trained), trained) for plan in PLANS}, {"greedy": {}})
+        print("\nOn the side that was held out:\n")
         plans = {str(plan): told(bedside.play(plan, held), held) for plan in PLANS}
         played = {
             "greedy": bedside.play(network, held),

@@ -59,7 +59,7 @@ PLANS = (
     *(FixedPlan(times, 2.0) for times in (1, 3)),
     *(FixedPlan(8, weight) for weight in (None, 1.0, 2.0)),
     *(FixedPlan(times, 2.0, "round") for times in (1, 3, 5, 8)),
-    *(FixedPlan(times, 2.0, "round", wide) for times, wide in ((3, 2), (4, 2), (5, 3), (8, 3))),
+    *(FixedPlan(times, 2.0, "round", wide) for times, wide in ((3, 2), (3, 3), (4, 2), (5, 3), (6, 3), (8, 3))),
 )
 """The plans that are compared; a match without weight changes no ranking and is left out."""
 
