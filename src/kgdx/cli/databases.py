@@ -111,7 +111,7 @@ def export(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Write the embedded graph as files for `neo4j-admin database import full`, for a server that is not ours.
+    """Write the graph as files that `neo4j-admin` imports.
 
     The page in the folder tells what to do with them. Example: kgdx neo4j export for-our-server
     """

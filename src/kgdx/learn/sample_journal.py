@@ -74,10 +74,13 @@ class SampleJournal:
         """
         try:
             stream = private_file(self.path).open("r+", encoding="utf-8", errors="surrogatepass", newline="\n")
-            sync_folder(self.path.parent)
         except OSError as error:
             raise self._unwritable(error) from error
         with stream:
+            try:
+                sync_folder(self.path.parent)
+            except OSError as error:
+                raise self._unwritable(error) from error
             if not take(stream.fileno(), wait_s=0.0):
                 hint = "wait for it to finish, or name another file"
                 raise StoreLockedError(f"another process makes pairs with {self.path}", hint=hint)

@@ -174,11 +174,11 @@ def test_two_extractions_do_not_share_a_folder(tmp_path: Path, file: Path) -> No
 def test_a_damaged_page_is_done_again(tmp_path: Path, file: Path) -> None:
     extract([file], tmp_path / "out", Scripted(), size=2)
     (tmp_path / "out" / "pages" / "000002.parquet").write_bytes(b"PAR1 but not for long")
-    (tmp_path / "out" / "pages" / "000003.parquet.part").write_bytes(b"half")
+    (tmp_path / "out" / "pages" / ".000003.parquet.0a1b2c3d").write_bytes(b"half")
     again = Scripted()
     assert extract([file], tmp_path / "out", again, size=2).relations == 7
     assert again.asked == ["感冒4", "感冒5"]
-    assert list((tmp_path / "out").glob("*/*.part")) == []
+    assert list((tmp_path / "out" / "pages").glob(".*")) == []
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, file: Path) -> None:

@@ -190,7 +190,7 @@ class ExtractionFolder:
                     f"{self.path} holds pages by {before['model']} ({before['size']} records each, or other words)"
                 )
                 raise UsageError(message, hint="choose another --out, or remove that folder")
-        for leftover in self.path.glob("*/.*"):
+        for leftover in self.path.glob("*/.[0-9]*"):
             leftover.unlink(missing_ok=True)
         try:
             write_whole(self.path / "extraction.json", json.dumps(told, ensure_ascii=False, indent=2))

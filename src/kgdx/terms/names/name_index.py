@@ -171,7 +171,8 @@ class NameIndex:
         return mentions(self._database, valid(text), kinds_of(kinds))
 
     def close(self) -> None:
-        """Close the file; closing twice is fine."""
+        """Close the file, and forget what was decided; closing twice is fine."""
+        self._decided.cache_clear()
         for database in (self._database, *self._left):
             database.close()
 
