@@ -6,6 +6,8 @@ import errno
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,9 +16,11 @@ from hypothesis import strategies as st
 from kgdx.answer.option_questions import OptionQuestion
 from kgdx.errors import StoreError, UsageError
 from kgdx.learn.pair_choice import Asked, Filters, Statistics, Tried, pairs_of
+from kgdx.learn.pair_making import PairMaker
 from kgdx.learn.preference_pairs import Pair, read_pairs, split_pairs, write_pairs
 from kgdx.learn.sample_journal import Sample, SampleJournal
 from kgdx.llm.chat import Message
+from kgdx.policies.thought import ThoughtPolicy
 
 QUESTION = OptionQuestion("q1", "Which gene?", {"A": "FBN1", "B": "TP53"}, "A")
 PROMPTS = {kind: (Message("user", f"prompt of {kind}s"),) for kind in ("thought", "answer")}
@@ -183,6 +187,22 @@ def test_a_journal_of_another_model_or_one_that_is_damaged_is_one_line(tmp_path:
         (tmp_path / "journal").write_text(damaged)
         with pytest.raises(StoreError, match="is damaged: remove it"), SampleJournal(tmp_path / "journal").working({}):
             pass
+
+
+def test_samples_of_a_folder_that_was_trained_anew_are_of_another_model(tmp_path: Path) -> None:
+    weights = tmp_path / "model" / "model.safetensors"
+    weights.parent.mkdir()
+    weights.write_bytes(b"first")
+    retrieval: Any = SimpleNamespace(policy=ThoughtPolicy())
+    model: Any = SimpleNamespace(name=str(weights.parent))
+    journal = SampleJournal(tmp_path / "journal")
+    maker = PairMaker(retrieval, model, journal)
+    for _ in range(2):
+        with journal.working(maker.about("g")):
+            pass
+    weights.write_bytes(b"trained")
+    with pytest.raises(UsageError, match="samples of another model"), journal.working(maker.about("g")):
+        pass
 
 
 def test_only_one_process_writes_a_journal(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from kgdx.learn.preference_pairs import FORMAT, Pair
 from kgdx.learn.sample_journal import LONGEST, Key, Sample, SampleJournal
 from kgdx.learn.sample_journal import Asked as What
 from kgdx.llm.chat import ChatModel, Completion, Message, Request, prompt, seed_of, sound
+from kgdx.llm.local_model import stamp
 from kgdx.policies.permutation import expected_tokens
 from kgdx.policies.thought import ThoughtPolicy
 from kgdx.policies.thought_prompts import direct_messages
@@ -246,7 +247,7 @@ class PairMaker:
         """Return what every sample depends on besides its question: model, prompts, settings, and the graph."""
         return {
             "format": FORMAT,
-            "model": self._model.name,
+            "model": f"{self._model.name} {stamp(self._model.name)}".rstrip(),
             "prompts": [prompt(each).id for each in PROMPTS],
             "sampling": {"temperature": self.sampling.temperature, "top_p": self.sampling.top_p},
             "tokens": self._tokens,
